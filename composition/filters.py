@@ -1,0 +1,60 @@
+"""Privacy filters: compositors with a budget (Haney et al. 2023, Algorithm 3)."""
+
+from typing import Any
+
+import attrs
+
+from composition.adaptive import AdaptiveComposition, CompositionState
+from composition.rules import Account, Basic, Rule
+from queryable.losses import Loss, Measure, group_size
+from queryable.messages import Answer, Halted, Refused
+
+
+@attrs.frozen
+class FiltCon(AdaptiveComposition):
+    """Concurrent composition of interactive mechanisms under a budget.
+
+    Answers: Launch, Ask, PrivacyLossQuery, CanAfford. A launch that does not fit is `Refused`,
+    state unchanged and live children unharmed.
+
+    Privacy:
+        Claim: for data that differ in `d_in` records the interaction loses at most `budget`,
+            for every adversary, however it interleaves queries and launches.
+        Theorem: the one that `composition.VALIDITY` names for the measure and the rule.
+        Assumes: the launched privacy maps are sound; refusals depend on the view only.
+        Checked by: tests/audit/test_filters.py
+    Args:
+        budget: the most that may be lost.
+        rule: when a launch still fits; by default losses add.
+        d_in: the records that the budget is stated for.
+        max_mechanisms: the most launches, the paper's K.
+        on_exceed: "refuse", or "halt" for the paper's Halt: nothing is answered any more.
+        max_depth: how deep an `Ask` may be nested.
+    """
+
+    budget: Loss = attrs.field(validator=attrs.validators.instance_of(Loss))
+    rule: Rule = attrs.field(default=Basic(), validator=attrs.validators.instance_of(Rule))
+    on_exceed: str = attrs.field(
+        kw_only=True, default="refuse", validator=attrs.validators.in_(("refuse", "halt"))
+    )
+    _empty: Account = attrs.field(init=False, repr=False, eq=False)
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "_empty", self.rule.open(self.budget))
+
+    @property
+    def child_measure(self) -> Measure:
+        """As the rule says."""
+        return self.rule.child_measure(self.budget)
+
+    def loss(self, d_in: int) -> Loss:
+        """The budget up to the filter's `d_in`, the budget's group bound beyond."""
+        return self.budget.group(group_size(d_in, self.d_in))
+
+    def _opened(self) -> Account:
+        return self._empty
+
+    def _exceeded(self, state: CompositionState, refusal: Refused) -> tuple[CompositionState, Answer]:
+        if self.on_exceed == "refuse":
+            return state, refusal
+        return attrs.evolve(state, halted=refusal.reason), Halted(refusal.reason)

@@ -1,0 +1,49 @@
+"""Privacy odometers: compositors that report (Haney et al. 2023, Algorithm 6)."""
+
+import attrs
+
+from composition.adaptive import AdaptiveComposition, CompositionState
+from composition.filters import FiltCon
+from composition.rules import Account, AdditiveAccount
+from queryable.losses import Loss, Measure, as_measure
+from queryable.messages import Answer, Refused
+
+
+@attrs.frozen
+class OdomCon(AdaptiveComposition):
+    """Concurrent composition of interactive mechanisms that reports what has been lost.
+
+    Answers: Launch, Ask, PrivacyLossQuery, CanAfford.
+
+    Privacy:
+        Claim: for every threshold fixed in advance, the view up to where the reported loss would
+            exceed it loses at most the threshold (Definition 2.11). This is no claim about the
+            report at a moment that the analyst picks by looking at answers.
+        Theorem: Haney et al. 2023, Lemma 2.19 with the filter theorem of the measure.
+        Assumes: the launched privacy maps are sound.
+        Checked by: tests/audit/test_odometers.py
+    An odometer has no loss of its own. Launched with a `d_out` it runs as a filter at `d_out`.
+
+    Args:
+        measure: what losses are stated in: a `Loss` class, or `RDP.at(order)`.
+        d_in: the records that claims and the default report are stated for.
+    """
+
+    measure: Measure = attrs.field(converter=as_measure)
+
+    @property
+    def child_measure(self) -> Measure:
+        """The odometer's own."""
+        return self.measure
+
+    def within(self, d_out: Loss, d_in: int) -> FiltCon:
+        """The filter with this budget (Lemma 2.19)."""
+        return FiltCon(
+            d_out, d_in=d_in, max_mechanisms=self.max_mechanisms, max_depth=self.max_depth
+        )
+
+    def _opened(self) -> Account:
+        return AdditiveAccount.unbounded(self.measure)
+
+    def _exceeded(self, state: CompositionState, refusal: Refused) -> tuple[CompositionState, Answer]:
+        return state, refusal

@@ -1,0 +1,109 @@
+"""Interactive differential privacy: mechanisms as state machines, and the analyst's handle."""
+
+import logging
+
+from queryable.coins import (
+    SYSTEM,
+    Bernoulli,
+    Coins,
+    FairBits,
+    Law,
+    SeededCoins,
+    SystemCoins,
+    UniformBelow,
+)
+from queryable.errors import (
+    HandleError,
+    InteractiveError,
+    MechanismFault,
+    PrivacyClaimError,
+    QueryError,
+    QueryRefusedError,
+    ReentrantQueryError,
+    RetiredChildError,
+    UnknownChildError,
+    UnknownQueryError,
+    UnprovenCompositionError,
+)
+from queryable.faults import touching_data
+from queryable.handle import Queryable
+from queryable.losses import GDP, RDP, ZCDP, ApproxDP, ApproxZCDP, Loss, Measure, PureDP
+from queryable.mechanism import InteractiveMechanism, Measurement
+from queryable.messages import (
+    Ask,
+    CanAfford,
+    Failed,
+    Halted,
+    Launch,
+    Launched,
+    PrivacyLossQuery,
+    Refused,
+)
+from queryable.postprocessing import (
+    FromAnalyst,
+    FromMechanism,
+    PersonInTheMiddle,
+    Postprocessed,
+    ToAnalyst,
+    ToMechanism,
+)
+from queryable.statistics import Bit, IntegerStatistic, Statistic
+from queryable.view import Adversary, Exchange, View, interact
+
+# Without a handler Python prints warnings to the terminal, where the analyst reads.
+logging.getLogger("queryable").addHandler(logging.NullHandler())
+
+__all__ = [
+    "GDP",
+    "RDP",
+    "SYSTEM",
+    "ZCDP",
+    "Adversary",
+    "ApproxDP",
+    "ApproxZCDP",
+    "Ask",
+    "Bernoulli",
+    "Bit",
+    "CanAfford",
+    "Coins",
+    "Exchange",
+    "Failed",
+    "FairBits",
+    "FromAnalyst",
+    "FromMechanism",
+    "Halted",
+    "HandleError",
+    "IntegerStatistic",
+    "InteractiveError",
+    "InteractiveMechanism",
+    "Launch",
+    "Launched",
+    "Law",
+    "Loss",
+    "Measure",
+    "Measurement",
+    "MechanismFault",
+    "PersonInTheMiddle",
+    "Postprocessed",
+    "PrivacyClaimError",
+    "PrivacyLossQuery",
+    "PureDP",
+    "QueryError",
+    "QueryRefusedError",
+    "Queryable",
+    "ReentrantQueryError",
+    "Refused",
+    "RetiredChildError",
+    "SeededCoins",
+    "Statistic",
+    "SystemCoins",
+    "ToAnalyst",
+    "ToMechanism",
+    "UniformBelow",
+    "UnknownChildError",
+    "UnknownQueryError",
+    "UnprovenCompositionError",
+    "View",
+    "interact",
+    "touching_data",
+]

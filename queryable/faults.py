@@ -1,0 +1,78 @@
+"""The boundary around everything that may touch data.
+
+Responsible for one rule: what is raised inside never reaches the analyst. It goes to the curator,
+and the caller learns only *that* something failed. Knows no mechanism and no accounting.
+
+Theory of operation: a step is pure, so it cannot log; but which exceptions a run met is not part
+of the mechanism, it is about the machine that runs it. The handle opens a `collecting()` scope,
+boundaries inside it report to that scope, and the handle hands the reports to `on_fault` once the
+new state is safe. Without a scope reports are dropped.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+from queryable.errors import MechanismFault, QueryError
+
+T = TypeVar("T")
+
+_scope: ContextVar[list[BaseException] | None] = ContextVar("faults", default=None)
+
+
+@contextmanager
+def collecting() -> Iterator[list[BaseException]]:
+    """Collect what boundaries report while the block runs."""
+    faults: list[BaseException] = []
+    token = _scope.set(faults)
+    try:
+        yield faults
+    finally:
+        _scope.reset(token)
+
+
+def _report(fault: BaseException) -> None:
+    faults = _scope.get()
+    if faults is not None and not isinstance(fault, MechanismFault):
+        faults.append(fault)
+
+
+def touching_data(run: Callable[[], T]) -> T:
+    """Run code that reads data; whatever it raises becomes a bare `MechanismFault`.
+
+    Mechanisms wrap every evaluation of a user's function in this, so that a `QueryError` raised
+    by the function is not mistaken for one about the query.
+    """
+    try:
+        return run()
+    except BaseException as fault:
+        _report(fault)
+    raise MechanismFault  # outside the handler, so that it has no __context__
+
+
+def contained_init(run: Callable[[], T]) -> T | None:
+    """Run a child's `init`: None when it raised anything at all, since data may have been touched."""
+    try:
+        return run()
+    except BaseException as fault:
+        _report(fault)
+        return None
+
+
+def contained_step(run: Callable[[], T]) -> T | None:
+    """Run a child's `step`: None when it failed; a `QueryError` is about the query and passes."""
+    try:
+        return run()
+    except QueryError:
+        raise
+    except BaseException as fault:
+        _report(fault)
+        return None
+
+
+def raise_interrupt(faults: list[BaseException]) -> None:
+    """Raise anew, bare, the first interrupt among the faults, such as a `KeyboardInterrupt`."""
+    for fault in faults:
+        if not isinstance(fault, Exception):
+            raise type(fault)() from None

@@ -1,0 +1,424 @@
+"""Privacy losses: values of the measures (posets) that compositions are stated in.
+
+Responsible for each measure's order, its additive composition and the conversions that are
+theorems. The formulas live in `conversions`. Knows no mechanism, rule or budget.
+
+Theory of operation: every loss here composes additively in some coordinates, its `parts`:
+epsilon, rho, (epsilon, delta), mu squared. Adding parts exactly is the whole of additive
+composition; `of_parts` turns a total back into a loss, rounding against the analyst if it must.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any, ClassVar, Self, Union
+
+import attrs
+
+from queryable import conversions
+from queryable.numbers import (
+    Number,
+    bounded_total,
+    exact,
+    natural,
+    positive,
+    probability,
+    shown,
+    sqrt_down,
+    sqrt_up,
+)
+
+Parts = tuple[Fraction, ...]
+
+
+def _quoted(value: Fraction) -> str:
+    return repr(str(value))
+
+
+def _parameter(name: str) -> Any:
+    return attrs.field(converter=lambda value: exact(value, name), repr=_quoted)
+
+
+def _delta() -> Any:
+    return attrs.field(converter=lambda value: probability(value, "delta"), repr=_quoted)
+
+
+class Loss(ABC):
+    """A privacy loss: an element of one measure's partial order.
+
+    `a <= b` asks whether a guarantee of `a` implies one of `b`; comparing measures is a
+    `TypeError`, because it needs a theorem: `a.to(measure)`.
+    """
+
+    @property
+    @abstractmethod
+    def measure(self) -> "Measure":
+        """What this is a value of: a `Loss` class, or `RDP.at(order)`."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> Parts:
+        """The coordinates that add up under composition."""
+
+    @abstractmethod
+    def of_parts(self, parts: Parts) -> Self:
+        """The loss of this measure with these coordinates, rounded up."""
+
+    @abstractmethod
+    def room(self, parts: Parts) -> Self:
+        """The largest loss of this measure within these coordinates, rounded down."""
+
+    def __le__(self, other: object) -> bool:
+        if not isinstance(other, Loss):
+            return NotImplemented
+        if other.measure != self.measure:
+            raise TypeError(
+                f"{self} and {other} are values of different measures; convert with .to(measure)"
+            )
+        return all(mine <= theirs for mine, theirs in zip(self.parts, other.parts, strict=True))
+
+    def __ge__(self, other: object) -> bool:
+        return other.__le__(self) if isinstance(other, Loss) else NotImplemented
+
+    def __add__(self, other: object) -> Self:
+        if not isinstance(other, Loss):
+            return NotImplemented
+        if other.measure != self.measure:
+            raise TypeError(f"{self} and {other} are values of different measures")
+        return self.of_parts(add_parts(self.parts, other.parts))
+
+    def zero(self) -> Self:
+        """No loss at all."""
+        return self.of_parts(tuple(Fraction(0) for _ in self.parts))
+
+    def group(self, size: int) -> Self:
+        """The loss for data that differ in `size` times as many records.
+
+        Raises:
+            ValueError: no theorem bounds it for this measure.
+        """
+        if size == 0:
+            return self.zero()
+        return self if size == 1 else self._group(size)
+
+    @abstractmethod
+    def _group(self, size: int) -> Self: ...
+
+    def to(self, measure: "Measure", delta: Number | None = None) -> "Loss":
+        """The best bound in another measure that a theorem gives.
+
+        Args:
+            measure: a `Loss` class, or `RDP.at(order)`.
+            delta: the delta to state an `ApproxDP` or `ApproxZCDP` bound at, where it is free.
+
+        Raises:
+            ValueError: no theorem converts, or `delta` is missing, superfluous or too small.
+        """
+        target = as_measure(measure)
+        if target == self.measure and delta is None:
+            return self
+        at = None if delta is None else probability(delta)
+        converted = self._to(target, at)
+        if converted is None:
+            raise ValueError(f"no theorem converts {self} to {measure_name(target)}")
+        return converted
+
+    @abstractmethod
+    def _to(self, measure: "Measure", delta: Fraction | None) -> "Loss | None": ...
+
+
+@attrs.frozen
+class RenyiOrder:
+    """The measure of Renyi differential privacy at one order; write `RDP.at(order)`."""
+
+    alpha: Fraction
+
+    def __str__(self) -> str:
+        return f"RDP.at({shown(self.alpha)})"
+
+
+Measure = Union[type[Loss], RenyiOrder]
+
+
+def as_measure(value: object) -> Measure:
+    """Check that `value` names a measure.
+
+    Raises:
+        ValueError: bare `RDP`, which needs an order.
+        TypeError: anything else that is no measure.
+    """
+    if value is RDP:
+        raise ValueError("RDP is a family of measures; name the order, as in RDP.at(8)")
+    if isinstance(value, RenyiOrder):
+        return value
+    if isinstance(value, type) and issubclass(value, Loss) and value is not Loss:
+        return value
+    raise TypeError(f"{value!r} is not a measure; use a Loss class such as ZCDP, or RDP.at(8)")
+
+
+def measure_name(measure: Measure) -> str:
+    """`ZCDP`, or `RDP.at(8)`."""
+    return str(measure) if isinstance(measure, RenyiOrder) else measure.__name__
+
+
+def zero_of(measure: Measure) -> Loss:
+    """The least loss of a measure."""
+    if isinstance(measure, RenyiOrder):
+        return RDP(measure.alpha, 0)
+    return measure(*(0 for _ in attrs.fields(measure)))
+
+
+def add_parts(left: Parts, right: Parts) -> Parts:
+    """Coordinates added, exactly; very long totals are rounded up."""
+    return tuple([bounded_total(a + b) for a, b in zip(left, right, strict=True)])
+
+
+def total(losses: Iterable[Loss], measure: Measure) -> Loss:
+    """Additive composition of losses of one measure."""
+    zero = zero_of(measure)
+    parts = zero.parts
+    for loss in losses:
+        if loss.measure != zero.measure:
+            raise TypeError(f"{loss} is not a value of {measure_name(measure)}")
+        parts = add_parts(parts, loss.parts)
+    return zero.of_parts(parts)
+
+
+class _Simple(Loss):
+    """A measure that is its own class; most have one coordinate that scales with the group."""
+
+    @property
+    def measure(self) -> "Measure":
+        return type(self)
+
+    def of_parts(self, parts: Parts) -> Self:
+        return type(self)(*parts)
+
+    def room(self, parts: Parts) -> Self:
+        return self.of_parts(parts)
+
+    def __str__(self) -> str:
+        values = attrs.asdict(self)  # type: ignore[call-overload]
+        return f"{type(self).__name__}({', '.join(f'{n}={shown(v)}' for n, v in values.items())})"
+
+
+@attrs.frozen(order=False)
+class PureDP(_Simple):
+    """epsilon-differential privacy (Dwork, McSherry, Nissim, Smith 2006). epsilon in nats."""
+
+    epsilon: Fraction = _parameter("epsilon")
+
+    @property
+    def parts(self) -> Parts:
+        """(epsilon,)."""
+        return (self.epsilon,)
+
+    def _group(self, size: int) -> Self:
+        return type(self)(size * self.epsilon)
+
+    def _to(self, measure: Measure, delta: Fraction | None) -> Loss | None:
+        if isinstance(measure, RenyiOrder):
+            return RDP(measure.alpha, conversions.pure_to_rdp(self.epsilon, measure.alpha))
+        if measure is ApproxDP:
+            return ApproxDP(self.epsilon, delta or 0)
+        if measure is ZCDP:
+            return ZCDP(conversions.pure_to_zcdp(self.epsilon))
+        if measure is ApproxZCDP:
+            return ApproxZCDP(conversions.pure_to_zcdp(self.epsilon), delta or 0)
+        if measure is GDP:
+            return GDP(conversions.pure_to_gdp(self.epsilon))
+        return None
+
+
+@attrs.frozen(order=False)
+class ApproxDP(_Simple):
+    """(epsilon, delta)-differential privacy (Dwork et al. 2006)."""
+
+    epsilon: Fraction = _parameter("epsilon")
+    delta: Fraction = _delta()
+
+    @property
+    def parts(self) -> Parts:
+        """(epsilon, delta)."""
+        return (self.epsilon, self.delta)
+
+    def of_parts(self, parts: Parts) -> Self:
+        """The loss; a delta beyond one says no more than one."""
+        return type(self)(parts[0], min(parts[1], Fraction(1)))
+
+    def _group(self, size: int) -> Self:
+        grown = conversions.group_delta(self.epsilon, self.delta, size)
+        return type(self)(size * self.epsilon, grown)
+
+    def _to(self, measure: Measure, delta: Fraction | None) -> Loss | None:
+        if self.delta == 0 and measure is not ApproxDP:
+            return PureDP(self.epsilon).to(measure, delta)
+        if measure is ApproxDP and delta is not None and self.delta <= delta:
+            return ApproxDP(self.epsilon, delta)
+        if measure is ApproxZCDP and (delta is None or self.delta <= delta):
+            rho = conversions.pure_to_zcdp(self.epsilon)
+            return ApproxZCDP(rho, self.delta if delta is None else delta)
+        return None
+
+
+@attrs.frozen(order=False)
+class ZCDP(_Simple):
+    """rho-zero-concentrated differential privacy (Bun, Steinke 2016)."""
+
+    rho: Fraction = _parameter("rho")
+
+    @property
+    def parts(self) -> Parts:
+        """(rho,)."""
+        return (self.rho,)
+
+    def _group(self, size: int) -> Self:
+        return type(self)(size * size * self.rho)
+
+    def _to(self, measure: Measure, delta: Fraction | None) -> Loss | None:
+        if isinstance(measure, RenyiOrder):
+            return RDP(measure.alpha, measure.alpha * self.rho)
+        if measure is ApproxZCDP:
+            return ApproxZCDP(self.rho, delta or 0)
+        if measure is ApproxDP:
+            free = _needed(delta, self)
+            return ApproxDP(conversions.zcdp_to_approx(self.rho, free), free)
+        return None
+
+
+@attrs.frozen(order=False)
+class ApproxZCDP(_Simple):
+    """delta-approximate rho-zCDP (Bun, Steinke 2016, Definition 8.1)."""
+
+    rho: Fraction = _parameter("rho")
+    delta: Fraction = _delta()
+
+    @property
+    def parts(self) -> Parts:
+        """(rho, delta)."""
+        return (self.rho, self.delta)
+
+    def of_parts(self, parts: Parts) -> Self:
+        """The loss; a delta beyond one says no more than one."""
+        return type(self)(parts[0], min(parts[1], Fraction(1)))
+
+    def _group(self, size: int) -> Self:
+        if self.delta == 0:
+            return type(self)(size * size * self.rho, 0)
+        raise ValueError(f"no group bound is proven for {self}; state the map at that d_in")
+
+    def _to(self, measure: Measure, delta: Fraction | None) -> Loss | None:
+        if self.delta == 0 and measure is not ApproxZCDP:
+            return ZCDP(self.rho).to(measure, delta)
+        if measure is ApproxZCDP and delta is not None and self.delta <= delta:
+            return ApproxZCDP(self.rho, delta)
+        if measure is ApproxDP:
+            # With probability 1 - delta0 the zCDP bound converts at the delta that is left.
+            left = _needed(delta, self) - self.delta
+            if not left > 0:
+                raise ValueError(f"delta is {shown(_needed(delta, self))}; {self} needs more")
+            return ApproxDP(conversions.zcdp_to_approx(self.rho, left), _needed(delta, self))
+        return None
+
+
+@attrs.frozen(order=False)
+class RDP(Loss):
+    """(alpha, epsilon)-Renyi differential privacy at a fixed order alpha > 1 (Mironov 2017)."""
+
+    alpha: Fraction = attrs.field(
+        converter=lambda value: positive(value, "alpha"), repr=_quoted
+    )
+    epsilon: Fraction = _parameter("epsilon")
+
+    @alpha.validator
+    def _above_one(self, attribute: object, alpha: Fraction) -> None:
+        if not alpha > 1:
+            raise ValueError(f"alpha is {shown(alpha)}; a Renyi order should be above 1")
+
+    @staticmethod
+    def at(alpha: Number) -> RenyiOrder:
+        """The measure of Renyi privacy at order `alpha`."""
+        return RenyiOrder(RDP(alpha, 0).alpha)
+
+    @property
+    def measure(self) -> Measure:
+        """RDP at this order."""
+        return RenyiOrder(self.alpha)
+
+    @property
+    def parts(self) -> Parts:
+        """(epsilon,)."""
+        return (self.epsilon,)
+
+    def of_parts(self, parts: Parts) -> Self:
+        """The loss of this order."""
+        return type(self)(self.alpha, *parts)
+
+    def room(self, parts: Parts) -> Self:
+        """The same."""
+        return self.of_parts(parts)
+
+    def __le__(self, other: object) -> bool:
+        if isinstance(other, RDP):  # a bound at a higher order holds at every lower one
+            return self.alpha >= other.alpha and self.epsilon <= other.epsilon
+        return super().__le__(other)
+
+    def _group(self, size: int) -> Self:
+        raise ValueError(f"no group bound is proven for {self}; state the map at that d_in")
+
+    def _to(self, measure: Measure, delta: Fraction | None) -> Loss | None:
+        if isinstance(measure, RenyiOrder) and measure.alpha <= self.alpha:
+            return RDP(measure.alpha, self.epsilon)
+        if measure is ApproxDP:
+            free = _needed(delta, self)
+            return ApproxDP(conversions.rdp_to_approx(self.alpha, self.epsilon, free), free)
+        return None
+
+    def __str__(self) -> str:
+        return f"RDP(alpha={shown(self.alpha)}, epsilon={shown(self.epsilon)})"
+
+
+@attrs.frozen(order=False)
+class GDP(_Simple):
+    """mu-Gaussian differential privacy (Dong, Roth, Su 2022)."""
+
+    mu: Fraction = _parameter("mu")
+
+    @property
+    def parts(self) -> Parts:
+        """(mu squared,)."""
+        return (self.mu**2,)
+
+    def of_parts(self, parts: Parts) -> Self:
+        """mu is the square root, rounded up."""
+        return type(self)(sqrt_up(parts[0]))
+
+    def room(self, parts: Parts) -> Self:
+        """mu is the square root, rounded down."""
+        return type(self)(sqrt_down(parts[0]))
+
+    def _group(self, size: int) -> Self:
+        return type(self)(size * self.mu)
+
+    def delta(self, epsilon: Number) -> Fraction:
+        """The least delta (from above) of (epsilon, delta)-DP."""
+        return conversions.gdp_delta(self.mu, exact(epsilon, "epsilon"))
+
+    def _to(self, measure: Measure, delta: Fraction | None) -> Loss | None:
+        if measure is ApproxDP:
+            free = _needed(delta, self)
+            return ApproxDP(conversions.gdp_to_approx(self.mu, free), free)
+        # A pair above G_mu is a postprocessing of N(0,1), N(mu,1) (Blackwell 1951; Dong et al.
+        # 2022, Theorem 2), and postprocessing does not increase Renyi divergences.
+        return ZCDP(self.mu**2 / 2).to(measure, delta)
+
+
+def _needed(delta: Fraction | None, loss: Loss) -> Fraction:
+    if delta is None or not delta > 0:
+        raise ValueError(f"{loss} gives an (epsilon, delta) bound for each delta > 0; say delta=...")
+    return delta
+
+
+def group_size(d_in: int, unit: int) -> int:
+    """How many steps of `unit` records lead from a dataset to one `d_in` records away."""
+    return -(-natural(d_in, "d_in") // unit)

@@ -1,0 +1,125 @@
+"""Interactive mechanisms: randomised state machines (Haney et al. 2023, Definition 1.4).
+
+Responsible for the interface alone. Knows no compositor, no handle, no noise.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, Generic, TypeVar, final
+
+import attrs
+
+from queryable.coins import SYSTEM, Coins
+from queryable.errors import PrivacyClaimError, UnknownQueryError
+from queryable.faults import contained_init, contained_step
+from queryable.losses import Loss, Measure
+from queryable.messages import Answer, Failed, Query
+from queryable.numbers import natural
+
+State = TypeVar("State")
+
+
+class InteractiveMechanism(ABC, Generic[State]):
+    """A randomised state machine that answers queries about a dataset.
+
+    A subclass is an `attrs.frozen` description with no data in it. `init` and `step` are pure
+    given their coins; states are frozen values. `init` is the paper's first message: it is kept
+    apart from `step` so that no query can start a mechanism anew and so reset what it has spent.
+
+    Privacy:
+        Claim: for every adversary and all datasets that differ in `d_in` records added or
+        removed, the law of the view loses at most `privacy_map(d_in)`.
+    """
+
+    reports_loss = False
+    """Whether `step` answers `PrivacyLossQuery` itself; else a parent answers from the claim."""
+
+    coin_at_launch = False
+    """Whether any delta is paid by one coin tossed at the start (docs/theory.md, mixed children).
+    Only such mechanisms compose interactively when all they have is approximate zCDP."""
+
+    def loss(self, d_in: int) -> Loss:
+        """The mechanism's own loss at `d_in` >= 1 records; `privacy_map` converts it."""
+        raise PrivacyClaimError(f"{type(self).__name__} has no privacy loss of its own")
+
+    def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
+        """The loss at `d_in` records, in the mechanism's own measure or the best in another.
+
+        Args:
+            d_in: records that differ, added or removed; a substitution is 2.
+            measure: what to state the loss in, a `Loss` class or `RDP.at(order)`.
+
+        Raises:
+            PrivacyClaimError: the mechanism has no loss of its own.
+            ValueError: no theorem converts its loss to `measure`, or `d_in` is not a count.
+        """
+        own = self.loss(max(natural(d_in, "d_in"), 1))
+        stated = own if measure is None else own.to(measure)
+        return stated if d_in else stated.zero()
+
+    @abstractmethod
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[State, Answer]:
+        """Read the dataset and give the opening answer, None where there is nothing to say."""
+
+    @abstractmethod
+    def step(self, state: State, query: Query, coins: Coins = SYSTEM) -> tuple[State, Answer]:
+        """Answer one query.
+
+        Raises:
+            QueryError: the query is wrong. Raised before data or coins are touched.
+        """
+
+    def within(self, d_out: Loss, d_in: int) -> "InteractiveMechanism[Any]":
+        """What runs when it is launched with `d_out` at `d_in`; an odometer becomes a filter."""
+        return self
+
+
+@attrs.frozen
+class Released:
+    """The state of a measurement: it has answered."""
+
+
+class Measurement(InteractiveMechanism[Released]):
+    """A noninteractive mechanism: it answers once, at `init`."""
+
+    coin_at_launch = True
+
+    @abstractmethod
+    def release(self, dataset: Any, coins: Coins) -> Answer:
+        """The answer."""
+
+    @final
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Released, Answer]:
+        """Answer, once."""
+        return Released(), self.release(dataset, coins)
+
+    @final
+    def step(self, state: Released, query: Query, coins: Coins = SYSTEM) -> tuple[Released, Answer]:
+        """Refuse: a measurement has already answered."""
+        raise UnknownQueryError("a measurement answers once, when it is launched")
+
+
+@attrs.frozen
+class Dead:
+    """The state of a root mechanism that failed: it answers `Failed()` for ever."""
+
+
+def begin(
+    mechanism: InteractiveMechanism[Any], dataset: Any, coins: Coins
+) -> tuple[Any, Answer]:
+    """Start a root mechanism; the coins of its n-th message are `coins.spawn("root", n)`."""
+    started = contained_init(lambda: mechanism.init(dataset, coins.spawn("root", 0)))
+    return (Dead(), Failed()) if started is None else started
+
+
+def advance(
+    mechanism: InteractiveMechanism[Any], state: Any, query: Query, coins: Coins, message: int
+) -> tuple[Any, Answer]:
+    """One step of a root mechanism, contained.
+
+    Raises:
+        QueryError: the query is wrong; the old state stands.
+    """
+    if isinstance(state, Dead):
+        return state, Failed()
+    moved = contained_step(lambda: mechanism.step(state, query, coins.spawn("root", message)))
+    return (Dead(), Failed()) if moved is None else moved

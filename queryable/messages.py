@@ -1,0 +1,79 @@
+"""Queries and answers of compositors, as data. Knows nothing of how they are answered.
+
+A query is one frozen class each, told apart by `match`, and validated by the step that receives
+it, never at construction: an analyst may say anything, and gets a `QueryError` for nonsense.
+"""
+
+from typing import Any
+
+import attrs
+
+
+@attrs.frozen
+class Launch:
+    """Start a mechanism: the paper's (M', d'). `d_out` defaults to the mechanism's own map."""
+
+    mechanism: Any
+    d_out: Any = None
+
+
+@attrs.frozen
+class Ask:
+    """Pass a query to a child: the paper's (j, q). `Ask(0, Ask(2, q))` reaches a grandchild."""
+
+    child: Any
+    query: Any
+
+
+@attrs.frozen
+class PrivacyLossQuery:
+    """The paper's privacy_loss, for data that differ in `d_in` records (default: the budget's)."""
+
+    d_in: Any = None
+
+
+@attrs.frozen
+class CanAfford:
+    """A dry run of a launch: answers a bool, charges nothing, changes nothing."""
+
+    launch: Any
+
+
+@attrs.frozen
+class Launched:
+    """A launch went through.
+
+    `child` is the new child's id, or None for a measurement, which is no child. `answer` is the
+    measurement's answer, or the child's opening.
+    """
+
+    child: int | str | None
+    answer: Any
+
+
+@attrs.frozen
+class Refused:
+    """The mechanism declined and is otherwise unchanged; the amounts are losses, or None."""
+
+    reason: str
+    requested: Any = None
+    spent: Any = None
+    remaining: Any = None
+
+
+@attrs.frozen
+class Halted:
+    """The mechanism has stopped for good (`on_exceed="halt"`, Haney et al. 2023, Algorithm 3)."""
+
+    reason: str
+
+
+@attrs.frozen
+class Failed:
+    """A mechanism failed while data may have been touched: one constant message, no cause."""
+
+
+Query = Any
+"""A query is whatever the mechanism understands; the classes above are what compositors add."""
+Answer = Any
+"""An answer is whatever the mechanism gives."""

@@ -1,0 +1,109 @@
+"""Statistics: functions of the data with declared sensitivity and shape.
+
+Responsible for evaluating one inside the fault boundary and for checking that the result has the
+declared shape and is made of integers. Knows no noise and no accounting.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+
+from queryable.faults import touching_data
+from queryable.numbers import exact, natural
+
+
+class IntegerStatistic(ABC):
+    """An integer-valued function of the data, of declared sensitivity.
+
+    Attributes:
+        l1: bound on the L1 norm of the change when one record is added or removed.
+        l2: the same in the L2 norm.
+        shape: None for one integer, else the shape of the array.
+    """
+
+    l1: Fraction
+    l2: Fraction
+    shape: tuple[int, ...] | None
+
+    @abstractmethod
+    def value(self, dataset: Any) -> Any:
+        """The exact value; may raise, the text never reaches the analyst."""
+
+    def __call__(self, dataset: Any) -> Any:
+        """The value, checked: an int, or an int64 or object array of `shape`.
+
+        Raises:
+            MechanismFault: whatever went wrong; details go to the curator.
+        """
+        return touching_data(lambda: self._checked(self.value(dataset)))
+
+    def _checked(self, value: Any) -> Any:
+        if self.shape is None:
+            if isinstance(value, np.ndarray) and value.shape == ():
+                value = value.item()
+            if not isinstance(value, int | np.integer | np.bool_):
+                raise TypeError(f"the statistic gave {type(value).__name__}, not an integer")
+            return int(value)
+        array = np.asarray(value)
+        if array.shape != self.shape:
+            raise ValueError(f"the statistic has shape {array.shape}, {self.shape} was declared")
+        if array.dtype == object and all(type(entry) is int for entry in array.flat):
+            return array
+        if array.dtype == np.uint64:
+            return array.astype(object)
+        if not np.issubdtype(array.dtype, np.integer):
+            raise TypeError(f"the statistic gave {array.dtype}, not integers")
+        return array.astype(np.int64)
+
+
+def _shape(value: Any) -> tuple[int, ...] | None:
+    if value is None:
+        return None
+    sizes = value if isinstance(value, tuple) else (value,)
+    return tuple(natural(size, "shape") for size in sizes)
+
+
+@attrs.frozen
+class Statistic(IntegerStatistic):
+    """A user's function of the data with the sensitivities they vouch for.
+
+    Args:
+        function: data -> int, or an integer array of `shape`.
+        l1, l2: bounds on the change in these norms per record added or removed. There is no
+            default: nothing checks them, and every claim rests on them.
+        shape: None for one integer; part of the claim, checked at every evaluation.
+    """
+
+    function: Callable[[Any], Any] = attrs.field(validator=attrs.validators.is_callable())
+    l1: Fraction = attrs.field(kw_only=True, converter=lambda x: exact(x, "l1"))
+    l2: Fraction = attrs.field(kw_only=True, converter=lambda x: exact(x, "l2"))
+    shape: tuple[int, ...] | None = attrs.field(kw_only=True, default=None, converter=_shape)
+
+    def value(self, dataset: Any) -> Any:
+        """What the function says."""
+        return self.function(dataset)
+
+
+@attrs.frozen
+class Bit:
+    """A yes-or-no function of the data; any change of the data may flip it."""
+
+    function: Callable[[Any], Any] = attrs.field(validator=attrs.validators.is_callable())
+
+    def __call__(self, dataset: Any) -> bool:
+        """The bit.
+
+        Raises:
+            MechanismFault: whatever went wrong; details go to the curator.
+        """
+        return touching_data(lambda: self._checked(self.function(dataset)))
+
+    @staticmethod
+    def _checked(value: Any) -> bool:
+        if not isinstance(value, bool | np.bool_):
+            raise TypeError(f"the function gave {type(value).__name__}, not a bool")
+        return bool(value)

@@ -1,0 +1,91 @@
+"""Views: what an adversary sees of an interaction (Haney et al. 2023, Definition 1.6).
+
+Responsible for the record and for running an adversary against a mechanism without a handle.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import attrs
+
+from queryable.coins import SYSTEM, ChildId, Coins
+from queryable.faults import collecting, raise_interrupt
+from queryable.mechanism import InteractiveMechanism, advance, begin
+from queryable.messages import Answer, Ask, Query
+
+
+@attrs.frozen
+class Exchange:
+    """One query and its answer; `path` leads from the root to the child that was asked."""
+
+    path: tuple[ChildId, ...]
+    query: Query
+    answer: Answer
+
+
+@attrs.frozen
+class View:
+    """The opening answer, then every exchange in order; `len` counts exchanges."""
+
+    opening: Answer = None
+    exchanges: tuple[Exchange, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.exchanges)
+
+    def __iter__(self) -> Iterator[Exchange]:
+        return iter(self.exchanges)
+
+    def __getitem__(self, index: int) -> Exchange:
+        return self.exchanges[index]
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """The answers alone."""
+        return tuple(exchange.answer for exchange in self.exchanges)
+
+    def then(self, query: Query, answer: Answer) -> "View":
+        """The view one exchange later."""
+        return View(self.opening, (*self.exchanges, exchange(query, answer)))
+
+
+Adversary = Callable[[View], Any]
+"""Any callable from the view so far to the next query, or None to stop."""
+
+
+def exchange(query: Query, answer: Answer) -> Exchange:
+    """An exchange, with nested `Ask`s read as a path."""
+    path = []
+    while isinstance(query, Ask):
+        path.append(query.child)
+        query = query.query
+    return Exchange(tuple(path), query, answer)
+
+
+def interact(
+    mechanism: InteractiveMechanism[Any],
+    dataset: Any,
+    adversary: Adversary,
+    coins: Coins = SYSTEM,
+    max_rounds: int | None = None,
+) -> View:
+    """Let the adversary talk to the mechanism until it stops; return its view.
+
+    Args:
+        max_rounds: stop after as many exchanges, for adversaries that never do.
+
+    Raises:
+        QueryError: the adversary asked something illegal.
+    """
+    with collecting() as faults:
+        state, opening = begin(mechanism, dataset, coins)
+        view = View(opening)
+        while max_rounds is None or len(view) < max_rounds:
+            raise_interrupt(faults)
+            query = adversary(view)
+            if query is None:
+                break
+            state, answer = advance(mechanism, state, query, coins, len(view) + 1)
+            view = view.then(query, answer)
+        raise_interrupt(faults)
+    return view
