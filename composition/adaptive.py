@@ -14,9 +14,9 @@ from immutables import Map
 from composition import children as kin
 from composition.children import Children
 from composition.launching import Claimed, claimed, map_at, records, require_depth
-from composition.rules import Account
+from composition.rules import Tally
 from queryable.coins import SYSTEM, Coins
-from queryable.errors import QueryError, UnknownQueryError
+from queryable.errors import UnknownQueryError
 from queryable.losses import Loss, Measure
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import (
@@ -31,33 +31,35 @@ from queryable.messages import (
 )
 from queryable.numbers import natural
 
+NO_CLAIMS: "Map[int, Claimed]" = Map()
+
 
 @attrs.frozen
 class CompositionState:
     """The data, what was charged, every claim ever charged, and the interactive children."""
 
     dataset: Any = attrs.field(repr=False)
-    account: Account
-    claims: "Map[int, Claimed]" = Map()
+    account: Tally
+    claims: "Map[int, Claimed]" = NO_CLAIMS
     children: Children = kin.NONE
     halted: str | None = None
 
 
-def _count(name: str, least: int) -> Any:
-    def convert(value: Any) -> int:
-        count = natural(value, name)
-        if not count >= least:
-            raise ValueError(f"{name} is {count}; it should be at least {least}")
-        return count
-
-    return convert
+def d_in_field(value: Any) -> int:
+    """The records a budget is stated for: a count, at least one."""
+    d_in = natural(value, "d_in")
+    if d_in == 0:
+        raise ValueError("d_in is 0; it should be at least 1")
+    return d_in
 
 
-def count_field(name: str, default: int | None, least: int = 1) -> Any:
-    """A public keyword field that holds a count."""
-    convert = _count(name, least)
-    optional = attrs.converters.optional(convert) if default is None else convert
-    return attrs.field(kw_only=True, default=default, converter=optional)
+def _max_mechanisms(value: Any) -> int | None:
+    return None if value is None else natural(value, "max_mechanisms")
+
+
+def max_depth_field(value: Any) -> int:
+    """How deep an `Ask` may be nested."""
+    return natural(value, "max_depth")
 
 
 @attrs.frozen
@@ -67,9 +69,9 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
     reports_loss = True
     coin_at_launch = True  # its children are checked one by one
 
-    d_in: int = count_field("d_in", 1)
-    max_mechanisms: int | None = count_field("max_mechanisms", None, least=0)
-    max_depth: int = count_field("max_depth", 100)
+    d_in: int = attrs.field(kw_only=True, default=1, converter=d_in_field)
+    max_mechanisms: int | None = attrs.field(kw_only=True, default=None, converter=_max_mechanisms)
+    max_depth: int = attrs.field(kw_only=True, default=100, converter=max_depth_field)
 
     @property
     @abstractmethod
@@ -77,12 +79,18 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         """The measure that launches state their loss in."""
 
     @abstractmethod
-    def _opened(self) -> Account:
+    def _opened(self) -> Tally:
         """The empty account."""
 
-    @abstractmethod
-    def _exceeded(self, state: CompositionState, refusal: Refused) -> tuple[CompositionState, Answer]:
+    def _exceeds(self, account: Tally, candidate: Tally, requested: Loss) -> Refused | None:
+        """Why the candidate may not replace the account; an odometer permits everything."""
+        return None
+
+    def _declined(
+        self, state: CompositionState, refusal: Refused
+    ) -> tuple[CompositionState, Answer]:
         """What becomes of a launch that is not permitted."""
+        return state, refusal
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[CompositionState, Answer]:
         """Nothing has been launched; says nothing."""
@@ -122,10 +130,11 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
     ) -> tuple[CompositionState, Answer]:
         claim = claimed(launch, self.child_measure, self.d_in)
         if self.max_mechanisms is not None and len(state.claims) >= self.max_mechanisms:
-            return self._exceeded(state, Refused("at mechanism count limit"))
+            return self._declined(state, Refused("at mechanism count limit"))
         account = state.account.add(claim.loss)
-        if not account.within:
-            return self._exceeded(state, _refusal(state.account, claim.loss))
+        refusal = self._exceeds(state.account, account, claim.loss)
+        if refusal is not None:
+            return self._declined(state, refusal)
         identity = len(state.claims)
         children, answer = kin.start(
             state.children, identity, claim.mechanism, claim.loss, state.dataset, coins
@@ -137,7 +146,8 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         claim = claimed(launch, self.child_measure, self.d_in)
         if self.max_mechanisms is not None and len(state.claims) >= self.max_mechanisms:
             return False
-        return state.account.add(claim.loss).within
+        candidate = state.account.add(claim.loss)
+        return self._exceeds(state.account, candidate, claim.loss) is None
 
     def _privacy_loss(self, state: CompositionState, d_in: Any) -> Loss:
         at = records(d_in, self.d_in)
@@ -147,16 +157,3 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         for claim in state.claims.values():
             account = account.add(map_at(claim.mechanism, at, self.child_measure))
         return account.total()
-
-
-def _refusal(account: Account, requested: Loss) -> Refused:
-    remaining = account.remaining()
-    reason = "insufficient budget" + account.hint(requested)
-    if remaining is not None and _by_a_hair(requested, remaining):
-        reason += "; it is short by less than 1e-9, so a sum of floats may be to blame"
-    return Refused(reason, requested, account.total(), remaining)
-
-
-def _by_a_hair(requested: Loss, remaining: Loss) -> bool:
-    over = (r - left for r, left in zip(requested.parts, remaining.parts, strict=True))
-    return all(excess * 10**9 < 1 for excess in over)

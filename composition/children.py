@@ -66,9 +66,7 @@ def ask(
     if isinstance(query, PrivacyLossQuery) and not child.mechanism.reports_loss:
         return children, claimed_loss(child, query.d_in, d_in)
     mechanism, state, messages = child.mechanism, child.state, child.messages
-    moved = contained_step(
-        lambda: mechanism.step(state, query, coins.spawn(identity, messages))
-    )
+    moved = contained_step(lambda: mechanism.step(state, query, coins.spawn(identity, messages)))
     if moved is None:
         return children.set(identity, retired(child)), Failed()
     if moved[0] is state and _only_reads(query):

@@ -7,7 +7,7 @@ import attrs
 
 from composition import children as kin
 from composition import validity
-from composition.adaptive import count_field
+from composition.adaptive import max_depth_field
 from composition.children import Children
 from composition.launching import map_at, records, require_depth
 from queryable.coins import SYSTEM, Coins
@@ -46,7 +46,7 @@ class ConComp(InteractiveMechanism[ConCompState]):
     """
 
     mechanisms: tuple[InteractiveMechanism[Any], ...] = attrs.field(converter=_mechanisms)
-    max_depth: int = count_field("max_depth", 100)
+    max_depth: int = attrs.field(kw_only=True, default=100, converter=max_depth_field)
 
     reports_loss = True
     coin_at_launch = True  # its mechanisms are checked one by one

@@ -6,7 +6,7 @@ import attrs
 
 from composition.adaptive import AdaptiveComposition, CompositionState
 from composition.rules import Account, Basic, Rule
-from queryable.losses import Loss, Measure, group_size
+from queryable.losses import AdditiveLoss, Loss, Measure, group_size
 from queryable.messages import Answer, Halted, Refused
 
 
@@ -33,7 +33,7 @@ class FiltCon(AdaptiveComposition):
     """
 
     budget: Loss = attrs.field(validator=attrs.validators.instance_of(Loss))
-    rule: Rule = attrs.field(default=Basic(), validator=attrs.validators.instance_of(Rule))
+    rule: Rule = attrs.field(factory=Basic, validator=attrs.validators.instance_of(Rule))
     on_exceed: str = attrs.field(
         kw_only=True, default="refuse", validator=attrs.validators.in_(("refuse", "halt"))
     )
@@ -54,7 +54,23 @@ class FiltCon(AdaptiveComposition):
     def _opened(self) -> Account:
         return self._empty
 
-    def _exceeded(self, state: CompositionState, refusal: Refused) -> tuple[CompositionState, Answer]:
+    def _exceeds(self, account: Any, candidate: Any, requested: Any) -> Refused | None:
+        if candidate.within:
+            return None
+        remaining = account.remaining()
+        reason = "insufficient budget" + account.hint(requested)
+        if _by_a_hair(requested, remaining):
+            reason += "; it is short by less than 1e-9, so a sum of floats may be to blame"
+        return Refused(reason, requested, account.total(), remaining)
+
+    def _declined(
+        self, state: CompositionState, refusal: Refused
+    ) -> tuple[CompositionState, Answer]:
         if self.on_exceed == "refuse":
             return state, refusal
         return attrs.evolve(state, halted=refusal.reason), Halted(refusal.reason)
+
+
+def _by_a_hair(requested: AdditiveLoss, remaining: AdditiveLoss) -> bool:
+    over = (r - left for r, left in zip(requested.parts, remaining.parts, strict=True))
+    return all(excess * 10**9 < 1 for excess in over)

@@ -51,9 +51,7 @@ def claimed(launch: Any, measure: Measure, d_in: int) -> Claimed:
     return Claimed(mechanism, loss)
 
 
-def map_at(
-    mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure | None
-) -> Loss:
+def map_at(mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure | None) -> Loss:
     """The privacy map, with every way it can be wrong turned into a `PrivacyClaimError`."""
     name = type(mechanism).__name__
     try:

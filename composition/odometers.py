@@ -2,11 +2,11 @@
 
 import attrs
 
-from composition.adaptive import AdaptiveComposition, CompositionState
+from composition.adaptive import AdaptiveComposition
+from composition.duality import filter_of
 from composition.filters import FiltCon
-from composition.rules import Account, AdditiveAccount
-from queryable.losses import Loss, Measure, as_measure
-from queryable.messages import Answer, Refused
+from composition.rules import Accumulator, Additive, Basic, Tally
+from queryable.losses import Loss, Measure, as_measure, measure_name
 
 
 @attrs.frozen
@@ -25,11 +25,28 @@ class OdomCon(AdaptiveComposition):
     An odometer has no loss of its own. Launched with a `d_out` it runs as a filter at `d_out`.
 
     Args:
-        measure: what losses are stated in: a `Loss` class, or `RDP.at(order)`.
+        measure: what launches state their loss in: a `Loss` class, or `RDP.at(order)`.
+        rule: the accumulator G; by default losses add.
         d_in: the records that claims and the default report are stated for.
     """
 
     measure: Measure = attrs.field(converter=as_measure)
+    rule: Accumulator | None = attrs.field(
+        default=None,
+        validator=attrs.validators.optional(attrs.validators.instance_of(Accumulator)),
+    )
+
+    def __attrs_post_init__(self) -> None:
+        if self._accumulator.measure != self.measure:
+            raise ValueError(
+                f"measure is {measure_name(self.measure)}, but the rule takes losses in "
+                f"{measure_name(self._accumulator.measure)}"
+            )
+        self._opened()
+
+    @property
+    def _accumulator(self) -> Accumulator:
+        return Additive(self.measure) if self.rule is None else self.rule
 
     @property
     def child_measure(self) -> Measure:
@@ -38,12 +55,10 @@ class OdomCon(AdaptiveComposition):
 
     def within(self, d_out: Loss, d_in: int) -> FiltCon:
         """The filter with this budget (Lemma 2.19)."""
+        rule = Basic() if self.rule is None else filter_of(self.rule)
         return FiltCon(
-            d_out, d_in=d_in, max_mechanisms=self.max_mechanisms, max_depth=self.max_depth
+            d_out, rule, d_in=d_in, max_mechanisms=self.max_mechanisms, max_depth=self.max_depth
         )
 
-    def _opened(self) -> Account:
-        return AdditiveAccount.unbounded(self.measure)
-
-    def _exceeded(self, state: CompositionState, refusal: Refused) -> tuple[CompositionState, Answer]:
-        return state, refusal
+    def _opened(self) -> Tally:
+        return self._accumulator.open()

@@ -8,21 +8,40 @@ Knows no mechanism and no data.
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
-
+from typing import Any, Self
 
 import attrs
 from flint import arb
 
-from queryable.losses import ApproxDP, Loss, Measure, Parts, add_parts, measure_name, zero_of
+from queryable.errors import UnprovenCompositionError
+from queryable.losses import (
+    AdditiveLoss,
+    ApproxDP,
+    Loss,
+    Measure,
+    Parts,
+    add_parts,
+    as_measure,
+    measure_name,
+    zero_of,
+)
 from queryable.numbers import positive, probability, round_down, round_up, shown, sqrt_down
 
 
-class Account(ABC):
-    """What has been charged under one rule."""
+class Tally(ABC):
+    """What an accumulator G has seen so far."""
 
     @abstractmethod
-    def add(self, loss: Loss) -> "Account":
-        """The account after one more launch, whether or not it fits."""
+    def add(self, loss: Any) -> Self:
+        """The tally after one more launch, whether or not it fits."""
+
+    @abstractmethod
+    def total(self) -> Loss:
+        """G: a bound on the loss so far."""
+
+
+class Account(Tally):
+    """What has been charged under one rule."""
 
     @property
     @abstractmethod
@@ -30,16 +49,23 @@ class Account(ABC):
         """The continuation rule F: whether everything added so far fits the budget."""
 
     @abstractmethod
-    def total(self) -> Loss:
-        """The accumulator G: a bound on the loss so far."""
+    def remaining(self) -> Loss:
+        """The largest single loss that would still be admitted."""
 
-    @abstractmethod
-    def remaining(self) -> Loss | None:
-        """The largest single loss that would still be admitted; None without a budget."""
-
-    def hint(self, loss: Loss) -> str:
+    def hint(self, loss: Any) -> str:
         """What else to say when `loss` is refused."""
         return ""
+
+
+class Accumulator(ABC):
+    """G: what the losses charged so far come to (Haney et al. 2023, Definition 2.14)."""
+
+    measure: Measure
+    """What launches state their loss in."""
+
+    @abstractmethod
+    def open(self) -> Tally:
+        """An empty tally."""
 
 
 class Rule(ABC):
@@ -63,40 +89,77 @@ class Rule(ABC):
 
 
 @attrs.frozen
-class AdditiveAccount(Account):
-    """Coordinates added up exactly, against a budget or without one."""
+class Sum(Tally):
+    """Coordinates added up exactly."""
 
-    zero: Loss
+    zero: AdditiveLoss
     parts: Parts
-    budget: Parts | None = None
 
-    @classmethod
-    def unbounded(cls, measure: Measure) -> "AdditiveAccount":
-        """The account of an odometer."""
-        zero = zero_of(measure)
-        return cls(zero, zero.parts)
-
-    def add(self, loss: Loss) -> "AdditiveAccount":
+    def add(self, loss: AdditiveLoss) -> "Sum":
         """Every coordinate grows."""
-        return AdditiveAccount(self.zero, add_parts(self.parts, loss.parts), self.budget)
+        return Sum(self.zero, add_parts(self.parts, loss.parts))
+
+    def total(self) -> AdditiveLoss:
+        """The sum."""
+        return self.zero.of_parts(self.parts)
+
+
+@attrs.frozen
+class Additive(Accumulator):
+    """G adds losses up."""
+
+    measure: Measure = attrs.field(converter=as_measure)
+
+    def open(self) -> Sum:
+        """An empty sum.
+
+        Raises:
+            UnprovenCompositionError: losses of this measure do not add up.
+        """
+        zero = additive(zero_of(self.measure))
+        return Sum(zero, zero.parts)
+
+
+def additive(loss: Loss) -> AdditiveLoss:
+    """The loss, if its measure composes adaptively by adding.
+
+    Raises:
+        UnprovenCompositionError: it does not, and what to do instead.
+    """
+    if isinstance(loss, AdditiveLoss):
+        return loss
+    raise UnprovenCompositionError(
+        f"{measure_name(loss.measure)} losses do not add up: the tensor product of curves "
+        "chosen on the way is invalid in general (Tran et al. 2026; Regehr et al. 2026); compose in "
+        "ApproxDP, ZCDP or GDP, or fix the curves in advance with ConComp"
+    )
+
+
+@attrs.frozen
+class AdditiveAccount(Account):
+    """A sum against a budget, coordinate by coordinate."""
+
+    spent: Sum
+    budget: AdditiveLoss
+    most: Parts
+
+    def add(self, loss: AdditiveLoss) -> "AdditiveAccount":
+        """The sum grows."""
+        return AdditiveAccount(self.spent.add(loss), self.budget, self.most)
 
     @property
     def within(self) -> bool:
         """No coordinate exceeds the budget's."""
-        if self.budget is None:
-            return True
-        return all(spent <= most for spent, most in zip(self.parts, self.budget, strict=True))
+        return all(spent <= most for spent, most in zip(self.spent.parts, self.most, strict=True))
 
-    def total(self) -> Loss:
+    def total(self) -> AdditiveLoss:
         """The sum."""
-        return self.zero.of_parts(self.parts)
+        return self.spent.total()
 
-    def remaining(self) -> Loss | None:
+    def remaining(self) -> AdditiveLoss:
         """The budget less the sum."""
-        if self.budget is None:
-            return None
-        left = (most - spent for most, spent in zip(self.budget, self.parts, strict=True))
-        return self.zero.room(tuple(max(part, Fraction(0)) for part in left))
+        left = (most - spent for most, spent in zip(self.most, self.spent.parts, strict=True))
+        return self.budget.room(tuple(max(part, Fraction(0)) for part in left))
 
 
 @attrs.frozen
@@ -114,7 +177,8 @@ class Basic(Rule):
 
     def open(self, budget: Loss) -> AdditiveAccount:
         """An empty sum."""
-        return AdditiveAccount(budget.zero(), budget.zero().parts, budget.parts)
+        most = additive(budget)
+        return AdditiveAccount(Additive(budget.measure).open(), most, most.parts)
 
 
 def _largest_variance(epsilon: Fraction, slack: Fraction) -> Fraction:
@@ -145,7 +209,7 @@ class WhitehouseAccount(Account):
     deltas: Fraction = Fraction(0)
     started: bool = False
 
-    def add(self, loss: Loss) -> "WhitehouseAccount":
+    def add(self, loss: AdditiveLoss) -> "WhitehouseAccount":
         """V grows by epsilon squared."""
         epsilon, delta = loss.parts
         variance, deltas = add_parts((self.variance, self.deltas), (epsilon * epsilon, delta))
@@ -171,11 +235,15 @@ class WhitehouseAccount(Account):
         left = max(self.budget.delta - self.slack - self.deltas, Fraction(0))
         return ApproxDP(sqrt_down(room), left)
 
-    def hint(self, loss: Loss) -> str:
+    def hint(self, loss: Any) -> str:
         """Say so when all of delta is the slack."""
         if loss.parts[1] > 0 and self.slack == self.budget.delta:
-            return f"; all of delta is the rule's slack, pass Whitehouse2023(slack=...) below {shown(self.slack)}"
+            return f"; all of delta is the rule's slack, pass a slack below {shown(self.slack)}"
         return ""
+
+
+def _slack(value: Any) -> Fraction | None:
+    return None if value is None else positive(probability(value, "slack"), "slack")
 
 
 @attrs.frozen
@@ -191,7 +259,7 @@ class Whitehouse2023(Rule):
 
     slack: Fraction | None = attrs.field(
         default=None,
-        converter=attrs.converters.optional(lambda x: positive(probability(x, "slack"), "slack")),
+        converter=_slack,
     )
 
     def child_measure(self, budget: Loss) -> Measure:

@@ -94,9 +94,7 @@ VALIDITY: tuple[Row, ...] = (
         "GDP",
         "Basic",
         Proven("Vadhan, Zhang 2023"),
-        Proven(
-            "Haney et al. 2023, Theorem 3.4 with Smith, Thakurta 2022 and Koskela et al. 2022"
-        ),
+        Proven("Haney et al. 2023, Theorem 3.4 with Smith, Thakurta 2022 and Koskela et al. 2022"),
         Proven("Smith, Thakurta 2022; Koskela et al. 2022"),
     ),
     Row(

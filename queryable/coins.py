@@ -144,11 +144,22 @@ class SeededCoins(_DrawingCoins):
         return f"SeededCoins({self._seed}, path={self._path}, message={self._message})"
 
 
+def _probability(value: Any) -> Fraction:
+    return probability(value, "probability")
+
+
+def _bound(value: Any) -> int:
+    bound = natural(value, "bound")
+    if bound == 0:
+        raise ValueError("bound is 0; it should be at least 1")
+    return bound
+
+
 @attrs.frozen
 class Bernoulli(Law[bool]):
     """True with an exact rational probability."""
 
-    probability: Fraction = attrs.field(converter=lambda p: probability(p, "probability"))
+    probability: Fraction = attrs.field(converter=_probability)
 
     def sample(self, source: FairBits) -> bool:
         """One draw."""
@@ -164,12 +175,7 @@ class Bernoulli(Law[bool]):
 class UniformBelow(Law[int]):
     """Uniform on the integers 0, ..., bound - 1."""
 
-    bound: int = attrs.field(converter=lambda bound: natural(bound, "bound"))
-
-    @bound.validator
-    def _not_empty(self, attribute: object, bound: int) -> None:
-        if bound == 0:
-            raise ValueError("bound is 0; it should be at least 1")
+    bound: int = attrs.field(converter=_bound)
 
     def sample(self, source: FairBits) -> int:
         """One draw."""

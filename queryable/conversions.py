@@ -73,7 +73,7 @@ def _best_order(rho: float, log_delta: float) -> Fraction:
 
 @_remember
 def rdp_to_approx(alpha: Fraction, loss: Fraction, delta: Fraction) -> Fraction:
-    """r + log(1 - 1/alpha) - log(delta*alpha)/(alpha - 1) (Canonne, Kamath, Steinke 2020, Prop 12)."""
+    """r + log(1 - 1/alpha) - log(delta*alpha)/(alpha - 1) (Canonne et al. 2020, Prop 12)."""
     return max(
         Fraction(0),
         round_up(
@@ -117,6 +117,19 @@ def least(holds: Callable[[Fraction], bool], start: Fraction = Fraction(1)) -> F
     return high
 
 
+def greatest(holds: Callable[[Fraction], bool], start: Fraction = Fraction(1)) -> Fraction:
+    """A value within 2**-60 of the greatest where `holds`, which is true, then false; else 0."""
+    low, high = Fraction(0), start
+    while holds(high):
+        low, high = high, 2 * high
+    for _ in range(400):
+        if high - low <= low / 2**60:
+            break
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
 @_remember
 def group_delta(epsilon: Fraction, delta: Fraction, size: int) -> Fraction:
     """delta of (epsilon, delta)-DP for `size` records: delta*(e^(k eps) - 1)/(e^eps - 1)."""
@@ -128,10 +141,10 @@ def group_delta(epsilon: Fraction, delta: Fraction, size: int) -> Fraction:
 
 @_remember
 def discrete_laplace_to_zcdp(sensitivity: Fraction, scale: Fraction) -> Fraction:
-    """zCDP of integer Laplace noise: eps - (1 - e^-eps)*s/sinh(s), s = 1/scale, eps = sensitivity*s.
+    """zCDP of integer Laplace noise: eps - (1 - e^-eps)*s/sinh(s), s = 1/scale, eps = width*s.
 
-    Convex in the sensitivity and zero at zero, so the bound for a vector, whose coordinates move
-    by integers that sum to at most `sensitivity`, is the bound for one coordinate moving by all.
+    Convex in the width (the sensitivity) and zero at zero, so the bound for a vector, whose
+    coordinates move by integers that sum to at most the width, is the bound for one coordinate moving by all.
     The smaller formula for continuous noise does not hold on the integers.
     """
     if sensitivity == 0:

@@ -52,7 +52,7 @@ def touching_data(run: Callable[[], T]) -> T:
 
 
 def contained_init(run: Callable[[], T]) -> T | None:
-    """Run a child's `init`: None when it raised anything at all, since data may have been touched."""
+    """Run a child's `init`: None when it raised anything, since data may have been touched."""
     try:
         return run()
     except BaseException as fault:

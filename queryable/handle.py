@@ -147,14 +147,17 @@ class Queryable:
         on_fault: Callable[[BaseException], object] | None = None,
     ) -> None:
         if not isinstance(mechanism, InteractiveMechanism):
-            raise TypeError(f"mechanism is {_named(mechanism)}; it should be an InteractiveMechanism")
+            raise TypeError(
+                f"mechanism is {_named(mechanism)}; it should be an InteractiveMechanism"
+            )
         if not (allow_seeded or isinstance(coins, SystemCoins)):
             raise ValueError(
                 f"coins are {coins!r}: their noise can be recomputed. Pass allow_seeded=True for "
                 "tests; leave coins out for a real analysis"
             )
         root = _Root(mechanism, _protected(dataset), coins, on_fault)
-        self._root, self._path = root, ()
+        self._root = root
+        self._path: Path = ()
         self.opening = self._delivered((), root.opening)
 
     @classmethod
@@ -224,7 +227,7 @@ class Queryable:
         match answer:
             case Launched(child=None, answer=given):
                 return given
-            case Launched(child=child, answer=opening):
+            case Launched(child=int() | str() as child, answer=opening):
                 return Queryable._at(self._root, (*path, child), opening)
             case Refused(reason, requested, spent, remaining):
                 raise QueryRefusedError(reason, requested, spent, remaining)

@@ -3,15 +3,15 @@
 Responsible for each measure's order, its additive composition and the conversions that are
 theorems. The formulas live in `conversions`. Knows no mechanism, rule or budget.
 
-Theory of operation: every loss here composes additively in some coordinates, its `parts`:
-epsilon, rho, (epsilon, delta), mu squared. Adding parts exactly is the whole of additive
-composition; `of_parts` turns a total back into a loss, rounding against the analyst if it must.
+Theory of operation: an `AdditiveLoss` composes by adding some coordinates, its `parts`: epsilon,
+rho, (epsilon, delta), mu squared. Adding parts exactly is the whole of additive composition;
+`of_parts` turns a total back into a loss, rounding against the analyst if it must.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any, ClassVar, Self, Union
+from typing import Any, Self
 
 import attrs
 
@@ -35,12 +35,27 @@ def _quoted(value: Fraction) -> str:
     return repr(str(value))
 
 
-def _parameter(name: str) -> Any:
-    return attrs.field(converter=lambda value: exact(value, name), repr=_quoted)
+def _epsilon(value: Any) -> Fraction:
+    return exact(value, "epsilon")
 
 
-def _delta() -> Any:
-    return attrs.field(converter=lambda value: probability(value, "delta"), repr=_quoted)
+def _rho(value: Any) -> Fraction:
+    return exact(value, "rho")
+
+
+def _mu(value: Any) -> Fraction:
+    return exact(value, "mu")
+
+
+def _delta(value: Any) -> Fraction:
+    return probability(value, "delta")
+
+
+def _order(value: Any) -> Fraction:
+    alpha = positive(value, "alpha")
+    if not alpha > 1:
+        raise ValueError(f"alpha is {shown(alpha)}; a Renyi order should be above 1")
+    return alpha
 
 
 class Loss(ABC):
@@ -55,18 +70,17 @@ class Loss(ABC):
     def measure(self) -> "Measure":
         """What this is a value of: a `Loss` class, or `RDP.at(order)`."""
 
-    @property
     @abstractmethod
-    def parts(self) -> Parts:
-        """The coordinates that add up under composition."""
+    def within(self, other: Any) -> bool:
+        """Whether this guarantee implies `other`, a value of the same measure."""
 
     @abstractmethod
-    def of_parts(self, parts: Parts) -> Self:
-        """The loss of this measure with these coordinates, rounded up."""
+    def compose(self, other: Any) -> Self:
+        """The loss of both together, parameters fixed in advance."""
 
     @abstractmethod
-    def room(self, parts: Parts) -> Self:
-        """The largest loss of this measure within these coordinates, rounded down."""
+    def zero(self) -> Self:
+        """No loss at all."""
 
     def __le__(self, other: object) -> bool:
         if not isinstance(other, Loss):
@@ -75,7 +89,7 @@ class Loss(ABC):
             raise TypeError(
                 f"{self} and {other} are values of different measures; convert with .to(measure)"
             )
-        return all(mine <= theirs for mine, theirs in zip(self.parts, other.parts, strict=True))
+        return self.within(other)
 
     def __ge__(self, other: object) -> bool:
         return other.__le__(self) if isinstance(other, Loss) else NotImplemented
@@ -85,11 +99,7 @@ class Loss(ABC):
             return NotImplemented
         if other.measure != self.measure:
             raise TypeError(f"{self} and {other} are values of different measures")
-        return self.of_parts(add_parts(self.parts, other.parts))
-
-    def zero(self) -> Self:
-        """No loss at all."""
-        return self.of_parts(tuple(Fraction(0) for _ in self.parts))
+        return self.compose(other)
 
     def group(self, size: int) -> Self:
         """The loss for data that differ in `size` times as many records.
@@ -127,6 +137,35 @@ class Loss(ABC):
     def _to(self, measure: "Measure", delta: Fraction | None) -> "Loss | None": ...
 
 
+class AdditiveLoss(Loss):
+    """A loss whose coordinates add up under composition."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> Parts:
+        """The coordinates that add up."""
+
+    @abstractmethod
+    def of_parts(self, parts: Parts) -> Self:
+        """The loss of this measure with these coordinates, rounded up."""
+
+    @abstractmethod
+    def room(self, parts: Parts) -> Self:
+        """The largest loss of this measure within these coordinates, rounded down."""
+
+    def within(self, other: Any) -> bool:
+        """No coordinate is larger."""
+        return all(mine <= theirs for mine, theirs in zip(self.parts, other.parts, strict=True))
+
+    def compose(self, other: Any) -> Self:
+        """Coordinates added."""
+        return self.of_parts(add_parts(self.parts, other.parts))
+
+    def zero(self) -> Self:
+        """All coordinates zero."""
+        return self.of_parts(tuple(Fraction(0) for _ in self.parts))
+
+
 @attrs.frozen
 class RenyiOrder:
     """The measure of Renyi differential privacy at one order; write `RDP.at(order)`."""
@@ -137,7 +176,7 @@ class RenyiOrder:
         return f"RDP.at({shown(self.alpha)})"
 
 
-Measure = Union[type[Loss], RenyiOrder]
+Measure = type[Loss] | RenyiOrder
 
 
 def as_measure(value: object) -> Measure:
@@ -163,9 +202,7 @@ def measure_name(measure: Measure) -> str:
 
 def zero_of(measure: Measure) -> Loss:
     """The least loss of a measure."""
-    if isinstance(measure, RenyiOrder):
-        return RDP(measure.alpha, 0)
-    return measure(*(0 for _ in attrs.fields(measure)))
+    return PureDP(Fraction(0)).to(measure)
 
 
 def add_parts(left: Parts, right: Parts) -> Parts:
@@ -174,17 +211,16 @@ def add_parts(left: Parts, right: Parts) -> Parts:
 
 
 def total(losses: Iterable[Loss], measure: Measure) -> Loss:
-    """Additive composition of losses of one measure."""
-    zero = zero_of(measure)
-    parts = zero.parts
+    """The composition of losses of one measure, fixed in advance."""
+    composed = None
     for loss in losses:
-        if loss.measure != zero.measure:
+        if loss.measure != measure:
             raise TypeError(f"{loss} is not a value of {measure_name(measure)}")
-        parts = add_parts(parts, loss.parts)
-    return zero.of_parts(parts)
+        composed = loss if composed is None else composed.compose(loss)
+    return zero_of(measure) if composed is None else composed
 
 
-class _Simple(Loss):
+class _Simple(AdditiveLoss):
     """A measure that is its own class; most have one coordinate that scales with the group."""
 
     @property
@@ -198,15 +234,16 @@ class _Simple(Loss):
         return self.of_parts(parts)
 
     def __str__(self) -> str:
-        values = attrs.asdict(self)  # type: ignore[call-overload]
-        return f"{type(self).__name__}({', '.join(f'{n}={shown(v)}' for n, v in values.items())})"
+        names = [field.name for field in attrs.fields(type(self))]  # type: ignore[arg-type]
+        values = ", ".join(f"{name}={shown(getattr(self, name))}" for name in names)
+        return f"{type(self).__name__}({values})"
 
 
 @attrs.frozen(order=False)
 class PureDP(_Simple):
     """epsilon-differential privacy (Dwork, McSherry, Nissim, Smith 2006). epsilon in nats."""
 
-    epsilon: Fraction = _parameter("epsilon")
+    epsilon: Fraction = attrs.field(converter=_epsilon, repr=_quoted)
 
     @property
     def parts(self) -> Parts:
@@ -220,11 +257,11 @@ class PureDP(_Simple):
         if isinstance(measure, RenyiOrder):
             return RDP(measure.alpha, conversions.pure_to_rdp(self.epsilon, measure.alpha))
         if measure is ApproxDP:
-            return ApproxDP(self.epsilon, delta or 0)
+            return ApproxDP(self.epsilon, delta or Fraction(0))
         if measure is ZCDP:
             return ZCDP(conversions.pure_to_zcdp(self.epsilon))
         if measure is ApproxZCDP:
-            return ApproxZCDP(conversions.pure_to_zcdp(self.epsilon), delta or 0)
+            return ApproxZCDP(conversions.pure_to_zcdp(self.epsilon), delta or Fraction(0))
         if measure is GDP:
             return GDP(conversions.pure_to_gdp(self.epsilon))
         return None
@@ -234,8 +271,8 @@ class PureDP(_Simple):
 class ApproxDP(_Simple):
     """(epsilon, delta)-differential privacy (Dwork et al. 2006)."""
 
-    epsilon: Fraction = _parameter("epsilon")
-    delta: Fraction = _delta()
+    epsilon: Fraction = attrs.field(converter=_epsilon, repr=_quoted)
+    delta: Fraction = attrs.field(converter=_delta, repr=_quoted)
 
     @property
     def parts(self) -> Parts:
@@ -265,7 +302,7 @@ class ApproxDP(_Simple):
 class ZCDP(_Simple):
     """rho-zero-concentrated differential privacy (Bun, Steinke 2016)."""
 
-    rho: Fraction = _parameter("rho")
+    rho: Fraction = attrs.field(converter=_rho, repr=_quoted)
 
     @property
     def parts(self) -> Parts:
@@ -279,7 +316,7 @@ class ZCDP(_Simple):
         if isinstance(measure, RenyiOrder):
             return RDP(measure.alpha, measure.alpha * self.rho)
         if measure is ApproxZCDP:
-            return ApproxZCDP(self.rho, delta or 0)
+            return ApproxZCDP(self.rho, delta or Fraction(0))
         if measure is ApproxDP:
             free = _needed(delta, self)
             return ApproxDP(conversions.zcdp_to_approx(self.rho, free), free)
@@ -290,8 +327,8 @@ class ZCDP(_Simple):
 class ApproxZCDP(_Simple):
     """delta-approximate rho-zCDP (Bun, Steinke 2016, Definition 8.1)."""
 
-    rho: Fraction = _parameter("rho")
-    delta: Fraction = _delta()
+    rho: Fraction = attrs.field(converter=_rho, repr=_quoted)
+    delta: Fraction = attrs.field(converter=_delta, repr=_quoted)
 
     @property
     def parts(self) -> Parts:
@@ -304,7 +341,7 @@ class ApproxZCDP(_Simple):
 
     def _group(self, size: int) -> Self:
         if self.delta == 0:
-            return type(self)(size * size * self.rho, 0)
+            return type(self)(size * size * self.rho, Fraction(0))
         raise ValueError(f"no group bound is proven for {self}; state the map at that d_in")
 
     def _to(self, measure: Measure, delta: Fraction | None) -> Loss | None:
@@ -322,23 +359,16 @@ class ApproxZCDP(_Simple):
 
 
 @attrs.frozen(order=False)
-class RDP(Loss):
+class RDP(AdditiveLoss):
     """(alpha, epsilon)-Renyi differential privacy at a fixed order alpha > 1 (Mironov 2017)."""
 
-    alpha: Fraction = attrs.field(
-        converter=lambda value: positive(value, "alpha"), repr=_quoted
-    )
-    epsilon: Fraction = _parameter("epsilon")
-
-    @alpha.validator
-    def _above_one(self, attribute: object, alpha: Fraction) -> None:
-        if not alpha > 1:
-            raise ValueError(f"alpha is {shown(alpha)}; a Renyi order should be above 1")
+    alpha: Fraction = attrs.field(converter=_order, repr=_quoted)
+    epsilon: Fraction = attrs.field(converter=_epsilon, repr=_quoted)
 
     @staticmethod
     def at(alpha: Number) -> RenyiOrder:
         """The measure of Renyi privacy at order `alpha`."""
-        return RenyiOrder(RDP(alpha, 0).alpha)
+        return RenyiOrder(_order(alpha))
 
     @property
     def measure(self) -> Measure:
@@ -359,7 +389,7 @@ class RDP(Loss):
         return self.of_parts(parts)
 
     def __le__(self, other: object) -> bool:
-        if isinstance(other, RDP):  # a bound at a higher order holds at every lower one
+        if isinstance(other, RDP):  # across measures: a bound at a higher order holds at a lower
             return self.alpha >= other.alpha and self.epsilon <= other.epsilon
         return super().__le__(other)
 
@@ -382,7 +412,7 @@ class RDP(Loss):
 class GDP(_Simple):
     """mu-Gaussian differential privacy (Dong, Roth, Su 2022)."""
 
-    mu: Fraction = _parameter("mu")
+    mu: Fraction = attrs.field(converter=_mu, repr=_quoted)
 
     @property
     def parts(self) -> Parts:
@@ -415,7 +445,9 @@ class GDP(_Simple):
 
 def _needed(delta: Fraction | None, loss: Loss) -> Fraction:
     if delta is None or not delta > 0:
-        raise ValueError(f"{loss} gives an (epsilon, delta) bound for each delta > 0; say delta=...")
+        raise ValueError(
+            f"{loss} gives an (epsilon, delta) bound for each delta > 0; say delta=..."
+        )
     return delta
 
 

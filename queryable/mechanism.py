@@ -103,9 +103,7 @@ class Dead:
     """The state of a root mechanism that failed: it answers `Failed()` for ever."""
 
 
-def begin(
-    mechanism: InteractiveMechanism[Any], dataset: Any, coins: Coins
-) -> tuple[Any, Answer]:
+def begin(mechanism: InteractiveMechanism[Any], dataset: Any, coins: Coins) -> tuple[Any, Answer]:
     """Start a root mechanism; the coins of its n-th message are `coins.spawn("root", n)`."""
     started = contained_init(lambda: mechanism.init(dataset, coins.spawn("root", 0)))
     return (Dead(), Failed()) if started is None else started

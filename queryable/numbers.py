@@ -124,7 +124,7 @@ def _quoted(value: object) -> str:
 
 
 def bounded_total(total: Fraction) -> Fraction:
-    """`total` itself, or once it is longer than `LONGEST_TOTAL` bits a shorter rational above it."""
+    """`total` itself, or, once longer than `LONGEST_TOTAL` bits, a shorter rational above it."""
     if total.denominator.bit_length() <= LONGEST_TOTAL:
         return total
     return _shortened(total, LONGEST_TOTAL // 2, up=True)

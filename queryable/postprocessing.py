@@ -68,9 +68,7 @@ class PersonInTheMiddle(ABC, Generic[PersonState]):
             QueryError: the analyst's query is wrong; only before anything was asked for it.
         """
 
-    def __matmul__(
-        self, mechanism: InteractiveMechanism[Any]
-    ) -> "Postprocessed[PersonState]":
+    def __matmul__(self, mechanism: InteractiveMechanism[Any]) -> "Postprocessed[PersonState]":
         """`person @ mechanism` is `Postprocessed(mechanism, person)`."""
         if not isinstance(mechanism, InteractiveMechanism):
             return NotImplemented
@@ -166,11 +164,11 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
         message: FromAnalyst | FromMechanism,
         coins: Coins,
     ) -> tuple[PostprocessedState[PersonState], ToMechanism | ToAnalyst]:
-        person, reply = self.person.step(
-            state.person, message, coins.spawn("person", state.heard)
-        )
+        person, reply = self.person.step(state.person, message, coins.spawn("person", state.heard))
         if not isinstance(reply, ToMechanism | ToAnalyst):
-            raise TypeError(f"a person answers ToMechanism or ToAnalyst, not {type(reply).__name__}")
+            raise TypeError(
+                f"a person answers ToMechanism or ToAnalyst, not {type(reply).__name__}"
+            )
         return attrs.evolve(state, person=person, heard=state.heard + 1), reply
 
     def _ask(

@@ -67,6 +67,14 @@ def _shape(value: Any) -> tuple[int, ...] | None:
     return tuple(natural(size, "shape") for size in sizes)
 
 
+def _l1(value: Any) -> Fraction:
+    return exact(value, "l1")
+
+
+def _l2(value: Any) -> Fraction:
+    return exact(value, "l2")
+
+
 @attrs.frozen
 class Statistic(IntegerStatistic):
     """A user's function of the data with the sensitivities they vouch for.
@@ -79,8 +87,8 @@ class Statistic(IntegerStatistic):
     """
 
     function: Callable[[Any], Any] = attrs.field(validator=attrs.validators.is_callable())
-    l1: Fraction = attrs.field(kw_only=True, converter=lambda x: exact(x, "l1"))
-    l2: Fraction = attrs.field(kw_only=True, converter=lambda x: exact(x, "l2"))
+    l1: Fraction = attrs.field(kw_only=True, converter=_l1)
+    l2: Fraction = attrs.field(kw_only=True, converter=_l2)
     shape: tuple[int, ...] | None = attrs.field(kw_only=True, default=None, converter=_shape)
 
     def value(self, dataset: Any) -> Any:

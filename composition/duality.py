@@ -1,0 +1,161 @@
+"""Filters from accumulators and back (Haney et al. 2023, Lemma 2.19).
+
+Responsible for the two constructions: F(.; d) = [G(.) <= d], and G(.) = the least d with
+F(.; d) = 1. The second needs budgets in a line and a rule that is monotone along it.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import attrs
+from immutables import Map
+
+from composition.rules import Account, Accumulator, Rule, Tally
+from queryable.conversions import greatest, least
+from queryable.losses import (
+    AdditiveLoss,
+    ApproxDP,
+    ApproxZCDP,
+    Loss,
+    Measure,
+    as_measure,
+    measure_name,
+    zero_of,
+)
+from queryable.numbers import Number, probability
+
+
+@attrs.frozen
+class TallyAccount(Account):
+    """A tally held against a budget."""
+
+    tally: Tally
+    empty: Loss
+    budget: Loss
+
+    def add(self, loss: Any) -> "TallyAccount":
+        """The tally grows."""
+        return TallyAccount(self.tally.add(loss), self.empty, self.budget)
+
+    @property
+    def within(self) -> bool:
+        """G <= d."""
+        return self.tally.total() <= self.budget
+
+    def total(self) -> Loss:
+        """G."""
+        return self.tally.total()
+
+    def remaining(self) -> Loss:
+        """The largest first coordinate, the others zero, that would still be admitted."""
+
+        def loss(first: Fraction) -> AdditiveLoss:
+            zero = self.empty
+            assert isinstance(zero, AdditiveLoss)
+            return zero.room((first, *zero.parts[1:]))
+
+        return loss(greatest(lambda first: self.add(loss(first)).within))
+
+
+@attrs.frozen
+class AccumulatorRule(Rule):
+    """F(.; d) = [G(.) <= d]; write `filter_of(accumulator)`."""
+
+    accumulator: Accumulator
+
+    def child_measure(self, budget: Loss) -> Measure:
+        """What the accumulator takes."""
+        return self.accumulator.measure
+
+    def open(self, budget: Loss) -> TallyAccount:
+        """An empty tally.
+
+        Raises:
+            ValueError: totals of the accumulator cannot be compared with the budget.
+        """
+        tally = self.accumulator.open()
+        if tally.total().measure != budget.measure:
+            raise ValueError(
+                f"the accumulator's totals are {measure_name(tally.total().measure)}, "
+                f"the budget is {budget}"
+            )
+        return TallyAccount(tally, zero_of(self.accumulator.measure), budget)
+
+
+def filter_of(accumulator: Accumulator) -> Rule:
+    """The continuation rule F(.; d) = [G(.) <= d] of an accumulator G.
+
+    Privacy:
+        Theorem: Haney et al. 2023, Lemma 2.19: F is valid if and only if G is.
+    """
+    if not isinstance(accumulator, Accumulator):
+        raise TypeError(f"{accumulator!r} is not an accumulator")
+    return AccumulatorRule(accumulator)
+
+
+@attrs.frozen
+class LeastBudget(Tally):
+    """The losses so far; their total is the least budget that admits them all."""
+
+    rule: Rule
+    budget: Callable[[Fraction], Loss]
+    losses: "Map[int, Loss]"
+
+    def add(self, loss: Loss) -> "LeastBudget":
+        """One more loss."""
+        return LeastBudget(self.rule, self.budget, self.losses.set(len(self.losses), loss))
+
+    def total(self) -> Loss:
+        """Found by bisection, from above; time linear in the launches."""
+        if not self.losses:
+            return self.budget(Fraction(0)).zero()
+        return self.budget(least(self._admits))
+
+    def _admits(self, first: Fraction) -> bool:
+        account = self.rule.open(self.budget(first))
+        for index in range(len(self.losses)):
+            account = account.add(self.losses[index])
+            if not account.within:
+                return False
+        return True
+
+
+@attrs.frozen
+class RuleAccumulator(Accumulator):
+    """G(.) = the least budget in a line that the rule admits; write `accumulator_of(rule, ...)`."""
+
+    rule: Rule
+    measure: Measure
+    budget: Callable[[Fraction], Loss]
+
+    def open(self) -> LeastBudget:
+        """No losses yet."""
+        return LeastBudget(self.rule, self.budget, Map())
+
+
+def accumulator_of(rule: Rule, measure: Measure, delta: Number | None = None) -> Accumulator:
+    """The accumulator G(.) = least d with F(.; d) = 1 of a rule that is monotone in its budget.
+
+    Args:
+        measure: of the budgets. They must be totally ordered: for `ApproxDP` and `ApproxZCDP` at a
+            fixed `delta`.
+
+    Privacy:
+        Theorem: Haney et al. 2023, Lemma 2.19.
+        Assumes: what a budget admits, every larger one admits.
+    """
+    budgets_of = as_measure(measure)
+    two = budgets_of in (ApproxDP, ApproxZCDP)
+    if two != (delta is not None):
+        needed = "needs a fixed delta" if two else "takes no delta"
+        raise ValueError(f"an accumulator of {measure_name(budgets_of)} budgets {needed}")
+    fixed = None if delta is None else probability(delta)
+    zero = zero_of(budgets_of)
+    if not isinstance(zero, AdditiveLoss):
+        raise ValueError(f"budgets of {measure_name(budgets_of)} are not totally ordered")
+
+    def budget(first: Fraction) -> Loss:
+        return zero.of_parts((first,) if fixed is None else (first, fixed))
+
+    return RuleAccumulator(rule, rule.child_measure(budget(Fraction(1))), budget)
