@@ -1,0 +1,63 @@
+# Everything here needs Python >= 3.11 and make alone: the first target you run makes .venv.
+#   make demo    the main job: an interactive analysis of 31,857 records
+#   make test    the tests; test-all adds the slow ones
+#   make check   lint, format, types
+#   make readme  bring the generated parts of README.md up to date
+#   make clean   forget .venv and every cache
+# Another interpreter: make PYTHON=/path/to/python3.12 test
+
+VENV := .venv
+BIN := $(VENV)/bin
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11 python
+PYTHON ?= $(shell for each in $(CANDIDATES); do \
+	$$each -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$each && break; done)
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-all check format readme clean
+
+help:
+	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
+
+demo: $(VENV)/.installed-demo
+	@$(BIN)/python notebooks/demo.py
+
+test: $(VENV)/.installed-test
+	$(BIN)/python -m pytest
+
+test-all: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -m ""
+
+check: $(VENV)/.installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.installed-test
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+readme: $(VENV)/.installed-test
+	$(BIN)/python tests/test_readme.py
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+# One stamp an extra: `make demo` installs no test tools, and nothing is installed twice.
+$(VENV)/.installed-%: pyproject.toml | $(BIN)/python
+	@echo "installing queryable[$*] into $(VENV) ..."
+	@$(PIP) install --editable ".[$*]"
+	@touch $@
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { \
+		echo "No Python >= 3.11 found. Install one, or say where: make PYTHON=/path/to/python" >&2; \
+		exit 1; }
+	@"$(PYTHON)" -c '$(NEW_ENOUGH)' || { \
+		echo "$(PYTHON) is not a Python >= 3.11. Say where one is: make PYTHON=/path/to/python" >&2; \
+		exit 1; }
+	@"$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); \
+		echo "$(PYTHON) cannot make a virtual environment (on Debian: install python3-venv)." >&2; \
+		exit 1; }

