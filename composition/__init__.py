@@ -1,21 +1,33 @@
 """Compositors: interactive mechanisms made of interactive mechanisms."""
 
 from composition.concurrent import ConComp
-from composition.filters import FiltCon
-from composition.odometers import OdomCon
-from composition.rules import Account, Basic, Rule, Whitehouse2023
+from composition.duality import accumulator_of, filter_of
+from composition.filters import Filt, FiltCon, FiltSeq
+from composition.odometers import Odom, OdomCon, OdomSeq
+from composition.parallel import Parallel
+from composition.partition import Partition
+from composition.rules import Account, Accumulator, Basic, Rule, Whitehouse2023
 from composition.validity import VALIDITY
 from queryable.postprocessing import PersonInTheMiddle, Postprocessed
 
 __all__ = [
     "VALIDITY",
     "Account",
+    "Accumulator",
     "Basic",
     "ConComp",
+    "Filt",
     "FiltCon",
+    "FiltSeq",
+    "Odom",
     "OdomCon",
+    "OdomSeq",
+    "Parallel",
+    "Partition",
     "PersonInTheMiddle",
     "Postprocessed",
     "Rule",
     "Whitehouse2023",
+    "accumulator_of",
+    "filter_of",
 ]

@@ -6,19 +6,26 @@ happens to a launch that the account does not permit. Nothing touches data befor
 """
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 from immutables import Map
 
 from composition import children as kin
 from composition.children import Children
-from composition.launching import Claimed, claimed, map_at, records, require_depth
+from composition.launching import (
+    Claimed,
+    claimed,
+    map_at,
+    max_depth_field,
+    records,
+    require_depth,
+)
 from composition.rules import Tally
 from queryable.coins import SYSTEM, Coins
-from queryable.errors import UnknownQueryError
+from queryable.errors import QueryError, UnknownQueryError
 from queryable.losses import Loss, Measure
-from queryable.mechanism import InteractiveMechanism
+from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import (
     Answer,
     Ask,
@@ -57,21 +64,24 @@ def _max_mechanisms(value: Any) -> int | None:
     return None if value is None else natural(value, "max_mechanisms")
 
 
-def max_depth_field(value: Any) -> int:
-    """How deep an `Ask` may be nested."""
-    return natural(value, "max_depth")
-
-
 @attrs.frozen
 class AdaptiveComposition(InteractiveMechanism[CompositionState]):
-    """Base of `FiltCon` and `OdomCon`."""
+    """Base of filters and odometers."""
 
     reports_loss = True
-    coin_at_launch = True  # its children are checked one by one
+    noninteractive: ClassVar[bool] = False
+    """Whether interactive children are refused."""
+    interleaves: ClassVar[bool] = True
+    """Whether children may be interleaved; else a launch retires the earlier ones."""
 
     d_in: int = attrs.field(kw_only=True, default=1, converter=d_in_field)
     max_mechanisms: int | None = attrs.field(kw_only=True, default=None, converter=_max_mechanisms)
     max_depth: int = attrs.field(kw_only=True, default=100, converter=max_depth_field)
+
+    @property
+    def coin_at_launch(self) -> bool:  # type: ignore[override]
+        """Interleaved children are checked one by one; sequential ones may have no coin."""
+        return self.interleaves
 
     @property
     @abstractmethod
@@ -120,15 +130,25 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
     def _ask(
         self, state: CompositionState, child: Any, query: Query, coins: Coins
     ) -> tuple[CompositionState, Answer]:
+        kin.require_live(state.children, child, lambda identity: _launched(state, identity))
         children, answer = kin.ask(state.children, child, query, self.d_in, coins)
         if children is state.children:
             return state, answer
         return CompositionState(state.dataset, state.account, state.claims, children), answer
 
+    def _claimed(self, launch: Any) -> Claimed:
+        claim = claimed(launch, self.child_measure, self.d_in, interleaved=self.interleaves)
+        if self.noninteractive and not isinstance(claim.mechanism, Measurement):
+            raise QueryError(
+                f"{type(self).__name__} composes noninteractive mechanisms, and "
+                f"{type(claim.mechanism).__name__} is interactive"
+            )
+        return claim
+
     def _launch(
         self, state: CompositionState, launch: Launch, coins: Coins
     ) -> tuple[CompositionState, Answer]:
-        claim = claimed(launch, self.child_measure, self.d_in)
+        claim = self._claimed(launch)
         if self.max_mechanisms is not None and len(state.claims) >= self.max_mechanisms:
             return self._declined(state, Refused("at mechanism count limit"))
         account = state.account.add(claim.loss)
@@ -136,14 +156,15 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         if refusal is not None:
             return self._declined(state, refusal)
         identity = len(state.claims)
-        children, answer = kin.start(
-            state.children, identity, claim.mechanism, claim.loss, state.dataset, coins
-        )
         claims = state.claims.set(identity, claim)
+        living = state.children if self.interleaves else kin.NONE
+        children, answer = kin.start(
+            living, identity, claim.mechanism, claim.loss, state.dataset, coins
+        )
         return CompositionState(state.dataset, account, claims, children), answer
 
     def _can_afford(self, state: CompositionState, launch: Any) -> bool:
-        claim = claimed(launch, self.child_measure, self.d_in)
+        claim = self._claimed(launch)
         if self.max_mechanisms is not None and len(state.claims) >= self.max_mechanisms:
             return False
         candidate = state.account.add(claim.loss)
@@ -153,7 +174,14 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         at = records(d_in, self.d_in)
         if at == self.d_in:
             return state.account.total()
+        if at == 0:
+            return state.account.total().zero()
         account = self._opened()
         for claim in state.claims.values():
             account = account.add(map_at(claim.mechanism, at, self.child_measure))
         return account.total()
+
+
+def _launched(state: CompositionState, identity: Any) -> InteractiveMechanism[Any] | None:
+    claim = state.claims.get(identity)
+    return None if claim is None else claim.mechanism

@@ -71,6 +71,31 @@ class FiltCon(AdaptiveComposition):
         return attrs.evolve(state, halted=refusal.reason), Halted(refusal.reason)
 
 
+@attrs.frozen
+class Filt(FiltCon):
+    """Composition of noninteractive mechanisms under a budget (Algorithm 2).
+
+    As `FiltCon`, but interactive children are a `QueryError`.
+    """
+
+    noninteractive = True
+
+
+@attrs.frozen
+class FiltSeq(FiltCon):
+    """Sequential composition of interactive mechanisms under a budget.
+
+    As `FiltCon`, but a launch retires every earlier child, and with it all its descendants. For
+    mechanisms that no theorem lets interleave.
+
+    Privacy:
+        Theorem: the one that `composition.VALIDITY` names under "sequential": a child that has
+            been retired is a noninteractive mechanism, whose answer is the whole interaction.
+    """
+
+    interleaves = False
+
+
 def _by_a_hair(requested: AdditiveLoss, remaining: AdditiveLoss) -> bool:
     over = (r - left for r, left in zip(requested.parts, remaining.parts, strict=True))
     return all(excess * 10**9 < 1 for excess in over)

@@ -24,7 +24,7 @@ class Claimed:
     loss: Loss
 
 
-def claimed(launch: Any, measure: Measure, d_in: int) -> Claimed:
+def claimed(launch: Any, measure: Measure, d_in: int, *, interleaved: bool = True) -> Claimed:
     """Check a launch and freeze its claim: the map is evaluated here and never again for it.
 
     Raises:
@@ -47,7 +47,8 @@ def claimed(launch: Any, measure: Measure, d_in: int) -> Claimed:
         if not loss <= d_out:
             raise PrivacyClaimError(f"d_out is {d_out}, below the privacy map: {loss} at {d_in}")
         loss = d_out
-    validity.require_proof(mechanism, measure, d_in)
+    if interleaved:
+        validity.require_proof(mechanism, measure, d_in)
     return Claimed(mechanism, loss)
 
 
@@ -76,6 +77,11 @@ def _converted(d_out: Loss, measure: Measure) -> Loss:
         return d_out.to(measure)
     except ValueError as error:
         raise PrivacyClaimError(f"d_out: {error}") from None
+
+
+def max_depth_field(value: Any) -> int:
+    """How deep an `Ask` may be nested."""
+    return natural(value, "max_depth")
 
 
 def require_depth(query: Query, max_depth: int) -> None:

@@ -1,10 +1,12 @@
 """Privacy odometers: compositors that report (Haney et al. 2023, Algorithm 6)."""
 
+from typing import ClassVar
+
 import attrs
 
 from composition.adaptive import AdaptiveComposition
 from composition.duality import filter_of
-from composition.filters import FiltCon
+from composition.filters import Filt, FiltCon, FiltSeq
 from composition.rules import Accumulator, Additive, Basic, Tally
 from queryable.losses import Loss, Measure, as_measure, measure_name
 
@@ -29,6 +31,8 @@ class OdomCon(AdaptiveComposition):
         rule: the accumulator G; by default losses add.
         d_in: the records that claims and the default report are stated for.
     """
+
+    _filter: ClassVar[type[FiltCon]] = FiltCon
 
     measure: Measure = attrs.field(converter=as_measure)
     rule: Accumulator | None = attrs.field(
@@ -56,9 +60,31 @@ class OdomCon(AdaptiveComposition):
     def within(self, d_out: Loss, d_in: int) -> FiltCon:
         """The filter with this budget (Lemma 2.19)."""
         rule = Basic() if self.rule is None else filter_of(self.rule)
-        return FiltCon(
+        return self._filter(
             d_out, rule, d_in=d_in, max_mechanisms=self.max_mechanisms, max_depth=self.max_depth
         )
 
     def _opened(self) -> Tally:
         return self._accumulator.open()
+
+
+@attrs.frozen
+class Odom(OdomCon):
+    """Composition of noninteractive mechanisms with a report (Algorithm 4).
+
+    As `OdomCon`, but interactive children are a `QueryError`.
+    """
+
+    noninteractive = True
+    _filter = Filt
+
+
+@attrs.frozen
+class OdomSeq(OdomCon):
+    """Sequential composition of interactive mechanisms with a report.
+
+    As `OdomCon`, but a launch retires every earlier child, and with it all its descendants.
+    """
+
+    interleaves = False
+    _filter = FiltSeq

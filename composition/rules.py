@@ -130,8 +130,8 @@ def additive(loss: Loss) -> AdditiveLoss:
         return loss
     raise UnprovenCompositionError(
         f"{measure_name(loss.measure)} losses do not add up: the tensor product of curves "
-        "chosen on the way is invalid in general (Tran et al. 2026; Regehr et al. 2026); compose in "
-        "ApproxDP, ZCDP or GDP, or fix the curves in advance with ConComp"
+        "chosen on the way is invalid in general (Tran et al. 2026; Regehr et al. 2026); compose "
+        "in ApproxDP, ZCDP or GDP, or fix the curves in advance with ConComp"
     )
 
 
@@ -252,6 +252,7 @@ class Whitehouse2023(Rule):
 
     Privacy:
         Theorem: Whitehouse et al. 2023, Theorem 2; interleaved by Haney et al. 2023, Theorem 1.20.
+
     Args:
         slack: the rule's own share of delta, fixed here; by default all of it, and then launches
             with delta_i > 0 are refused.

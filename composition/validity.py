@@ -120,7 +120,7 @@ def require_proof(mechanism: InteractiveMechanism[Any], measure: Measure, d_in: 
     Raises:
         UnprovenCompositionError: naming the open problem and an alternative.
     """
-    if measure is not ApproxZCDP or _delta_has_a_coin(mechanism, d_in):
+    if measure is not ApproxZCDP or has_coin(mechanism, d_in):
         return
     raise UnprovenCompositionError(
         f"{type(mechanism).__name__} in an ApproxZCDP composition: {_OPEN.problem}; {_OPEN.instead}"
@@ -140,7 +140,8 @@ def require_proof_if_claimed(mechanism: InteractiveMechanism[Any]) -> None:
     require_proof(mechanism, own.measure, 1)
 
 
-def _delta_has_a_coin(mechanism: InteractiveMechanism[Any], d_in: int) -> bool:
+def has_coin(mechanism: InteractiveMechanism[Any], d_in: int) -> bool:
+    """Whether its delta comes from (epsilon, delta)-DP or from a coin at launch, or is zero."""
     if isinstance(mechanism, Measurement) or mechanism.coin_at_launch:
         return True
     own = mechanism.privacy_map(d_in)

@@ -144,7 +144,8 @@ def discrete_laplace_to_zcdp(sensitivity: Fraction, scale: Fraction) -> Fraction
     """zCDP of integer Laplace noise: eps - (1 - e^-eps)*s/sinh(s), s = 1/scale, eps = width*s.
 
     Convex in the width (the sensitivity) and zero at zero, so the bound for a vector, whose
-    coordinates move by integers that sum to at most the width, is the bound for one coordinate moving by all.
+    coordinates move by integers that sum to at most the width, is the bound for one coordinate
+    moving by all.
     The smaller formula for continuous noise does not hold on the integers.
     """
     if sensitivity == 0:

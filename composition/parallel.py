@@ -1,0 +1,129 @@
+"""Parallel composition: one mechanism to each part of the data (Haney et al. 2023, section 5.2)."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import attrs
+
+from composition import children as kin
+from composition import validity
+from composition.fixed import FixedComposition, FixedState, common_measure, maps_at
+from composition.launching import map_at
+from composition.partition import Partition
+from queryable.coins import SYSTEM, ChildId
+from queryable.losses import AdditiveLoss, Loss, Measure, Parts, measure_name, zero_of
+from queryable.mechanism import InteractiveMechanism
+from queryable.messages import PrivacyLossQuery
+
+
+@attrs.frozen
+class Parallel(FixedComposition):
+    """Mechanisms on disjoint parts of one dataset, all interleavable.
+
+    Answers: Ask, PrivacyLossQuery. Children are named by their part; the opening is a tuple with
+    each one's `Launched`. Using one part retires no other. A part's `privacy_loss` says what it
+    has spent, the whole's how much the part that spent most has.
+
+    Privacy:
+        Claim: one record more or less changes one part, so at d_in=1 the loss is the largest
+            part's, in every measure. At d_in=d it is the supremum, over all ways to spread d
+            records over the parts, of the parts' losses composed; where losses are only
+            partially ordered, of each coordinate.
+        Theorem: Haney et al. 2023, section 5.2; docs/theory.md, parallel composition.
+        Assumes: the data do not change; the partition is a public function of a single record.
+        Checked by: tests/audit/test_parallel.py
+    Args:
+        partition: how a record finds its part.
+        mechanisms: part name -> mechanism. A part without one is never looked at.
+    """
+
+    partition: Partition = attrs.field(validator=attrs.validators.instance_of(Partition))
+    mechanisms: Mapping[ChildId, InteractiveMechanism[Any]] = attrs.field(converter=dict)
+
+    def __attrs_post_init__(self) -> None:
+        for name, mechanism in self.mechanisms.items():
+            self.partition.require_part(name)
+            if not isinstance(mechanism, InteractiveMechanism):
+                raise TypeError(f"part {name!r} has {mechanism!r}, not an interactive mechanism")
+
+    @property
+    def coin_at_launch(self) -> bool:  # type: ignore[override]
+        """Where every part has one."""
+        return all(validity.has_coin(each, 1) for each in self.mechanisms.values())
+
+    def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
+        """The supremum over all ways to spread `d_in` records over the parts."""
+        mechanisms = self.mechanisms.values()
+        composed = common_measure(maps_at(mechanisms, d_in)) if measure is None else measure
+        zero = _additive_zero(composed)
+        if d_in > 1:  # several parts may differ, and then they are composed
+            for each in mechanisms:
+                validity.require_proof(each, composed, d_in)
+        curves = Counter(
+            tuple(_parts(each.privacy_map(k, composed)) for k in range(d_in + 1))
+            for each in mechanisms
+        )
+        coordinates = range(len(zero.parts))
+        return zero.of_parts(tuple(_supremum(curves, c, d_in) for c in coordinates))
+
+    def _privacy_loss(self, state: FixedState, d_in: int) -> Loss:
+        """At d_in=1 the most that a part has spent so far; beyond, what was declared."""
+        if d_in != 1:
+            return map_at(self, d_in, None)
+        spent = [self._spent(state, name) for name in self.mechanisms]
+        measure = common_measure(partial(_stated, loss) for loss in spent)
+        return _join((loss.to(measure) for loss in spent), measure)
+
+    def _spent(self, state: FixedState, name: ChildId) -> Loss:
+        child = state.children.get(name)
+        if child is None or not child.mechanism.reports_loss:
+            return map_at(self.mechanisms[name], 1, None)
+        spent: Loss = kin.ask(state.children, name, PrivacyLossQuery(1), 1, SYSTEM)[1]
+        return spent
+
+    @property
+    def _named(self) -> Mapping[ChildId, InteractiveMechanism[Any]]:
+        return self.mechanisms
+
+    def _shares(self, dataset: Any) -> Mapping[ChildId, Any]:
+        return self.partition.split(dataset, tuple(self.mechanisms))
+
+
+def _additive_zero(measure: Measure) -> AdditiveLoss:
+    zero = zero_of(measure)
+    if not isinstance(zero, AdditiveLoss):
+        raise ValueError(f"parallel composition is not stated in {measure_name(measure)}")
+    return zero
+
+
+def _parts(loss: Loss) -> Parts:
+    assert isinstance(loss, AdditiveLoss)
+    return loss.parts
+
+
+def _stated(loss: Loss, measure: Measure | None) -> Loss:
+    return loss if measure is None else loss.to(measure)
+
+
+def _join(losses: Iterable[Loss], measure: Measure) -> Loss:
+    zero = _additive_zero(measure)
+    columns = zip(zero.parts, *(_parts(loss) for loss in losses), strict=True)
+    return zero.of_parts(tuple(max(column) for column in columns))
+
+
+def _supremum(curves: "Counter[tuple[Parts, ...]]", coordinate: int, d_in: int) -> Fraction:
+    """The most that records d_1 + d_2 + ... <= d_in can cost: a max-plus convolution.
+
+    Of parts with equal curves at most `d_in` can have a record each.
+    """
+    best = [Fraction(0)] * (d_in + 1)
+    for curve, count in curves.items():
+        for _ in range(min(count, d_in)):
+            best = [
+                max(best[records - k] + curve[k][coordinate] for k in range(records + 1))
+                for records in range(d_in + 1)
+            ]
+    return best[d_in]

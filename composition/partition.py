@@ -1,0 +1,94 @@
+"""Partitions of a dataset into named, disjoint parts.
+
+Responsible for one guarantee by construction: every record is in exactly one part, and in which
+depends on that record and on public names alone. Knows no mechanism.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import attrs
+
+from queryable.coins import ChildId
+from queryable.tables import column_values, records, take
+
+
+def _names(values: Iterable[Any]) -> tuple[ChildId, ...]:
+    if isinstance(values, str):
+        raise TypeError(f"names is the string {values!r}; it should be a list of part names")
+    names = tuple(values)
+    for name in names:
+        if isinstance(name, bool) or not isinstance(name, int | str):
+            raise TypeError(f"part name {name!r} should be an int or a string")
+    if len(set(names)) != len(names):
+        raise ValueError(f"names has {names!r}; two parts of one name would overlap")
+    if not names:
+        raise ValueError("names is empty; name at least one part")
+    return names
+
+
+@attrs.frozen
+class Partition:
+    """Which part each record is in.
+
+    Args:
+        key: a column's name, or a function of a single record. A record is a row: an element of a
+            list or an array, or a dict of the columns of a frame.
+        names: the parts, public and fixed; a record belongs to the one that its key equals.
+        other: the part of every other record, whatever its key is, null included. A key function
+            that raises sends its record there too.
+    """
+
+    key: str | Callable[[Any], Any] = attrs.field()
+    names: tuple[ChildId, ...] = attrs.field(converter=_names)
+    other: ChildId = "other"
+
+    @key.validator
+    def _is_key(self, attribute: object, key: object) -> None:
+        if not (isinstance(key, str) or callable(key)):
+            raise TypeError(
+                f"key is {key!r}; it should be a column's name or a function of a record"
+            )
+
+    def __attrs_post_init__(self) -> None:
+        _names([self.other])
+        if self.other in self.names:
+            raise ValueError(f"other is {self.other!r}, which is also a named part")
+
+    @property
+    def parts(self) -> tuple[ChildId, ...]:
+        """Every part's name."""
+        return (*self.names, self.other)
+
+    def require_part(self, name: object) -> None:
+        """Check that there is a part of this name.
+
+        Raises:
+            ValueError: there is none.
+        """
+        if isinstance(name, bool) or name not in self.parts:
+            raise ValueError(f"{name!r} is no part; there are {', '.join(map(repr, self.parts))}")
+
+    def split(self, dataset: Any, wanted: Iterable[ChildId]) -> Mapping[ChildId, Any]:
+        """The wanted parts of the dataset, in its own form."""
+        rows: dict[ChildId, list[int]] = {name: [] for name in self.parts}
+        for row, key in enumerate(self._keys(dataset)):
+            rows[self._part(key)].append(row)
+        return {name: take(dataset, rows[name]) for name in wanted}
+
+    def _keys(self, dataset: Any) -> Iterable[Any]:
+        if isinstance(self.key, str):
+            return column_values(dataset, self.key)
+        return map(self._key_of, records(dataset))
+
+    def _key_of(self, record: Any) -> Any:
+        assert callable(self.key)
+        try:
+            return self.key(record)
+        except Exception:
+            return self.other
+
+    def _part(self, key: Any) -> ChildId:
+        if isinstance(key, int | str) and not isinstance(key, bool) and key in self.names:
+            return key
+        return self.other
