@@ -18,7 +18,7 @@ from composition.launching import (
     claimed,
     map_at,
     max_depth_field,
-    records,
+    named,
     require_depth,
 )
 from composition.rules import Tally
@@ -35,6 +35,7 @@ from queryable.messages import (
     PrivacyLossQuery,
     Query,
     Refused,
+    records,
 )
 from queryable.numbers import natural
 
@@ -124,7 +125,7 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
                 return state, self._can_afford(state, launch)
         raise UnknownQueryError(
             f"{type(self).__name__} answers Launch, Ask, PrivacyLossQuery and CanAfford, "
-            f"not {type(query).__name__}"
+            f"not {named(query)}"
         )
 
     def _ask(

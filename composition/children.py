@@ -11,13 +11,22 @@ from typing import Any
 import attrs
 from immutables import Map
 
-from composition.launching import map_at, records
+from composition.launching import map_at
 from queryable.coins import ChildId, Coins
 from queryable.errors import RetiredChildError, UnknownChildError
 from queryable.faults import contained_init, contained_step
 from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism, Measurement
-from queryable.messages import Answer, Ask, CanAfford, Failed, Launched, PrivacyLossQuery, Query
+from queryable.messages import (
+    Answer,
+    Ask,
+    CanAfford,
+    Failed,
+    Launched,
+    PrivacyLossQuery,
+    Query,
+    records,
+)
 
 
 @attrs.frozen

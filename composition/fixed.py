@@ -14,12 +14,12 @@ import attrs
 
 from composition import children as kin
 from composition.children import Children
-from composition.launching import map_at, max_depth_field, records, require_depth
+from composition.launching import map_at, max_depth_field, named, require_depth
 from queryable.coins import SYSTEM, ChildId, Coins
 from queryable.errors import PrivacyClaimError, UnknownQueryError
 from queryable.losses import GDP, ZCDP, ApproxDP, ApproxZCDP, Loss, Measure, PureDP
 from queryable.mechanism import InteractiveMechanism
-from queryable.messages import Answer, Ask, PrivacyLossQuery, Query
+from queryable.messages import Answer, Ask, PrivacyLossQuery, Query, records
 
 
 @attrs.frozen
@@ -72,7 +72,7 @@ class FixedComposition(InteractiveMechanism[FixedState]):
             case PrivacyLossQuery(d_in):
                 return state, self._privacy_loss(state, records(d_in, 1))
         raise UnknownQueryError(
-            f"{type(self).__name__} answers Ask and PrivacyLossQuery, not {type(query).__name__}"
+            f"{type(self).__name__} answers Ask and PrivacyLossQuery, not {named(query)}"
         )
 
 

@@ -33,14 +33,14 @@ def claimed(launch: Any, measure: Measure, d_in: int, *, interleaved: bool = Tru
         UnprovenCompositionError: no theorem covers the launch.
     """
     if not isinstance(launch, Launch):
-        raise QueryError(f"expected a Launch, got {_named(launch)}")
+        raise QueryError(f"expected a Launch, got {named(launch)}")
     mechanism = launch.mechanism
     if not isinstance(mechanism, InteractiveMechanism):
-        raise QueryError(f"a launch takes an interactive mechanism, not {_named(mechanism)}")
+        raise QueryError(f"a launch takes an interactive mechanism, not {named(mechanism)}")
     if launch.d_out is not None:
         if not isinstance(launch.d_out, Loss):
-            raise PrivacyClaimError(f"d_out should be a privacy loss, not {_named(launch.d_out)}")
-        mechanism = mechanism.within(launch.d_out, d_in)
+            raise PrivacyClaimError(f"d_out should be a privacy loss, not {named(launch.d_out)}")
+        mechanism = _within(mechanism, launch.d_out, d_in)
     loss = map_at(mechanism, d_in, measure)
     if launch.d_out is not None:
         d_out = _converted(launch.d_out, measure)
@@ -50,6 +50,18 @@ def claimed(launch: Any, measure: Measure, d_in: int, *, interleaved: bool = Tru
     if interleaved:
         validity.require_proof(mechanism, measure, d_in)
     return Claimed(mechanism, loss)
+
+
+def _within(
+    mechanism: InteractiveMechanism[Any], d_out: Loss, d_in: int
+) -> InteractiveMechanism[Any]:
+    try:
+        return mechanism.within(d_out, d_in)
+    except QueryError:
+        raise
+    except Exception as error:
+        name = type(mechanism).__name__
+        raise PrivacyClaimError(f"{name} does not run within {d_out}: {error}") from None
 
 
 def map_at(mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure | None) -> Loss:
@@ -64,7 +76,7 @@ def map_at(mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure | N
         hint = validity.hint(mechanism, d_in, measure)
         raise PrivacyClaimError(f"{name} states no loss{wanted}: {error}{hint}") from None
     if not isinstance(loss, Loss):
-        raise PrivacyClaimError(f"the privacy map of {name} gave {_named(loss)}, not a loss")
+        raise PrivacyClaimError(f"the privacy map of {name} gave {named(loss)}, not a loss")
     if measure is not None and loss.measure != measure:
         raise PrivacyClaimError(
             f"the privacy map of {name} gave {loss}, asked for {measure_name(measure)}"
@@ -97,21 +109,8 @@ def require_depth(query: Query, max_depth: int) -> None:
             raise QueryError(f"the query is nested deeper than max_depth={max_depth}")
 
 
-def records(d_in: Any, default: int) -> int:
-    """The d_in of a privacy-loss query.
-
-    Raises:
-        QueryError: not a count.
-    """
-    if d_in is None:
-        return default
-    try:
-        return natural(d_in, "d_in")
-    except (TypeError, ValueError) as error:
-        raise QueryError(str(error)) from None
-
-
-def _named(value: object) -> str:
+def named(value: object) -> str:
+    """What an analyst sent, for an error message."""
     if isinstance(value, type):
         return f"the class {value.__name__}; make an instance of it"
     if isinstance(value, IntegerStatistic | Bit):

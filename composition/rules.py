@@ -183,6 +183,8 @@ class Basic(Rule):
 
 def _largest_variance(epsilon: Fraction, slack: Fraction) -> Fraction:
     """The root V of sqrt(2*V*log(1/slack)) + V/2 = epsilon, rounded down."""
+    if epsilon == 0:
+        return epsilon
 
     def root(e: arb, s: arb) -> arb:
         drift = (-2 * s.log()).sqrt()

@@ -12,6 +12,7 @@ import os
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from hashlib import shake_256
+from operator import index
 from typing import Any, Generic, Protocol, TypeVar, overload
 
 import attrs
@@ -115,11 +116,11 @@ class SeededCoins(_DrawingCoins):
     _BLOCK = 512  # bytes expanded at a time
 
     def __init__(self, seed: int) -> None:
-        self._start(seed, (), 0)
+        self._start(index(seed), (), 0)
 
     def _start(self, seed: int, path: tuple[ChildId, ...], message: int) -> None:
         self._seed, self._path, self._message = seed, path, message
-        self._key = repr((int(seed), path, message)).encode()
+        self._key = repr((seed, path, message)).encode()
         self._blocks, self._pool, self._left = 0, 0, 0
 
     def bits(self, count: int) -> int:

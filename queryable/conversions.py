@@ -55,7 +55,7 @@ def zcdp_to_approx(rho: Fraction, delta: Fraction) -> Fraction:
     if rho == 0:
         return Fraction(0)
     log_delta = log(delta.numerator) - log(delta.denominator)
-    alpha = _best_order(float(rho), log_delta)
+    alpha = _best_order(float(min(rho, Fraction(10**100))), log_delta)
     return rdp_to_approx(alpha, rho * alpha, delta)
 
 
@@ -135,6 +135,8 @@ def group_delta(epsilon: Fraction, delta: Fraction, size: int) -> Fraction:
     """delta of (epsilon, delta)-DP for `size` records: delta*(e^(k eps) - 1)/(e^eps - 1)."""
     if epsilon == 0:
         return min(Fraction(1), size * delta)
+    if delta > 0 and (size - 1) * epsilon >= log_up(1 / delta):
+        return Fraction(1)  # the formula is at least delta*e^((k-1) eps), which may be astronomic
     grown = round_up(lambda e, d: d * (size * e).expm1() / e.expm1(), epsilon, delta)
     return min(Fraction(1), grown)
 

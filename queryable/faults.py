@@ -17,6 +17,10 @@ from typing import TypeVar
 from queryable.errors import MechanismFault, QueryError
 
 T = TypeVar("T")
+S = TypeVar("S")
+A = TypeVar("A")
+
+_INTERRUPTS = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 _scope: ContextVar[list[BaseException] | None] = ContextVar("faults", default=None)
 
@@ -51,19 +55,21 @@ def touching_data(run: Callable[[], T]) -> T:
     raise MechanismFault  # outside the handler, so that it has no __context__
 
 
-def contained_init(run: Callable[[], T]) -> T | None:
+def contained_init(run: Callable[[], tuple[S, A]]) -> tuple[S, A] | None:
     """Run a child's `init`: None when it raised anything, since data may have been touched."""
     try:
-        return run()
+        state, answer = run()  # unpacked here: a broken mechanism may return no pair
+        return state, answer
     except BaseException as fault:
         _report(fault)
         return None
 
 
-def contained_step(run: Callable[[], T]) -> T | None:
+def contained_step(run: Callable[[], tuple[S, A]]) -> tuple[S, A] | None:
     """Run a child's `step`: None when it failed; a `QueryError` is about the query and passes."""
     try:
-        return run()
+        state, answer = run()
+        return state, answer
     except QueryError:
         raise
     except BaseException as fault:
@@ -72,7 +78,12 @@ def contained_step(run: Callable[[], T]) -> T | None:
 
 
 def raise_interrupt(faults: list[BaseException]) -> None:
-    """Raise anew, bare, the first interrupt among the faults, such as a `KeyboardInterrupt`."""
-    for fault in faults:
-        if not isinstance(fault, Exception):
-            raise type(fault)() from None
+    """Forget the faults; raise anew the interrupt among them, if any, such as `KeyboardInterrupt`.
+
+    By its builtin class and bare, because an instance or a subclass may carry data; the
+    faults are forgotten, because a traceback shows the locals of its frames.
+    """
+    raised = next((kind for kind in _INTERRUPTS if any(isinstance(f, kind) for f in faults)), None)
+    faults.clear()
+    if raised is not None:
+        raise raised from None

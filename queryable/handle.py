@@ -40,6 +40,7 @@ from queryable.messages import (
     PrivacyLossQuery,
     Query,
     Refused,
+    records,
 )
 from queryable.view import Exchange, View, exchange
 
@@ -110,9 +111,7 @@ class _Root:
 
     def _tell_curator(self, faults: list[BaseException]) -> None:
         if self.on_fault is not None:
-            for fault in faults:
-                with suppress(Exception):  # its text, too, would be about the data
-                    self.on_fault(fault)
+            _told(self.on_fault, faults)
         raise_interrupt(faults)
 
 
@@ -202,7 +201,7 @@ class Queryable:
         """The loss so far, for data that differ in `d_in` records (default: the budget's unit)."""
         mechanism = self._root.mechanism
         if not self._path and not mechanism.reports_loss:
-            return mechanism.privacy_map(1 if d_in is None else d_in)
+            return mechanism.privacy_map(records(d_in, 1))
         loss: Loss = self.ask(PrivacyLossQuery(d_in))
         return loss
 
@@ -252,6 +251,12 @@ class Queryable:
     __copy__ = __deepcopy__ = __reduce_ex__ = __reduce__ = __getstate__ = _uncopyable
 
 
+def _told(on_fault: Callable[[BaseException], object], faults: list[BaseException]) -> None:
+    for fault in faults:
+        with suppress(Exception):  # its text, too, would be about the data
+            on_fault(fault)
+
+
 def _protected(dataset: Any) -> Any:
     if isinstance(dataset, Iterator):
         raise TypeError("the dataset is a one-shot iterator; pass a list or an array")
@@ -269,6 +274,9 @@ def _read_only(answer: Answer) -> Answer:
         answer.flags.writeable = False
     elif isinstance(answer, Launched):
         _read_only(answer.answer)
+    elif isinstance(answer, tuple):
+        for entry in answer:
+            _read_only(entry)
     return answer
 
 

@@ -128,6 +128,8 @@ class Loss(ABC):
         if target == self.measure and delta is None:
             return self
         at = None if delta is None else probability(delta)
+        if at is not None and target not in (ApproxDP, ApproxZCDP):
+            raise ValueError(f"{measure_name(target)} has no delta; leave delta={shown(at)} out")
         converted = self._to(target, at)
         if converted is None:
             raise ValueError(f"no theorem converts {self} to {measure_name(target)}")

@@ -8,6 +8,9 @@ from typing import Any
 
 import attrs
 
+from queryable.errors import QueryError
+from queryable.numbers import natural
+
 
 @attrs.frozen
 class Launch:
@@ -30,6 +33,20 @@ class PrivacyLossQuery:
     """The paper's privacy_loss, for data that differ in `d_in` records (default: the budget's)."""
 
     d_in: Any = None
+
+
+def records(d_in: Any, default: int) -> int:
+    """The d_in of a privacy-loss query.
+
+    Raises:
+        QueryError: not a count.
+    """
+    if d_in is None:
+        return default
+    try:
+        return natural(d_in, "d_in")
+    except (TypeError, ValueError) as error:
+        raise QueryError(str(error)) from None
 
 
 @attrs.frozen

@@ -27,6 +27,7 @@ LONGEST_TOTAL = 4096
 
 _WORKING_BITS = 192
 _KEPT_BITS = 96
+_LARGEST_MAGNITUDE = 2**14
 _LARGEST_EXPONENT = 400
 _LONGEST_TEXT = 1024
 _EXPECTED = "a finite number >= 0: an int, a Fraction, a Decimal, a float, or a string like '1/20'"
@@ -107,7 +108,7 @@ def _read(text: str, name: str) -> Fraction:
         if decimal := _DECIMAL.fullmatch(text):
             if abs(int(decimal[3] or 0)) > _LARGEST_EXPONENT:
                 raise ValueError(f"{name} is {text!r}, an exponent beyond +-{_LARGEST_EXPONENT}")
-            return Fraction(text)
+            return _within_range(Fraction(text), name)
     raise ValueError(f"{name} is {_quoted(text)}; it should be {_EXPECTED}")
 
 
@@ -144,27 +145,35 @@ def ball(value: Fraction | int) -> flint.arb:
     return flint.arb(flint.fmpq(value.numerator, value.denominator))
 
 
-def round_up(formula: Callable[..., flint.arb], *arguments: Fraction | int) -> Fraction:
-    """A rational at or above `formula` of the arguments, about 2**-96 of it too large."""
-    return _rounded(formula, arguments, up=True)
+def round_up(
+    formula: Callable[..., flint.arb], *arguments: Fraction | int, bits: int = _KEPT_BITS
+) -> Fraction:
+    """A rational at or above `formula` of the arguments, about 2**-bits of it too large."""
+    return _rounded(formula, arguments, bits, up=True)
 
 
-def round_down(formula: Callable[..., flint.arb], *arguments: Fraction | int) -> Fraction:
+def round_down(
+    formula: Callable[..., flint.arb], *arguments: Fraction | int, bits: int = _KEPT_BITS
+) -> Fraction:
     """A rational at or below `formula` of the arguments."""
-    return _rounded(formula, arguments, up=False)
+    return _rounded(formula, arguments, bits, up=False)
 
 
 def _rounded(
-    formula: Callable[..., flint.arb], arguments: tuple[Fraction | int, ...], *, up: bool
+    formula: Callable[..., flint.arb],
+    arguments: tuple[Fraction | int, ...],
+    bits: int,
+    *,
+    up: bool,
 ) -> Fraction:
-    with _precision, flint.ctx.workprec(_WORKING_BITS):
+    with _precision, flint.ctx.workprec(max(_WORKING_BITS, bits + 32)):
         value = formula(*(ball(argument) for argument in arguments))
         if not value.is_finite():
             raise ArithmeticError(f"no finite enclosure of {formula.__name__}{arguments}")
         end = value.upper() if up else value.lower()
         mantissa, exponent = end.man_exp()
     exact_end = int(mantissa) * Fraction(2) ** int(exponent)
-    return _shortened(exact_end, _KEPT_BITS, up=up) if exact_end else exact_end
+    return _shortened(exact_end, bits, up=up) if exact_end else exact_end
 
 
 def sqrt_up(value: Fraction) -> Fraction:

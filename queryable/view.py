@@ -10,8 +10,9 @@ import attrs
 
 from queryable.coins import SYSTEM, ChildId, Coins
 from queryable.faults import collecting, raise_interrupt
+from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism, advance, begin
-from queryable.messages import Answer, Ask, Query
+from queryable.messages import Answer, Ask, PrivacyLossQuery, Query
 
 
 @attrs.frozen
@@ -86,6 +87,35 @@ def interact(
             if query is None:
                 break
             state, answer = advance(mechanism, state, query, coins, len(view) + 1)
+            view = view.then(query, answer)
+        raise_interrupt(faults)
+    return view
+
+
+def truncated_view(
+    mechanism: InteractiveMechanism[Any],
+    dataset: Any,
+    adversary: Adversary,
+    threshold: Loss,
+    coins: Coins = SYSTEM,
+    max_rounds: int | None = None,
+) -> View:
+    """The adversary's view of an odometer up to where its report leaves `threshold` (Algorithm 5).
+
+    The report is read after each answer, from the new state; the answer that crosses is dropped.
+    """
+    with collecting() as faults:
+        state, opening = begin(mechanism, dataset, coins)
+        view = View(opening)
+        while max_rounds is None or len(view) < max_rounds:
+            raise_interrupt(faults)
+            query = adversary(view)
+            if query is None:
+                break
+            state, answer = advance(mechanism, state, query, coins, len(view) + 1)
+            loss = advance(mechanism, state, PrivacyLossQuery(), coins, 0)[1]
+            if not loss <= threshold:
+                break
             view = view.then(query, answer)
         raise_interrupt(faults)
     return view

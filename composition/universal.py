@@ -1,0 +1,75 @@
+"""The universal mechanism (Haney et al. 2023, Algorithm 10): whatever fits a budget, chosen late."""
+
+from typing import Any
+
+import attrs
+
+from composition.adaptive import d_in_field
+from composition.launching import claimed
+from queryable.coins import SYSTEM, Coins
+from queryable.errors import PrivacyClaimError, UnknownQueryError
+from queryable.faults import touching_data
+from queryable.losses import Loss, group_size
+from queryable.mechanism import InteractiveMechanism
+from queryable.messages import Answer, Launch, Query
+
+
+@attrs.frozen
+class UniversalState:
+    """The data until a mechanism is chosen, then that mechanism and its state."""
+
+    dataset: Any = attrs.field(repr=False)
+    mechanism: InteractiveMechanism[Any] | None = None
+    state: Any = attrs.field(default=None, repr=False)
+    messages: int = 0
+
+
+@attrs.frozen
+class Universal(InteractiveMechanism[UniversalState]):
+    """Becomes the one mechanism that is launched in it, if that fits the budget.
+
+    Answers: one Launch, with the mechanism's opening; then whatever the mechanism answers. A
+    launch that does not fit is a `PrivacyClaimError` and may be followed by another.
+
+    Privacy:
+        Claim: loses at most `budget` at `d_in`, for every adversary.
+        Theorem: Haney et al. 2023, proof of Lemma 4.7: it is a postprocessing of what is launched.
+        Checked by: tests/audit/test_reductions.py
+    """
+
+    budget: Loss = attrs.field(validator=attrs.validators.instance_of(Loss))
+    d_in: int = attrs.field(kw_only=True, default=1, converter=d_in_field)
+
+    coin_at_launch = True  # what is launched is checked
+
+    def loss(self, d_in: int) -> Loss:
+        """The budget up to `d_in`, its group bound beyond."""
+        return self.budget.group(group_size(d_in, self.d_in))
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[UniversalState, Answer]:
+        """Nothing is chosen yet; says nothing."""
+        return UniversalState(dataset), None
+
+    def step(
+        self, state: UniversalState, query: Query, coins: Coins = SYSTEM
+    ) -> tuple[UniversalState, Answer]:
+        """Launch, then pass everything on."""
+        messages = state.messages + 1
+        own_coins = coins.spawn("launched", messages)
+        if state.mechanism is None:
+            mechanism = self._chosen(query)
+            inner, answer = touching_data(lambda: mechanism.init(state.dataset, own_coins))
+        else:
+            mechanism = state.mechanism
+            inner, answer = mechanism.step(state.state, query, own_coins)
+        return UniversalState(None, mechanism, inner, messages), answer
+
+    def _chosen(self, query: Query) -> InteractiveMechanism[Any]:
+        if not isinstance(query, Launch):
+            raise UnknownQueryError(
+                f"Universal answers one Launch first, not {type(query).__name__}"
+            )
+        claim = claimed(query, self.budget.measure, self.d_in)
+        if not claim.loss <= self.budget:
+            raise PrivacyClaimError(f"{claim.loss} does not fit the universal {self.budget}")
+        return claim.mechanism
