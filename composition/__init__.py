@@ -7,6 +7,7 @@ from composition.odometers import Odom, OdomCon, OdomSeq
 from composition.parallel import Parallel
 from composition.partition import Partition
 from composition.rules import Account, Accumulator, Basic, Rule, Whitehouse2023
+from composition.universal import Universal
 from composition.validity import VALIDITY
 from queryable.postprocessing import PersonInTheMiddle, Postprocessed
 
@@ -27,6 +28,7 @@ __all__ = [
     "PersonInTheMiddle",
     "Postprocessed",
     "Rule",
+    "Universal",
     "Whitehouse2023",
     "accumulator_of",
     "filter_of",

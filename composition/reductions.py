@@ -117,8 +117,10 @@ class NoninteractiveLaunches(PersonInTheMiddle[Simulated]):
 
 @attrs.frozen
 class Inducting:
-    """The loss of the first mechanism once launched, its answer while the rest is being started,
-    and what the message under way was: "first", "rest", "launch", "loss" or "other".
+    """Where the induction is.
+
+    `first` is the loss of the first mechanism once launched, `answer` its answer while the rest is
+    being started, and `expected` what is under way: "first", "rest", "launch", "loss", "other".
     """
 
     first: AdditiveLoss | None = None

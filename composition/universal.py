@@ -1,4 +1,4 @@
-"""The universal mechanism (Haney et al. 2023, Algorithm 10): whatever fits a budget, chosen late."""
+"""The universal mechanism (Haney et al. 2023, Algorithm 10): any that fits, chosen late."""
 
 from typing import Any
 
@@ -66,9 +66,7 @@ class Universal(InteractiveMechanism[UniversalState]):
 
     def _chosen(self, query: Query) -> InteractiveMechanism[Any]:
         if not isinstance(query, Launch):
-            raise UnknownQueryError(
-                f"Universal answers one Launch first, not {type(query).__name__}"
-            )
+            raise UnknownQueryError(f"Universal takes one Launch first, not {type(query).__name__}")
         claim = claimed(query, self.budget.measure, self.d_in)
         if not claim.loss <= self.budget:
             raise PrivacyClaimError(f"{claim.loss} does not fit the universal {self.budget}")

@@ -48,7 +48,7 @@ from queryable.postprocessing import (
     ToMechanism,
 )
 from queryable.statistics import Bit, IntegerStatistic, Statistic
-from queryable.view import Adversary, Exchange, View, interact
+from queryable.view import Adversary, Exchange, View, interact, truncated_view
 
 # Without a handler Python prints warnings to the terminal, where the analyst reads.
 logging.getLogger("queryable").addHandler(logging.NullHandler())
@@ -106,4 +106,5 @@ __all__ = [
     "View",
     "interact",
     "touching_data",
+    "truncated_view",
 ]

@@ -69,7 +69,8 @@ def every_outcome(run: Callable[[EnumeratedCoins], T]) -> list[tuple[Fraction, T
     Raises:
         ValueError: it drew from a law with infinite support.
     """
-    results, script = [], []
+    results: list[tuple[Fraction, T]] = []
+    script: list[int] = []
     while True:
         coins = EnumeratedCoins(script)
         result = run(coins)
