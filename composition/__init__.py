@@ -6,7 +6,16 @@ from composition.filters import Filt, FiltCon, FiltSeq
 from composition.odometers import Odom, OdomCon, OdomSeq
 from composition.parallel import Parallel
 from composition.partition import Partition
-from composition.rules import Account, Accumulator, Basic, Rule, Whitehouse2023
+from composition.rules import (
+    Account,
+    Accumulator,
+    Basic,
+    Rogers2016,
+    Rule,
+    ViaGDP,
+    ViaZCDP,
+    Whitehouse2023,
+)
 from composition.universal import Universal
 from composition.validity import VALIDITY
 from queryable.postprocessing import PersonInTheMiddle, Postprocessed
@@ -27,8 +36,11 @@ __all__ = [
     "Partition",
     "PersonInTheMiddle",
     "Postprocessed",
+    "Rogers2016",
     "Rule",
     "Universal",
+    "ViaGDP",
+    "ViaZCDP",
     "Whitehouse2023",
     "accumulator_of",
     "filter_of",

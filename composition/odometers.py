@@ -8,6 +8,7 @@ from composition.adaptive import AdaptiveComposition
 from composition.duality import filter_of
 from composition.filters import Filt, FiltCon, FiltSeq
 from composition.rules import Accumulator, Additive, Basic, Tally
+from queryable.errors import PrivacyClaimError
 from queryable.losses import Loss, Measure, as_measure, measure_name
 
 
@@ -56,6 +57,16 @@ class OdomCon(AdaptiveComposition):
     def child_measure(self) -> Measure:
         """The odometer's own."""
         return self.measure
+
+    def loss(self, d_in: int) -> Loss:
+        """None of its own.
+
+        Raises:
+            PrivacyClaimError: always.
+        """
+        raise PrivacyClaimError(
+            "an odometer has no loss of its own; launch it with d_out=..., and it runs as a filter"
+        )
 
     def within(self, d_out: Loss, d_in: int) -> FiltCon:
         """The filter with this budget (Lemma 2.19)."""

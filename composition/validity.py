@@ -144,7 +144,10 @@ def has_coin(mechanism: InteractiveMechanism[Any], d_in: int) -> bool:
     """Whether its delta comes from (epsilon, delta)-DP or from a coin at launch, or is zero."""
     if isinstance(mechanism, Measurement) or mechanism.coin_at_launch:
         return True
-    own = mechanism.privacy_map(d_in)
+    try:
+        own = mechanism.privacy_map(d_in)
+    except Exception:
+        return False
     return not isinstance(own, ApproxZCDP) or own.delta == 0
 
 

@@ -72,6 +72,31 @@ def _best_order(rho: float, log_delta: float) -> Fraction:
 
 
 @_remember
+def largest_zcdp(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The largest rho (from below) that gives (epsilon, delta)-DP by that conversion.
+
+    At a fixed order the conversion is rho*alpha + constant; the best order is looked for in floats.
+    """
+    from scipy.optimize import minimize_scalar
+
+    log_delta = log(delta.numerator) - log(delta.denominator)
+
+    def minus_rho(log_excess: float) -> float:
+        excess = exp(log_excess)
+        alpha = 1 + excess
+        constant = log1p(-1 / alpha) - (log_delta + log(alpha)) / excess
+        return (constant - float(epsilon)) / alpha
+
+    best = minimize_scalar(minus_rho, bounds=(-14, 40), method="bounded", options={"xatol": 1e-12})
+    order = 1 + Fraction(exp(best.x))
+
+    def rho(a: arb, e: arb, d: arb) -> arb:
+        return (e - (1 - 1 / a).log() + (d * a).log() / (a - 1)) / a
+
+    return max(Fraction(0), round_down(rho, order, epsilon, delta))
+
+
+@_remember
 def rdp_to_approx(alpha: Fraction, loss: Fraction, delta: Fraction) -> Fraction:
     """r + log(1 - 1/alpha) - log(delta*alpha)/(alpha - 1) (Canonne et al. 2020, Prop 12)."""
     return max(
@@ -102,6 +127,12 @@ def gdp_delta(mu: Fraction, epsilon: Fraction) -> Fraction:
 def gdp_to_approx(mu: Fraction, delta: Fraction) -> Fraction:
     """The least epsilon (from above) with delta(epsilon) <= delta."""
     return least(lambda epsilon: gdp_delta(mu, epsilon) <= delta)
+
+
+@_remember
+def largest_gdp(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The largest mu (from below) that gives (epsilon, delta)-DP."""
+    return greatest(lambda mu: gdp_delta(mu, epsilon) <= delta)
 
 
 def least(holds: Callable[[Fraction], bool], start: Fraction = Fraction(1)) -> Fraction:

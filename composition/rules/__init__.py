@@ -1,0 +1,23 @@
+"""Continuation rules and their accumulators: when a launch still fits, and what has been lost."""
+
+from composition.rules.additive import Additive, Basic, Sum, additive
+from composition.rules.base import Account, Accumulator, Rule, Tally
+from composition.rules.rogers import Rogers2016
+from composition.rules.slack import SlackAccount, SlackRule, ViaGDP, ViaZCDP, Whitehouse2023
+
+__all__ = [
+    "Account",
+    "Accumulator",
+    "Additive",
+    "Basic",
+    "Rogers2016",
+    "Rule",
+    "SlackAccount",
+    "SlackRule",
+    "Sum",
+    "Tally",
+    "ViaGDP",
+    "ViaZCDP",
+    "Whitehouse2023",
+    "additive",
+]

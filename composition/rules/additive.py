@@ -1,0 +1,111 @@
+"""The additive rule: losses add up, coordinate by coordinate, exactly."""
+
+from fractions import Fraction
+
+import attrs
+
+from composition.rules.base import Account, Accumulator, Rule, Tally
+from queryable.errors import UnprovenCompositionError
+from queryable.losses import (
+    AdditiveLoss,
+    Loss,
+    Measure,
+    Parts,
+    add_parts,
+    as_measure,
+    measure_name,
+    zero_of,
+)
+
+
+@attrs.frozen
+class Sum(Tally):
+    """Coordinates added up exactly."""
+
+    zero: AdditiveLoss
+    parts: Parts
+
+    def add(self, loss: AdditiveLoss) -> "Sum":
+        """Every coordinate grows."""
+        return Sum(self.zero, add_parts(self.parts, loss.parts))
+
+    def total(self) -> AdditiveLoss:
+        """The sum."""
+        return self.zero.of_parts(self.parts)
+
+
+@attrs.frozen
+class Additive(Accumulator):
+    """G adds losses up."""
+
+    measure: Measure = attrs.field(converter=as_measure)
+
+    def open(self) -> Sum:
+        """An empty sum.
+
+        Raises:
+            UnprovenCompositionError: losses of this measure do not add up.
+        """
+        zero = additive(zero_of(self.measure))
+        return Sum(zero, zero.parts)
+
+
+def additive(loss: Loss) -> AdditiveLoss:
+    """The loss, if its measure composes adaptively by adding.
+
+    Raises:
+        UnprovenCompositionError: it does not, and what to do instead.
+    """
+    if isinstance(loss, AdditiveLoss):
+        return loss
+    raise UnprovenCompositionError(
+        f"{measure_name(loss.measure)} losses do not add up: the tensor product of curves "
+        "chosen on the way is invalid in general (Tran et al. 2026; Regehr et al. 2026); compose "
+        "in ApproxDP, ZCDP or GDP, or fix the curves in advance with ConComp"
+    )
+
+
+@attrs.frozen
+class AdditiveAccount(Account):
+    """A sum against a budget, coordinate by coordinate."""
+
+    spent: Sum
+    budget: AdditiveLoss
+    most: Parts
+
+    def add(self, loss: AdditiveLoss) -> "AdditiveAccount":
+        """The sum grows."""
+        return AdditiveAccount(self.spent.add(loss), self.budget, self.most)
+
+    @property
+    def within(self) -> bool:
+        """No coordinate exceeds the budget's."""
+        return all(spent <= most for spent, most in zip(self.spent.parts, self.most, strict=True))
+
+    def total(self) -> AdditiveLoss:
+        """The sum."""
+        return self.spent.total()
+
+    def remaining(self) -> AdditiveLoss:
+        """The budget less the sum."""
+        left = (most - spent for most, spent in zip(self.most, self.spent.parts, strict=True))
+        return self.budget.room(tuple(max(part, Fraction(0)) for part in left))
+
+
+@attrs.frozen
+class Basic(Rule):
+    """Losses add: epsilon; epsilon and delta; rho; Renyi at one order; mu squared.
+
+    Privacy:
+        Theorem: Haney et al. 2023, Theorem 1.20 for (epsilon, delta), 4.6 for RDP, 4.10 for zCDP;
+        Theorem 3.4 with Smith and Thakurta 2022 for GDP; docs/theory.md for approximate zCDP.
+    """
+
+    def child_measure(self, budget: Loss) -> Measure:
+        """The budget's own."""
+        return budget.measure
+
+    def open(self, budget: Loss) -> AdditiveAccount:
+        """An empty sum."""
+        most = additive(budget)
+        return AdditiveAccount(Additive(budget.measure).open(), most, most.parts)

@@ -1,0 +1,72 @@
+"""What a continuation rule and an accumulator are.
+
+Responsible for F and G of the paper (Haney et al. 2023, Definitions 2.5 and 2.12). A `Rule` is
+fixed at construction; its `Account` is the frozen, constant-size summary of what was charged.
+Adding a loss gives a candidate, which is committed only if it is `within` the budget.
+Knows no mechanism and no data.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+from queryable.losses import Loss, Measure
+
+
+class Tally(ABC):
+    """What an accumulator G has seen so far."""
+
+    @abstractmethod
+    def add(self, loss: Any) -> Self:
+        """The tally after one more launch, whether or not it fits."""
+
+    @abstractmethod
+    def total(self) -> Loss:
+        """G: a bound on the loss so far."""
+
+
+class Account(Tally):
+    """What has been charged under one rule."""
+
+    @property
+    @abstractmethod
+    def within(self) -> bool:
+        """The continuation rule F: whether everything added so far fits the budget."""
+
+    @abstractmethod
+    def remaining(self) -> Loss:
+        """The largest single loss that would still be admitted."""
+
+    def hint(self, loss: Any) -> str:
+        """What else to say when `loss` is refused."""
+        return ""
+
+
+class Accumulator(ABC):
+    """G: what the losses charged so far come to (Haney et al. 2023, Definition 2.14)."""
+
+    measure: Measure
+    """What launches state their loss in."""
+
+    @abstractmethod
+    def open(self) -> Tally:
+        """An empty tally."""
+
+
+class Rule(ABC):
+    """A continuation rule for budgets of some measure."""
+
+    @abstractmethod
+    def child_measure(self, budget: Loss) -> Measure:
+        """The measure that launches must state their loss in.
+
+        Raises:
+            ValueError: the rule is not about budgets of this measure.
+        """
+
+    @abstractmethod
+    def open(self, budget: Loss) -> Account:
+        """An empty account.
+
+        Raises:
+            ValueError: the rule is not about this budget.
+        """

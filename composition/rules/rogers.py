@@ -1,0 +1,90 @@
+"""The first advanced filter (Rogers et al. 2016, Theorem 5.1), for comparison."""
+
+from fractions import Fraction
+
+import attrs
+from flint import arb
+
+from composition.rules.base import Account, Rule
+from composition.rules.slack import require_approx
+from queryable.conversions import greatest
+from queryable.losses import ApproxDP, Loss, Measure, PureDP, add_parts
+from queryable.numbers import round_down, round_up, shown
+
+
+def drift(epsilon: Fraction) -> Fraction:
+    """epsilon*(e^epsilon - 1)/2, from above."""
+    return round_up(lambda e: e * e.expm1() / 2, epsilon) if epsilon else epsilon
+
+
+@attrs.frozen
+class Rogers2016(Rule):
+    """S + sqrt(2 (V + x) (1 + log(V/x + 1)/2) L) <= epsilon, x = epsilon^2/(28.04 L).
+
+    L is log(1/delta), V the sum of epsilon_i squared and S the sum of
+    epsilon_i*(e^epsilon_i - 1)/2. Launches are epsilon_i-DP; the whole delta is the rule's.
+
+    Privacy:
+        Theorem: Rogers et al. 2016, Theorem 5.1; interleaved by Haney et al. 2023, Theorem 1.20.
+        Assumes: delta < 1/e.
+    """
+
+    def child_measure(self, budget: Loss) -> Measure:
+        """PureDP."""
+        require_approx(budget, self)
+        return PureDP
+
+    def open(self, budget: Loss) -> "RogersAccount":
+        """An empty account.
+
+        Raises:
+            ValueError: the budget's delta is not between 0 and 1/e, or its epsilon is 0.
+        """
+        approx = require_approx(budget, self)
+        if not 0 < approx.delta < round_down(lambda one: (-one).exp(), Fraction(1)):
+            raise ValueError(f"delta is {shown(approx.delta)}; Rogers2016 needs 0 < delta < 1/e")
+        if not approx.epsilon > 0:
+            raise ValueError("epsilon is 0; Rogers2016 needs more")
+        return RogersAccount(approx)
+
+
+@attrs.frozen
+class RogersAccount(Account):
+    """V and S so far."""
+
+    budget: ApproxDP
+    variance: Fraction = Fraction(0)
+    drift: Fraction = Fraction(0)
+    started: bool = False
+
+    def add(self, loss: PureDP) -> "RogersAccount":
+        """Both grow."""
+        epsilon = loss.epsilon
+        variance, total_drift = add_parts(
+            (self.variance, self.drift), (epsilon * epsilon, drift(epsilon))
+        )
+        return RogersAccount(self.budget, variance, total_drift, started=True)
+
+    @property
+    def bound(self) -> Fraction:
+        """The left-hand side, from above; no privacy loss of its own, since x is the budget's."""
+
+        def left(v: arb, s: arb, e: arb, d: arb) -> arb:
+            log = -d.log()
+            x = e * e / (log * arb(2804) / 100)
+            return s + (2 * (v + x) * (1 + (v / x + 1).log() / 2) * log).sqrt()
+
+        return round_up(left, self.variance, self.drift, self.budget.epsilon, self.budget.delta)
+
+    @property
+    def within(self) -> bool:
+        """The bound is at most epsilon."""
+        return self.bound <= self.budget.epsilon
+
+    def total(self) -> ApproxDP:
+        """The whole budget, once anything was launched."""
+        return self.budget if self.started else self.budget.zero()
+
+    def remaining(self) -> PureDP:
+        """The largest epsilon that would still be admitted."""
+        return PureDP(greatest(lambda epsilon: self.add(PureDP(epsilon)).within))

@@ -1,0 +1,246 @@
+"""Rules for an (epsilon, delta) budget that add up something better than epsilon.
+
+Responsible for the three that share one shape: each launch adds a weight (epsilon squared, rho, mu
+squared), the total may not exceed a capacity solved for once, and delta is split at construction
+into the rule's slack and room for the launches' own deltas. Adjusting the split as the deltas
+arrive would break the guarantee.
+"""
+
+from abc import abstractmethod
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import attrs
+from flint import arb
+
+from composition.rules.base import Account, Rule
+from queryable import conversions
+from queryable.losses import (
+    GDP,
+    AdditiveLoss,
+    ApproxDP,
+    ApproxZCDP,
+    Loss,
+    Measure,
+    add_parts,
+    measure_name,
+)
+from queryable.numbers import positive, probability, round_down, round_up, shown, sqrt_down, sqrt_up
+
+
+def _slack(value: Any) -> Fraction | None:
+    return None if value is None else positive(probability(value, "slack"), "slack")
+
+
+def share_of(slack: Fraction | None, budget: ApproxDP) -> Fraction:
+    """The slack fixed for a budget: what was asked for, by default all of delta.
+
+    Raises:
+        ValueError: not above 0 or more than the budget's delta.
+    """
+    share = budget.delta if slack is None else slack
+    if not 0 < share <= budget.delta:
+        raise ValueError(
+            f"slack is {shown(share)}; it should be above 0 and at most the budget's delta, "
+            f"{shown(budget.delta)}"
+        )
+    return share
+
+
+def require_approx(budget: Loss, rule: Rule) -> ApproxDP:
+    """The budget, if it is (epsilon, delta).
+
+    Raises:
+        ValueError: it is of another measure.
+    """
+    if not isinstance(budget, ApproxDP):
+        raise ValueError(
+            f"{type(rule).__name__} is about ApproxDP budgets, not {measure_name(budget.measure)}"
+        )
+    return budget
+
+
+def _delta_of(loss: Loss) -> Fraction:
+    return loss.delta if isinstance(loss, ApproxDP | ApproxZCDP) else Fraction(0)
+
+
+@attrs.frozen
+class SlackRule(Rule):
+    """Base: weights against a capacity, and deltas against what the slack leaves.
+
+    Args:
+        slack: the rule's own share of delta, fixed here; by default all of it, and then launches
+            with a delta of their own are refused.
+    """
+
+    takes: ClassVar[Measure]
+
+    slack: Fraction | None = attrs.field(default=None, converter=_slack)
+
+    def child_measure(self, budget: Loss) -> Measure:
+        """What the rule adds up."""
+        require_approx(budget, self)
+        return self.takes
+
+    def open(self, budget: Loss) -> "SlackAccount":
+        """An empty account; the split of delta is fixed now."""
+        approx = require_approx(budget, self)
+        slack = share_of(self.slack, approx)
+        return SlackAccount(self, approx, slack, self.capacity(approx.epsilon, slack))
+
+    @abstractmethod
+    def weight(self, loss: Any) -> Fraction:
+        """What a launch adds."""
+
+    @abstractmethod
+    def capacity(self, epsilon: Fraction, slack: Fraction) -> Fraction:
+        """The largest total weight within (epsilon, slack), from below."""
+
+    @abstractmethod
+    def epsilon(self, weight: Fraction, slack: Fraction) -> Fraction:
+        """The least epsilon for a total weight at delta = slack, from above."""
+
+    @abstractmethod
+    def largest(self, weight: Fraction, delta: Fraction) -> AdditiveLoss:
+        """The largest single loss of this weight and delta, from below."""
+
+
+@attrs.frozen
+class SlackAccount(Account):
+    """The weight so far against its capacity, and the sum of the deltas."""
+
+    rule: SlackRule
+    budget: ApproxDP
+    slack: Fraction
+    capacity: Fraction
+    weight: Fraction = Fraction(0)
+    deltas: Fraction = Fraction(0)
+    started: bool = False
+
+    def add(self, loss: Any) -> "SlackAccount":
+        """The weight grows, and the deltas."""
+        grown = (self.rule.weight(loss), _delta_of(loss))
+        weight, deltas = add_parts((self.weight, self.deltas), grown)
+        return SlackAccount(
+            self.rule, self.budget, self.slack, self.capacity, weight, deltas, started=True
+        )
+
+    @property
+    def within(self) -> bool:
+        """The weight is within capacity, and slack + deltas within delta."""
+        return self.weight <= self.capacity and self.slack + self.deltas <= self.budget.delta
+
+    def total(self) -> ApproxDP:
+        """(epsilon of the weight, slack + deltas), zero before the first launch."""
+        if not self.started:
+            return self.budget.zero()
+        epsilon = self.rule.epsilon(self.weight, self.slack)
+        return ApproxDP(epsilon, min(Fraction(1), self.slack + self.deltas))
+
+    def remaining(self) -> AdditiveLoss:
+        """The loss that the capacity and delta that are left would take."""
+        room = max(self.capacity - self.weight, Fraction(0))
+        left = max(self.budget.delta - self.slack - self.deltas, Fraction(0))
+        return self.rule.largest(room, left)
+
+    def hint(self, loss: Any) -> str:
+        """Say so when all of delta is the slack."""
+        if _delta_of(loss) > 0 and self.slack == self.budget.delta:
+            return f"; all of delta is the rule's slack, pass a slack below {shown(self.slack)}"
+        return ""
+
+
+@attrs.frozen
+class Whitehouse2023(SlackRule):
+    """sqrt(2 log(1/slack) V) + V/2 <= epsilon with V = sum of epsilon_i^2, slack + deltas <= delta.
+
+    Privacy:
+        Theorem: Whitehouse et al. 2023, Theorem 2; interleaved by Haney et al. 2023, Theorem 1.20.
+    """
+
+    takes = ApproxDP
+
+    def weight(self, loss: ApproxDP) -> Fraction:
+        """Epsilon squared."""
+        return loss.epsilon * loss.epsilon
+
+    def capacity(self, epsilon: Fraction, slack: Fraction) -> Fraction:
+        """The root V of sqrt(2 log(1/slack) V) + V/2 = epsilon."""
+
+        def root(e: arb, s: arb) -> arb:
+            deviation = (-2 * s.log()).sqrt()
+            return (2 * e / (deviation + (deviation * deviation + 2 * e).sqrt())) ** 2
+
+        return max(Fraction(0), round_down(root, epsilon, slack))
+
+    def epsilon(self, weight: Fraction, slack: Fraction) -> Fraction:
+        """sqrt(2 log(1/slack) V) + V/2."""
+        if weight == 0:
+            return weight
+        return round_up(lambda v, s: (-2 * v * s.log()).sqrt() + v / 2, weight, slack)
+
+    def largest(self, weight: Fraction, delta: Fraction) -> ApproxDP:
+        """Epsilon is the square root."""
+        return ApproxDP(sqrt_down(weight), delta)
+
+
+@attrs.frozen
+class ViaZCDP(SlackRule):
+    """Sum of rho_i <= the largest rho that gives (epsilon, slack)-DP; slack + deltas <= delta.
+
+    Launches state approximate zCDP: a mechanism's own zCDP where it has one, epsilon_i *
+    tanh(epsilon_i / 2) for an epsilon_i-DP one, with delta_i beside it for an
+    (epsilon_i, delta_i)-DP one.
+
+    Privacy:
+        Theorem: docs/theory.md, mixed children, after Haney et al. 2023, Theorem 4.10; the
+        conversion is that of Canonne, Kamath, Steinke 2020.
+    """
+
+    takes = ApproxZCDP
+
+    def weight(self, loss: ApproxZCDP) -> Fraction:
+        """Rho."""
+        return loss.rho
+
+    def capacity(self, epsilon: Fraction, slack: Fraction) -> Fraction:
+        """The largest rho whose conversion at delta = slack stays within epsilon."""
+        return conversions.largest_zcdp(epsilon, slack)
+
+    def epsilon(self, weight: Fraction, slack: Fraction) -> Fraction:
+        """The conversion."""
+        return conversions.zcdp_to_approx(weight, slack)
+
+    def largest(self, weight: Fraction, delta: Fraction) -> ApproxZCDP:
+        """Rho is the weight."""
+        return ApproxZCDP(weight, delta)
+
+
+@attrs.frozen
+class ViaGDP(SlackRule):
+    """Sum of mu_i squared <= that of the Gaussian that is (epsilon, slack)-DP.
+
+    Launches state Gaussian DP, which has no delta.
+
+    Privacy:
+        Theorem: Haney et al. 2023, Theorem 3.4 with Smith and Thakurta 2022 and Koskela et al.
+        2022; the conversion is exact (Balle and Wang 2018).
+    """
+
+    takes = GDP
+
+    def weight(self, loss: GDP) -> Fraction:
+        """Mu squared."""
+        return loss.mu * loss.mu
+
+    def capacity(self, epsilon: Fraction, slack: Fraction) -> Fraction:
+        """The square of the largest mu whose delta at epsilon stays within the slack."""
+        return conversions.largest_gdp(epsilon, slack) ** 2
+
+    def epsilon(self, weight: Fraction, slack: Fraction) -> Fraction:
+        """The conversion."""
+        return conversions.gdp_to_approx(sqrt_up(weight), slack)
+
+    def largest(self, weight: Fraction, delta: Fraction) -> GDP:
+        """Mu is the square root."""
+        return GDP(sqrt_down(weight))
