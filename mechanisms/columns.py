@@ -1,0 +1,291 @@
+"""Predicates about one record, as data: `(column("age") >= 30) & ~column("state").is_in(["NY"])`.
+
+Responsible for the expression tree and for evaluating it on arrays and frames. Every node is a
+frozen value, so that an engine can compile what is evaluated here. Knows no statistic.
+
+A record whose cell is missing (None, NaN, NaT, null) satisfies no comparison and no `is_in`. There
+is no third truth value: `~` is plain negation, so `~(column("age") >= 30)` holds where the age is
+missing and `column("age") < 30` does not.
+"""
+
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from datetime import date, timedelta
+from types import MappingProxyType
+from typing import Any, Never, TypeAlias
+
+import attrs
+import numpy as np
+
+from mechanisms.records import Array, Mask, cells, count_records
+
+Scalar: TypeAlias = bool | int | float | str | bytes | date | timedelta | np.generic
+"""What a cell can be compared with: one value, never a missing one."""
+
+OPERATORS: MappingProxyType[str, Callable[[Any, Any], Any]] = MappingProxyType(
+    {
+        "==": operator.eq,
+        "!=": operator.ne,
+        "<": operator.lt,
+        "<=": operator.le,
+        ">": operator.gt,
+        ">=": operator.ge,
+    }
+)
+"""What a `Comparison` may say."""
+
+
+class Predicate(ABC):
+    """A yes-or-no question about one record. Combine with `&`, `|` and `~`."""
+
+    @abstractmethod
+    def holds(self, dataset: Any) -> Mask:
+        """Whether it holds: one boolean per record."""
+
+    def __and__(self, other: object) -> "Predicate":
+        return And(self, other) if isinstance(other, Predicate) else NotImplemented
+
+    def __or__(self, other: object) -> "Predicate":
+        return Or(self, other) if isinstance(other, Predicate) else NotImplemented
+
+    def __invert__(self) -> "Predicate":
+        return Not(self)
+
+    def __bool__(self) -> Never:
+        raise TypeError("a predicate is true or false of a record; use & | ~ for and, or, not")
+
+
+Where: TypeAlias = Predicate | Callable[[Any], Any]
+"""A predicate, or a function from the data to one boolean per record.
+
+Nobody can check that such a function decides about each record by that record alone; sensitivities
+that use one assume it.
+"""
+
+
+def _operator(value: Any) -> str:
+    if value not in OPERATORS:
+        raise ValueError(f"operator is {value!r}; it should be one of {' '.join(OPERATORS)}")
+    return str(value)
+
+
+def scalar(value: Any, name: str) -> Scalar:
+    """Check that `value` is one that a cell can be compared with.
+
+    Raises:
+        TypeError: no scalar, or a column or predicate.
+        ValueError: a missing value, which compares with nothing.
+    """
+    if value is None or (isinstance(value, Scalar) and value != value):  # noqa: PLR0124
+        raise ValueError(f"{name} is {value!r}, a missing value, which no cell compares with")
+    if not isinstance(value, Scalar):
+        raise TypeError(f"{name} is {value!r}; it should be a number, a string or a date")
+    if isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
+        item: Scalar = value.item()
+        return item
+    return value
+
+
+def _value(value: Any) -> Scalar:
+    return scalar(value, "value")
+
+
+def _values(values: Any) -> tuple[Scalar, ...]:
+    return scalars(values, "values")
+
+
+def scalars(values: Any, name: str) -> tuple[Scalar, ...]:
+    """Check a collection of scalars.
+
+    Raises: as `scalar`, and TypeError for a string, whose letters nobody means.
+    """
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise TypeError(f"{name} is {values!r}; it should be a list")
+    return tuple(scalar(value, f"a member of {name}") for value in values)
+
+
+@attrs.frozen
+class Comparison(Predicate):
+    """The cell in a column, compared with a constant."""
+
+    column: str
+    operator: str = attrs.field(converter=_operator)
+    value: Scalar = attrs.field(converter=_value)
+
+    def holds(self, dataset: Any) -> Mask:
+        """Where the cell is there and compares."""
+        present, values = cells(dataset, self.column)
+        return _scattered(present, compared(values, self.operator, self.value))
+
+
+@attrs.frozen
+class IsIn(Predicate):
+    """The cell in a column equals one of some constants."""
+
+    column: str
+    values: tuple[Scalar, ...] = attrs.field(converter=_values)
+
+    def holds(self, dataset: Any) -> Mask:
+        """Where the cell is there and equals one of them."""
+        present, values = cells(dataset, self.column)
+        found = np.zeros(len(values), dtype=bool)
+        for value in self.values:
+            found |= compared(values, "==", value)
+        return _scattered(present, found)
+
+
+@attrs.frozen
+class And(Predicate):
+    """Both."""
+
+    left: Predicate
+    right: Predicate
+
+    def holds(self, dataset: Any) -> Mask:
+        """Where both hold."""
+        return self.left.holds(dataset) & self.right.holds(dataset)
+
+
+@attrs.frozen
+class Or(Predicate):
+    """At least one."""
+
+    left: Predicate
+    right: Predicate
+
+    def holds(self, dataset: Any) -> Mask:
+        """Where at least one holds."""
+        return self.left.holds(dataset) | self.right.holds(dataset)
+
+
+@attrs.frozen
+class Not(Predicate):
+    """The negation; it holds where a comparison inside fails because a cell is missing."""
+
+    predicate: Predicate
+
+    def holds(self, dataset: Any) -> Mask:
+        """Where the other does not hold."""
+        return ~self.predicate.holds(dataset)
+
+
+def column_name(value: Any) -> str:
+    """The name of a column, given by name or as `column(name)`.
+
+    Raises:
+        TypeError: neither.
+    """
+    name = value.name if isinstance(value, Column) else value
+    if not isinstance(name, str):
+        raise TypeError(f"column is {value!r}; it should be a name, or column(name)")
+    return name
+
+
+@attrs.frozen(eq=False)
+class Column:
+    """A column by name. Comparing it makes a predicate, `==` and `!=` too, so it has no hash."""
+
+    name: str = attrs.field(converter=column_name)
+
+    def __eq__(self, value: object) -> Comparison:  # type: ignore[override]
+        return Comparison(self.name, "==", value)
+
+    def __ne__(self, value: object) -> Comparison:  # type: ignore[override]
+        return Comparison(self.name, "!=", value)
+
+    def __lt__(self, value: Any) -> Comparison:
+        return Comparison(self.name, "<", value)
+
+    def __le__(self, value: Any) -> Comparison:
+        return Comparison(self.name, "<=", value)
+
+    def __gt__(self, value: Any) -> Comparison:
+        return Comparison(self.name, ">", value)
+
+    def __ge__(self, value: Any) -> Comparison:
+        return Comparison(self.name, ">=", value)
+
+    def is_in(self, values: Iterable[Scalar]) -> IsIn:
+        """The cell equals one of these constants."""
+        return IsIn(self.name, values)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def column(name: str) -> Column:
+    """A column, to make predicates of: `column("age") >= 30`."""
+    return Column(name)
+
+
+def where_field(value: Any) -> Where | None:
+    """Check a `where`: a predicate, a function, or None for every record.
+
+    Raises:
+        TypeError: something else; a bare column is told to compare itself.
+    """
+    if isinstance(value, Column):
+        raise TypeError(f"where is a column; compare it, as in column({value.name!r}) == True")
+    if value is not None and not isinstance(value, Predicate) and not callable(value):
+        raise TypeError(
+            f'where is {value!r}; it should be a predicate such as column("age") >= 30, or a '
+            "function from the data to one boolean per record"
+        )
+    checked: Where | None = value
+    return checked
+
+
+def selected(where: Where | None, dataset: Any) -> Mask:
+    """The records that a `where` selects: one boolean each.
+
+    Raises:
+        TypeError, ValueError: a function gave something else.
+    """
+    records = count_records(dataset)
+    if where is None:
+        return np.ones(records, dtype=bool)
+    result = where.holds(dataset) if isinstance(where, Predicate) else where(dataset)
+    mask = np.asarray(result)
+    if mask.dtype != np.bool_:
+        raise TypeError(f"where gave {mask.dtype}; it should give booleans")
+    if mask.shape != (records,):
+        raise ValueError(f"where gave shape {mask.shape}; it should give one boolean per record")
+    return mask
+
+
+def compared(values: Array, operator: str, constant: Scalar) -> Mask:
+    """Cells, none of them missing, compared one by one.
+
+    In an object array a cell of a kind that does not compare is False, so that one odd record
+    cannot make the evaluation fail; in a typed array that is an error, about the type alone.
+    """
+    compare = OPERATORS[operator]
+    if values.dtype == object:
+        outcomes = (_compares(compare, cell, constant) for cell in values)
+        return np.fromiter(outcomes, dtype=bool, count=len(values))
+    if values.dtype.kind in "mM":
+        constant = _as_numpy(constant)
+    mask = np.asarray(compare(values, constant))
+    if mask.dtype != np.bool_ or mask.shape != values.shape:
+        raise TypeError(f"{values.dtype} does not compare with {type(constant).__name__}")
+    return mask
+
+
+def _as_numpy(constant: Scalar) -> Scalar:
+    """The same moment or duration: numpy does not compare its nanoseconds with Python's."""
+    if isinstance(constant, date):
+        return np.datetime64(constant)
+    return np.timedelta64(constant) if isinstance(constant, timedelta) else constant
+
+
+def _compares(compare: Callable[[Any, Any], Any], cell: Any, constant: Scalar) -> bool:
+    try:
+        return bool(compare(cell, constant))
+    except Exception:
+        return False
+
+
+def _scattered(present: Mask, outcomes: Mask) -> Mask:
+    everywhere = np.zeros(len(present), dtype=bool)
+    everywhere[present] = outcomes
+    return everywhere

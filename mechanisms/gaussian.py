@@ -1,0 +1,63 @@
+"""The Gaussian mechanism on the integers (Canonne, Kamath, Steinke 2020)."""
+
+from fractions import Fraction
+from typing import Any
+
+import attrs
+
+from mechanisms.additive import integer_statistic, noisy
+from mechanisms.noise import DiscreteGaussian
+from queryable.coins import Coins
+from queryable.losses import ZCDP
+from queryable.mechanism import Measurement
+from queryable.numbers import Number, positive
+from queryable.statistics import IntegerStatistic
+
+
+@attrs.frozen(init=False)
+class Gaussian(Measurement):
+    """An integer statistic with exact discrete Gaussian noise on each coordinate.
+
+    Answers an int, or a read-only integer array where the statistic has a shape.
+
+    Privacy:
+        Claim: ZCDP((l2 * d_in)^2 / (2 variance)); RDP and (epsilon, delta) by conversion. No
+            Gaussian DP is claimed: discrete Gaussian noise is not exactly mu-GDP for the mu of
+            the continuous one.
+        Theorem: Canonne, Kamath, Steinke 2020, Theorem 14 (several coordinates, any shift by
+            integers of that L2 norm).
+        Assumes: the statistic's declared `l2`.
+        Checked by: tests/unit/mechanisms/test_gaussian.py
+
+    Args:
+        statistic: integer-valued, with declared sensitivities.
+        scale: sigma, rational. Exactly one of `scale` and `rho` is given.
+        rho: at d_in=1; the variance is l2^2 / (2 rho), which is what is kept.
+    """
+
+    statistic: IntegerStatistic
+    variance: Fraction
+
+    def __init__(
+        self, statistic: Any, *, scale: Number | None = None, rho: Number | None = None
+    ) -> None:
+        checked = integer_statistic(statistic)
+        self.__attrs_init__(checked, _variance(checked.l2, scale, rho))
+
+    def loss(self, d_in: int) -> ZCDP:
+        """(l2 * d_in)^2 / (2 variance)."""
+        return ZCDP((self.statistic.l2 * d_in) ** 2 / (2 * self.variance))
+
+    def release(self, dataset: Any, coins: Coins) -> Any:
+        """The noisy statistic."""
+        return noisy(self.statistic, dataset, DiscreteGaussian(self.variance), coins)
+
+
+def _variance(l2: Fraction, scale: Number | None, rho: Number | None) -> Fraction:
+    if (scale is None) == (rho is None):
+        raise ValueError(f"scale is {scale} and rho is {rho}; give exactly one of them")
+    if scale is not None:
+        return positive(scale, "scale") ** 2
+    if not l2 > 0:
+        raise ValueError(f"rho is {rho} but the statistic's l2 is 0; give a scale instead")
+    return l2**2 / (2 * positive(rho, "rho"))

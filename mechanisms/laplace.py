@@ -1,0 +1,72 @@
+"""The Laplace mechanism on the integers (Dwork et al. 2006; Ghosh et al. 2009)."""
+
+from fractions import Fraction
+from typing import Any
+
+import attrs
+
+from mechanisms.additive import integer_statistic, noisy
+from mechanisms.noise import DiscreteLaplace
+from queryable.coins import Coins
+from queryable.conversions import discrete_laplace_to_zcdp
+from queryable.losses import ZCDP, ApproxZCDP, Loss, Measure, PureDP, RenyiOrder
+from queryable.mechanism import Measurement
+from queryable.numbers import Number, positive
+from queryable.statistics import IntegerStatistic
+
+
+@attrs.frozen(init=False)
+class Laplace(Measurement):
+    """An integer statistic with exact discrete Laplace noise on each coordinate.
+
+    Answers an int, or a read-only integer array where the statistic has a shape.
+
+    Privacy:
+        Claim: PureDP(l1 * d_in / scale). In zCDP and RDP the noise's own bound is used where it
+            is below the conversion.
+        Theorem: integers that move by at most l1 * d_in in L1 change the probability of each
+            answer by at most that factor, exactly; zCDP: `conversions.discrete_laplace_to_zcdp`.
+        Assumes: the statistic's declared `l1`.
+        Checked by: tests/unit/mechanisms/test_laplace.py
+
+    Args:
+        statistic: integer-valued, with declared sensitivities.
+        scale: of the noise. Exactly one of `scale` and `epsilon` is given.
+        epsilon: in nats, at d_in=1; the scale is l1 / epsilon.
+    """
+
+    statistic: IntegerStatistic
+    scale: Fraction
+
+    def __init__(
+        self, statistic: Any, *, scale: Number | None = None, epsilon: Number | None = None
+    ) -> None:
+        checked = integer_statistic(statistic)
+        self.__attrs_init__(checked, _scale(checked.l1, scale, epsilon))
+
+    def loss(self, d_in: int) -> PureDP:
+        """l1 * d_in / scale."""
+        return PureDP(self.statistic.l1 * d_in / self.scale)
+
+    def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
+        """The loss at `d_in` records; in zCDP and RDP the better of two bounds."""
+        converted = super().privacy_map(d_in, measure)
+        if measure not in (ZCDP, ApproxZCDP) and not isinstance(measure, RenyiOrder):
+            return converted
+        rho = discrete_laplace_to_zcdp(self.statistic.l1 * d_in, self.scale)
+        own = ZCDP(rho).to(measure)
+        return own if own <= converted else converted  # noqa: FURB136 (a partial order)
+
+    def release(self, dataset: Any, coins: Coins) -> Any:
+        """The noisy statistic."""
+        return noisy(self.statistic, dataset, DiscreteLaplace(self.scale), coins)
+
+
+def _scale(l1: Fraction, scale: Number | None, epsilon: Number | None) -> Fraction:
+    if (scale is None) == (epsilon is None):
+        raise ValueError(f"scale is {scale} and epsilon is {epsilon}; give exactly one of them")
+    if scale is not None:
+        return positive(scale, "scale")
+    if not l1 > 0:
+        raise ValueError(f"epsilon is {epsilon} but the statistic's l1 is 0; give a scale instead")
+    return l1 / positive(epsilon, "epsilon")

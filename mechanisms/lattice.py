@@ -1,0 +1,93 @@
+"""Numbers in a column to whole units of a public lattice, without rounding error.
+
+Responsible for one rule: what a record adds is an integer within public bounds, and depends on
+that record alone. Knows no data frame and no statistic.
+"""
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+
+from mechanisms.records import Array
+
+_EXACT_IN_FLOATS = 2**53
+_LONGEST = 400  # digits of a parameter: no unit is finer
+
+
+@attrs.frozen
+class Lattice:
+    """Clips to [lower, upper], divides by `unit` and truncates toward zero.
+
+    Truncation is monotone, so clipping the truncated number to the truncated bounds is the same.
+    A float that has to be divided by a unit that is no power of two stands for its shortest
+    decimal, as in parameters: 0.29 is 29 hundredths.
+    """
+
+    lower: Fraction
+    upper: Fraction
+    unit: Fraction
+
+    @property
+    def low(self) -> int:
+        """The lower bound, in units."""
+        return int(self.lower / self.unit)
+
+    @property
+    def high(self) -> int:
+        """The upper bound, in units."""
+        return int(self.upper / self.unit)
+
+    @property
+    def largest(self) -> int:
+        """What a record adds at most, in absolute value; also when it adds nothing at all."""
+        return max(abs(self.low), abs(self.high))
+
+    def total(self, values: Array) -> int:
+        """The exact sum of the units of all numbers."""
+        units = self.units(values)
+        if units.dtype != object and len(units) * self.largest < 2**63:
+            return int(units.sum())
+        return sum(units.tolist())
+
+    def units(self, values: Array) -> Array:
+        """The units of each number: int64 where the column's type allows, else Python integers.
+
+        Raises:
+            TypeError: the column's type holds no real numbers.
+        """
+        dtype = values.dtype
+        if dtype.kind not in "biufO":
+            raise TypeError(f"a column of {dtype} cannot be added up")
+        if self.largest <= _EXACT_IN_FLOATS:
+            if self.unit == 1 and np.can_cast(dtype, np.int64):
+                return np.clip(values.astype(np.int64), self.low, self.high)
+            if np.can_cast(dtype, np.float64) and dtype.kind == "f" and _is_power_of_two(self.unit):
+                with np.errstate(all="ignore"):  # a warning would be about the data
+                    whole = np.trunc(values.astype(np.float64) / float(self.unit))
+                return np.clip(whole, float(self.low), float(self.high)).astype(np.int64)
+        return np.fromiter((self._units(cell) for cell in values), object, len(values))
+
+    def _units(self, cell: Any) -> int:
+        number = str(cell) if isinstance(cell, float | np.floating) else cell
+        if isinstance(number, np.generic):
+            number = number.item()
+        if isinstance(number, str):
+            number = Decimal(number)
+        if not isinstance(number, int | Fraction | Decimal):
+            return 0
+        if number >= self.upper.__ceil__():
+            return self.high
+        if number <= self.lower.__floor__():
+            return self.low
+        if isinstance(number, Decimal) and number.adjusted() < -_LONGEST:
+            number = 0  # written out as a fraction it might fill the memory
+        return int(max(self.lower, min(Fraction(number), self.upper)) / self.unit)
+
+
+def _is_power_of_two(unit: Fraction) -> bool:
+    """Whether floats are divided by it exactly, but for overflow and for what truncates to zero."""
+    top, bottom = unit.numerator, unit.denominator
+    return top.bit_count() == 1 == bottom.bit_count() and max(top, bottom) <= 2**1000

@@ -1,0 +1,97 @@
+"""Randomized response (Warner 1965), also the approximate one of Kairouz, Oh and Viswanath."""
+
+from fractions import Fraction
+from typing import Any
+
+import attrs
+
+from mechanisms.noise import TruthfulAnswer
+from queryable.coins import Bernoulli, Coins, Law
+from queryable.conversions import log_up
+from queryable.losses import ApproxDP, Loss, PureDP
+from queryable.mechanism import Measurement
+from queryable.numbers import exact, probability, shown
+from queryable.statistics import Bit, IntegerStatistic
+
+
+@attrs.frozen
+class Revealed:
+    """The bit itself, without noise: what the delta pays for."""
+
+    bit: bool
+
+
+def _bit(value: Any) -> Bit:
+    if isinstance(value, Bit):
+        return value
+    if isinstance(value, IntegerStatistic) or not callable(value):
+        raise TypeError(
+            f"bit is {value!r}; it should be a Bit, or a function of the data to a bool"
+        )
+    return Bit(value)
+
+
+def _epsilon(value: Any) -> Fraction | None:
+    return None if value is None else exact(value, "epsilon")
+
+
+def _odds(value: Any) -> Fraction | None:
+    odds = None if value is None else exact(value, "odds")
+    if odds is not None and not odds >= 1:
+        raise ValueError(f"odds is {shown(odds)}; it should be at least 1, the odds of the truth")
+    return odds
+
+
+def _delta(value: Any) -> Fraction:
+    return probability(value, "delta")
+
+
+@attrs.frozen
+class RandomizedResponse(Measurement):
+    """Answers a bit of the data, truthfully with probability e^epsilon / (1 + e^epsilon).
+
+    With `delta`, a first coin of that probability decides to answer `Revealed(bit)` instead: the
+    mechanism that every (epsilon, delta)-DP one is a postprocessing of.
+
+    Privacy:
+        Claim: PureDP(epsilon), or ApproxDP(epsilon, delta); the same for every d_in >= 1, since
+            any change of the data may flip the bit, and no more than that.
+        Theorem: Kairouz, Oh, Viswanath 2015, section 2.3; with odds, epsilon is their logarithm.
+        Assumes: the bit is a function of the data alone.
+        Checked by: tests/unit/mechanisms/test_randomized_response.py (exact laws)
+
+    Args:
+        bit: a `Bit`, or a function of the data to a bool.
+        epsilon: in nats. Exactly one of `epsilon` and `odds` is given.
+        odds: of the truth, at least 1. 3 tells it with probability exactly 3/4, which a view law
+            can enumerate; the claim is then ln 3, rounded up.
+        delta: the probability of revealing the bit.
+    """
+
+    bit: Bit = attrs.field(converter=_bit)
+    epsilon: Fraction | None = attrs.field(default=None, kw_only=True, converter=_epsilon)
+    odds: Fraction | None = attrs.field(default=None, kw_only=True, converter=_odds)
+    delta: Fraction = attrs.field(default=Fraction(0), kw_only=True, converter=_delta)
+
+    def __attrs_post_init__(self) -> None:
+        if (self.epsilon is None) == (self.odds is None):
+            raise ValueError(
+                f"epsilon is {self.epsilon} and odds is {self.odds}; give exactly one of them"
+            )
+
+    def loss(self, d_in: int) -> Loss:
+        """(epsilon, delta), however many records differ."""
+        epsilon = self.epsilon if self.odds is None else log_up(self.odds)
+        return ApproxDP(epsilon, self.delta) if self.delta else PureDP(epsilon)
+
+    def release(self, dataset: Any, coins: Coins) -> bool | Revealed:
+        """The bit, or its negation, or the bit revealed."""
+        bit = self.bit(dataset)
+        if self.delta and coins.draw(Bernoulli(self.delta)):
+            return Revealed(bit)
+        return bit if coins.draw(self._truthful()) else not bit
+
+    def _truthful(self) -> Law[bool]:
+        if self.odds is not None:
+            return Bernoulli(self.odds / (1 + self.odds))
+        return TruthfulAnswer(self.epsilon)

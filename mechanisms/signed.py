@@ -1,0 +1,25 @@
+"""Reading public numbers that may be negative, such as bounds and thresholds."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from queryable.numbers import exact
+
+
+def signed(value: object, name: str) -> Fraction:
+    """Read `value` as the exact rational it was written as, of either sign.
+
+    Raises:
+        ValueError, TypeError: as `queryable.numbers.exact`, but not for a negative number.
+    """
+    if isinstance(value, str) and value.strip().startswith("-"):
+        return -exact(value.strip()[1:], name)
+    if isinstance(value, Decimal) and value.is_signed():
+        return -exact(value.copy_negate(), name)  # unary minus would round to the context
+    if isinstance(value, np.integer):
+        value = int(value)
+    if isinstance(value, int | Fraction | float | np.floating) and value < 0:
+        return -exact(-value, name)
+    return exact(value, name)

@@ -1,0 +1,122 @@
+"""The sparse vector technique (Dwork, Roth 2014, Algorithms 1 and 2), on the integers."""
+
+from fractions import Fraction
+from typing import Any
+
+import attrs
+
+from mechanisms.noise import DiscreteLaplace
+from mechanisms.signed import signed
+from queryable.coins import SYSTEM, Coins
+from queryable.errors import QueryError, UnknownQueryError
+from queryable.losses import PureDP
+from queryable.mechanism import InteractiveMechanism
+from queryable.messages import Query, Refused
+from queryable.numbers import exact, natural, positive, shown
+from queryable.statistics import IntegerStatistic
+
+
+def _threshold(value: Any) -> Fraction:
+    return signed(value, "threshold")
+
+
+def _epsilon(value: Any) -> Fraction:
+    return positive(value, "epsilon")
+
+
+def _cutoff(value: Any) -> int:
+    cutoff = natural(value, "cutoff")
+    if cutoff == 0:
+        raise ValueError("cutoff is 0; it should be at least 1")
+    return cutoff
+
+
+@attrs.frozen
+class SparseVectorState:
+    """How many more times it may say True; the rest is private."""
+
+    left: int
+    dataset: Any = attrs.field(repr=False)
+    threshold_noise: int = attrs.field(repr=False)
+
+
+@attrs.frozen
+class SparseVector(InteractiveMechanism[SparseVectorState]):
+    """Says of each statistic whether it is about at or above a threshold; pays for True alone.
+
+    Answers: an `IntegerStatistic` of shape None and l1 <= 1 with a bool, for as long as True was
+    answered less than `cutoff` times. Then `Refused("cutoff reached")`, and the data are gone.
+
+    Privacy:
+        Claim: PureDP(d_in * epsilon), for every adversary and any number of queries.
+        Theorem: Dwork, Roth 2014, Theorems 3.23 and 3.25. The proof, for integer noise: call the
+            answers from one draw of the threshold noise to the next an epoch; there are at most c.
+            Between neighbouring x and x' each value moves by an integer in {-1, 0, 1}. Add 1 to
+            the threshold noise: this maps the integers onto themselves, changes its probability
+            by a factor of at most e^(epsilon/2c), and whatever noise made x answer False makes x'
+            answer False. Add 2 to the noise of the one query answered True: a factor of at most
+            e^(2 epsilon/4c), and x' answers True as x did. So each epoch costs at most epsilon/c.
+            The threshold may be any rational: the shifts are by integers, and never move it.
+            For d_in records: d_in neighbouring steps.
+        Assumes: the statistics' declared `l1`.
+        Checked by: tests/unit/mechanisms/test_sparse_vector.py
+
+    Args:
+        threshold: any rational, public.
+        epsilon: in nats, for the whole interaction.
+        cutoff: how often it may answer True.
+    """
+
+    threshold: Fraction = attrs.field(converter=_threshold)
+    epsilon: Fraction = attrs.field(converter=_epsilon)
+    cutoff: int = attrs.field(default=1, converter=_cutoff)
+
+    def loss(self, d_in: int) -> PureDP:
+        """d_in * epsilon."""
+        return PureDP(d_in * self.epsilon)
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[SparseVectorState, None]:
+        """Draw the first threshold noise; there is nothing to say."""
+        return SparseVectorState(self.cutoff, dataset, coins.draw(self._threshold_noise())), None
+
+    def step(
+        self, state: SparseVectorState, query: Query, coins: Coins = SYSTEM
+    ) -> tuple[SparseVectorState, bool | Refused]:
+        """Compare one statistic.
+
+        Raises:
+            QueryError: not one integer of sensitivity at most 1.
+            MechanismFault: the statistic failed.
+        """
+        statistic = _comparable(query)
+        if not state.left:
+            return state, Refused("cutoff reached")
+        noisy_value = statistic(state.dataset) + coins.draw(self._query_noise())
+        if noisy_value < self.threshold + state.threshold_noise:
+            return state, False
+        if state.left == 1:
+            return SparseVectorState(0, None, 0), True
+        fresh = coins.draw(self._threshold_noise())
+        return SparseVectorState(state.left - 1, state.dataset, fresh), True
+
+    def _threshold_noise(self) -> DiscreteLaplace:
+        return DiscreteLaplace(2 * self.cutoff / self.epsilon)
+
+    def _query_noise(self) -> DiscreteLaplace:
+        return DiscreteLaplace(4 * self.cutoff / self.epsilon)
+
+
+def _comparable(query: Query) -> IntegerStatistic:
+    if not isinstance(query, IntegerStatistic):
+        raise UnknownQueryError(
+            f"SparseVector compares an IntegerStatistic, not {type(query).__name__}"
+        )
+    try:
+        shape, l1 = query.shape, exact(query.l1, "l1")
+    except (AttributeError, TypeError, ValueError) as error:
+        raise QueryError(f"the statistic does not declare a shape and an l1: {error}") from None
+    if shape is not None:
+        raise QueryError(f"the statistic has shape {shape}; SparseVector compares one integer")
+    if not l1 <= 1:
+        raise QueryError(f"the statistic has l1 = {shown(l1)}; SparseVector takes at most 1")
+    return query
