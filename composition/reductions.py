@@ -8,27 +8,31 @@ mechanism's opening first and passes it on; Algorithm 12 renumbers children, wra
 launch for the second child, and speaks of the whole budget in refusals.
 """
 
+from fractions import Fraction
 from typing import Any
 
 import attrs
 from immutables import Map
 
 from composition.filters import FiltCon
-from composition.launching import claimed
+from composition.launching import Claimed, claimed, map_at
 from composition.rules import Accumulator, Tally
 from queryable.coins import Coins
 from queryable.errors import UnknownQueryError
+from queryable.faults import contained_init, contained_step
 from queryable.losses import RDP, ZCDP, AdditiveLoss, Loss, RenyiOrder
-from queryable.mechanism import Measurement
+from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import (
     Answer,
     Ask,
+    CanAfford,
     Failed,
     Launch,
     Launched,
     PrivacyLossQuery,
     Query,
     Refused,
+    records,
 )
 from queryable.numbers import positive
 from queryable.postprocessing import (
@@ -77,7 +81,7 @@ class NoninteractiveLaunches(PersonInTheMiddle[Simulated]):
     An interactive child that is a person over a measurement, `person @ RandomizedResponse(...)`
     say, is launched as the measurement alone; its person is run here. That every interactive
     mechanism is of this form on a pair of datasets is Theorem 3.3; for randomized response it is
-    explicit.
+    explicit. A child's own `privacy_loss` is not simulated: its claim is the filter's.
     """
 
     def init(self) -> Simulated:
@@ -90,7 +94,7 @@ class NoninteractiveLaunches(PersonInTheMiddle[Simulated]):
             case FromAnalyst(Launch(Postprocessed(Measurement() as base, person), d_out)):
                 waiting = attrs.evolve(state, launching=True, pending=person)
                 return waiting, ToMechanism(Launch(base, d_out))
-            case FromAnalyst(Ask(int() as child, query)) if child in state.persons:
+            case FromAnalyst(Ask(int() as child, query)) if _among(child, state.persons):
                 return self._asked(state, child, query, coins)
             case FromAnalyst(query):
                 return attrs.evolve(state, launching=isinstance(query, Launch)), ToMechanism(query)
@@ -101,31 +105,45 @@ class NoninteractiveLaunches(PersonInTheMiddle[Simulated]):
         self, state: Simulated, child: int, query: Query, coins: Coins
     ) -> tuple[Simulated, Reply]:
         local = state.persons[child]
-        local, answer = local.hear(FromAnalyst(query), coins.spawn(child, local.heard))
-        return attrs.evolve(state, persons=state.persons.set(child, local)), ToAnalyst(answer)
+        heard = contained_step(
+            lambda: local.hear(FromAnalyst(query), coins.spawn(child, local.heard))
+        )
+        if heard is None:
+            return attrs.evolve(state, persons=state.persons.delete(child)), ToAnalyst(Failed())
+        return attrs.evolve(state, persons=state.persons.set(child, heard[0])), ToAnalyst(heard[1])
 
     def _answered(self, state: Simulated, answer: Answer, coins: Coins) -> tuple[Simulated, Reply]:
         if not (state.launching and isinstance(answer, Launched | Failed)):
             return attrs.evolve(state, launching=False, pending=None), ToAnalyst(answer)
-        child, persons = state.launched, state.persons
-        if isinstance(answer, Launched) and state.pending is not None:
-            local = LocalPerson(state.pending, state.pending.init())
-            local, opening = local.hear(FromMechanism(answer.answer), coins.spawn(child, 0))
-            persons, answer = persons.set(child, local), Launched(child, opening)
+        child, persons, pending = state.launched, state.persons, state.pending
+        if isinstance(answer, Launched) and pending is not None:
+            released = FromMechanism(answer.answer)
+            heard = contained_init(
+                lambda: LocalPerson(pending, pending.init()).hear(released, coins.spawn(child, 0))
+            )
+            if heard is None:
+                return Simulated(persons, child + 1), ToAnalyst(Failed())
+            persons, answer = persons.set(child, heard[0]), Launched(child, heard[1])
         return Simulated(persons, child + 1), ToAnalyst(answer)
+
+
+def _among(child: Any, ids: Any) -> bool:
+    return not isinstance(child, bool) and child in ids
 
 
 @attrs.frozen
 class Inducting:
     """Where the induction is.
 
-    `first` is the loss of the first mechanism once launched, `answer` its answer while the rest is
-    being started, and `expected` what is under way: "first", "rest", "launch", "loss", "other".
+    `first` is the claim of the first mechanism once launched, `answer` its answer while the rest
+    is being started, and `expected` what is under way: "first", "rest", "launch", "loss", "other".
+    `reported` is the first one's loss at the d_in that a report under way is for.
     """
 
-    first: AdditiveLoss | None = None
+    first: Claimed | None = None
     answer: Answer = None
     expected: str = "other"
+    reported: Loss | None = None
 
 
 @attrs.frozen
@@ -140,13 +158,19 @@ class InductionStep(PersonInTheMiddle[Inducting]):
         most: K, at least 1.
     """
 
-    budget: AdditiveLoss
-    most: int
+    budget: AdditiveLoss = attrs.field(validator=attrs.validators.instance_of(AdditiveLoss))
+    most: int = attrs.field(
+        validator=[attrs.validators.instance_of(int), attrs.validators.ge(1)]
+    )
     d_in: int = 1
 
     def init(self) -> Inducting:
         """Nothing launched."""
         return Inducting()
+
+    def rest(self, left: AdditiveLoss) -> InteractiveMechanism[Any]:
+        """The filter for `most - 1` that takes everything after the first launch."""
+        return FiltCon(left, d_in=self.d_in, max_mechanisms=self.most - 1)
 
     def step(self, state: Inducting, message: Message, coins: Coins) -> tuple[Inducting, Reply]:
         """Route a query to its slot, or an answer back."""
@@ -160,13 +184,16 @@ class InductionStep(PersonInTheMiddle[Inducting]):
         first = state.first
         match query:
             case Launch() if first is None:
-                loss = claimed(query, self.budget.measure, self.d_in).loss
-                return Inducting(_additive(loss), expected="first"), ToMechanism(query)
+                claim = claimed(query, self.budget.measure, self.d_in)
+                return Inducting(claim, expected="first"), ToMechanism(query)
             case Launch():
                 return Inducting(first, expected="launch"), ToMechanism(Ask(1, query))
-            case PrivacyLossQuery() if first is not None:
-                return Inducting(first, expected="loss"), ToMechanism(Ask(1, query))
-            case Ask(int() as child, inner) if child >= 1:
+            case CanAfford() if first is not None:
+                return Inducting(first), ToMechanism(Ask(1, query))
+            case PrivacyLossQuery(d_in) if first is not None:
+                lost = self._lost(first, records(d_in, self.d_in))
+                return Inducting(first, None, "loss", lost), ToMechanism(Ask(1, query))
+            case Ask(int() as child, inner) if not isinstance(child, bool) and child >= 1:
                 return Inducting(first), ToMechanism(Ask(1, Ask(child - 1, inner)))
         return Inducting(first), ToMechanism(query)
 
@@ -174,8 +201,9 @@ class InductionStep(PersonInTheMiddle[Inducting]):
         first = state.first
         match state.expected, answer:
             case "first", Launched() | Failed():
-                rest = FiltCon(self._left(first), d_in=self.d_in, max_mechanisms=self.most - 1)
-                return Inducting(first, answer, "rest"), ToMechanism(Launch(rest))
+                assert first is not None
+                launch = Launch(self.rest(self._left(first.loss)))
+                return Inducting(first, answer, "rest"), ToMechanism(launch)
             case "first", _:
                 return Inducting(), ToAnalyst(answer)
             case "rest", _:
@@ -184,26 +212,26 @@ class InductionStep(PersonInTheMiddle[Inducting]):
                 return Inducting(first), ToAnalyst(Launched(child + 1, opening))
             case "launch", Refused(reason, requested, AdditiveLoss() as spent, remaining):
                 assert first is not None
-                whole = Refused(reason, requested, first + spent, remaining)
+                whole = Refused(reason, requested, first.loss + spent, remaining)
                 return Inducting(first), ToAnalyst(whole)
             case "loss", AdditiveLoss():
-                assert first is not None
-                return Inducting(first), ToAnalyst(first + answer)
+                assert state.reported is not None
+                return Inducting(first), ToAnalyst(state.reported + answer)
         return Inducting(first), ToAnalyst(answer)
 
-    def _left(self, first: AdditiveLoss | None) -> AdditiveLoss:
-        assert first is not None
+    def _lost(self, first: Claimed, d_in: int) -> Loss:
+        if d_in == self.d_in:
+            return first.loss
+        return map_at(first.mechanism, d_in, self.budget.measure)
+
+    def _left(self, first: Loss) -> AdditiveLoss:
+        assert isinstance(first, AdditiveLoss)
         pairs = zip(self.budget.parts, first.parts, strict=True)
         return self.budget.room(tuple(most - spent for most, spent in pairs))
 
 
-def _additive(loss: Loss) -> AdditiveLoss:
-    assert isinstance(loss, AdditiveLoss)
-    return loss
-
-
 def _order(value: Any) -> RenyiOrder:
-    return RDP.at(positive(value, "alpha"))
+    return RenyiOrder(RDP(positive(value, "alpha"), Fraction(0)).alpha)
 
 
 @attrs.frozen
@@ -211,7 +239,9 @@ class AtOrder(PersonInTheMiddle[None]):
     """Algorithm 13: an (alpha, rho*alpha)-RDP filter becomes a rho-zCDP filter.
 
     A launch of a rho_i-zCDP mechanism is passed on as one that is (alpha, rho_i*alpha)-RDP;
-    losses in answers are divided by alpha again.
+    losses in answers are divided by alpha again. Only reports at the filter's own d_in are: at
+    another one the children's maps are evaluated anew, at order alpha, and may be below
+    rho_i*alpha.
     """
 
     order: RenyiOrder = attrs.field(converter=_order)
@@ -223,16 +253,25 @@ class AtOrder(PersonInTheMiddle[None]):
     def step(self, state: None, message: Message, coins: Coins) -> tuple[None, Reply]:
         """Translate."""
         match message:
-            case FromAnalyst(Launch() as launch):
-                loss = claimed(launch, ZCDP, self.d_in).loss
-                return None, ToMechanism(Launch(launch.mechanism, loss.to(self.order)))
             case FromAnalyst(query):
-                return None, ToMechanism(query)
+                return None, ToMechanism(self._translated(query))
             case FromMechanism(Refused(reason, requested, spent, remaining)):
                 back = (self._back(loss) for loss in (requested, spent, remaining))
                 return None, ToAnalyst(Refused(reason, *back))
             case FromMechanism(answer):
                 return None, ToAnalyst(self._back(answer))
+
+    def _translated(self, query: Query) -> Query:
+        match query:
+            case Launch():
+                loss = claimed(query, ZCDP, self.d_in).loss
+                return Launch(query.mechanism, loss.to(self.order))
+            case CanAfford(Launch() as launch):
+                return CanAfford(self._translated(launch))
+            case PrivacyLossQuery(d_in) | Ask(_, PrivacyLossQuery(d_in)):
+                if records(d_in, self.d_in) != self.d_in:
+                    raise UnknownQueryError(f"losses are reported at d_in={self.d_in} only")
+        return query
 
     def _back(self, answer: Answer) -> Answer:
         if isinstance(answer, RDP) and answer.alpha == self.order.alpha:

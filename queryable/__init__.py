@@ -47,13 +47,16 @@ from queryable.postprocessing import (
     ToAnalyst,
     ToMechanism,
 )
+from queryable.renyi import RenyiCurve
 from queryable.statistics import Bit, IntegerStatistic, Statistic
+from queryable.tradeoff import FDP
 from queryable.view import Adversary, Exchange, View, interact, truncated_view
 
 # Without a handler Python prints warnings to the terminal, where the analyst reads.
 logging.getLogger("queryable").addHandler(logging.NullHandler())
 
 __all__ = [
+    "FDP",
     "GDP",
     "RDP",
     "SYSTEM",
@@ -93,6 +96,7 @@ __all__ = [
     "Queryable",
     "ReentrantQueryError",
     "Refused",
+    "RenyiCurve",
     "RetiredChildError",
     "SeededCoins",
     "Statistic",

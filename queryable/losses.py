@@ -130,10 +130,16 @@ class Loss(ABC):
         at = None if delta is None else probability(delta)
         if at is not None and target not in (ApproxDP, ApproxZCDP):
             raise ValueError(f"{measure_name(target)} has no delta; leave delta={shown(at)} out")
-        converted = self._to(target, at)
+        defined = target.from_loss(self)
+        converted = self._to(target, at) if defined is None else defined
         if converted is None:
             raise ValueError(f"no theorem converts {self} to {measure_name(target)}")
         return converted
+
+    @classmethod
+    def from_loss(cls, loss: "Loss") -> "Loss | None":
+        """The best bound in this measure, if the measure and not the loss knows the theorem."""
+        return None
 
     @abstractmethod
     def _to(self, measure: "Measure", delta: Fraction | None) -> "Loss | None": ...
@@ -168,17 +174,28 @@ class AdditiveLoss(Loss):
         return self.of_parts(tuple(Fraction(0) for _ in self.parts))
 
 
+class ParametricMeasure(ABC):
+    """A measure with parameters of its own, such as Renyi privacy at an order."""
+
+    @abstractmethod
+    def from_loss(self, loss: Loss) -> Loss | None:
+        """The best bound on a loss of another measure, if the measure knows the theorem."""
+
+
 @attrs.frozen
-class RenyiOrder:
+class RenyiOrder(ParametricMeasure):
     """The measure of Renyi differential privacy at one order; write `RDP.at(order)`."""
 
     alpha: Fraction
+
+    def from_loss(self, loss: Loss) -> None:
+        """Nothing: the losses know."""
 
     def __str__(self) -> str:
         return f"RDP.at({shown(self.alpha)})"
 
 
-Measure = type[Loss] | RenyiOrder
+Measure = type[Loss] | ParametricMeasure
 
 
 def as_measure(value: object) -> Measure:
@@ -190,7 +207,7 @@ def as_measure(value: object) -> Measure:
     """
     if value is RDP:
         raise ValueError("RDP is a family of measures; name the order, as in RDP.at(8)")
-    if isinstance(value, RenyiOrder):
+    if isinstance(value, ParametricMeasure):
         return value
     if isinstance(value, type) and issubclass(value, Loss) and value is not Loss:
         return value
@@ -199,7 +216,7 @@ def as_measure(value: object) -> Measure:
 
 def measure_name(measure: Measure) -> str:
     """`ZCDP`, or `RDP.at(8)`."""
-    return str(measure) if isinstance(measure, RenyiOrder) else measure.__name__
+    return measure.__name__ if isinstance(measure, type) else str(measure)
 
 
 def zero_of(measure: Measure) -> Loss:
@@ -368,8 +385,12 @@ class RDP(AdditiveLoss):
     epsilon: Fraction = attrs.field(converter=_epsilon, repr=_quoted)
 
     @staticmethod
-    def at(alpha: Number) -> RenyiOrder:
-        """The measure of Renyi privacy at order `alpha`."""
+    def at(alpha: Number, *more: Number) -> ParametricMeasure:
+        """The measure of Renyi privacy at one order, or at each of several at once."""
+        if more:
+            from queryable.renyi import RenyiOrders
+
+            return RenyiOrders((alpha, *more))
         return RenyiOrder(_order(alpha))
 
     @property
