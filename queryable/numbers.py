@@ -171,8 +171,13 @@ def _rounded(
         if not value.is_finite():
             raise ArithmeticError(f"no finite enclosure of {formula.__name__}{arguments}")
         end = value.upper() if up else value.lower()
-        mantissa, exponent = end.man_exp()
-    exact_end = int(mantissa) * Fraction(2) ** int(exponent)
+        mantissa, exponent = (int(part) for part in end.man_exp())
+    magnitude = exponent + mantissa.bit_length()
+    if magnitude > _LARGEST_MAGNITUDE:
+        raise ArithmeticError(f"{formula.__name__} exceeds 2**{_LARGEST_MAGNITUDE}")
+    if magnitude < -_LARGEST_MAGNITUDE:  # as a fraction it would fill the memory
+        mantissa, exponent = (mantissa > 0) - (not up), -_LARGEST_MAGNITUDE
+    exact_end = mantissa * Fraction(2) ** exponent
     return _shortened(exact_end, bits, up=up) if exact_end else exact_end
 
 
