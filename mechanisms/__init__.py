@@ -3,6 +3,11 @@
 from mechanisms.columns import Column, Predicate, column
 from mechanisms.gaussian import Gaussian
 from mechanisms.laplace import Laplace
+from mechanisms.multiplicative_weights import (
+    LinearQuery,
+    PrivateMultiplicativeWeights,
+    SyntheticHistogram,
+)
 from mechanisms.noise import BernoulliExp, DiscreteGaussian, DiscreteLaplace, TruthfulAnswer
 from mechanisms.queries import Count, Histogram, Sum
 from mechanisms.randomized_response import RandomizedResponse, Revealed
@@ -17,11 +22,14 @@ __all__ = [
     "Gaussian",
     "Histogram",
     "Laplace",
+    "LinearQuery",
     "Predicate",
+    "PrivateMultiplicativeWeights",
     "RandomizedResponse",
     "Revealed",
     "SparseVector",
     "Sum",
+    "SyntheticHistogram",
     "TruthfulAnswer",
     "column",
 ]

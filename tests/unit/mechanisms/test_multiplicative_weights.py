@@ -1,0 +1,165 @@
+"""Private multiplicative weights: what it answers, what it costs, and when it stops."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from composition import FiltCon
+from mechanisms import LinearQuery, PrivateMultiplicativeWeights, SyntheticHistogram
+from mechanisms.multiplicative_weights import _Gap, _Weighted
+from queryable import (
+    ZCDP,
+    MechanismFault,
+    PureDP,
+    Queryable,
+    QueryError,
+    QueryRefusedError,
+    SeededCoins,
+    UnknownQueryError,
+)
+
+UNIVERSE = 16
+DATA = np.repeat(np.arange(UNIVERSE), 2 ** np.arange(UNIVERSE) // 64)
+COUNTS = np.bincount(DATA, minlength=UNIVERSE)
+
+
+def weights(epsilon: Any = 1_000_000, **changed: Any) -> PrivateMultiplicativeWeights:
+    """The mechanism with hardly any noise, unless told otherwise."""
+    settings = {"records": len(DATA), "threshold": 40, "updates": 500} | changed
+    return PrivateMultiplicativeWeights(UNIVERSE, epsilon=epsilon, **settings)
+
+
+def running(person: PrivateMultiplicativeWeights, budget: Any = None) -> Queryable:
+    """The person over a filter that it just fits."""
+    limit = PureDP(person.epsilon) if budget is None else budget
+    return Queryable(person @ FiltCon(limit), DATA, coins=SeededCoins(3), allow_seeded=True)
+
+
+def test_answers_are_within_the_threshold_where_there_is_no_noise() -> None:
+    """Every answer is a measurement or an estimate that the sparse vector let pass."""
+    queryable = running(weights())
+    sets = np.random.default_rng(0).random((200, UNIVERSE)) < 0.5
+    errors = [abs(queryable.ask(LinearQuery(chosen)) - COUNTS[chosen].sum()) for chosen in sets]
+    assert max(errors) <= 41
+
+
+def test_the_histogram_learns() -> None:
+    """Asking about a badly wrong set moves the synthetic histogram towards the data."""
+    queryable = running(weights())
+    heavy = np.arange(UNIVERSE) >= 14
+    before = queryable.ask(SyntheticHistogram())[heavy].sum()
+    queryable.ask(LinearQuery(heavy))
+    after = queryable.ask(SyntheticHistogram())[heavy].sum()
+    truth = COUNTS[heavy].sum()
+    assert abs(after - truth) < abs(before - truth)
+    assert queryable.ask(SyntheticHistogram()).sum() == pytest.approx(len(DATA))
+
+
+def test_charges_half_at_the_start_and_a_share_for_each_measurement() -> None:
+    """The filter sees one sparse vector and one Laplace launch a surprise, nothing else."""
+    queryable = running(weights(epsilon=100_000, updates=5))
+    assert queryable.privacy_loss() == PureDP(50_000)
+    queryable.ask(LinearQuery(np.arange(UNIVERSE) >= 14))
+    assert queryable.privacy_loss() == PureDP(60_000)
+    queryable.ask(LinearQuery(np.ones(UNIVERSE)))
+    queryable.ask(SyntheticHistogram())
+    assert queryable.privacy_loss() == PureDP(60_000)
+
+
+def test_after_the_last_update_it_refuses_but_the_histogram_stays_readable() -> None:
+    """The cutoff counts measurements, and what was learnt is not lost."""
+    queryable = running(weights(updates=1))
+    queryable.ask(LinearQuery(np.arange(UNIVERSE) == 15))
+    with pytest.raises(QueryRefusedError, match="cutoff"):
+        queryable.ask(LinearQuery(np.arange(UNIVERSE) == 0))
+    assert queryable.ask(SyntheticHistogram()).shape == (UNIVERSE,)
+
+
+def test_a_filter_too_small_refuses_at_the_start() -> None:
+    """Nothing runs that the filter does not pay for."""
+    with pytest.raises(QueryRefusedError, match="budget"):
+        running(weights(epsilon=1), budget=PureDP("0.1"))
+
+
+def test_runs_over_a_zcdp_filter() -> None:
+    """Any filter that admits a sparse vector and Laplace will do."""
+    queryable = running(weights(epsilon=1), budget=ZCDP(1))
+    queryable.ask(LinearQuery(np.ones(UNIVERSE)))
+    assert queryable.privacy_loss() <= ZCDP(1)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        np.ones(UNIVERSE - 1),
+        np.full(UNIVERSE, 1.5),
+        np.full(UNIVERSE, np.nan),
+        np.full(UNIVERSE, -0.1),
+        np.array(["a"] * UNIVERSE),
+        None,
+    ],
+)
+def test_wrong_weights_are_query_errors_and_change_nothing(wrong: Any) -> None:
+    """A query is validated before the data are asked."""
+    queryable = running(weights())
+    spent = queryable.privacy_loss()
+    with pytest.raises(QueryError):
+        queryable.ask(LinearQuery(wrong))
+    assert queryable.privacy_loss() == spent
+    queryable.ask(LinearQuery(np.ones(UNIVERSE)))
+
+
+def test_other_queries_are_unknown() -> None:
+    """The analyst cannot reach the filter below, whose budget is planned for."""
+    with pytest.raises(UnknownQueryError, match="LinearQuery"):
+        running(weights()).ask("histogram")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"records": 0},
+        {"updates": 0},
+        {"threshold": 0},
+        {"epsilon": 0},
+        {"epsilon": float("nan")},
+        {"learning_rate": 0},
+        {"learning_rate": float("nan")},
+    ],
+)
+def test_bad_parameters_are_refused_at_construction(changed: dict[str, Any]) -> None:
+    """Each says what would be right."""
+    with pytest.raises(ValueError, match="should be"):
+        weights(**changed)
+
+
+def test_an_encoding_that_fails_is_a_fault_without_details() -> None:
+    """What the encoding raises is about the data."""
+
+    def leaky(_: Any) -> Any:
+        raise ValueError("row 7 is Ada")
+
+    queryable = running(weights(encode=leaky))
+    with pytest.raises(MechanismFault) as caught:
+        queryable.ask(LinearQuery(np.ones(UNIVERSE)))
+    assert "Ada" not in str(caught.value)
+
+
+@given(
+    st.lists(st.integers(-2, 20), max_size=30),
+    st.integers(-2, 20),
+    st.lists(st.floats(0, 1), min_size=16, max_size=16),
+    st.integers(0, 40),
+)
+def test_a_record_moves_the_gap_by_at_most_one(
+    data: list[int], added: int, values: list[float], estimate: int
+) -> None:
+    """The sensitivity that the sparse vector is told, for any weights and any record."""
+    lattice = np.floor(np.array(values) * 2**20).astype(np.int64)
+    gap = _Gap(_Weighted(lambda x: x, lattice), estimate)
+    small, large = np.array(data, dtype=int), np.array([*data, added], dtype=int)
+    assert abs(gap.value(small) - gap.value(large)) <= gap.l1 == Fraction(1)
