@@ -1,0 +1,290 @@
+"""Toy mechanisms, persons and Hypothesis strategies that the tests share.
+
+The toys make no claim worth having: their losses are whatever a test wants to charge. What they do
+is visible: one answers 64 random bits an ask, so that a repeated or reordered draw shows; one notes
+that it was started; one breaks on demand.
+"""
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import attrs
+from hypothesis import strategies as st
+
+from queryable import (
+    GDP,
+    RDP,
+    SYSTEM,
+    ZCDP,
+    ApproxDP,
+    ApproxZCDP,
+    Bernoulli,
+    Coins,
+    FromAnalyst,
+    FromMechanism,
+    InteractiveMechanism,
+    Launch,
+    Loss,
+    Measurement,
+    PersonInTheMiddle,
+    PureDP,
+    ToAnalyst,
+    ToMechanism,
+    UniformBelow,
+    UnknownQueryError,
+    touching_data,
+)
+
+TENTH = PureDP("0.1")
+WORD = UniformBelow(2**64)
+SECRET = "the patient is 47"
+"""What faults say in the tests; it must never be seen by an analyst."""
+
+
+@attrs.frozen
+class Toy(InteractiveMechanism[int]):
+    """Counts how often it was asked; a base for toys whose loss is what the test says."""
+
+    charged: Loss = TENTH
+
+    def loss(self, d_in: int) -> Loss:
+        return self.charged.group(d_in)
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[int, Any]:
+        return 0, None
+
+    def step(self, state: int, query: Any, coins: Coins = SYSTEM) -> tuple[int, Any]:
+        if query != "bits":
+            raise UnknownQueryError("ask for 'bits'")
+        return state + 1, self.answer(state, coins)
+
+    def answer(self, state: int, coins: Coins) -> Any:
+        return state
+
+
+@attrs.frozen
+class RandomBits(Toy):
+    """Opens with 64 random bits and answers 64 more to each "bits"."""
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[int, Any]:
+        return 0, coins.draw(WORD)
+
+    def answer(self, state: int, coins: Coins) -> int:
+        return coins.draw(WORD)
+
+
+@attrs.frozen
+class RandomWord(Measurement):
+    """64 random bits, once."""
+
+    charged: Loss = TENTH
+
+    def loss(self, d_in: int) -> Loss:
+        return self.charged.group(d_in)
+
+    def release(self, dataset: Any, coins: Coins) -> int:
+        return coins.draw(WORD)
+
+
+@attrs.frozen
+class Recorder(Measurement):
+    """Notes that it ran, and looks at the data."""
+
+    runs: list[str] = attrs.field(eq=False, repr=False)
+    charged: Loss = TENTH
+    name: str = "recorder"
+
+    def loss(self, d_in: int) -> Loss:
+        return self.charged.group(d_in)
+
+    def release(self, dataset: Any, coins: Coins) -> int:
+        self.runs.append(self.name)
+        return len(dataset)
+
+
+class RecordingDataset:
+    """A dataset that notes every way of being touched."""
+
+    def __init__(self) -> None:
+        object.__setattr__(self, "touched", [])
+
+    def __getattribute__(self, name: str) -> Any:
+        touched = object.__getattribute__(self, "touched")
+        if name not in ("touched", "__class__"):  # `isinstance` reads the class, not the data
+            touched.append(name)
+        return touched if name == "touched" else object.__getattribute__(self, name)
+
+    def __len__(self) -> int:
+        self.touched.append("len")
+        return 3
+
+    def __iter__(self) -> Iterator[int]:
+        self.touched.append("iter")
+        return iter((1, 2, 3))
+
+    def __getitem__(self, index: int) -> int:
+        self.touched.append("getitem")
+        return index
+
+
+def raising(fault: BaseException) -> Callable[[Any], Any]:
+    """A function of the data that raises."""
+
+    def function(dataset: Any) -> Any:
+        raise fault
+
+    return function
+
+
+@attrs.frozen
+class Faulty(InteractiveMechanism[int]):
+    """Evaluates a function of the data at launch, or at every "bits" after the first `good`."""
+
+    function: Callable[[Any], Any]
+    at_launch: bool = False
+    good: int = 0
+    guarded: bool = True
+    charged: Loss = TENTH
+
+    def loss(self, d_in: int) -> Loss:
+        return self.charged.group(d_in)
+
+    def _evaluate(self, dataset: Any) -> Any:
+        if self.guarded:
+            return touching_data(lambda: self.function(dataset))
+        return self.function(dataset)
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        if self.at_launch:
+            self._evaluate(dataset)
+        return (0, dataset), None
+
+    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        count, dataset = state
+        if query != "bits":
+            raise UnknownQueryError("ask for 'bits'")
+        if count >= self.good:
+            self._evaluate(dataset)
+        return (count + 1, dataset), count
+
+
+@attrs.frozen
+class RationalResponse(Measurement):
+    """Randomized response at rational odds: says the bit with probability odds/(1 + odds)."""
+
+    odds: Fraction = Fraction(3)
+
+    def loss(self, d_in: int) -> Loss:
+        return PureDP("1.0986122886681098").group(d_in)  # above ln 3
+
+    def release(self, dataset: Any, coins: Coins) -> bool:
+        return bool(dataset) ^ coins.draw(Bernoulli(1 / (1 + self.odds)))
+
+
+@attrs.frozen
+class HiddenBit(InteractiveMechanism[bool]):
+    """Keeps a randomized response hidden, and answers each "bits" with another one of *it*."""
+
+    def loss(self, d_in: int) -> Loss:
+        return PureDP("1.0986122886681098").group(d_in)
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[bool, Any]:
+        return bool(dataset) ^ coins.draw(Bernoulli(Fraction(1, 4))), None
+
+    def step(self, state: bool, query: Any, coins: Coins = SYSTEM) -> tuple[bool, Any]:
+        if query != "bits":
+            raise UnknownQueryError("ask for 'bits'")
+        return state, state ^ coins.draw(Bernoulli(Fraction(1, 4)))
+
+
+@attrs.frozen
+class BrokenMap(Toy):
+    """Its privacy map does whatever the test says."""
+
+    map: Callable[[int, Any], Any] = attrs.field(kw_only=True)
+
+    def privacy_map(self, d_in: int, measure: Any = None) -> Any:
+        return self.map(d_in, measure)
+
+
+@attrs.frozen
+class Courier(PersonInTheMiddle[int]):
+    """Passes everything on unchanged and counts the messages."""
+
+    def init(self) -> int:
+        return 0
+
+    def step(
+        self, state: int, message: FromAnalyst | FromMechanism, coins: Coins
+    ) -> tuple[int, ToMechanism | ToAnalyst]:
+        if isinstance(message, FromAnalyst):
+            return state + 1, ToMechanism(message.query)
+        return state + 1, ToAnalyst(message.answer)
+
+
+@attrs.frozen
+class Masker(Courier):
+    """Passes queries on and adds its own 64 random bits to each integer answer."""
+
+    def step(
+        self, state: int, message: FromAnalyst | FromMechanism, coins: Coins
+    ) -> tuple[int, ToMechanism | ToAnalyst]:
+        if isinstance(message, FromMechanism) and type(message.answer) is int:
+            return state + 1, ToAnalyst((message.answer, coins.draw(WORD)))
+        return super().step(state, message, coins)
+
+
+@attrs.frozen
+class Twice(PersonInTheMiddle[Any]):
+    """Asks the mechanism twice for every query and answers with both answers."""
+
+    def init(self) -> Any:
+        return None
+
+    def step(
+        self, state: Any, message: FromAnalyst | FromMechanism, coins: Coins
+    ) -> tuple[Any, ToMechanism | ToAnalyst]:
+        match message, state:
+            case FromAnalyst(query), _:
+                return (query, None), ToMechanism(query)
+            case FromMechanism(answer), None:
+                return None, ToAnalyst(answer)
+            case FromMechanism(answer), (query, None):
+                return (query, (answer,)), ToMechanism(query)
+            case FromMechanism(answer), (_, (first,)):
+                return None, ToAnalyst((first, answer))
+        raise AssertionError(message)
+
+
+LOSSES: tuple[Loss, ...] = (
+    PureDP("0.1"),
+    ApproxDP("0.1", "1e-8"),
+    ZCDP("0.01"),
+    ApproxZCDP("0.01", "1e-8"),
+    RDP(8, "0.1"),
+    GDP("0.1"),
+)
+"""One small loss of every additive measure."""
+
+ILLEGAL: tuple[Any, ...] = (
+    "a string",
+    None,
+    3,
+    True,
+    object(),
+    len,
+    Toy,
+    TENTH,
+    (0, "bits"),
+    {"child": 0},
+    float("nan"),
+)
+"""Queries that no mechanism here understands."""
+
+ILLEGAL_LAUNCHES: tuple[Any, ...] = tuple(Launch(each) for each in ILLEGAL if each != TENTH)
+
+rationals = st.fractions(min_value=0, max_value=20, max_denominator=10**6)
+positive_rationals = st.fractions(min_value=Fraction(1, 10**6), max_value=20, max_denominator=10**6)
+deltas = st.integers(1, 12).map(lambda digits: Fraction(1, 10**digits))
+orders = st.fractions(min_value=Fraction(101, 100), max_value=200, max_denominator=100)
