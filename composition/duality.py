@@ -13,6 +13,7 @@ from immutables import Map
 
 from composition.rules import Account, Accumulator, Rule, Tally
 from queryable.conversions import greatest, least
+from queryable.errors import PrivacyClaimError
 from queryable.losses import (
     AdditiveLoss,
     ApproxDP,
@@ -94,17 +95,35 @@ def filter_of(accumulator: Accumulator) -> Rule:
     return AccumulatorRule(accumulator)
 
 
+_CEILING = Fraction(2**40)
+
+
 @attrs.frozen
 class LeastBudget(Tally):
-    """The losses so far; their total is the least budget that admits them all."""
+    """The losses so far; their total is the least budget that admits them all.
+
+    `ceiling` is their account under a budget larger than any worth having: what it does not
+    admit, because of its delta say, no budget in the line does.
+    """
 
     rule: Rule
     budget: Callable[[Fraction], Loss]
     losses: "Map[int, Loss]"
+    ceiling: Account
 
     def add(self, loss: Loss) -> "LeastBudget":
-        """One more loss."""
-        return LeastBudget(self.rule, self.budget, self.losses.set(len(self.losses), loss))
+        """One more loss.
+
+        Raises:
+            PrivacyClaimError: no budget admits it.
+        """
+        ceiling = self.ceiling.add(loss)
+        if not ceiling.within:
+            raise PrivacyClaimError(
+                f"no budget up to {self.budget(_CEILING)} admits {loss}{ceiling.hint(loss)}"
+            )
+        losses = self.losses.set(len(self.losses), loss)
+        return LeastBudget(self.rule, self.budget, losses, ceiling)
 
     def total(self) -> Loss:
         """Found by bisection, from above; time linear in the launches."""
@@ -113,7 +132,10 @@ class LeastBudget(Tally):
         return self.budget(least(self._admits))
 
     def _admits(self, first: Fraction) -> bool:
-        account = self.rule.open(self.budget(first))
+        try:
+            account = self.rule.open(self.budget(first))
+        except ValueError:
+            return False  # too small a budget for the rule
         for index in range(len(self.losses)):
             account = account.add(self.losses[index])
             if not account.within:
@@ -130,8 +152,12 @@ class RuleAccumulator(Accumulator):
     budget: Callable[[Fraction], Loss]
 
     def open(self) -> LeastBudget:
-        """No losses yet."""
-        return LeastBudget(self.rule, self.budget, Map())
+        """No losses yet.
+
+        Raises:
+            ValueError: the rule is not about such budgets.
+        """
+        return LeastBudget(self.rule, self.budget, Map(), self.rule.open(self.budget(_CEILING)))
 
 
 def accumulator_of(rule: Rule, measure: Measure, delta: Number | None = None) -> Accumulator:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import attrs
+import numpy as np
 
 from queryable.coins import ChildId
 from queryable.tables import column_values, records, take
@@ -16,6 +17,11 @@ from queryable.tables import column_values, records, take
 def _names(values: Iterable[Any]) -> tuple[ChildId, ...]:
     if isinstance(values, str):
         raise TypeError(f"names is the string {values!r}; it should be a list of part names")
+    if callable(values) or hasattr(values, "dtype"):
+        raise TypeError(
+            f"names is a {type(values).__name__}, read off the data it seems; part names are "
+            "public: write them out"
+        )
     names = tuple(values)
     for name in names:
         if isinstance(name, bool) or not isinstance(name, int | str):
@@ -89,6 +95,7 @@ class Partition:
             return self.other
 
     def _part(self, key: Any) -> ChildId:
-        if isinstance(key, int | str) and not isinstance(key, bool) and key in self.names:
-            return key
+        value = key.item() if isinstance(key, np.generic) else key
+        if isinstance(value, int | str) and not isinstance(value, bool) and value in self.names:
+            return value
         return self.other

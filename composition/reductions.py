@@ -159,9 +159,7 @@ class InductionStep(PersonInTheMiddle[Inducting]):
     """
 
     budget: AdditiveLoss = attrs.field(validator=attrs.validators.instance_of(AdditiveLoss))
-    most: int = attrs.field(
-        validator=[attrs.validators.instance_of(int), attrs.validators.ge(1)]
-    )
+    most: int = attrs.field(validator=[attrs.validators.instance_of(int), attrs.validators.ge(1)])
     d_in: int = 1
 
     def init(self) -> Inducting:

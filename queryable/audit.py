@@ -10,6 +10,7 @@ that has another outcome is advanced. Since steps are pure, this visits every pa
 from collections.abc import Callable, Hashable, Mapping
 from fractions import Fraction
 from math import inf
+from operator import is_
 from typing import Any, TypeVar
 
 import attrs
@@ -17,6 +18,7 @@ import numpy as np
 from flint import arb
 
 from queryable.coins import ChildId, Law, Shape
+from queryable.faults import collecting, raise_interrupt
 from queryable.mechanism import InteractiveMechanism, advance, begin
 from queryable.numbers import Number, exact, positive, round_down, round_up
 from queryable.view import Adversary, View
@@ -73,7 +75,9 @@ def every_outcome(run: Callable[[EnumeratedCoins], T]) -> list[tuple[Fraction, T
     script: list[int] = []
     while True:
         coins = EnumeratedCoins(script)
-        result = run(coins)
+        with collecting() as faults:
+            result = run(coins)
+            raise_interrupt(faults)
         if coins.refusal is not None:
             raise coins.refusal
         results.append((coins.probability, result))
@@ -128,17 +132,21 @@ def push_forward(law: ViewLaw, function: Callable[[Any], Any]) -> ViewLaw:
 
 
 def hashable(value: Any) -> Hashable:
-    """An answer as a value that can be compared and hashed; arrays become tuples."""
+    """An answer as a value that can be compared and hashed; arrays become tuples.
+
+    Answers that compare equal count as one: True and 1, a list and an array.
+    """
     if isinstance(value, np.ndarray):
         return hashable(tuple(value.tolist()))
     if isinstance(value, tuple | list):
-        return tuple(hashable(entry) for entry in value)
-    if attrs.has(type(value)) and any(
-        isinstance(getattr(value, field.name), np.ndarray | list | tuple)
-        for field in attrs.fields(type(value))
-    ):
-        fields = (getattr(value, field.name) for field in attrs.fields(type(value)))
-        return (type(value).__name__, *(hashable(field) for field in fields))
+        entries = tuple(hashable(entry) for entry in value)
+        same = type(value) is tuple and all(map(is_, entries, value))
+        return value if same else entries
+    if attrs.has(type(value)):
+        fields = [getattr(value, field.name) for field in attrs.fields(type(value))]
+        keys = [hashable(field) for field in fields]
+        if not all(map(is_, keys, fields)):
+            return (type(value).__name__, *keys)
     return value  # type: ignore[no-any-return]
 
 

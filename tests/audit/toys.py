@@ -1,0 +1,340 @@
+"""Finite mechanisms with rational probabilities, and exact worst cases over all adversaries.
+
+A dataset is a bit, or a tuple of records with a function to a bit. Every probability is a Fraction
+and every e^epsilon that matters is a rational `odds`, so that the tests compare by `==`.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from fractions import Fraction
+from itertools import product
+from math import inf, prod
+from random import Random
+from typing import Any
+
+import attrs
+
+from queryable import (
+    SYSTEM,
+    Adversary,
+    ApproxDP,
+    Ask,
+    Bernoulli,
+    Coins,
+    FromAnalyst,
+    FromMechanism,
+    InteractiveMechanism,
+    Launched,
+    Loss,
+    Measurement,
+    PersonInTheMiddle,
+    PureDP,
+    QueryError,
+    ToAnalyst,
+    ToMechanism,
+    UnknownQueryError,
+    View,
+)
+from queryable.audit import every_outcome, hashable
+from queryable.conversions import log_up
+from queryable.mechanism import advance, begin
+
+F = Fraction
+Message = FromAnalyst | FromMechanism
+Reply = ToMechanism | ToAnalyst
+
+
+def nats(odds: Any) -> Fraction:
+    """log(odds), from above."""
+    return log_up(F(odds))
+
+
+def yes(odds: Fraction) -> Bernoulli:
+    """True at these odds."""
+    return Bernoulli(odds / (1 + odds))
+
+
+# Mechanisms.
+
+
+@attrs.frozen
+class Response(Measurement):
+    """Randomized response to a bit of the data; with probability `delta` it gives it away.
+
+    Its loss is flat in d_in: whatever changes, at most the bit flips. One with `stated` odds below
+    its own lies about it.
+    """
+
+    odds: Fraction = attrs.field(default=F(3), converter=F)
+    delta: Fraction = attrs.field(default=F(0), converter=F, kw_only=True)
+    bit: Callable[[Any], Any] = attrs.field(default=bool, kw_only=True)
+    stated: Any = attrs.field(default=None, kw_only=True)
+
+    def loss(self, d_in: int) -> Loss:
+        epsilon = nats(self.odds if self.stated is None else self.stated)
+        return ApproxDP(epsilon, self.delta) if self.delta else PureDP(epsilon)
+
+    def release(self, dataset: Any, coins: Coins) -> Any:
+        bit = bool(self.bit(dataset))
+        if self.delta and coins.draw(Bernoulli(self.delta)):
+            return ("sure", bit)
+        return coins.draw(yes(self.odds)) == bit
+
+
+@attrs.frozen
+class PadReveal(InteractiveMechanism[tuple[bool, bool]]):
+    """Keeps B, a randomized response, and a fair K; says "key", K, and "sum", B xor K.
+
+    Each answer alone is a fair coin: all of the loss comes with the second.
+    """
+
+    odds: Fraction = attrs.field(default=F(3), converter=F)
+    stated: Any = attrs.field(default=None, kw_only=True)
+
+    def loss(self, d_in: int) -> Loss:
+        return PureDP(nats(self.odds if self.stated is None else self.stated))
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[tuple[bool, bool], Any]:
+        hidden = coins.draw(yes(self.odds)) == bool(dataset)
+        return (hidden, coins.draw(Bernoulli(F(1, 2)))), None
+
+    def step(
+        self, state: tuple[bool, bool], query: Any, coins: Coins = SYSTEM
+    ) -> tuple[tuple[bool, bool], Any]:
+        hidden, key = state
+        match query:
+            case "key":
+                return state, key
+            case "sum":
+                return state, hidden ^ key
+        raise UnknownQueryError("ask for 'key' or 'sum'")
+
+
+@attrs.frozen
+class TwoRounds(InteractiveMechanism[Any]):
+    """Answers twice: a randomized response at odds 3/2, then, only after a yes, one at odds 2.
+
+    It is log(3)-DP, and that only along one path.
+    """
+
+    def loss(self, d_in: int) -> Loss:
+        return PureDP(nats(3))
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        return (bool(dataset), ()), None
+
+    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        bit, answers = state
+        if query != "next" or len(answers) == 2:
+            raise UnknownQueryError("ask for 'next', twice")
+        odds = F(3, 2) if not answers else F(2) if answers[0] else F(1)
+        answer = coins.draw(yes(odds)) == bit
+        return (bit, (*answers, answer)), answer
+
+
+@attrs.frozen
+class Broken(Measurement):
+    """Fails with probability 1/2, whatever the data."""
+
+    odds: Fraction = attrs.field(default=F(2), converter=F)
+
+    def loss(self, d_in: int) -> Loss:
+        return PureDP(nats(self.odds))
+
+    def release(self, dataset: Any, coins: Coins) -> Any:
+        if coins.draw(Bernoulli(F(1, 2))):
+            raise RuntimeError("bad luck")
+        return "fine"
+
+
+# Persons.
+
+
+@attrs.frozen
+class Reader(PersonInTheMiddle[Any]):
+    """Keeps the mechanism's answer to itself; "read" reads it through noise at odds 2."""
+
+    def init(self) -> Any:
+        return None
+
+    def step(self, state: Any, message: Message, coins: Coins) -> tuple[Any, Reply]:
+        match message:
+            case FromMechanism(answer):
+                return answer, ToAnalyst(None)
+            case FromAnalyst("read"):
+                return state, ToAnalyst(self.read(state, coins))
+        raise UnknownQueryError("ask to 'read'")
+
+    def read(self, hidden: Any, coins: Coins) -> Any:
+        return hidden if isinstance(hidden, tuple) else coins.draw(yes(F(2))) == hidden
+
+
+@attrs.frozen
+class Clumsy(Reader):
+    """A reader that breaks when what it should read is True."""
+
+    def read(self, hidden: Any, coins: Coins) -> Any:
+        if hidden:
+            raise RuntimeError("dropped it")
+        return hidden
+
+
+def reader(odds: Any = 3, **options: Any) -> InteractiveMechanism[Any]:
+    """A person over randomized response: interactive, and exactly as private as that."""
+    return Reader() @ Response(odds, **options)
+
+
+# Adversaries.
+
+
+def wanderer(
+    seed: int, launches: Sequence[Any], asks: Sequence[Any], rounds: int, others: Sequence[Any] = ()
+) -> Adversary:
+    """A deterministic adversary that launches and interleaves, choosing by all it has seen.
+
+    After equal answers it does the same, after different ones it goes its own way.
+    """
+
+    def adversary(view: View) -> Any:
+        if len(view) >= rounds:
+            return None
+        answers = [exchange.answer for exchange in view]
+        live = [a.child for a in answers if isinstance(a, Launched) and a.child is not None]
+        options = [*launches, *others, *(Ask(child, query) for child in live for query in asks)]
+        return Random(repr((seed, view.opening, answers))).choice(options)
+
+    return adversary
+
+
+def script(*queries: Any) -> Adversary:
+    """An adversary that says these things, whatever it hears."""
+    return lambda view: queries[len(view)] if len(view) < len(queries) else None
+
+
+# Worst cases.
+
+Leaf = Callable[[Fraction, Fraction], Any]
+
+
+def excess(factor: Any) -> Leaf:
+    """A term of the hockey-stick divergence at e^epsilon = factor."""
+    return lambda p, q: max(p - F(factor) * q, F(0))
+
+
+def moment(order: int) -> Leaf:
+    """A term of exp((order - 1) * Renyi divergence)."""
+    return lambda p, q: (p**order / q ** (order - 1) if q else inf) if p else F(0)
+
+
+def divergence(p: Any, q: Any, leaf: Leaf) -> Any:
+    """The sum of a term over two laws."""
+    return sum(leaf(p.get(seen, F(0)), q.get(seen, F(0))) for seen in {*p, *q})
+
+
+Belief = dict[Hashable, tuple[Fraction, Fraction]]
+"""State -> its probability under x and under x', both jointly with what was seen."""
+
+
+def worst_cases(
+    mechanism: InteractiveMechanism[Any],
+    x: Any,
+    x_prime: Any,
+    queries: Iterable[Any],
+    horizon: int,
+    leaves: Iterable[Leaf],
+) -> tuple[Any, ...]:
+    """The exact suprema of divergences over all adversaries that ask at most `horizon` `queries`.
+
+    Recursion over the tree of views. What an adversary can still gain depends on the law of the
+    states given what it saw, for x and for x' at once; divergences are homogeneous, so equal
+    beliefs up to a factor have equal values. That a query is legal must be seen from the view.
+    """
+    queries, leaves = tuple(queries), tuple(leaves)
+    moves: dict[Any, list[tuple[Fraction, Any, Any]] | None] = {}
+    values: dict[Any, tuple[Any, ...]] = {}
+
+    def steps(state: Any, query: Any) -> list[tuple[Fraction, Any, Any]] | None:
+        try:
+            outcomes = every_outcome(lambda coins: advance(mechanism, state, query, coins, 0))
+        except QueryError:
+            return None
+        return [(chance, after, hashable(answer)) for chance, (after, answer) in outcomes]
+
+    def branches(belief: Belief, query: Any) -> list[Belief] | None:
+        for state in belief:
+            if (state, query) not in moves:
+                moves[state, query] = steps(state, query)
+        legal = {moves[state, query] is not None for state in belief}
+        assert len(legal) == 1, "whether the query is legal depends on what is hidden"
+        if not legal.pop():
+            return None
+        return _joint(
+            (answer, after, p * chance, q * chance)
+            for state, (p, q) in belief.items()
+            for chance, after, answer in moves[state, query] or ()
+        )
+
+    def best(belief: Belief, left: int) -> tuple[Any, ...]:
+        p, q = (sum(pair[side] for pair in belief.values()) for side in (0, 1))
+        scale = p + q
+        if not scale:
+            return (F(0),) * len(leaves)
+        key = (left, frozenset((s, a / scale, b / scale) for s, (a, b) in belief.items()))
+        if key not in values:
+            found = [leaf(p / scale, q / scale) for leaf in leaves]
+            for query in queries if left else ():
+                following = branches(belief, query)
+                if following is not None:
+                    gains = _sums(best(branch, left - 1) for branch in following)
+                    found = [max(a, b / scale) for a, b in zip(found, gains, strict=True)]
+            values[key] = tuple(found)
+        return tuple(value * scale for value in values[key])
+
+    started = _joint(
+        (hashable(opening), state, chance * (1 - side), chance * side)
+        for side, dataset in enumerate((x, x_prime))
+        for chance, (state, opening) in every_outcome(
+            lambda coins, data=dataset: begin(mechanism, data, coins)
+        )
+    )
+    return _sums(best(belief, horizon) for belief in started)
+
+
+def worst_case(
+    mechanism: InteractiveMechanism[Any],
+    x: Any,
+    x_prime: Any,
+    queries: Iterable[Any],
+    horizon: int,
+    leaf: Leaf,
+) -> Any:
+    """`worst_cases` for one divergence."""
+    return worst_cases(mechanism, x, x_prime, queries, horizon, (leaf,))[0]
+
+
+def _joint(outcomes: Iterable[tuple[Any, Any, Fraction, Fraction]]) -> list[Belief]:
+    beliefs: dict[Any, dict[Any, list[Fraction]]] = {}
+    for answer, state, p, q in outcomes:
+        pair = beliefs.setdefault(answer, {}).setdefault(state, [F(0), F(0)])
+        pair[0] += p
+        pair[1] += q
+    return [{state: (p, q) for state, (p, q) in each.items()} for each in beliefs.values()]
+
+
+def _sums(rows: Iterable[tuple[Any, ...]]) -> tuple[Any, ...]:
+    return tuple(map(sum, zip(*rows, strict=True)))
+
+
+def optimal_delta(claims: Iterable[tuple[Any, Any]], factor: Any) -> Fraction:
+    """The least delta of all compositions of (log(odds), delta)-DP mechanisms, by enumeration.
+
+    Every one is a postprocessing of randomized responses (Kairouz, Oh, Viswanath 2015).
+    """
+    pairs = []
+    for odds, delta in claims:
+        o, d = F(odds), F(delta)
+        high, low = (1 - d) * o / (1 + o), (1 - d) / (1 + o)
+        pairs.append([(d, F(0)), (high, low), (low, high), (F(0), d)])
+    leaf = excess(factor)
+    return sum(
+        (leaf(prod(p for p, _ in path), prod(q for _, q in path)) for path in product(*pairs)), F(0)
+    )
