@@ -1,0 +1,82 @@
+"""The README is part of the product: its code runs, its tables are true, its paths exist.
+
+`python tests/test_readme.py` (`make readme`) writes the generated table into it.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from composition import validity
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+BEGIN, END = "<!-- validity: begin (make readme) -->\n", "<!-- validity: end -->"
+
+
+def text() -> str:
+    return README.read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text(), flags=re.MULTILINE | re.DOTALL)
+
+
+def with_validity(readme: str) -> str:
+    """The text with the validity table as the code has it now."""
+    before, rest = readme.split(BEGIN)
+    after = rest.split(END)[1]
+    return f"{before}{BEGIN}{validity.as_markdown()}{END}{after}"
+
+
+def claims() -> list[list[str]]:
+    """The cells of the table claim, theorem, module, test."""
+    table = text().split("| Claim |")[1].split("\n\n")[0]
+    return [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
+
+
+@pytest.mark.parametrize("source", [pytest.param(block, id="block") for block in blocks("python")])
+def test_code_runs(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(source, str(README), "exec"), {"__name__": "__main__"})
+    assert capsys.readouterr().err == ""
+
+
+def test_there_is_code() -> None:
+    assert blocks("python")
+
+
+def test_validity_table_is_up_to_date() -> None:
+    assert with_validity(text()) == text(), "run `make readme`"
+
+
+def test_a_stale_table_is_noticed() -> None:
+    stale = text().replace(BEGIN, f"{BEGIN}| GDP | Basic | yes | yes | yes |\n")
+    assert with_validity(stale) != stale
+
+
+def test_claims_name_what_exists() -> None:
+    assert len(claims()) >= 5
+    for cells in claims():
+        assert len(cells) == 4, cells
+        for path in re.findall(r"`([\w/]+\.py|[\w/]+/)`", cells[2] + cells[3]):
+            assert (ROOT / path).exists(), f"{cells[0]}: {path}"
+        assert re.search(r"`(queryable|mechanisms|composition)/", cells[2]), cells
+        assert "`tests/" in cells[3], cells
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+def test_make_targets_exist(page: str) -> None:
+    rules = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    named = set(re.findall(r"`make ([\w-]+)", (ROOT / page).read_text()))
+    assert named
+    assert named <= rules
+
+
+def test_links_lead_somewhere() -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", text()):
+        assert (ROOT / target).exists(), target
+
+
+if __name__ == "__main__":
+    README.write_text(with_validity(text()), encoding="utf-8")
