@@ -137,7 +137,7 @@ class Loss(ABC):
         return converted
 
     @classmethod
-    def from_loss(cls, loss: "Loss") -> "Loss | None":
+    def from_loss(cls, loss: "Loss") -> "Loss | None":  # noqa: ARG003  an interface's argument
         """The best bound in this measure, if the measure and not the loss knows the theorem."""
         return None
 
@@ -231,12 +231,16 @@ def add_parts(left: Parts, right: Parts) -> Parts:
 
 def total(losses: Iterable[Loss], measure: Measure) -> Loss:
     """The composition of losses of one measure, fixed in advance."""
-    composed = None
+    composed = zero = zero_of(measure)
+    parts = zero.parts if isinstance(zero, AdditiveLoss) else ()
     for loss in losses:
         if loss.measure != measure:
             raise TypeError(f"{loss} is not a value of {measure_name(measure)}")
-        composed = loss if composed is None else composed.compose(loss)
-    return zero_of(measure) if composed is None else composed
+        if isinstance(loss, AdditiveLoss):
+            parts = add_parts(parts, loss.parts)  # exact: rounded once, at the end
+        else:
+            composed = composed.compose(loss)
+    return zero.of_parts(parts) if isinstance(zero, AdditiveLoss) else composed
 
 
 class _Simple(AdditiveLoss):

@@ -1,0 +1,56 @@
+"""Messages are plain values that validate nothing when they are made."""
+
+import attrs
+import pytest
+
+from queryable import (
+    Ask,
+    CanAfford,
+    Failed,
+    Halted,
+    Launch,
+    Launched,
+    PrivacyLossQuery,
+    QueryError,
+    Refused,
+)
+from queryable.messages import records
+
+MESSAGES = [
+    Ask(0, "q"),
+    CanAfford(Launch(None)),
+    Failed(),
+    Halted("why"),
+    Launch(None),
+    Launched(None, 3),
+    PrivacyLossQuery(),
+    Refused("why"),
+]
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
+def test_messages_are_frozen_values(message: object) -> None:
+    """Equal messages are equal and none can be changed on its way."""
+    assert message == attrs.evolve(message)  # type: ignore[misc]
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        message.anything = 1  # type: ignore[attr-defined]
+
+
+def test_nonsense_can_be_said() -> None:
+    """An analyst may write any query; it is judged by the step that gets it."""
+    assert Ask(True, None).child is True
+    assert PrivacyLossQuery("x").d_in == "x"
+
+
+def test_failed_says_nothing() -> None:
+    """`Failed` has no field that could hold a cause."""
+    assert attrs.fields(Failed) == ()
+
+
+def test_records_reads_a_count_or_the_default() -> None:
+    """A d_in is a count of records, with the budget's unit for none."""
+    assert records(None, 3) == 3
+    assert records(0, 3) == 0
+    for wrong in ("2", True, -1, 1.5):
+        with pytest.raises(QueryError, match="d_in"):
+            records(wrong, 3)
