@@ -1,0 +1,194 @@
+"""Persons in the middle: Algorithm 7, its coins, its bound on rounds, and what errors mean."""
+
+from typing import Any
+
+import attrs
+import pytest
+
+from composition import FiltCon
+from queryable import (
+    SYSTEM,
+    ApproxDP,
+    Ask,
+    Coins,
+    FromAnalyst,
+    FromMechanism,
+    Launch,
+    MechanismFault,
+    Postprocessed,
+    PrivacyLossQuery,
+    PureDP,
+    Queryable,
+    QueryError,
+    Refused,
+    SeededCoins,
+    ToAnalyst,
+    ToMechanism,
+    UnknownQueryError,
+    interact,
+)
+from tests.strategies import SECRET, Courier, Masker, RandomBits, RandomWord, Toy, Twice
+
+
+@attrs.frozen
+class Scripted(Courier):
+    """Does what the test's function says."""
+
+    react: Any = None
+
+    def step(self, state: int, message: Any, coins: Coins) -> tuple[int, Any]:
+        return state + 1, self.react(state, message)
+
+
+def test_a_courier_changes_nothing() -> None:
+    """Passing everything on gives the mechanism's own view, up to its coins."""
+    direct = interact(Toy(), None, lambda view: "bits" if len(view) < 5 else None)
+    through = interact(Courier() @ Toy(), None, lambda view: "bits" if len(view) < 5 else None)
+    assert direct == through
+
+
+def test_at_is_postprocessed() -> None:
+    """`person @ mechanism` is short for the class."""
+    assert Courier() @ Toy() == Postprocessed(Toy(), Courier())
+    with pytest.raises(TypeError):
+        Courier() @ 3  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    "arguments", [(Toy, Courier()), (Toy(), Courier), (Courier(), Toy()), (None, Courier())]
+)
+def test_wrong_parts_are_refused(arguments: Any) -> None:
+    """A class or the wrong kind of thing is refused at construction."""
+    with pytest.raises(TypeError):
+        Postprocessed(*arguments)
+
+
+@pytest.mark.parametrize("rounds", [0, -1, 1.5])
+def test_max_rounds_is_a_count(rounds: Any) -> None:
+    """A person must be allowed at least one exchange."""
+    with pytest.raises((ValueError, TypeError), match="max_rounds"):
+        Postprocessed(Toy(), Courier(), max_rounds=rounds)
+
+
+def test_postprocessing_costs_nothing() -> None:
+    """The map is the mechanism's, in every measure and at every d_in."""
+    wrapped = Courier() @ Toy()
+    assert wrapped.privacy_map(1) == Toy().privacy_map(1)
+    assert wrapped.privacy_map(3, ApproxDP) == Toy().privacy_map(3, ApproxDP)
+    assert wrapped.reports_loss is Toy().reports_loss
+    assert (Courier() @ FiltCon(PureDP(1))).reports_loss is True
+    assert (Courier() @ RandomWord()).coin_at_launch is True
+
+
+def test_a_person_may_ask_more_than_once() -> None:
+    """One query of the analyst can be two of the mechanism, with fresh coins each."""
+    mechanism = Twice() @ RandomBits()
+    state, opening = mechanism.init(None, SeededCoins(1))
+    assert isinstance(opening, int)
+    state, (first, second) = mechanism.step(state, "bits", SeededCoins(2))
+    assert first != second
+    assert (state.asked, state.heard) == (3, 4)
+
+
+def test_a_persons_coins_are_fresh_each_time_it_hears() -> None:
+    """The bits that a person adds never repeat, nor are they the mechanism's."""
+    view = interact(
+        Masker() @ RandomBits(),
+        None,
+        lambda view: "bits" if len(view) < 6 else None,
+        SeededCoins(1),
+    )
+    words = [word for answer in (view.opening, *view.answers) for word in answer]
+    assert len(set(words)) == len(words) == 14
+
+
+def test_the_opening_goes_through_the_person() -> None:
+    """`FromMechanism(opening)` is the first message; its `ToAnalyst` is the new opening."""
+    person = Scripted(lambda state, message: ToAnalyst(("first", message)))
+    assert person.step(0, None, SYSTEM)[1].answer == ("first", None)
+    _, opening = (person @ RandomBits()).init(None, SeededCoins(1))
+    assert opening[0] == "first"
+    assert isinstance(opening[1], FromMechanism)
+
+
+def test_a_person_that_never_answers_is_stopped() -> None:
+    """After `max_rounds` exchanges the child is taken for failed; siblings go on."""
+    person = Scripted(lambda state, message: ToAnalyst(None) if state == 0 else ToMechanism("bits"))
+    q = Queryable(FiltCon(PureDP(1)), None)
+    endless, sibling = q(Postprocessed(Toy(), person, max_rounds=7)), q(Toy())
+    with pytest.raises(MechanismFault):
+        endless.ask("bits")
+    assert sibling.ask("bits") == 0
+
+
+def test_a_persons_refusal_of_a_query_changes_nothing() -> None:
+    """A `QueryError` before anything was asked passes, and the state stands."""
+
+    def react(state: int, message: Any) -> Any:
+        if message == FromAnalyst("wrong"):
+            raise QueryError("not that")
+        if isinstance(message, FromAnalyst):
+            return ToMechanism("bits")
+        return ToAnalyst(message.answer)
+
+    q = Queryable(Scripted(react) @ Toy(), None)
+    assert q.ask("right") == 0
+    with pytest.raises(QueryError, match="not that"):
+        q.ask("wrong")
+    assert q.ask("right") == 1
+
+
+def test_the_mechanisms_first_query_error_passes() -> None:
+    """What the mechanism does not understand, asked first, is the analyst's fault."""
+    q = Queryable(Courier() @ Toy(), None)
+    with pytest.raises(UnknownQueryError):
+        q.ask("nonsense")
+    assert q.ask("bits") == 0
+
+
+@pytest.mark.parametrize("fault", [QueryError(SECRET), ValueError(SECRET)])
+def test_an_error_after_the_mechanism_has_moved_is_a_fault(fault: Exception) -> None:
+    """Then "nothing has changed" would be a lie, and its text may hold an unpaid answer."""
+
+    def react(state: int, message: Any) -> Any:
+        if isinstance(message, FromAnalyst):
+            return ToMechanism("bits")
+        if state == 0:
+            return ToAnalyst(None)
+        raise fault
+
+    q = Queryable(FiltCon(PureDP(1)), None)
+    child = q(Scripted(react) @ Toy())
+    with pytest.raises(MechanismFault) as caught:
+        child.ask("bits")
+    assert SECRET not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("reply", [None, "bits", FromMechanism(3), (1, 2)])
+def test_a_person_that_says_nonsense_has_failed(reply: Any) -> None:
+    """A person answers `ToMechanism` or `ToAnalyst`."""
+    person = Scripted(lambda state, message: ToAnalyst(None) if state == 0 else reply)
+    child = Queryable(FiltCon(PureDP(1)), None).launch(person @ Toy())
+    with pytest.raises(MechanismFault):
+        child.ask("bits")
+
+
+def test_a_person_sees_refusals_and_children() -> None:
+    """Over a filter a person gets `Refused` as an answer and reaches children by `Ask`."""
+    seen = []
+
+    def react(state: int, message: Any) -> Any:
+        if isinstance(message, FromAnalyst):
+            return ToMechanism(message.query)
+        seen.append(message.answer)
+        return ToAnalyst(message.answer)
+
+    q = Queryable(Scripted(react) @ FiltCon(PureDP("0.1")), None)
+    child = q(Toy())
+    assert child.ask("bits") == 0
+    assert q.ask(Ask(0, "bits")) == 1
+    with pytest.raises(Exception, match="insufficient"):
+        q.ask(Launch(Toy()))
+    assert isinstance(seen[-1], Refused)
+    assert q.ask(PrivacyLossQuery()) == PureDP("0.1")
