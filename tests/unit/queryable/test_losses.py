@@ -17,7 +17,7 @@ MEASURES = [each.measure for each in LOSSES]
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_a_loss_round_trips_through_its_repr(loss: Loss) -> None:
     """A printed loss can be pasted back, exactly."""
-    assert eval(repr(loss)) == loss  # noqa: S307
+    assert eval(repr(loss)) == loss
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
