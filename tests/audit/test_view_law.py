@@ -42,6 +42,7 @@ from tests.audit.toys import (
     moment,
     nats,
     optimal_delta,
+    reader,
     script,
     worst_case,
     worst_cases,

@@ -1,0 +1,678 @@
+"""The paper's reductions: each view has exactly the law of the one it is reduced to."""
+
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from composition import (
+    Basic,
+    ConComp,
+    Filt,
+    FiltCon,
+    Odom,
+    OdomCon,
+    Rogers2016,
+    Universal,
+    ViaZCDP,
+    Whitehouse2023,
+    accumulator_of,
+    filter_of,
+)
+from composition.reductions import (
+    AtOrder,
+    InductionStep,
+    NoninteractiveLaunches,
+    WithoutPrivacyLoss,
+    WithPrivacyLoss,
+)
+from composition.rules import Accumulator, Additive
+from queryable import (
+    RDP,
+    SYSTEM,
+    ZCDP,
+    ApproxDP,
+    Ask,
+    Bernoulli,
+    CanAfford,
+    Coins,
+    Failed,
+    FromAnalyst,
+    FromMechanism,
+    Halted,
+    InteractiveMechanism,
+    Launch,
+    Launched,
+    PersonInTheMiddle,
+    PrivacyClaimError,
+    PrivacyLossQuery,
+    PureDP,
+    QueryError,
+    Refused,
+    ToAnalyst,
+    ToMechanism,
+    UnknownQueryError,
+    View,
+    interact,
+    truncated_view,
+)
+from queryable.audit import every_outcome, hashable, push_forward, view_law
+from queryable.mechanism import advance, begin
+from queryable.simulation import adversary_through, view_through
+from tests.audit.toys import (
+    Broken,
+    Clumsy,
+    F,
+    PadReveal,
+    Response,
+    TwoRounds,
+    nats,
+    reader,
+    script,
+    wanderer,
+)
+
+BITS = (0, 1)
+LAUNCHES = (
+    Launch(reader(3)),
+    Launch(Response(2)),
+    Launch(Response(2), PureDP(nats(3))),
+    Launch(reader(F(3, 2))),
+    Launch(Broken()),
+)
+FITS = PureDP(3 * nats(3) + nats(2))
+"""Fits three or so of them, so that adversaries run into refusals."""
+
+
+def laws(mechanism: Any, adversary: Any) -> list[Any]:
+    """The law of the view for either bit."""
+    return [view_law(mechanism, bit, adversary) for bit in BITS]
+
+
+def view_laws(run: Any) -> list[dict[Any, Fraction]]:
+    """The law of `run(bit, coins).answers` for either bit."""
+    found = []
+    for bit in BITS:
+        law: dict[Any, Fraction] = {}
+        for chance, view in every_outcome(lambda coins, b=bit: run(b, coins)):
+            seen = hashable((view.opening, *view.answers))
+            law[seen] = law.get(seen, F(0)) + chance
+        found.append(law)
+    return found
+
+
+# Algorithms 8 and 9: P o M against A is g of M against A'.
+
+
+@attrs.frozen
+class Busy(PersonInTheMiddle[Any]):
+    """Does all that a person may: answers alone, asks once, asks twice, changes answers."""
+
+    def init(self) -> Any:
+        return None
+
+    def step(self, state: Any, message: Any, coins: Coins) -> tuple[Any, Any]:
+        match message, state:
+            case FromAnalyst("hello"), _:
+                return None, ToAnalyst("hello")
+            case FromAnalyst(("twice", query)), _:
+                return ("first", query), ToMechanism(query)
+            case FromAnalyst(query), _:
+                return None, ToMechanism(query)
+            case FromMechanism(answer), ("first", query):
+                return ("second", answer), ToMechanism(query)
+            case FromMechanism(answer), ("second", first):
+                return None, ToAnalyst((first, answer))
+            case FromMechanism(answer), _:
+                return None, ToAnalyst(("heard", answer))
+        raise AssertionError(message)
+
+
+BUSY = (
+    script("hello"),
+    script(Launch(reader(3)), ("twice", Ask(0, "read")), "hello", Ask(0, "read")),
+    script(("twice", Launch(Response(3))), "hello", ("twice", PrivacyLossQuery())),
+    script(*[("twice", Launch(Response(3)))] * 3),
+    lambda view: (
+        [Launch(reader(3)), ("twice", Ask(0, "read"))][len(view)]
+        if len(view) < 2
+        else ("twice", Launch(Response(2)))
+        if len(view) < 4 and view.answers[1] == (True, True)
+        else None
+    ),
+)
+
+
+@pytest.mark.parametrize("adversary", BUSY)
+def test_postprocessing_is_played_by_the_adversary(adversary: Any) -> None:
+    """Algorithms 8 and 9: the view of A against P o M is g of the view of A' against M."""
+    person, mechanism = Busy(), FiltCon(FITS)
+    played = adversary_through(person, adversary)
+    read = view_laws(
+        lambda bit, coins: view_through(interact(mechanism, bit, played, coins), person, adversary)
+    )
+    assert read == laws(person @ mechanism, adversary)
+
+
+@attrs.frozen
+class Table:
+    """Coins whose n-th message has the n-th bit of a table; replayable, as Algorithm 8 needs."""
+
+    bits: tuple[bool, ...]
+    place: int = 0
+
+    def draw(self, law: Any, size: Any = None) -> bool:
+        assert law == Bernoulli(F(1, 2))
+        return self.bits[self.place]
+
+    def spawn(self, child: Any, message: int) -> "Table":
+        return Table(self.bits, message)
+
+
+@attrs.frozen
+class Flips(PersonInTheMiddle[int]):
+    """Answers with a coin of its own, and asks the mechanism for its key on heads."""
+
+    def init(self) -> int:
+        return 0
+
+    def step(self, state: int, message: Any, coins: Coins) -> tuple[int, Any]:
+        match message:
+            case FromAnalyst(query):
+                return 1, ToMechanism(query)
+            case FromMechanism(answer) if state == 1:
+                heads = coins.draw(Bernoulli(F(1, 2)))
+                return (2, ToMechanism("key")) if heads else (0, ToAnalyst(answer))
+            case FromMechanism(answer):
+                return 0, ToAnalyst(("again", answer))
+        raise AssertionError(message)
+
+
+def test_a_person_with_coins_is_played_by_a_mixture() -> None:
+    """For each outcome of the person's coins there is an A'; averaged, the laws are equal."""
+
+    def adversary(view: View) -> Any:
+        return None if len(view) == 2 else "sum" if not view.answers else "key"
+
+    person, mechanism = Flips(), PadReveal(3)
+    tables = [Table(bits) for bits in product((False, True), repeat=7)]
+    mixed: list[dict[Any, Fraction]] = [{}, {}]
+    for table in tables:
+        played = adversary_through(person, adversary, table)
+        read = view_laws(
+            lambda bit, coins, t=table, a=played: view_through(
+                interact(mechanism, bit, a, coins), person, adversary, t
+            )
+        )
+        for law, part in zip(mixed, read, strict=True):
+            for seen, chance in part.items():
+                law[seen] = law.get(seen, F(0)) + chance / len(tables)
+    assert mixed == laws(person @ mechanism, adversary)
+    assert len(mixed[0]) > 4
+
+
+def test_a_person_with_coins_must_replay() -> None:
+    """Without replayable coins A' would play another person each time: refused, saying so."""
+    played = adversary_through(Flips(), script("sum", "key"))
+    with pytest.raises(ValueError, match="pass SeededCoins"):
+        interact(PadReveal(3), 0, played)
+
+
+# Algorithm 11: Filt becomes FiltCon.
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_filters_of_measurements_take_interactive_mechanisms(seed: int) -> None:
+    """Algorithm 11: `Filt` seen through the person has exactly the view of `FiltCon`."""
+    others = (PrivacyLossQuery(), PrivacyLossQuery(2), CanAfford(Launch(Response(2))))
+    adversary = wanderer(seed, LAUNCHES, ("read",), 6, others)
+    found = laws(FiltCon(FITS), adversary)
+    assert found == laws(NoninteractiveLaunches() @ Filt(FITS), adversary)
+    assert all(sum(law.values()) == 1 for law in found)
+
+
+def test_a_person_that_breaks_ends_alone() -> None:
+    """Algorithm 11 contains the persons that it runs, as `FiltCon` contains its children."""
+    clumsy = Launch(Clumsy() @ Response(3))
+    asks = (Ask(0, "read"), Ask(1, "read"))
+    adversary = script(clumsy, Launch(reader(2)), *asks, Launch(Response(2)))
+    found = laws(FiltCon(FITS), adversary)
+    assert any(Failed() in seen for law in found for seen in law)
+    assert found == laws(NoninteractiveLaunches() @ Filt(FITS), adversary)
+
+
+@pytest.mark.parametrize("compositor", [Filt(FITS), Odom(PureDP)])
+def test_filters_of_measurements_need_the_person(compositor: Any) -> None:
+    """Algorithms 2 and 4 refuse an interactive child, and the reduction cannot be left out."""
+    state, _ = begin(compositor, 1, SYSTEM)
+    with pytest.raises(QueryError, match="interactive"):
+        advance(compositor, state, Launch(reader(3)), SYSTEM, 1)
+
+
+# Algorithm 12: a filter for two becomes a filter for K.
+
+
+@attrs.frozen
+class InductionToTheEnd(InductionStep):
+    """Algorithm 12 with F_{K-1} made by the same induction, down to F_2."""
+
+    def rest(self, left: Any) -> Any:
+        if self.most <= 3:
+            return super().rest(left)
+        return type(self)(left, self.most - 1, self.d_in) @ FiltCon(
+            left, d_in=self.d_in, max_mechanisms=2
+        )
+
+
+INDUCED = (
+    PrivacyLossQuery(),
+    PrivacyLossQuery(0),
+    PrivacyLossQuery(2),
+    CanAfford(Launch(Response(3))),
+    CanAfford(Launch(PadReveal(8))),
+)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("most", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("person", [InductionStep, InductionToTheEnd])
+def test_two_slots_are_enough(person: Any, most: int, seed: int) -> None:
+    """Algorithm 12: F_K through F_2 is F_K; refusals, count limits, reports, dry runs included."""
+    adversary = wanderer(seed, LAUNCHES, ("read", PrivacyLossQuery()), 7, INDUCED)
+    whole = FiltCon(FITS, max_mechanisms=most)
+    through = person(FITS, most) @ FiltCon(FITS, max_mechanisms=2)
+    assert laws(whole, adversary) == laws(through, adversary)
+
+
+@pytest.mark.parametrize(
+    "budget", [ZCDP(1), RDP(8, 3), ApproxDP(FITS.epsilon, "1/100"), PureDP("1/10")]
+)
+def test_two_slots_are_enough_in_every_measure(budget: Any) -> None:
+    """Algorithm 12 is stated for Renyi privacy and holds for every measure that adds."""
+    others = [CanAfford(Launch(Response(3))), PrivacyLossQuery()]
+    launches = [Launch(launch.mechanism) for launch in LAUNCHES]
+    if isinstance(budget, ApproxDP):
+        launches.append(Launch(Response(F(3, 2), delta="1/150")))
+    for seed in range(5):
+        adversary = wanderer(seed, launches, ("read",), 6, others)
+        through = InductionStep(budget, 4) @ FiltCon(budget, max_mechanisms=2)
+        assert laws(FiltCon(budget, max_mechanisms=4), adversary) == laws(through, adversary)
+
+
+def test_two_slots_are_enough_for_budgets_of_two_records() -> None:
+    """Algorithm 12 with the budget stated for data that differ in two records."""
+    for seed in range(5):
+        adversary = wanderer(seed, LAUNCHES, ("read",), 6, INDUCED)
+        through = InductionStep(FITS, 4, d_in=2) @ FiltCon(FITS, d_in=2, max_mechanisms=2)
+        whole = FiltCon(FITS, d_in=2, max_mechanisms=4)
+        assert laws(whole, adversary) == laws(through, adversary)
+
+
+def test_induction_without_room_for_the_rest_is_told_apart() -> None:
+    """Mutation: a person that gives the rest the whole budget again is not F_K."""
+
+    @attrs.frozen
+    class Generous(InductionStep):
+        def rest(self, left: Any) -> Any:
+            return super().rest(self.budget)
+
+    adversary = script(*[Launch(Response(3))] * 4)
+    through = Generous(FITS, 4) @ FiltCon(PureDP(100), max_mechanisms=2)
+    assert laws(FiltCon(FITS, max_mechanisms=4), adversary) != laws(through, adversary)
+
+
+def test_ids_in_reductions_are_never_booleans() -> None:
+    """`Ask(True, ...)` names no child, in a filter or in what is reduced to one."""
+    launches = (Launch(reader(3)), Launch(reader(2)))
+    for mechanism in (
+        FiltCon(FITS),
+        NoninteractiveLaunches() @ Filt(FITS),
+        InductionStep(FITS, 4) @ FiltCon(FITS, max_mechanisms=2),
+    ):
+        with pytest.raises(QueryError):
+            view_law(mechanism, 1, script(*launches, Ask(True, "read")))
+
+
+@pytest.mark.parametrize("most", [0, -1, 2.5, None])
+def test_induction_needs_a_count(most: Any) -> None:
+    """K is an integer of at least one."""
+    with pytest.raises((TypeError, ValueError), match="most"):
+        InductionStep(FITS, most)
+
+
+def test_two_mechanisms_are_one_and_a_universal() -> None:
+    """Proof of Lemma 4.7: F_2 is ConComp(M_1, U), U universal for what M_1 leaves."""
+    first, second = reader(3), PadReveal(2)
+    launched = script(
+        Launch(first), Ask(0, "read"), Launch(second), Ask(1, "sum"), Ask(0, "read"), Ask(1, "key")
+    )
+    fixed = script(
+        Ask(0, "read"), Ask(1, Launch(second)), Ask(1, "sum"), Ask(0, "read"), Ask(1, "key")
+    )
+    left = PureDP(FITS.epsilon - nats(3))
+    filtered = laws(FiltCon(FITS, max_mechanisms=2), launched)
+    composed = laws(ConComp([first, Universal(left)]), fixed)
+    assert [push_forward(law, lambda seen: (seen[2], *seen[4:])) for law in filtered] == [
+        push_forward(law, lambda seen: (seen[1], *seen[3:])) for law in composed
+    ]
+
+
+# Algorithm 10: the universal mechanism.
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "queries"),
+    [
+        (PadReveal(3), ("key", "sum")),
+        (TwoRounds(), ("next", "next")),
+        (reader(3, delta="1/9"), ("read", "read")),
+        (Response(3), ()),
+        (FiltCon(FITS), (Launch(reader(3)), Launch(Response(9)), Ask(0, "read"))),
+    ],
+)
+def test_universal_is_what_it_launches(mechanism: Any, queries: tuple[Any, ...]) -> None:
+    """Algorithm 10: after its launch the universal mechanism answers exactly as that one."""
+    universal = Universal(ApproxDP(9, "1/9"))
+    chosen = laws(universal, script(Launch(mechanism), *queries))
+    assert [push_forward(law, lambda seen: seen[1:]) for law in chosen] == laws(
+        mechanism, script(*queries)
+    )
+
+
+def test_universal_checks_the_budget() -> None:
+    """What the paper leaves out: a mechanism above the budget is refused, and one may try again."""
+    universal = Universal(PureDP(nats(2)))
+    state, _ = begin(universal, 1, SYSTEM)
+    with pytest.raises(PrivacyClaimError, match="does not fit"):
+        advance(universal, state, Launch(Response(3)), SYSTEM, 1)
+    with pytest.raises(PrivacyClaimError, match="does not fit"):
+        advance(universal, state, Launch(Response(F(3, 2)), PureDP(nats(3))), SYSTEM, 1)
+    after, answer = advance(universal, state, Launch(Response(2)), SYSTEM, 1)
+    assert isinstance(answer, bool)
+    with pytest.raises(UnknownQueryError):
+        advance(universal, after, Launch(Response(2)), SYSTEM, 2)
+
+
+# Algorithm 13: an RDP filter becomes a zCDP filter.
+
+
+@pytest.mark.parametrize("alpha", [2, F(3, 2), 8, 100])
+@pytest.mark.parametrize("seed", range(3))
+def test_renyi_filters_make_zcdp_filters(alpha: Any, seed: int) -> None:
+    """Algorithm 13: the person over an (alpha, rho*alpha)-RDP filter is the rho-zCDP filter."""
+    budget = ZCDP("6/5")
+    launches = [
+        Launch(reader(3)),
+        Launch(Response(2)),
+        Launch(Response(2), ZCDP("1/2")),
+        Launch(FiltCon(ZCDP("1/2"))),
+    ]
+    others = (
+        PrivacyLossQuery(),
+        PrivacyLossQuery(1),
+        CanAfford(Launch(Response(3))),
+        CanAfford(Launch(PadReveal(4))),
+    )
+    adversary = wanderer(seed, launches, (PrivacyLossQuery(),), 6, others)
+    through = AtOrder(alpha) @ FiltCon(RDP(alpha, budget.rho * alpha))
+    assert laws(FiltCon(budget), adversary) == laws(through, adversary)
+
+
+@pytest.mark.parametrize("query", [PrivacyLossQuery(2), Ask(0, PrivacyLossQuery(2))])
+def test_renyi_reports_at_other_d_in_are_no_zcdp_reports(query: Any) -> None:
+    """A Renyi loss at one order over alpha is below the zCDP loss of randomized response."""
+    through = AtOrder(8) @ FiltCon(RDP(8, 16))
+    naive = Response(3).privacy_map(2, RDP.at(8)).epsilon / 8
+    assert naive < Response(3).privacy_map(2, ZCDP).rho
+    with pytest.raises(UnknownQueryError, match="d_in=1 only"):
+        view_law(through, 1, script(Launch(reader(3)), query))
+
+
+# Algorithms 14 and 15, Lemma 2.19: odometers stopped at d and filters at d.
+
+
+@attrs.frozen
+class Stopped(InteractiveMechanism[Any]):
+    """The paper's M: an odometer that halts, state unchanged, where it would report more than d."""
+
+    odometer: OdomCon
+    threshold: Any
+
+    reports_loss = True
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        return (self.odometer.init(dataset, coins)[0], False), None
+
+    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        inner, halted = state
+        if isinstance(query, PrivacyLossQuery):
+            return state, self.odometer.step(inner, query, coins)[1]
+        if halted:
+            return state, Halted("insufficient budget")
+        after, answer = self.odometer.step(inner, query, coins)
+        if self.odometer.step(after, PrivacyLossQuery(), coins)[1] <= self.threshold:
+            return (after, False), answer
+        return (inner, True), Halted("insufficient budget")
+
+
+def without_halt(law: Any) -> dict[Any, Fraction]:
+    """Views cut before the first `Halted`."""
+    return push_forward(law, lambda seen: tuple(a for a in seen if not isinstance(a, Halted)))
+
+
+def until_halted(adversary: Any) -> Any:
+    """The adversary, leaving when it is told that all is over."""
+    return lambda view: (
+        None if any(isinstance(a, Halted) for a in view.answers) else adversary(view)
+    )
+
+
+@attrs.frozen
+class Whitehouses(Accumulator):
+    """Whitehouse's G, (sqrt(2LV) + V/2, delta'): what the rule's account says it has spent."""
+
+    measure: Any = ApproxDP
+
+    def open(self) -> Any:
+        return Whitehouse2023().open(ApproxDP(1000, "1/9"))
+
+
+ODOMETERS = (
+    (OdomCon(PureDP), Additive(PureDP), Basic(), FITS),
+    (OdomCon(ZCDP), Additive(ZCDP), Basic(), ZCDP("6/5")),
+    (
+        OdomCon(ApproxDP, Whitehouses()),
+        Whitehouses(),
+        filter_of(Whitehouses()),
+        ApproxDP(4, "1/9"),
+    ),
+)
+
+
+@pytest.mark.parametrize(("odometer", "accumulator", "rule", "threshold"), ODOMETERS)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_stopped_odometer_is_a_postprocessed_filter(
+    odometer: Any, accumulator: Any, rule: Any, threshold: Any, seed: int
+) -> None:
+    """Algorithm 14: the filter at d, with a report, is the odometer stopped at d."""
+    launches = [Launch(launch.mechanism) for launch in LAUNCHES]
+    adversary = wanderer(seed, launches, ("read",), 7, (PrivacyLossQuery(),))
+    reporting = WithPrivacyLoss(accumulator) @ FiltCon(threshold, rule, on_exceed="halt")
+    stopped = laws(Stopped(odometer, threshold), adversary)
+    assert laws(reporting, adversary) == stopped
+    truncated = view_laws(
+        lambda bit, coins: truncated_view(odometer, bit, until_halted(adversary), threshold, coins)
+    )
+    assert truncated == [without_halt(law) for law in laws(reporting, until_halted(adversary))]
+
+
+@pytest.mark.parametrize(("odometer", "accumulator", "rule", "threshold"), ODOMETERS)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_filter_is_a_postprocessed_stopped_odometer(
+    odometer: Any, accumulator: Any, rule: Any, threshold: Any, seed: int
+) -> None:
+    """Algorithm 15: the odometer stopped at d, its report taken away, is the filter at d."""
+    launches = [Launch(launch.mechanism) for launch in LAUNCHES]
+    adversary = wanderer(seed, launches, ("read",), 7)
+    filtered = laws(FiltCon(threshold, rule, on_exceed="halt"), adversary)
+    stopped = Stopped(odometer, threshold)
+    assert laws(WithoutPrivacyLoss() @ stopped, adversary) == filtered
+    reporting = WithPrivacyLoss(accumulator) @ FiltCon(threshold, rule, on_exceed="halt")
+    assert laws(WithoutPrivacyLoss() @ reporting, adversary) == filtered
+
+
+def test_the_report_is_taken_away() -> None:
+    """Algorithm 15 answers a privacy_loss query as an invalid one."""
+    with pytest.raises(UnknownQueryError):
+        view_law(WithoutPrivacyLoss() @ OdomCon(PureDP), 1, script(PrivacyLossQuery()))
+
+
+def test_truncation_reads_the_new_state() -> None:
+    """Mutation: read from the old state, as printed, Algorithm 5 keeps the answer that crosses."""
+    adversary = script(Launch(Response(3)), Launch(Response(3)))
+    threshold = PureDP(nats(3))
+
+    def as_printed(bit: int, coins: Any) -> View:
+        odometer = OdomCon(PureDP)
+        state, opening = begin(odometer, bit, coins)
+        view = View(opening)
+        while (query := adversary(view)) is not None:
+            if not advance(odometer, state, PrivacyLossQuery(), coins, 0)[1] <= threshold:
+                break
+            state, answer = advance(odometer, state, query, coins, 0)
+            view = view.then(query, answer)
+        return view
+
+    ours = view_laws(
+        lambda bit, coins: truncated_view(OdomCon(PureDP), bit, adversary, threshold, coins)
+    )
+    printed = view_laws(as_printed)
+    assert {len(seen) for seen in ours[0]} == {2}
+    assert {len(seen) for seen in printed[0]} == {3}
+    assert max(printed[1][seen] / printed[0][seen] for seen in printed[0]) == 9
+
+
+def test_a_launched_odometer_is_the_filter() -> None:
+    """Launched with d_out, an odometer runs as the filter at d_out: equal views, child by child."""
+    root = FiltCon(PureDP(9))
+    inner = [Ask(0, query) for query in (Launch(reader(3)), Launch(Response(3)), Ask(0, "read"))]
+    more = [Ask(0, Launch(PadReveal(9))), Ask(0, PrivacyLossQuery()), PrivacyLossQuery()]
+    odometer = script(Launch(OdomCon(PureDP), FITS), *inner, *more)
+    filtered = script(Launch(FiltCon(FITS)), *inner, *more)
+    assert laws(root, odometer) == laws(root, filtered)
+
+
+# Lemma 2.19 on the rules themselves.
+
+SIZES = st.lists(st.fractions(min_value=0, max_value=1, max_denominator=100), max_size=8)
+
+
+def decides(rule: Any, budget: Any, losses: Any) -> bool:
+    """F: whether the rule admits all of them, one after the other."""
+    account = rule.open(budget)
+    for loss in losses:
+        account = account.add(loss)
+        if not account.within:
+            return False
+    return True
+
+
+@settings(max_examples=50)
+@given(SIZES, st.fractions(min_value=0, max_value=4, max_denominator=50))
+@pytest.mark.parametrize("measure", [PureDP, ZCDP])
+def test_the_filter_of_the_sum_is_the_basic_rule(measure: Any, sizes: Any, budget: Any) -> None:
+    """Lemma 2.19, F from G: [sum <= d] decides exactly as the basic filter, ties included."""
+    losses = [measure(size) for size in sizes]
+    for at in (measure(budget), measure(sum(sizes, F(0)))):
+        assert decides(filter_of(Additive(measure)), at, losses) == decides(Basic(), at, losses)
+
+
+RULES = (
+    (Basic(), PureDP, None, PureDP),
+    (Basic(), ApproxDP, F(1, 9), PureDP),
+    (Whitehouse2023("1/20"), ApproxDP, F(1, 9), PureDP),
+    (ViaZCDP("1/20"), ApproxDP, F(1, 9), ZCDP),
+)
+
+
+@settings(max_examples=10)
+@given(sizes=SIZES, budget=st.fractions(min_value=0, max_value=9, max_denominator=50))
+@pytest.mark.parametrize(("rule", "measure", "delta", "kind"), RULES)
+def test_the_accumulator_of_a_rule_decides_alike(
+    rule: Any, measure: Any, delta: Any, kind: Any, sizes: Any, budget: Any
+) -> None:
+    """Lemma 2.19, G from F: [G <= d] never admits what F does not, and what F does, at d + 2^-50.
+
+    G is found by bisection, from above: the gap is its rounding.
+    """
+
+    def at(epsilon: Any) -> Any:
+        return measure(epsilon) if delta is None else measure(epsilon, delta)
+
+    losses = [kind(size).to(rule.child_measure(at(1))) for size in sizes]
+    dual = filter_of(accumulator_of(rule, measure, delta))
+    admitted = decides(rule, at(budget), losses)
+    if decides(dual, at(budget), losses):
+        assert admitted
+    elif admitted:
+        assert decides(dual, at(budget * (1 + F(1, 2**50)) + F(1, 2**50)), losses)
+
+
+def test_the_accumulator_of_a_rule_is_where_it_begins_to_admit() -> None:
+    """G of Whitehouse's rule is the least epsilon that fits, and its report is of that epsilon."""
+    rule, loss = Whitehouse2023("1/20"), ApproxDP("1/10", 0)
+    tally = accumulator_of(rule, ApproxDP, "1/20").open()
+    assert tally.total() == ApproxDP(0, 0)
+    for count in range(1, 4):
+        tally = tally.add(loss)
+        least = tally.total()
+        assert decides(rule, least, [loss] * count)
+        below = ApproxDP(least.epsilon * (1 - F(1, 2**40)), "1/20")
+        assert not decides(rule, below, [loss] * count)
+
+
+@pytest.mark.parametrize("loss", [ApproxDP(1, "1/1000"), ApproxDP(2**50, 0)])
+def test_a_loss_that_no_budget_admits_is_refused(loss: Any) -> None:
+    """An odometer whose rule has no budget for a launch refuses it, and still reports the rest."""
+    odometer = OdomCon(ApproxDP, accumulator_of(Whitehouse2023("1/9"), ApproxDP, "1/9"))
+    state, _ = begin(odometer, 1, SYSTEM)
+    state, answer = advance(odometer, state, Launch(Response(2)), SYSTEM, 1)
+    assert isinstance(answer, Launched)
+    before = advance(odometer, state, PrivacyLossQuery(), SYSTEM, 2)[1]
+    with pytest.raises(PrivacyClaimError, match="no budget"):
+        advance(odometer, state, Launch(Response(2), loss), SYSTEM, 3)
+    assert before.delta == F(1, 9)
+    assert not isinstance(before, Refused)
+
+
+def test_a_rule_that_needs_a_positive_budget_has_an_accumulator() -> None:
+    """Rogers' rule is about no budget of epsilon 0, where the search starts."""
+    tally = accumulator_of(Rogers2016(), ApproxDP, "1/100").open().add(PureDP("1/100"))
+    assert decides(Rogers2016(), tally.total(), [PureDP("1/100")])
+
+
+def test_accumulators_need_budgets_in_a_line() -> None:
+    """(epsilon, delta) budgets are ordered only at a fixed delta; others take none."""
+    with pytest.raises(ValueError, match="fixed delta"):
+        accumulator_of(Basic(), ApproxDP)
+    with pytest.raises(ValueError, match="takes no delta"):
+        accumulator_of(Basic(), PureDP, "1/10")
+    with pytest.raises(ValueError, match="slack"):
+        OdomCon(ApproxDP, accumulator_of(Whitehouse2023("1/9"), ApproxDP, "1/10"))
+
+
+def test_the_adversaries_here_meet_everything() -> None:
+    """The wanderers run into both refusals, failures, live children and dry runs either way."""
+    met: set[Any] = set()
+    for seed in range(6):
+        adversary = wanderer(seed, LAUNCHES, ("read", PrivacyLossQuery()), 7, INDUCED)
+        for most in (1, 3, 5):
+            for seen in view_law(FiltCon(FITS, max_mechanisms=most), 1, adversary):
+                met.update(a.reason if isinstance(a, Refused) else type(a) for a in seen[1:])
+                met.update(a for a in seen[1:] if isinstance(a, bool))
+    reasons = {"insufficient budget", "at mechanism count limit"}
+    assert {*reasons, Launched, Failed, PureDP, True, False} <= met
