@@ -15,6 +15,9 @@ from queryable.numbers import round_down, round_up
 
 _remember = lru_cache(maxsize=4096)
 
+_ENDLESS = 2**64
+"""Where a search for the greatest stops: nothing worth having is beyond."""
+
 
 @_remember
 def pure_to_zcdp(epsilon: Fraction) -> Fraction:
@@ -80,12 +83,13 @@ def largest_zcdp(epsilon: Fraction, delta: Fraction) -> Fraction:
     from scipy.optimize import minimize_scalar
 
     log_delta = log(delta.numerator) - log(delta.denominator)
+    aim = float(min(epsilon, Fraction(10**100)))
 
     def minus_rho(log_excess: float) -> float:
         excess = exp(log_excess)
         alpha = 1 + excess
         constant = log1p(-1 / alpha) - (log_delta + log(alpha)) / excess
-        return (constant - float(epsilon)) / alpha
+        return (constant - aim) / alpha
 
     best = minimize_scalar(minus_rho, bounds=(-14, 40), method="bounded", options={"xatol": 1e-12})
     order = 1 + Fraction(exp(best.x))
@@ -151,7 +155,7 @@ def least(holds: Callable[[Fraction], bool], start: Fraction = Fraction(1)) -> F
 def greatest(holds: Callable[[Fraction], bool], start: Fraction = Fraction(1)) -> Fraction:
     """A value within 2**-60 of the greatest where `holds`, which is true, then false; else 0."""
     low, high = Fraction(0), start
-    while holds(high):
+    while high < _ENDLESS and holds(high):
         low, high = high, 2 * high
     for _ in range(400):
         if high - low <= low / 2**60:

@@ -135,6 +135,8 @@ class SlackAccount(Account):
         if not self.started:
             return self.budget.zero()
         epsilon = self.rule.epsilon(self.weight, self.slack)
+        if self.weight <= self.capacity:  # then the budget's is a bound too, rounding or not
+            epsilon = min(epsilon, self.budget.epsilon)
         return ApproxDP(epsilon, min(Fraction(1), self.slack + self.deltas))
 
     def remaining(self) -> AdditiveLoss:
@@ -166,6 +168,8 @@ class Whitehouse2023(SlackRule):
 
     def capacity(self, epsilon: Fraction, slack: Fraction) -> Fraction:
         """The root V of sqrt(2 log(1/slack) V) + V/2 = epsilon."""
+        if epsilon == 0:
+            return epsilon
 
         def root(e: arb, s: arb) -> arb:
             deviation = (-2 * s.log()).sqrt()
