@@ -1,0 +1,232 @@
+"""Continuation rules: what fits, what is reported, what remains."""
+
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from composition.rules import (
+    Account,
+    Additive,
+    Basic,
+    Rogers2016,
+    Rule,
+    ViaGDP,
+    ViaZCDP,
+    Whitehouse2023,
+)
+from queryable import GDP, ZCDP, ApproxDP, ApproxZCDP, Loss, PureDP
+from queryable.losses import zero_of
+from tests.strategies import LOSSES
+
+BUDGET = ApproxDP(1, "1e-6")
+RULES: dict[str, tuple[Rule, Loss, Loss]] = {
+    **{f"Basic {loss}": (Basic(), loss + loss + loss, loss) for loss in LOSSES},
+    "Whitehouse2023": (Whitehouse2023(), BUDGET, ApproxDP("0.01", 0)),
+    "Whitehouse2023 shared": (Whitehouse2023("5e-7"), BUDGET, ApproxDP("0.01", "1e-9")),
+    "ViaZCDP": (ViaZCDP(), BUDGET, ApproxZCDP("0.001", 0)),
+    "ViaGDP": (ViaGDP(), BUDGET, GDP("0.01")),
+    "Rogers2016": (Rogers2016(), BUDGET, PureDP("0.01")),
+}
+
+
+def admitted(rule: Rule, budget: Loss, loss: Loss, most: int = 2000) -> int:
+    """How many equal launches a fresh account takes."""
+    account = rule.open(budget)
+    for count in range(most):
+        account = account.add(loss)
+        if not account.within:
+            return count
+    return most
+
+
+@pytest.fixture(params=RULES)
+def case(request: pytest.FixtureRequest) -> tuple[Rule, Loss, Loss]:
+    """A rule, a budget and a small loss."""
+    return RULES[request.param]
+
+
+def test_an_empty_account_reports_nothing(case: tuple[Rule, Loss, Loss]) -> None:
+    """Before the first launch the loss is zero, and everything fits."""
+    rule, budget, _ = case
+    account = rule.open(budget)
+    assert account.within
+    assert account.total() == budget.zero()
+
+
+def test_adding_does_not_change_the_account(case: tuple[Rule, Loss, Loss]) -> None:
+    """A candidate that is not committed leaves no trace."""
+    rule, budget, loss = case
+    account = rule.open(budget)
+    before = (account.total(), account.remaining())
+    account.add(loss).add(loss)
+    assert (account.total(), account.remaining()) == before
+    assert account == rule.open(budget)
+
+
+def test_totals_grow_and_stay_within_the_budget(case: tuple[Rule, Loss, Loss]) -> None:
+    """As long as launches fit the reported loss grows and never exceeds the budget."""
+    rule, budget, loss = case
+    account, last = rule.open(budget), budget.zero()
+    for _ in range(5):
+        account = account.add(loss)
+        if not account.within:
+            break
+        assert last <= account.total() <= budget
+        last = account.total()
+
+
+def test_what_remains_fits_and_more_does_not(case: tuple[Rule, Loss, Loss]) -> None:
+    """`remaining` can be launched, is reported within the budget, and is (nearly) the most."""
+    rule, budget, loss = case
+    account = rule.open(budget).add(loss)
+    remaining = account.remaining()
+    full: Account = account.add(remaining)
+    assert full.within
+    assert full.total() <= budget
+    more: Any = remaining.parts[0] * (1 + Fraction(1, 10**15))  # type: ignore[attr-defined]
+    larger = remaining.of_parts((more, *remaining.parts[1:]))  # type: ignore[attr-defined]
+    assert not account.add(larger).within
+
+
+def test_order_does_not_matter(case: tuple[Rule, Loss, Loss]) -> None:
+    """Every rule here is symmetric: what was charged counts, not when."""
+    rule, budget, loss = case
+    double = loss + loss
+    one = rule.open(budget).add(loss).add(double)
+    assert one == rule.open(budget).add(double).add(loss)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_basic_admits_exactly_what_adds_up(loss: Loss) -> None:
+    """Ten tenths fit: the budget that is the exact sum of ten admits ten."""
+    budget = loss
+    for _ in range(9):
+        budget = budget + loss
+    expected = 100 if isinstance(loss, GDP) else 10
+    if isinstance(loss, GDP):
+        budget = GDP(1)
+    assert admitted(Basic(), budget, loss) == expected
+
+
+def test_ten_tenths_fit_and_a_grain_more_does_not() -> None:
+    """Ten launches of 0.1 fit PureDP(1); the eleventh of 1e-17 does not."""
+    account: Account = Basic().open(PureDP(1))
+    for _ in range(10):
+        account = account.add(PureDP(0.1))
+        assert account.within
+    assert not account.add(PureDP(1e-17)).within
+    assert account.add(PureDP(0)).within
+
+
+@pytest.mark.parametrize("order", [0, 1])
+def test_both_coordinates_count(order: int) -> None:
+    """Epsilon that fits does not excuse a delta that does not, nor the other way round."""
+    account = Basic().open(ApproxDP(1, "1e-6"))
+    over = [ApproxDP("1.01", 0), ApproxDP(0, "1.01e-6")][order]
+    assert not account.add(over).within
+
+
+REFERENCE = [  # epsilon, epsilon_i, Rogers 2016, Whitehouse 2023, zCDP with CKS
+    (1, "0.1", 1, 3, 4),
+    (1, "0.01", 154, 349, 487),
+    (2, "0.1", 6, 13, 17),
+    (2, "0.01", 610, 1351, 1763),
+    (5, "0.1", 36, 77, 92),
+]
+
+
+@pytest.mark.parametrize(("epsilon", "each", "rogers", "whitehouse", "zcdp"), REFERENCE)
+def test_reference_counts(epsilon: int, each: str, rogers: int, whitehouse: int, zcdp: int) -> None:
+    """How many equal mechanisms each rule admits at delta = 1e-6, computed elsewhere."""
+    budget = ApproxDP(epsilon, "1e-6")
+    assert admitted(Basic(), budget, ApproxDP(each, 0)) == epsilon / Fraction(each)
+    assert admitted(Rogers2016(), budget, PureDP(each)) == rogers
+    assert admitted(Whitehouse2023(), budget, ApproxDP(each, 0)) == whitehouse
+    assert admitted(ViaZCDP(), budget, PureDP(each).to(ApproxZCDP)) == zcdp
+
+
+@given(
+    losses=st.lists(st.fractions(0, Fraction(1, 5), max_denominator=1000), max_size=30),
+    slack=st.fractions(Fraction(1, 10**9), Fraction(1, 10**6), max_denominator=10**9),
+)
+def test_whitehouse_is_the_theorem(losses: list[Fraction], slack: Fraction) -> None:
+    """sqrt(2 L V) + V/2 at 40 digits: reported from above, and admitted exactly when it fits."""
+    account: Any = Whitehouse2023(slack).open(BUDGET)
+    for epsilon in losses:
+        account = account.add(ApproxDP(epsilon, 0))
+    with mpmath.workdps(40):
+        v = sum(epsilon**2 for epsilon in losses)
+        variance = mpmath.mpf(v.numerator) / v.denominator if losses else mpmath.mpf(0)
+        log = -mpmath.log(mpmath.mpf(slack.numerator) / slack.denominator)
+        true = mpmath.sqrt(2 * variance * log) + variance / 2
+        reported = account.total().epsilon
+        assert true <= mpmath.mpf(reported.numerator) / reported.denominator
+        assert mpmath.mpf(reported.numerator) / reported.denominator <= true * (1 + 1e-12)
+        assert account.within == (true <= 1)
+    if losses:
+        assert account.total().delta == slack
+
+
+def test_whitehouse_splits_delta_once() -> None:
+    """slack + sum of deltas <= delta, with the slack fixed: it is not given back."""
+    account: Account = Whitehouse2023("9e-7").open(BUDGET)
+    assert account.add(ApproxDP("0.01", "1e-7")).within
+    assert not account.add(ApproxDP("0.01", "1.0001e-7")).within
+    assert account.add(ApproxDP("0.01", "1e-7")).total().delta == BUDGET.delta  # type: ignore[attr-defined]
+
+
+def test_a_delta_with_no_room_is_explained() -> None:
+    """When all of delta is the slack the refusal says what to pass."""
+    account = Whitehouse2023().open(BUDGET)
+    loss = ApproxDP("0.01", "1e-9")
+    assert not account.add(loss).within
+    assert "slack" in account.hint(loss)
+    assert account.hint(ApproxDP(2, 0)) == ""
+
+
+@pytest.mark.parametrize("rule", [Whitehouse2023, ViaZCDP, ViaGDP])
+@pytest.mark.parametrize("slack", ["1e-5", 0, -1, float("nan"), True, 2])
+def test_a_bad_slack_is_refused(rule: Any, slack: Any) -> None:
+    """The slack is above 0 and at most the budget's delta: refused at construction or opening."""
+    with pytest.raises(ValueError, match="slack"):
+        rule(slack).open(BUDGET)
+
+
+@pytest.mark.parametrize("rule", [Whitehouse2023(), ViaZCDP(), ViaGDP(), Rogers2016()], ids=str)
+@pytest.mark.parametrize("budget", [PureDP(1), ZCDP(1), ApproxZCDP(1, "1e-6")], ids=str)
+def test_a_budget_of_another_measure_is_refused(rule: Rule, budget: Loss) -> None:
+    """These rules are about (epsilon, delta) budgets, and say so."""
+    with pytest.raises(ValueError, match="ApproxDP"):
+        rule.open(budget)
+    with pytest.raises(ValueError, match="ApproxDP"):
+        rule.child_measure(budget)
+
+
+@pytest.mark.parametrize("rule", [Whitehouse2023(), ViaZCDP(), ViaGDP(), Rogers2016()], ids=str)
+def test_a_budget_without_delta_is_refused(rule: Rule) -> None:
+    """Without delta there is no slack to use."""
+    with pytest.raises(ValueError, match="delta|slack"):
+        rule.open(ApproxDP(1, 0))
+
+
+@pytest.mark.parametrize("rule", [Whitehouse2023(), ViaZCDP(), ViaGDP()], ids=str)
+def test_an_empty_budget_admits_nothing(rule: Rule) -> None:
+    """Epsilon zero is a budget, and a useless one; it is no crash, whatever the delta."""
+    for delta in ("1e-6", 1):
+        account = rule.open(ApproxDP(0, delta))
+        loss = PureDP("0.5").to(rule.child_measure(ApproxDP(0, delta)))
+        assert account.within
+        if delta != 1:
+            assert not account.add(loss).within
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_an_odometers_sum_has_no_end(loss: Loss) -> None:
+    """The additive accumulator starts at zero and adds, without a budget."""
+    tally = Additive(loss.measure).open()
+    assert tally.total() == zero_of(loss.measure)
+    assert tally.add(loss).add(loss).total() == loss + loss  # type: ignore[arg-type]
