@@ -1,9 +1,19 @@
 """Compositors: interactive mechanisms made of interactive mechanisms."""
 
+from composition.boundaries import (
+    LinearOdometer,
+    MixtureOdometer,
+    OneSidedMixtureOdometer,
+    RenyiOdometer,
+    Rogers2016Odometer,
+    RogersLemma64Odometer,
+    StitchedOdometer,
+)
 from composition.concurrent import ConComp
 from composition.duality import accumulator_of, filter_of
 from composition.filters import Filt, FiltCon, FiltSeq
 from composition.odometers import Odom, OdomCon, OdomSeq
+from composition.optimal import optimal_delta, optimal_epsilon
 from composition.parallel import Parallel
 from composition.partition import Partition
 from composition.rules import (
@@ -16,6 +26,7 @@ from composition.rules import (
     ViaZCDP,
     Whitehouse2023,
 )
+from composition.time_uniform import TimeUniform
 from composition.universal import Universal
 from composition.validity import VALIDITY
 from queryable.postprocessing import PersonInTheMiddle, Postprocessed
@@ -29,19 +40,29 @@ __all__ = [
     "Filt",
     "FiltCon",
     "FiltSeq",
+    "LinearOdometer",
+    "MixtureOdometer",
     "Odom",
     "OdomCon",
     "OdomSeq",
+    "OneSidedMixtureOdometer",
     "Parallel",
     "Partition",
     "PersonInTheMiddle",
     "Postprocessed",
+    "RenyiOdometer",
     "Rogers2016",
+    "Rogers2016Odometer",
+    "RogersLemma64Odometer",
     "Rule",
+    "StitchedOdometer",
+    "TimeUniform",
     "Universal",
     "ViaGDP",
     "ViaZCDP",
     "Whitehouse2023",
     "accumulator_of",
     "filter_of",
+    "optimal_delta",
+    "optimal_epsilon",
 ]

@@ -1,15 +1,18 @@
 """Concurrent composition of mechanisms fixed in advance (Haney et al. 2023, Algorithm 1)."""
 
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import Any
 
 import attrs
 
 from composition import validity
 from composition.fixed import FixedComposition, common_measure, maps_at
+from composition.optimal import optimal_epsilon
 from queryable.coins import ChildId
-from queryable.losses import Loss, Measure, total
+from queryable.losses import ApproxDP, Loss, Measure, total
 from queryable.mechanism import InteractiveMechanism
+from queryable.numbers import probability
 
 
 def _mechanisms(values: Iterable[Any]) -> tuple[InteractiveMechanism[Any], ...]:
@@ -29,11 +32,19 @@ class ConComp(FixedComposition):
     Privacy:
         Claim: for every adversary, however it interleaves, loses at most the composition of the
             mechanisms' losses; with an odometer among them there is no claim.
-        Theorem: the one that `composition.VALIDITY` names under "fixed, interleaved".
-        Checked by: tests/audit/test_concurrent.py
+        Theorem: the one that `composition.VALIDITY` names under "fixed, interleaved"; with `delta`
+            Haney et al. 2023, Theorem 1.8; for `FDP` curves Vadhan and Zhang 2023.
+        Checked by: tests/audit/test_concurrent.py, tests/unit/composition/test_optimal.py
+    Args:
+        mechanisms: what is composed, child 0 first.
+        delta: if given, the loss is stated at this delta, as the optimal composition of the
+            mechanisms' (epsilon_i, delta_i); else losses of one measure add up, deltas included.
     """
 
     mechanisms: tuple[InteractiveMechanism[Any], ...] = attrs.field(converter=_mechanisms)
+    delta: Fraction | None = attrs.field(
+        kw_only=True, default=None, converter=attrs.converters.optional(probability)
+    )
 
     coin_at_launch = True  # its mechanisms are checked one by one
 
@@ -42,8 +53,17 @@ class ConComp(FixedComposition):
             validity.require_proof_if_claimed(mechanism)
 
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
-        """The mechanisms' losses composed, in `measure` or the first that takes them all."""
+        """The mechanisms' losses composed, in `measure` or the first that takes them all.
+
+        Raises:
+            ValueError: no theorem converts a loss, or no epsilon goes with `delta` at this `d_in`.
+        """
         maps = maps_at(self.mechanisms, d_in)
+        if self.delta is not None and measure in (None, ApproxDP):
+            losses = [stated(ApproxDP) for stated in maps]
+            if d_in == 0:
+                return total(losses, ApproxDP)
+            return ApproxDP(optimal_epsilon(losses, self.delta), self.delta)
         composed = common_measure(maps) if measure is None else measure
         return total((stated(composed) for stated in maps), composed)
 

@@ -34,6 +34,10 @@ def _knots(points: Any) -> Knots:
     return curves.checked(pairs)
 
 
+def _quoted(knots: Knots) -> str:
+    return repr(tuple((str(alpha), str(f)) for alpha, f in knots))
+
+
 @attrs.frozen(order=False)
 class FDP(Loss):
     """f-differential privacy for a convex, piecewise-linear trade-off curve f.
@@ -50,9 +54,13 @@ class FDP(Loss):
         ValueError: the knots are not those of a trade-off curve, and why.
     """
 
-    knots: Knots = attrs.field(converter=_knots, repr=lambda knots: f"<{len(knots)} knots>")
+    knots: Knots = attrs.field(converter=_knots, repr=_quoted)
     rounding: Fraction = attrs.field(
-        default=Fraction(0), kw_only=True, eq=False, repr=False, converter=probability
+        default=Fraction(0),
+        kw_only=True,
+        eq=False,
+        repr=lambda share: repr(str(share)),
+        converter=lambda share: probability(share, "rounding"),
     )
 
     @classmethod
