@@ -18,6 +18,7 @@ from typing import Any, Generic, Protocol, TypeVar, overload
 import attrs
 import numpy as np
 
+from queryable.intervals import Chance
 from queryable.numbers import natural, probability
 
 T = TypeVar("T")
@@ -56,8 +57,15 @@ class Law(ABC, Generic[T]):
         except OverflowError:
             return np.array(draws, dtype=object)
 
-    def outcomes(self) -> tuple[tuple[T, Fraction], ...] | None:
+    def outcomes(self) -> tuple[tuple[T, Chance], ...] | None:
         """Every value with its probability, or None when the support is infinite."""
+        return None
+
+    def truncated(self, tail: Fraction) -> tuple[tuple[tuple[T, Chance], ...], Fraction] | None:
+        """The likeliest values with their probabilities, and a bound on the mass of the others.
+
+        The bound is at most `tail`. None where the law cannot be enumerated at all.
+        """
         return None
 
 

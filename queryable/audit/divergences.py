@@ -1,0 +1,117 @@
+"""Divergences of two laws, exact or from above.
+
+Responsible for holding two laws apart in every way that a measure of privacy does. A law maps what
+was seen to its chance, exact or enclosed; what a law leaves out (a tail that was cut off) counts
+against the mechanism, as if it gave the data away.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from math import inf
+from typing import Any, TypeAlias
+
+from flint import arb
+
+from queryable.audit.enumeration import CUT
+from queryable.conversions import log_up
+from queryable.intervals import Chance, high, low
+from queryable.numbers import Number, exact, positive, round_down, round_up
+
+Law: TypeAlias = Mapping[Any, Chance]
+Bound: TypeAlias = Fraction | float
+"""A rational, or infinity."""
+
+
+def factor_below(epsilon: Fraction) -> Fraction:
+    """e^epsilon from below, closely enough that log_up of a rational comes back to it."""
+    return round_down(arb.exp, epsilon, bits=176) if epsilon else Fraction(1)
+
+
+def cut_off(law: Law) -> Fraction:
+    """The mass of what was not enumerated."""
+    return high(law.get(CUT, Fraction(0)))
+
+
+def _seen(p: Law, q: Law) -> Iterator[tuple[Fraction, Fraction]]:
+    """Chances under p from above, beside those under q from below."""
+    for seen, chance in p.items():
+        if seen is not CUT and high(chance) > 0:
+            yield high(chance), low(q.get(seen, Fraction(0)))
+
+
+def hockey_stick(p: Law, q: Law, epsilon: Number) -> Fraction:
+    """The sum of (p - e^epsilon q) where positive: the least delta, from above."""
+    factor = factor_below(exact(epsilon, "epsilon"))
+    excess = (above - factor * below for above, below in _seen(p, q))
+    return min(Fraction(1), sum((part for part in excess if part > 0), cut_off(p)))
+
+
+def privacy_profile(p: Law, q: Law, epsilons: Iterable[Number]) -> list[tuple[Fraction, Fraction]]:
+    """(epsilon, least delta from above) for each epsilon, the larger of both directions."""
+    points = [exact(epsilon, "epsilon") for epsilon in epsilons]
+    return [(e, max(hockey_stick(p, q, e), hockey_stick(q, p, e))) for e in points]
+
+
+def max_divergence(p: Law, q: Law) -> Bound:
+    """The largest log of p/q, from above: the least epsilon of pure privacy in this direction."""
+    if cut_off(p) > 0 or any(not below > 0 for _, below in _seen(p, q)):
+        return inf
+    return log_up(max([Fraction(1), *(above / below for above, below in _seen(p, q))]))
+
+
+def renyi_divergence(p: Law, q: Law, alpha: Number) -> Bound:
+    """D_alpha(p || q) for alpha > 1, from above; infinite where q misses mass of p."""
+    order = positive(alpha, "alpha")
+    if not order > 1:
+        raise ValueError(f"alpha is {alpha}; a Renyi order should be above 1")
+    pairs = list(_seen(p, q))
+    if cut_off(p) > 0 or any(not below > 0 for _, below in pairs):
+        return inf
+    flat = [chance for pair in pairs for chance in pair]
+    return max(Fraction(0), round_up(_divergence_of, order, *flat))
+
+
+def _divergence_of(a: arb, *chances: arb) -> arb:
+    terms = (x * (x / y) ** (a - 1) for x, y in zip(chances[::2], chances[1::2], strict=True))
+    moment: arb = sum(terms, arb(0))
+    return moment.log() / (a - 1)
+
+
+DEFAULT_ORDERS: Sequence[Fraction] = tuple(
+    1 + Fraction(numerator, 64) for numerator in (1, 4, 16, 32, 64, 128, 256, 512, 2048, 8192)
+)
+"""Orders between 1.016 and 129."""
+
+
+def zcdp(p: Law, q: Law, orders: Sequence[Number] = DEFAULT_ORDERS) -> Bound:
+    """The supremum of D_alpha/alpha over all alpha > 1, from above, both directions.
+
+    D_alpha grows with alpha, so between neighbouring orders a < b it is at most D_b/a; below the
+    first order at most D_first, beyond the last one at most the max divergence over the last.
+    """
+    rising = sorted(positive(order, "order") for order in orders)
+    return max(_zcdp_one_way(p, q, rising), _zcdp_one_way(q, p, rising))
+
+
+def _zcdp_one_way(p: Law, q: Law, orders: Sequence[Fraction]) -> Bound:
+    divergences = [renyi_divergence(p, q, order) for order in orders]
+    from_below = zip(divergences, (Fraction(1), *orders), strict=False)
+    beyond = max_divergence(p, q) / orders[-1]
+    return max(beyond, *(divergence / order for divergence, order in from_below))
+
+
+def trade_off(p: Law, q: Law) -> list[tuple[Fraction, Fraction]]:
+    """The knots (type I error, type II error) of the best tests of p against q, from below.
+
+    Neyman and Pearson: reject p where q/p is largest first. For exact laws the curve is exact,
+    straight between the knots; for enclosed ones it lies below.
+    """
+    kinds = (p.keys() | q.keys()) - {CUT}
+    pairs = [(low(p.get(each, Fraction(0))), high(q.get(each, Fraction(0)))) for each in kinds]
+    pairs.sort(key=lambda pair: pair[0] / pair[1] if pair[1] else inf)
+    first, second = Fraction(0), 1 - cut_off(q)
+    knots = [(first, max(Fraction(0), second))]
+    for rejected, detected in pairs:
+        first, second = first + rejected, second - detected
+        knots.append((first, max(Fraction(0), second)))
+    return knots

@@ -1,0 +1,215 @@
+"""Exact laws of views: the same `init` and `step`, run under every outcome of their coins.
+
+Responsible for enumerating coins. Knows no compositor and no divergence.
+
+Theory of operation: `every_outcome` runs a function of coins again and again. Each run follows a
+script of choices and takes the first outcome wherever the script has ended; then the last choice
+that has another outcome is advanced. Since steps are pure, this visits every path once. A law with
+infinite support is enumerated up to a tail, if the caller allows one: paths into the tail are given
+up, and their mass stands in the law as `CUT`.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from operator import is_
+from typing import Any, TypeVar
+
+import attrs
+import numpy as np
+
+from queryable.coins import ChildId, Law, Shape
+from queryable.faults import collecting, raise_interrupt
+from queryable.intervals import Chance, Interval
+from queryable.mechanism import InteractiveMechanism, advance, begin
+from queryable.numbers import Number, positive
+from queryable.view import Adversary, View
+
+T = TypeVar("T")
+ViewLaw = Mapping[Hashable, Chance]
+"""From the answers of a view, the opening first, to their probability: exact, or enclosed."""
+
+
+class _Cut:
+    """The paths that were given up."""
+
+    def __repr__(self) -> str:
+        return "CUT"
+
+
+CUT = _Cut()
+"""In a law, the key of the mass that was not enumerated."""
+
+
+class EnumeratedCoins:
+    """Coins that take one scripted path through the outcomes of what is drawn.
+
+    Args:
+        script: which outcome to take at each draw; the first where it has ended.
+        tail: the mass of an infinite support that may be given up at each draw; without it such a
+            draw is refused by name.
+    """
+
+    def __init__(self, script: list[int], tail: Fraction | None = None) -> None:
+        self._script = script
+        self._tail = tail
+        self._drawn = 0
+        self.choices: list[int] = []
+        self.probability: Chance = Fraction(1)
+        self.refusal: ValueError | None = None
+        self.cut = False
+
+    def draw(self, law: Law[Any], size: Shape | None = None) -> Any:
+        """One scripted outcome, or an array of them."""
+        if size is None:
+            return self._one(law)
+        count = int(np.prod(size, dtype=object))
+        return np.array([self._one(law) for _ in range(count)], dtype=object).reshape(size)
+
+    def _one(self, law: Law[Any]) -> Any:
+        outcomes = self._outcomes(law)
+        choice = self._script[self._drawn] if self._drawn < len(self._script) else 0
+        self._drawn += 1
+        self.choices.append(len(outcomes))
+        value, probability = outcomes[choice]
+        self.probability = self.probability * probability
+        if value is CUT:
+            self.cut = True
+            raise ValueError("this path was given up")
+        return value
+
+    def _outcomes(self, law: Law[Any]) -> Sequence[tuple[Any, Chance]]:
+        outcomes = law.outcomes()
+        if outcomes is not None:
+            return outcomes
+        truncated = None if self._tail is None else law.truncated(self._tail)
+        if truncated is None:
+            self.refusal = ValueError(f"{law} has infinite support and cannot be enumerated")
+            raise self.refusal
+        kept, given_up = truncated
+        return [*kept, (CUT, Interval(Fraction(0), given_up))]
+
+    def spawn(self, child: ChildId, message: int) -> "EnumeratedCoins":
+        """Itself: the script is one for the whole run."""
+        return self
+
+
+def every_outcome(
+    run: Callable[[EnumeratedCoins], T], tail: Fraction | None = None
+) -> list[tuple[Chance, Any]]:
+    """Every result of a function of coins, with its probability; `CUT` for paths given up.
+
+    Raises:
+        ValueError: it drew from a law with infinite support, and no tail may be given up.
+    """
+    results: list[tuple[Chance, Any]] = []
+    script: list[int] = []
+    while True:
+        coins = EnumeratedCoins(script, tail)
+        result, raised = _run(run, coins)
+        if coins.refusal is not None:
+            raise coins.refusal
+        if raised is not None and not coins.cut:
+            raise raised
+        results.append((coins.probability, CUT if coins.cut else result))
+        script = script + [0] * (len(coins.choices) - len(script))
+        while script and script[-1] + 1 == coins.choices[len(script) - 1]:
+            script = script[:-1]
+        if not script:
+            return results
+        script = [*script[:-1], script[-1] + 1]
+
+
+def _run(
+    run: Callable[[EnumeratedCoins], T], coins: EnumeratedCoins
+) -> tuple[T | None, Exception | None]:
+    with collecting() as faults:
+        try:
+            result, raised = run(coins), None
+        except Exception as error:
+            result, raised = None, error
+        raise_interrupt(faults)
+    return result, raised
+
+
+def view_law(
+    mechanism: InteractiveMechanism[Any],
+    dataset: Any,
+    adversary: Adversary,
+    max_rounds: int | None = None,
+    tail: Number | None = None,
+) -> ViewLaw:
+    """The exact law of a deterministic adversary's view.
+
+    Args:
+        tail: where a draw has infinite support, the mass that each draw may give up; it is
+            collected under `CUT`.
+
+    Returns:
+        A mapping from the answers, the opening first, to their probability: a Fraction, or an
+        `Interval` where it is irrational. Fractions sum to 1.
+
+    Raises:
+        ValueError: a draw has infinite support, and no tail may be given up.
+        QueryError: the adversary asked something illegal.
+    """
+    given_up = None if tail is None else positive(tail, "tail")
+    law: dict[Hashable, Chance] = {}
+
+    def reached(seen: Hashable, chance: Chance) -> None:
+        law[seen] = law[seen] + chance if seen in law else chance
+
+    running: list[tuple[Chance, Any, View]] = []
+    for chance, outcome in every_outcome(lambda coins: begin(mechanism, dataset, coins), given_up):
+        if outcome is CUT:
+            reached(CUT, chance)
+        else:
+            running.append((chance, outcome[0], View(outcome[1])))
+    while running:
+        chance, state, view = running.pop()
+        stop = max_rounds is not None and len(view) >= max_rounds
+        query = None if stop else adversary(view)
+        if query is None:
+            reached(hashable((view.opening, *view.answers)), chance)
+            continue
+        step = partial(_step, mechanism, state, query)
+        for more, outcome in every_outcome(step, given_up):
+            if outcome is CUT:
+                reached(CUT, chance * more)
+            else:
+                running.append((chance * more, outcome[0], view.then(query, outcome[1])))
+    return law
+
+
+def _step(
+    mechanism: InteractiveMechanism[Any], state: Any, query: Any, coins: EnumeratedCoins
+) -> tuple[Any, Any]:
+    return advance(mechanism, state, query, coins, 0)
+
+
+def push_forward(law: ViewLaw, function: Callable[[Any], Any]) -> ViewLaw:
+    """The law of a function of the answers."""
+    pushed: dict[Hashable, Chance] = {}
+    for seen, chance in law.items():
+        image = CUT if seen is CUT else hashable(function(seen))
+        pushed[image] = pushed[image] + chance if image in pushed else chance
+    return pushed
+
+
+def hashable(value: Any) -> Hashable:
+    """An answer as a value that can be compared and hashed; arrays become tuples.
+
+    Answers that compare equal count as one: True and 1, a list and an array.
+    """
+    if isinstance(value, np.ndarray):
+        return hashable(tuple(value.tolist()))
+    if isinstance(value, tuple | list):
+        entries = tuple(hashable(entry) for entry in value)
+        if isinstance(value, list) or not all(map(is_, entries, value)):
+            return entries
+    if attrs.has(type(value)):
+        fields = [getattr(value, field.name) for field in attrs.fields(type(value))]
+        keys = [hashable(field) for field in fields]
+        if not all(map(is_, keys, fields)):
+            return (type(value).__name__, *keys)
+    return value  # type: ignore[no-any-return]
