@@ -4,7 +4,7 @@ A dataset is a bit, or a tuple of records with a function to a bit. Every probab
 and every e^epsilon that matters is a rational `odds`, so that the tests compare by `==`.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import product
 from math import inf, prod
@@ -230,8 +230,8 @@ def divergence(p: Any, q: Any, leaf: Leaf) -> Any:
     return sum(leaf(p.get(seen, F(0)), q.get(seen, F(0))) for seen in {*p, *q})
 
 
-Belief = dict[Hashable, tuple[Fraction, Fraction]]
-"""State -> its probability under x and under x', both jointly with what was seen."""
+Belief = dict[int, tuple[Fraction, Fraction]]
+"""A state's number -> its probability under x and under x', both jointly with what was seen."""
 
 
 def worst_cases(
@@ -249,28 +249,38 @@ def worst_cases(
     beliefs up to a factor have equal values. That a query is legal must be seen from the view.
     """
     queries, leaves = tuple(queries), tuple(leaves)
-    moves: dict[Any, list[tuple[Fraction, Any, Any]] | None] = {}
+    states: list[Any] = []
+    numbers: dict[Any, int] = {}  # hashing a deep state is slow, so each is hashed once
+    moves: dict[Any, list[tuple[Fraction, int, Any]] | None] = {}
     values: dict[Any, tuple[Any, ...]] = {}
 
-    def steps(state: Any, query: Any) -> list[tuple[Fraction, Any, Any]] | None:
+    def number(state: Any) -> int:
+        if state not in numbers:
+            numbers[state] = len(states)
+            states.append(state)
+        return numbers[state]
+
+    def steps(state: int, query: Any) -> list[tuple[Fraction, int, Any]] | None:
         try:
-            outcomes = every_outcome(lambda coins: advance(mechanism, state, query, coins, 0))
+            outcomes = every_outcome(
+                lambda coins: advance(mechanism, states[state], query, coins, 0)
+            )
         except QueryError:
             return None
-        return [(chance, after, hashable(answer)) for chance, (after, answer) in outcomes]
+        return [(chance, number(after), hashable(answer)) for chance, (after, answer) in outcomes]
 
-    def branches(belief: Belief, query: Any) -> list[Belief] | None:
+    def branches(belief: Belief, place: int) -> list[Belief] | None:
         for state in belief:
-            if (state, query) not in moves:
-                moves[state, query] = steps(state, query)
-        legal = {moves[state, query] is not None for state in belief}
+            if (state, place) not in moves:
+                moves[state, place] = steps(state, queries[place])
+        legal = {moves[state, place] is not None for state in belief}
         assert len(legal) == 1, "whether the query is legal depends on what is hidden"
         if not legal.pop():
             return None
         return _joint(
             (answer, after, p * chance, q * chance)
             for state, (p, q) in belief.items()
-            for chance, after, answer in moves[state, query] or ()
+            for chance, after, answer in moves[state, place] or ()
         )
 
     def best(belief: Belief, left: int) -> tuple[Any, ...]:
@@ -281,8 +291,8 @@ def worst_cases(
         key = (left, frozenset((s, a / scale, b / scale) for s, (a, b) in belief.items()))
         if key not in values:
             found = [leaf(p / scale, q / scale) for leaf in leaves]
-            for query in queries if left else ():
-                following = branches(belief, query)
+            for place in range(len(queries) if left else 0):
+                following = branches(belief, place)
                 if following is not None:
                     gains = _sums(best(branch, left - 1) for branch in following)
                     found = [max(a, b / scale) for a, b in zip(found, gains, strict=True)]
@@ -290,7 +300,7 @@ def worst_cases(
         return tuple(value * scale for value in values[key])
 
     started = _joint(
-        (hashable(opening), state, chance * (1 - side), chance * side)
+        (hashable(opening), number(state), chance * (1 - side), chance * side)
         for side, dataset in enumerate((x, x_prime))
         for chance, (state, opening) in every_outcome(
             lambda coins, data=dataset: begin(mechanism, data, coins)

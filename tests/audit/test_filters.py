@@ -1,0 +1,217 @@
+"""Filters against their worst adversary, exactly: adaptive launches, every interleaving.
+
+The adversary picks each launch, its parameters and each ask by what it has seen so far.
+"""
+
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import mpmath
+import pytest
+
+from composition import Filt, FiltCon, FiltSeq, Rogers2016, ViaZCDP, Whitehouse2023
+from queryable import GDP, RDP, ZCDP, ApproxDP, Ask, Launch, PureDP
+from queryable.audit import view_law
+from tests.audit.toys import (
+    F,
+    PadReveal,
+    Response,
+    TwoRounds,
+    excess,
+    moment,
+    nats,
+    reader,
+    script,
+    worst_case,
+    worst_cases,
+)
+
+DIRECTIONS = [(0, 1), (1, 0)]
+ASKS = [Ask(child, query) for child in (0, 1) for query in ("key", "sum", "read", "next")]
+both = pytest.mark.parametrize(("x", "x_prime"), DIRECTIONS)
+
+
+def log(value: Fraction) -> mpmath.mpf:
+    """The natural logarithm to 60 digits."""
+    with mpmath.workdps(60):
+        return mpmath.log(mpmath.mpf(value.numerator) / value.denominator)
+
+
+def odds_of(epsilon: Fraction) -> Fraction:
+    """A rational a little below e^epsilon: a smaller factor makes a test harder."""
+    with mpmath.workdps(60):
+        return F(
+            int(
+                mpmath.floor(
+                    mpmath.exp(mpmath.mpf(epsilon.numerator) / epsilon.denominator) * 10**30
+                )
+            ),
+            10**30,
+        )
+
+
+@both
+@pytest.mark.parametrize("compositor", [FiltCon, FiltSeq])
+def test_pure_budget_is_kept(compositor: Any, x: int, x_prime: int) -> None:
+    """No adversary gets more than epsilon; at any smaller epsilon one does."""
+    launches = [Launch(PadReveal(3)), Launch(reader(2)), Launch(Response(2)), Launch(TwoRounds())]
+    budget = PureDP(nats(3) + nats(2))
+    exactly, below = worst_cases(
+        compositor(budget), x, x_prime, launches + ASKS, 6, [excess(6), excess(F(599, 100))]
+    )
+    assert exactly == 0
+    assert below > 0 or compositor is FiltSeq  # there the pad is thrown away by the next launch
+
+
+@both
+def test_approximate_budget_is_kept(x: int, x_prime: int) -> None:
+    """At epsilon no adversary has more than delta, and one has all of it."""
+    launches = [
+        Launch(Response(2, delta="1/10")),
+        Launch(reader(F(3, 2), delta="1/20")),
+        Launch(PadReveal(2)),
+    ]
+    budget = ApproxDP(2 * nats(2), "1/10")
+    (gain,) = worst_cases(FiltCon(budget), x, x_prime, launches + ASKS, 5, [excess(4)])
+    assert gain == budget.delta
+
+
+def whitehouse(odds: tuple[Fraction, ...], capacity: Fraction, factor: Fraction) -> Fraction:
+    """The worst case of launches of responses while the sum of epsilon squared fits: by hand.
+
+    An independent recursion, over the loss so far and what is left, in units of the law under x.
+    """
+    weights = {each: nats(each) ** 2 for each in odds}
+
+    @cache
+    def worst(ratio: Fraction, left: Fraction) -> Fraction:
+        best = max(1 - factor / ratio, F(0))
+        for each, weight in weights.items():
+            if weight <= left:
+                up, down = worst(ratio * each, left - weight), worst(ratio / each, left - weight)
+                best = max(best, (each * up + down) / (1 + each))
+        return best
+
+    return worst(F(1), capacity)
+
+
+@both
+@pytest.mark.parametrize("rule", [Whitehouse2023(), ViaZCDP(), Rogers2016()])
+def test_advanced_rules_keep_the_budget(rule: Any, x: int, x_prime: int) -> None:
+    """Rules that admit more than epsilons add up to are still within (epsilon, delta)."""
+    odds = (F(3, 2), F(9, 8))
+    budget = ApproxDP("1.2", "1/5") if not isinstance(rule, Rogers2016) else ApproxDP(6, "1/5")
+    launches = [Launch(Response(each)) for each in odds]
+    factor = odds_of(budget.epsilon)
+    gain = worst_case(Filt(budget, rule), x, x_prime, launches, 7, excess(factor))
+    assert gain <= budget.delta
+
+
+def test_the_worst_case_of_whitehouse_is_the_dynamic_program() -> None:
+    """The exact worst case through the compositor is that of the losses alone."""
+    odds, budget = (F(2), F(3, 2)), ApproxDP("2.2", "1/5")
+    capacity = Whitehouse2023().open(budget).capacity
+    filtered = Filt(budget, Whitehouse2023())
+    launches = [Launch(Response(each)) for each in odds]
+    for factor in (F(2), F(3), F(5)):
+        found = worst_case(filtered, 0, 1, launches, 8, excess(factor))
+        assert found == whitehouse(odds, capacity, factor) > 0
+
+
+@both
+def test_whitehouse_keeps_the_budget_with_interactive_children(x: int, x_prime: int) -> None:
+    """Interleaved pads and readers beside responses, under the square-root rule."""
+    budget = ApproxDP("1.7", "1/5")
+    launches = [Launch(PadReveal(F(3, 2))), Launch(Response(F(3, 2))), Launch(Response(F(9, 8)))]
+    filtered = FiltCon(budget, Whitehouse2023())
+    asks = [query for query in ASKS if query.query in {"key", "sum"}]
+    gain = worst_case(filtered, x, x_prime, launches + asks, 5, excess(odds_of(budget.epsilon)))
+    assert gain <= budget.delta
+
+
+@both
+@pytest.mark.parametrize(
+    ("budget", "orders"),
+    [(ZCDP("9/10"), (2, 3, 8, 40)), (RDP(3, "3/2"), (2, 3)), (RDP(8, "3/2"), (2, 5, 8))],
+)
+def test_renyi_budgets_are_kept(budget: Any, orders: Any, x: int, x_prime: int) -> None:
+    """The worst Renyi divergence is within the budget at its own order, and at others."""
+    launches = [Launch(PadReveal(3)), Launch(reader(2)), Launch(Response(2)), Launch(Response(3))]
+    filtered = FiltCon(budget)
+    found = worst_cases(filtered, x, x_prime, launches + ASKS, 5, [moment(a) for a in orders])
+    for alpha, value in zip(orders, found, strict=True):
+        allowed = budget.to(RDP.at(alpha)).epsilon
+        divergence = log(value) / (alpha - 1)
+        assert 0 < divergence <= mpmath.mpf(allowed.numerator) / allowed.denominator
+
+
+def test_a_renyi_budget_is_used_up() -> None:
+    """One response charged at its own order loses exactly its charge: the filter is not slack."""
+    claim = Response(3).privacy_map(1, RDP.at(3))
+    value = worst_case(FiltCon(claim), 0, 1, [Launch(Response(3))], 3, moment(3))
+    assert abs(log(value) / 2 - mpmath.mpf(claim.epsilon.numerator) / claim.epsilon.denominator) < (
+        mpmath.mpf(10) ** -25
+    )
+
+
+@both
+def test_gaussian_budget_is_kept(x: int, x_prime: int) -> None:
+    """At every epsilon the worst delta is within that of mu-GDP."""
+    budget = GDP("8/5")
+    launches = [Launch(PadReveal(2)), Launch(reader(2))]
+    epsilons = [F(0), F(1, 2), F(1), F(3, 2), F(5, 2)]
+    leaves = [excess(odds_of(epsilon) if epsilon else 1) for epsilon in epsilons]
+    found = worst_cases(FiltCon(budget), x, x_prime, launches + ASKS, 5, leaves)
+    assert found[0] > 0
+    assert all(gain <= budget.delta(e) for gain, e in zip(found, epsilons, strict=True))
+
+
+@both
+@pytest.mark.parametrize(
+    "liar", [PadReveal(4, stated=3), reader(5, stated=3), Response(4, stated=3)]
+)
+def test_a_false_claim_is_caught(liar: Any, x: int, x_prime: int) -> None:
+    """A filter believes what it is told; the exact worst case of its view does not."""
+    budget = PureDP(nats(3) + nats(2))
+    queries = [Launch(liar), Launch(Response(2)), *ASKS]
+    assert worst_case(FiltCon(budget), x, x_prime, queries, 6, excess(6)) > 0
+
+
+@both
+def test_nested_filters_keep_both_budgets(x: int, x_prime: int) -> None:
+    """Launches into a child filter stay within its budget, and the whole within the root's."""
+    inner = PureDP(nats(2))
+    root = FiltCon(PureDP(nats(2) + nats(3)))
+    deep = [Ask(0, Launch(PadReveal(2))), Ask(0, Launch(Response(3)))]
+    deep += [Ask(0, Ask(0, "key")), Ask(0, Ask(0, "sum"))]
+    child = worst_cases(FiltCon(inner), x, x_prime, [query.query for query in deep], 4, [excess(2)])
+    assert child == (0,)
+    queries = [Launch(FiltCon(inner)), Launch(PadReveal(3)), *deep, Ask(1, "key"), Ask(1, "sum")]
+    exactly, below = worst_cases(root, x, x_prime, queries, 7, [excess(6), excess(5)])
+    assert exactly == 0
+    assert below > 0
+
+
+def test_launches_chosen_by_answers_are_charged_all_the_same() -> None:
+    """An adversary that spends the rest on what the first answer favours stays within epsilon."""
+
+    def adversary(view: Any) -> Any:
+        match [exchange.answer for exchange in view]:
+            case []:
+                return Launch(Response(2))
+            case [first]:
+                return Launch(Response(3 if first.answer else F(3, 2)))
+        return None
+
+    filtered = FiltCon(PureDP(nats(2) + nats(3)))
+    p, q = (view_law(filtered, bit, adversary) for bit in (0, 1))
+    assert max(q[seen] / p[seen] for seen in p) == 6
+    assert max(p[seen] / q[seen] for seen in p) == 3
+
+
+def test_the_sum_is_needed() -> None:
+    """Mutation: a filter that forgot the first charge, at 3 for what loses 9, is refuted."""
+    twice = script(Launch(PadReveal(3)), Launch(PadReveal(3)), *ASKS[:2], *ASKS[4:6])
+    p, q = (view_law(FiltCon(PureDP(2 * nats(3))), bit, twice) for bit in (0, 1))
+    assert max(p[seen] / q[seen] for seen in p) == 9
