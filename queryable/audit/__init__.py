@@ -16,10 +16,23 @@ from queryable.audit.enumeration import (
     push_forward,
     view_law,
 )
+from queryable.audit.worst_case import (
+    Divergence,
+    HockeyStick,
+    Renyi,
+    Strategy,
+    WorstCase,
+    worst_case,
+)
 
 __all__ = [
+    "Divergence",
     "EnumeratedCoins",
+    "HockeyStick",
+    "Renyi",
+    "Strategy",
     "ViewLaw",
+    "WorstCase",
     "every_outcome",
     "hashable",
     "hockey_stick",
@@ -29,5 +42,6 @@ __all__ = [
     "renyi_divergence",
     "trade_off",
     "view_law",
+    "worst_case",
     "zcdp",
 ]
