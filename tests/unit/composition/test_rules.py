@@ -209,7 +209,7 @@ def test_a_budget_of_another_measure_is_refused(rule: Rule, budget: Loss) -> Non
 @pytest.mark.parametrize("rule", [Whitehouse2023(), ViaZCDP(), ViaGDP(), Rogers2016()], ids=str)
 def test_a_budget_without_delta_is_refused(rule: Rule) -> None:
     """Without delta there is no slack to use."""
-    with pytest.raises(ValueError, match="delta|slack"):
+    with pytest.raises(ValueError, match=r"delta|slack"):
         rule.open(ApproxDP(1, 0))
 
 

@@ -1,0 +1,180 @@
+"""Filters: budgets of every measure, the paper's Halt and K, and what is refused."""
+
+from typing import Any
+
+import pytest
+
+from composition import Basic, Filt, FiltCon, FiltSeq, Whitehouse2023
+from queryable import (
+    RDP,
+    ZCDP,
+    ApproxDP,
+    ApproxZCDP,
+    Ask,
+    CanAfford,
+    Halted,
+    Launch,
+    Loss,
+    PrivacyLossQuery,
+    PureDP,
+    Queryable,
+    QueryError,
+    QueryRefusedError,
+    UnprovenCompositionError,
+)
+from queryable.losses import AdditiveLoss, total
+from tests.strategies import LOSSES, TENTH, Courier, RandomWord, Toy
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_every_measure_has_an_additive_filter(loss: AdditiveLoss) -> None:
+    """A budget of three equal losses admits three, exactly, and reports the sum."""
+    q = Queryable(FiltCon(loss.of_parts(tuple(3 * part for part in loss.parts))), None)
+    for _ in range(3):
+        q(RandomWord(loss))
+    assert total([loss] * 3, loss.measure) <= q.privacy_loss()
+    with pytest.raises(QueryRefusedError, match="insufficient budget"):
+        q(RandomWord(loss))
+
+
+def test_halt_is_algorithm_3() -> None:
+    """Insufficient budget halts: every message but privacy_loss gets Halt, for ever."""
+    filtered = FiltCon(PureDP("0.25"), on_exceed="halt")
+    state, _ = filtered.init(None)
+    state, _ = filtered.step(state, Launch(Toy()))
+    state, answer = filtered.step(state, Launch(Toy(PureDP("0.2"))))
+    assert answer == Halted("insufficient budget")
+    for query in (Launch(Toy(PureDP(0))), Ask(0, "bits"), CanAfford(Launch(Toy())), "nonsense"):
+        after, answer = filtered.step(state, query)
+        assert after is state
+        assert answer == Halted("insufficient budget")
+    assert filtered.step(state, PrivacyLossQuery())[1] == TENTH
+
+
+def test_halt_at_the_mechanism_limit() -> None:
+    """At k = K a launch halts, with the paper's message, whatever it costs."""
+    filtered = FiltCon(PureDP(1), on_exceed="halt", max_mechanisms=1)
+    state, _ = filtered.init(None)
+    state, _ = filtered.step(state, Launch(Toy()))
+    state, word = filtered.step(state, Ask(0, "bits"))
+    assert word == 0
+    state, answer = filtered.step(state, Launch(Toy(PureDP(0))))
+    assert answer == Halted("at mechanism count limit")
+    assert filtered.step(state, Ask(0, "bits"))[1] == Halted("at mechanism count limit")
+
+
+def test_halt_does_not_come_early() -> None:
+    """Wrong queries and false claims do not halt: Halt is for exceeding alone."""
+    q = Queryable(FiltCon(PureDP("0.1"), on_exceed="halt"), None)
+    for wrong in ("nonsense", Launch(Toy(), PureDP("0.01")), Launch(None), Ask(5, "bits")):
+        with pytest.raises(QueryError):
+            q.ask(wrong)
+    assert q.can_afford(Toy(PureDP("0.2"))) is False
+    assert q(Toy()).ask("bits") == 0
+
+
+def test_a_halted_child_halts_alone() -> None:
+    """A nested filter's Halt is an answer: its parent goes on, the handle raises."""
+    q = Queryable(FiltCon(PureDP(1)), None)
+    inner = q(FiltCon(PureDP("0.1"), on_exceed="halt"))
+    with pytest.raises(QueryRefusedError, match="insufficient budget"):
+        inner(Toy(PureDP("0.2")))
+    with pytest.raises(QueryRefusedError, match="insufficient budget"):
+        inner(Toy(PureDP(0)))
+    assert q(Toy()).ask("bits") == 0
+
+
+@pytest.mark.parametrize("on_exceed", ["refuse", "halt"])
+@pytest.mark.parametrize("most", [0, 1, 3])
+def test_max_mechanisms_counts_every_launch(on_exceed: str, most: int) -> None:
+    """Measurements count; the limit is a refusal, or Halt; a dry run says so in advance."""
+    q = Queryable(FiltCon(PureDP(1), max_mechanisms=most, on_exceed=on_exceed), None)
+    for _ in range(most):
+        assert q.can_afford(RandomWord())
+        q(RandomWord())
+    assert not q.can_afford(RandomWord())
+    with pytest.raises(QueryRefusedError, match="count limit"):
+        q(RandomWord())
+
+
+def test_refuse_leaves_children_alive() -> None:
+    """After a refusal the live children answer and what fits can be launched."""
+    q = Queryable(FiltCon(PureDP("0.25")), None)
+    child = q(Toy())
+    for _ in range(3):
+        with pytest.raises(QueryRefusedError):
+            q(Toy(PureDP("0.2")))
+    assert child.ask("bits") == 0
+    assert q(Toy()).ask("bits") == 0
+
+
+def test_the_map_is_the_budget_and_its_groups() -> None:
+    """0 for equal data, the budget up to d_in, the group bound of the budget beyond."""
+    filtered = FiltCon(ZCDP("0.5"), d_in=2)
+    assert filtered.privacy_map(0) == ZCDP(0)
+    assert filtered.privacy_map(1) == filtered.privacy_map(2) == ZCDP("0.5")
+    assert filtered.privacy_map(4) == ZCDP(2)
+    with pytest.raises(ValueError, match="no group bound"):
+        FiltCon(RDP(8, 1)).privacy_map(2)
+
+
+def test_a_filter_in_a_filter_is_charged_its_budget() -> None:
+    """The parent is charged the whole budget at launch, in its own measure, and no more."""
+    q = Queryable(FiltCon(ApproxZCDP(1, 0)), None)
+    inner = q(FiltCon(PureDP(1)))
+    charged = q.privacy_loss()
+    assert charged == PureDP(1).to(ApproxZCDP)
+    inner(RandomWord())
+    assert q.privacy_loss() == charged
+    assert inner.privacy_loss() == TENTH
+
+
+def test_the_rule_and_the_budget_must_fit() -> None:
+    """A rule about another measure is refused at construction, by name."""
+    with pytest.raises(ValueError, match="Whitehouse2023 is about ApproxDP"):
+        FiltCon(PureDP(1), rule=Whitehouse2023())
+    with pytest.raises(TypeError):
+        FiltCon(PureDP(1), rule=Basic)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("budget", [1, "1", None, PureDP, 0.5])
+def test_a_budget_is_a_loss(budget: Any) -> None:
+    """A number is no budget: of which measure would it be?"""
+    with pytest.raises(TypeError):
+        FiltCon(budget)
+
+
+def test_on_exceed_is_one_of_two() -> None:
+    """Anything else is refused at construction."""
+    with pytest.raises(ValueError, match="on_exceed"):
+        FiltCon(PureDP(1), on_exceed="stop")
+
+
+def test_mixed_children_of_an_approximate_zcdp_budget() -> None:
+    """Pure, approximate and zCDP children, and noninteractive approximate zCDP, mix."""
+    q = Queryable(FiltCon(ApproxZCDP(1, "1e-6")), None)
+    losses: list[Loss] = [TENTH, ApproxDP("0.1", "1e-8"), ZCDP("0.01")]
+    for loss in losses:
+        q(Toy(loss))
+    q(RandomWord(ApproxZCDP("0.01", "1e-8")))
+    q(FiltCon(ApproxZCDP("0.01", "1e-8")))
+    q(Courier() @ RandomWord(ApproxZCDP("0.01", "1e-8")))
+    with pytest.raises(UnprovenCompositionError, match="launch a noninteractive version"):
+        q(Toy(ApproxZCDP("0.01", "1e-8")))
+    with pytest.raises(UnprovenCompositionError):
+        q(Courier() @ Toy(ApproxZCDP("0.01", "1e-8")))
+    with pytest.raises(UnprovenCompositionError):
+        q(FiltSeq(ApproxZCDP("0.01", "1e-8")))
+
+
+def test_sequential_composition_takes_what_may_not_interleave() -> None:
+    """`FiltSeq` covers the child that `FiltCon` refuses."""
+    q = Queryable(FiltSeq(ApproxZCDP(1, "1e-6")), None)
+    assert q(Toy(ApproxZCDP("0.01", "1e-8"))).ask("bits") == 0
+
+
+@pytest.mark.parametrize("kind", [FiltCon, Filt, FiltSeq])
+def test_filters_are_values(kind: Any) -> None:
+    """Equal descriptions are equal and hashable: they travel in queries."""
+    assert kind(PureDP(1)) == kind(PureDP("1"))
+    assert len({kind(PureDP(1)), kind(PureDP(1)), kind(PureDP(2))}) == 2
