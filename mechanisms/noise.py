@@ -8,14 +8,18 @@ of probability x/k shows tails is odd. Everything else is accepted or rejected b
 long a draw takes depends on the draw.
 """
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import isqrt
 from typing import Any
 
 import attrs
+from flint import arb
 
 from queryable.coins import FairBits, Law
-from queryable.numbers import exact, positive
+from queryable.conversions import log_up
+from queryable.intervals import Chance, Interval
+from queryable.numbers import exact, positive, round_down, round_up, sqrt_up
 
 
 def _exponent(value: Any) -> Fraction:
@@ -47,10 +51,7 @@ class BernoulliExp(Law[bool]):
 
 @attrs.frozen
 class TruthfulAnswer(Law[bool]):
-    """True with probability e^epsilon / (1 + e^epsilon): randomized response tells the truth.
-
-    It has two outcomes, but `outcomes` does not list them: their probabilities are irrational.
-    """
+    """True with probability e^epsilon / (1 + e^epsilon): randomized response tells the truth."""
 
     epsilon: Fraction = attrs.field(converter=_epsilon)
 
@@ -62,6 +63,13 @@ class TruthfulAnswer(Law[bool]):
             if _coin_exp(self.epsilon.numerator, self.epsilon.denominator, source):
                 return False
 
+    def outcomes(self) -> tuple[tuple[bool, Chance], ...]:
+        """Both answers; their probabilities are irrational, and enclosed."""
+        return (
+            (True, _enclosed(lambda e: 1 / (1 + (-e).exp()), self.epsilon)),
+            (False, _enclosed(lambda e: 1 / (1 + e.exp()), self.epsilon)),
+        )
+
 
 @attrs.frozen
 class DiscreteLaplace(Law[int]):
@@ -72,6 +80,18 @@ class DiscreteLaplace(Law[int]):
     def sample(self, source: FairBits) -> int:
         """One draw (Algorithm 2)."""
         return _laplace(self.scale.numerator, self.scale.denominator, source)
+
+    def truncated(self, tail: Fraction) -> tuple[tuple[tuple[int, Chance], ...], Fraction]:
+        """Values up to where 2 exp(-|x|/scale) falls below the tail.
+
+        The mass of x is tanh(1/(2 scale)) exp(-|x|/scale); beyond k it is at most exp(-k/scale).
+        """
+        last = int(self.scale * log_up(2 / tail)) + 1
+        chances = [
+            _enclosed(lambda t, k=size: (1 / (2 * t)).tanh() * (-k / t).exp(), self.scale)
+            for size in range(last + 1)
+        ]
+        return _two_sided(chances), tail
 
 
 @attrs.frozen
@@ -96,6 +116,39 @@ class DiscreteGaussian(Law[int]):
             distance = abs(candidate) * bottom * scale - top
             if _coin_exp(distance * distance, denominator, source):
                 return candidate
+
+    def truncated(self, tail: Fraction) -> tuple[tuple[tuple[int, Chance], ...], Fraction]:
+        """Values up to k with 4 exp(-k^2/(2 variance)) (1 + sqrt(variance)) below the tail.
+
+        That bounds the terms beyond k: they fall at least as fast as the integral of the curve,
+        which is within sqrt(pi/2) sigma of its height there. Against all terms, which sum to more
+        than 1 (the middle one alone), it bounds their mass.
+        """
+        sigma = sqrt_up(self.variance)
+        last = (
+            int(sqrt_up(2 * self.variance * log_up(max(Fraction(1), 4 * (1 + sigma) / tail)))) + 1
+        )
+        terms = [
+            _enclosed(lambda v, k=size: (-(k * k) / (2 * v)).exp(), self.variance)
+            for size in range(last + 1)
+        ]
+        least = 2 * sum(term.low for term in terms) - terms[0].high
+        most = 2 * sum(term.high for term in terms) - terms[0].low + tail
+        chances = [Interval(term.low / most, term.high / least) for term in terms]
+        return _two_sided(chances), tail
+
+
+def _enclosed(formula: Callable[..., arb], *arguments: Fraction) -> Interval:
+    return Interval(round_down(formula, *arguments), round_up(formula, *arguments))
+
+
+def _two_sided(chances: Sequence[Chance]) -> tuple[tuple[int, Chance], ...]:
+    """The chances of 0, 1, 2, ... also for -1, -2, ..."""
+    return tuple(
+        (sign * size, chance)
+        for size, chance in enumerate(chances)
+        for sign in ((1, -1) if size else (1,))
+    )
 
 
 def _coin_exp(numerator: int, denominator: int, source: FairBits) -> bool:
