@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 import attrs
+import numpy as np
 from hypothesis import strategies as st
 
 from queryable import (
@@ -179,7 +180,7 @@ class RationalResponse(Measurement):
         return PureDP("1.0986122886681098").group(d_in)  # above ln 3
 
     def release(self, dataset: Any, coins: Coins) -> bool:
-        return bool(dataset) ^ coins.draw(Bernoulli(1 / (1 + self.odds)))
+        return bool(np.any(dataset)) ^ coins.draw(Bernoulli(1 / (1 + self.odds)))
 
 
 @attrs.frozen
@@ -190,7 +191,7 @@ class HiddenBit(InteractiveMechanism[bool]):
         return PureDP("1.0986122886681098").group(d_in)
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[bool, Any]:
-        return bool(dataset) ^ coins.draw(Bernoulli(Fraction(1, 4))), None
+        return bool(np.any(dataset)) ^ coins.draw(Bernoulli(Fraction(1, 4))), None
 
     def step(self, state: bool, query: Any, coins: Coins = SYSTEM) -> tuple[bool, Any]:
         if query != "bits":

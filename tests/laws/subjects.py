@@ -1,0 +1,151 @@
+"""What the laws are checked on: every mechanism and compositor, with a script of legal queries."""
+
+from typing import Any
+
+import attrs
+import numpy as np
+
+import mechanisms
+from composition import ConComp, Filt, FiltCon, FiltSeq, Odom, OdomCon, OdomSeq, Whitehouse2023
+from queryable import (
+    ZCDP,
+    ApproxDP,
+    Ask,
+    Bit,
+    CanAfford,
+    InteractiveMechanism,
+    Launch,
+    PrivacyLossQuery,
+    PureDP,
+    Statistic,
+)
+from tests.strategies import (
+    Courier,
+    Faulty,
+    HiddenBit,
+    Masker,
+    RandomBits,
+    RandomWord,
+    RationalResponse,
+    Toy,
+    Twice,
+    raising,
+)
+
+DATA = np.arange(20)
+"""One dataset for all: twenty small integers."""
+
+
+def total(dataset: Any) -> int:
+    """A statistic that can be pickled, as states must be for comparison."""
+    return int(np.sum(dataset))
+
+
+def size(dataset: Any) -> int:
+    """Another."""
+    return len(dataset)
+
+
+def odd(dataset: Any) -> bool:
+    """A yes-or-no function of the data."""
+    return bool(len(dataset) % 2)
+
+
+SIZE = Statistic(size, l1=1, l2=1)
+BITS = "bits"
+OPEN = Launch(RandomBits(PureDP("0.01")))
+WORD = Launch(RandomWord(PureDP("0.01")))
+
+
+@attrs.frozen
+class Subject:
+    """A mechanism, and queries that it answers in this order."""
+
+    name: str
+    mechanism: InteractiveMechanism[Any]
+    script: tuple[Any, ...] = ()
+    random: bool = True
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def compositor(name: str, mechanism: InteractiveMechanism[Any]) -> Subject:
+    """A compositor of interactive mechanisms with a script that launches, asks and nests."""
+    nested = 3 if "Odom" in name else 2  # an odometer admits the overspending launch
+    script = (
+        WORD,
+        PrivacyLossQuery(),
+        OPEN,
+        Ask(1, BITS),
+        CanAfford(OPEN),
+        Ask(1, BITS),
+        Launch(Toy(PureDP(100))),
+        Launch(Courier() @ FiltCon(PureDP("0.1"))),
+        Ask(nested, OPEN),
+        Ask(1, BITS),
+        Ask(nested, Ask(0, BITS)),
+        PrivacyLossQuery(2),
+    )
+    return Subject(name, mechanism, script)
+
+
+TOYS = (
+    Subject("Toy", Toy(), (BITS, BITS), random=False),
+    Subject("RandomBits", RandomBits(), (BITS, BITS, BITS)),
+    Subject("RandomWord", RandomWord()),
+    Subject("RationalResponse", RationalResponse()),
+    Subject("HiddenBit", HiddenBit(), (BITS,) * 8),
+)
+COMPOSITORS = (
+    compositor("FiltCon", FiltCon(PureDP(1))),
+    compositor("FiltCon Whitehouse2023", FiltCon(ApproxDP(1, "1e-6"), rule=Whitehouse2023())),
+    compositor("OdomCon", OdomCon(PureDP)),
+    compositor("OdomCon zCDP", OdomCon(ZCDP)),
+    compositor("FiltSeq", FiltSeq(PureDP(1))),
+    compositor("OdomSeq", OdomSeq(PureDP)),
+    Subject("Filt", Filt(PureDP("0.025")), (WORD, WORD, WORD, PrivacyLossQuery())),
+    Subject("Odom", Odom(PureDP), (WORD, WORD, PrivacyLossQuery(3))),
+    Subject(
+        "ConComp",
+        ConComp([RandomBits(), RandomWord(), FiltCon(PureDP(1))]),
+        (Ask(0, BITS), Ask(2, OPEN), Ask(2, Ask(0, BITS)), Ask(0, BITS), PrivacyLossQuery()),
+    ),
+    Subject("Courier", Courier() @ RandomBits(), (BITS, BITS)),
+    Subject("Masker", Masker() @ RandomBits(), (BITS, BITS)),
+    Subject("Twice", Twice() @ RandomBits(), (BITS, BITS)),
+    Subject("Masker of Twice", Masker() @ (Twice() @ RandomBits()), (BITS, BITS)),
+    compositor("Courier of FiltCon", Courier() @ FiltCon(PureDP(1))),
+    Subject(
+        "FiltCon with failures",
+        FiltCon(PureDP(1)),
+        (
+            Launch(Faulty(raising(ValueError()), at_launch=True)),
+            Launch(Faulty(raising(ValueError()), good=1)),
+            OPEN,
+            Ask(1, BITS),
+            Ask(1, BITS),
+            Ask(2, BITS),
+        ),
+    ),
+    Subject(
+        "halting FiltCon",
+        FiltCon(PureDP("0.02"), on_exceed="halt"),
+        (OPEN, Ask(0, BITS), WORD, WORD, Ask(0, BITS), PrivacyLossQuery()),
+    ),
+)
+MECHANISMS = (
+    Subject("RandomizedResponse", mechanisms.RandomizedResponse(Bit(odd), odds=3)),
+    Subject("RandomizedResponse eps", mechanisms.RandomizedResponse(Bit(odd), epsilon=1)),
+    Subject(
+        "RandomizedResponse delta", mechanisms.RandomizedResponse(Bit(odd), odds=3, delta="1/10")
+    ),
+    Subject("Laplace", mechanisms.Laplace(SIZE, scale=100)),
+    Subject("Gaussian", mechanisms.Gaussian(SIZE, scale=100)),
+    Subject(
+        "SparseVector",
+        mechanisms.SparseVector(20, epsilon="1/10", cutoff=2),
+        (SIZE,) * 12,
+    ),
+)
+SUBJECTS = (*TOYS, *COMPOSITORS, *MECHANISMS)
