@@ -71,11 +71,10 @@ class Lattice:
         return np.fromiter((self._units(cell) for cell in values), object, len(values))
 
     def _units(self, cell: Any) -> int:
-        number = str(cell) if isinstance(cell, float | np.floating) else cell
-        if isinstance(number, np.generic):
-            number = number.item()
-        if isinstance(number, str):
-            number = Decimal(number)
+        if isinstance(cell, float | np.floating):
+            number: Any = Decimal(str(cell))
+        else:
+            number = cell.item() if isinstance(cell, np.generic) else cell
         if not isinstance(number, int | Fraction | Decimal):
             return 0
         if number >= self.upper.__ceil__():

@@ -20,6 +20,6 @@ def signed(value: object, name: str) -> Fraction:
         return -exact(value.copy_negate(), name)  # unary minus would round to the context
     if isinstance(value, np.integer):
         value = int(value)
-    if isinstance(value, int | Fraction | float | np.floating) and value < 0:
+    if isinstance(value, int | Fraction | float | np.floating) and value <= 0:  # -0.0 too
         return -exact(-value, name)
     return exact(value, name)

@@ -1,0 +1,86 @@
+"""The Gaussian mechanism: variance, claim, and the claim against exact laws."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mechanisms import Count, Gaussian, Histogram
+from queryable import GDP, RDP, ZCDP, ApproxDP, Queryable, SeededCoins, Statistic
+
+COUNT = Count()
+WIDE = Statistic(lambda dataset: np.zeros(4, int), l1=6, l2=3, shape=4)
+
+
+def test_rho_sets_the_variance() -> None:
+    """The variance is l2^2 / (2 rho), exactly, though sigma is irrational."""
+    assert Gaussian(WIDE, rho="0.1").variance == 45
+    assert Gaussian(WIDE, rho="0.1").privacy_map(1) == ZCDP("0.1")
+
+
+def test_scale_is_sigma() -> None:
+    """A scale is squared."""
+    assert Gaussian(COUNT, scale="3/2").variance == Fraction(9, 4)
+
+
+@pytest.mark.parametrize("d_in", [0, 1, 2, 7])
+def test_loss_is_quadratic(d_in: int) -> None:
+    """The loss grows with the square of the number of records."""
+    assert Gaussian(WIDE, scale=3).privacy_map(d_in) == ZCDP(Fraction(d_in**2, 2))
+
+
+@pytest.mark.parametrize("shift", [1, 2])
+@pytest.mark.parametrize("variance", ["1/4", "1", "9"])
+@pytest.mark.parametrize("alpha", ["1.01", "2", "16"])
+def test_claims_hold_against_the_law(shift: int, variance: str, alpha: str) -> None:
+    """The RDP claim is not below the exact Renyi divergence of the noise."""
+    grid = np.arange(-150, 151)
+    sigma2, order = float(Fraction(variance)), float(alpha)
+    logs = [-((grid - centre) ** 2) / (2 * sigma2) for centre in (0, shift)]
+    logs = [each - np.logaddexp.reduce(each) for each in logs]
+    divergence = np.logaddexp.reduce(order * logs[0] + (1 - order) * logs[1]) / (order - 1)
+    mechanism = Gaussian(Statistic(len, l1=1, l2=1), rho=1 / (2 * Fraction(variance)))
+    claimed: Any = mechanism.privacy_map(shift, RDP.at(alpha))
+    assert divergence <= float(claimed.epsilon) + 1e-9 / (order - 1)
+
+
+def test_no_gaussian_dp_is_claimed() -> None:
+    """Discrete noise is not exactly mu-GDP; and (epsilon, delta) needs a delta."""
+    with pytest.raises(ValueError, match="no theorem"):
+        Gaussian(COUNT, scale=1).privacy_map(1, GDP)
+    with pytest.raises(ValueError, match="delta"):
+        Gaussian(COUNT, scale=1).privacy_map(1, ApproxDP)
+
+
+def test_answers_an_array() -> None:
+    """A histogram comes back with its shape, and almost as it was under almost no noise."""
+    mechanism = Gaussian(Histogram("state", ["NY", "CA"]), scale="1/1000")
+    table = {"state": np.array(["CA", "NY", "CA"])}
+    answer = Queryable(mechanism, table, coins=SeededCoins(1), allow_seeded=True).opening
+    assert answer.tolist() == [1, 2]
+    assert not answer.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "exactly one"),
+        ({"scale": 1, "rho": 1}, "exactly one"),
+        ({"scale": 0}, "scale"),
+        ({"rho": 0}, "rho"),
+        ({"rho": "-1"}, "rho"),
+    ],
+)
+def test_parameters_are_checked(arguments: dict[str, Any], message: str) -> None:
+    """Wrong parameters are refused by name."""
+    with pytest.raises(ValueError, match=message):
+        Gaussian(COUNT, **arguments)
+
+
+def test_no_variance_from_zero_sensitivity() -> None:
+    """A constant has no variance at which it loses rho; with a scale it loses nothing."""
+    constant = Statistic(lambda dataset: 0, l1=0, l2=0)
+    with pytest.raises(ValueError, match="l2 is 0"):
+        Gaussian(constant, rho=1)
+    assert Gaussian(constant, scale=1).privacy_map(5) == ZCDP(0)

@@ -1,0 +1,145 @@
+"""Randomized response: its exact law, and the claim against it."""
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from mechanisms import BernoulliExp, Count, RandomizedResponse, Revealed, TruthfulAnswer
+from queryable import (
+    RDP,
+    ZCDP,
+    ApproxDP,
+    ApproxZCDP,
+    Bit,
+    MechanismFault,
+    PureDP,
+    Queryable,
+    SeededCoins,
+)
+from queryable.audit import view_law
+from queryable.conversions import log_down, log_up
+
+BIT = Bit(lambda dataset: dataset)
+
+
+def law(mechanism: RandomizedResponse, bit: bool) -> dict[Any, Fraction]:
+    views = view_law(mechanism, bit, lambda view: None)
+    return {answers[0]: chance for answers, chance in views.items()}  # type: ignore[index]
+
+
+def test_odds_give_rational_probabilities() -> None:
+    """Odds 3 tell the truth with probability exactly 3/4."""
+    mechanism = RandomizedResponse(BIT, odds=3)
+    assert law(mechanism, True) == {True: Fraction(3, 4), False: Fraction(1, 4)}
+    assert law(mechanism, False) == {False: Fraction(3, 4), True: Fraction(1, 4)}
+
+
+def test_claim_of_odds_is_the_logarithm_rounded_up() -> None:
+    """The claim is at or above the largest log-ratio of the exact law, and close to it."""
+    claimed = RandomizedResponse(BIT, odds="7/2").privacy_map(1).epsilon  # type: ignore[attr-defined]
+    assert log_down(Fraction(7, 2)) <= claimed == log_up(Fraction(7, 2))
+
+
+def test_even_odds_say_nothing() -> None:
+    """Odds 1 answer a fair coin and lose nothing."""
+    mechanism = RandomizedResponse(BIT, odds=1)
+    assert law(mechanism, True) == law(mechanism, False)
+    assert mechanism.privacy_map(1) == PureDP(0)
+
+
+def test_delta_reveals() -> None:
+    """With probability delta the bit is revealed; the rest is randomized response."""
+    mechanism = RandomizedResponse(BIT, odds=3, delta="1/5")
+    assert law(mechanism, True) == {
+        Revealed(True): Fraction(1, 5),
+        True: Fraction(3, 5),
+        False: Fraction(1, 5),
+    }
+    assert mechanism.privacy_map(1) == ApproxDP(log_up(Fraction(3)), "1/5")
+
+
+@pytest.mark.parametrize("delta", [0, "1/5"])
+def test_the_claim_is_tight(delta: Any) -> None:
+    """The exact law exceeds e^epsilon times its neighbour by delta and by nothing more."""
+    mechanism = RandomizedResponse(BIT, odds=3, delta=delta)
+    yes, no = law(mechanism, True), law(mechanism, False)
+    excess = sum(max(Fraction(0), chance - 3 * no.get(view, 0)) for view, chance in yes.items())
+    assert excess == Fraction(delta)
+
+
+def test_delta_one_always_reveals() -> None:
+    """Delta 1 is no privacy at all, and says so."""
+    assert law(RandomizedResponse(BIT, odds=3, delta=1), True) == {Revealed(True): 1}
+
+
+class Recorded(SeededCoins):
+    """Coins that note which laws were drawn."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.laws: list[Any] = []
+
+    def draw(self, law: Any, size: Any = None) -> Any:
+        self.laws.append(law)
+        return super().draw(law)
+
+
+def test_epsilon_is_sampled_exactly() -> None:
+    """A rational epsilon is drawn by its own exact law, never through a rounded probability."""
+    coins = Recorded()
+    RandomizedResponse(BIT, epsilon="0.1").release(True, coins)
+    assert coins.laws == [TruthfulAnswer("1/10")]
+    assert BernoulliExp("1/10") not in coins.laws
+
+
+@pytest.mark.parametrize("d_in", [1, 2, 1000])
+def test_loss_does_not_grow_with_records(d_in: int) -> None:
+    """However many records differ, the bit flips once at most."""
+    assert RandomizedResponse(BIT, epsilon=2).privacy_map(d_in) == PureDP(2)
+    assert RandomizedResponse(BIT, epsilon=2, delta="0.1").privacy_map(d_in) == ApproxDP(2, "0.1")
+
+
+def test_no_records_no_loss() -> None:
+    """Equal data sets lose nothing."""
+    assert RandomizedResponse(BIT, epsilon=2, delta="0.1").privacy_map(0) == ApproxDP(0, 0)
+
+
+def test_other_measures() -> None:
+    """The claim converts; with delta only to measures that have one."""
+    assert RandomizedResponse(BIT, epsilon=1).privacy_map(1, ZCDP) == PureDP(1).to(ZCDP)
+    approximate = RandomizedResponse(BIT, epsilon=1, delta="0.1")
+    assert approximate.privacy_map(1, ApproxZCDP).delta == Fraction(1, 10)  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="no theorem"):
+        approximate.privacy_map(1, RDP.at(2))
+
+
+def test_a_function_is_wrapped() -> None:
+    """A function of the data may stand for a Bit; a non-boolean result is a fault."""
+    mechanism = RandomizedResponse(len, odds=3)
+    assert mechanism.bit == Bit(len)
+    with pytest.raises(MechanismFault):
+        Queryable(mechanism, [1, 2]).opening  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "exactly one"),
+        ({"epsilon": 1, "odds": 3}, "exactly one"),
+        ({"odds": "1/2"}, "odds is .*at least 1"),
+        ({"epsilon": -1}, "epsilon"),
+        ({"epsilon": 1, "delta": 2}, "delta"),
+    ],
+)
+def test_parameters_are_checked(arguments: dict[str, Any], message: str) -> None:
+    """Wrong parameters are refused by name."""
+    with pytest.raises(ValueError, match=message):
+        RandomizedResponse(BIT, **arguments)
+
+
+@pytest.mark.parametrize("wrong", [True, None, Count()])
+def test_bit_is_checked(wrong: Any) -> None:
+    """A value or a count is no bit."""
+    with pytest.raises(TypeError, match="bit is"):
+        RandomizedResponse(wrong, odds=3)

@@ -1,0 +1,256 @@
+"""Sparse vector: what it answers, what it reads, and its claim against exact laws."""
+
+from fractions import Fraction
+from itertools import product
+from math import exp
+from typing import Any
+
+import attrs
+import pytest
+
+from mechanisms import Count, DiscreteLaplace, Histogram, Laplace, SparseVector
+from queryable import (
+    MechanismFault,
+    PureDP,
+    Queryable,
+    QueryError,
+    QueryRefusedError,
+    Refused,
+    SeededCoins,
+    Statistic,
+)
+
+
+class Noise:
+    """Coins whose draws are given, and noted."""
+
+    def __init__(self, *draws: int) -> None:
+        self.draws, self.laws = list(draws), []  # type: ignore[var-annotated]
+
+    def draw(self, law: Any, size: Any = None) -> Any:
+        self.laws.append(law)
+        return self.draws.pop(0)
+
+    def spawn(self, child: Any, message: int) -> "Noise":
+        return self
+
+
+def value_of(index: int) -> Statistic:
+    return Statistic(lambda dataset: dataset[index], l1=1, l2=1)
+
+
+def run(mechanism: SparseVector, dataset: Any, start: int, *queries: tuple[int, ...]) -> list[Any]:
+    """The answers when the noise is `start`, and then what each query says it is."""
+    state, opening = mechanism.init(dataset, Noise(start))
+    assert opening is None
+    answers = []
+    for index, *draws in queries:
+        state, answer = mechanism.step(state, value_of(index), Noise(*draws))
+        answers.append(answer)
+    return answers
+
+
+def test_compares_noisy_values_with_a_noisy_threshold() -> None:
+    """True where value and noise reach threshold and noise; equality is True."""
+    mechanism = SparseVector(10, 1, cutoff=5)
+    data = [10, 9, 11]
+    assert run(mechanism, data, 0, (0, 0, 0), (1, 0), (2, 0, 0)) == [True, False, True]
+    assert run(mechanism, data, 1, (0, 0), (0, 1, 1), (2, -1)) == [False, True, False]
+
+
+def test_threshold_may_be_rational_or_negative() -> None:
+    """The threshold is taken as written."""
+    assert run(SparseVector("19/2", 1), [9], 0, (0, 0)) == [False]
+    assert run(SparseVector("-19/2", 1), [-9], 0, (0, 0)) == [True]
+
+
+def test_scales_are_the_theorems() -> None:
+    """Threshold noise has scale 2c/epsilon, query noise 4c/epsilon."""
+    coins = Noise(0, 0, 0)
+    mechanism = SparseVector(0, "1/2", cutoff=3)
+    state, _ = mechanism.init([5], coins)
+    mechanism.step(state, value_of(0), coins)
+    threshold, query = DiscreteLaplace(12), DiscreteLaplace(24)
+    assert coins.laws == [threshold, query, threshold]
+
+
+def test_threshold_noise_is_fresh_after_each_true() -> None:
+    """The next epoch compares with new noise; a False keeps the old."""
+    mechanism = SparseVector(0, 1, cutoff=3)
+    answers = run(mechanism, [0, -50], 0, (1, 0), (0, 0, 100), (0, 0), (0, 100, -70), (1, 0, 0))
+    assert answers == [False, True, False, True, True]
+
+
+def test_no_noise_is_drawn_for_the_epoch_that_never_comes() -> None:
+    """The last True draws no more than its own noise."""
+    coins = Noise(0, 0)
+    mechanism = SparseVector(0, 1)
+    state, _ = mechanism.init([5], coins)
+    mechanism.step(state, value_of(0), coins)
+    assert not coins.draws
+
+
+def test_after_the_cutoff_nothing_is_read() -> None:
+    """It refuses, leaves the state as it is, evaluates nothing, and has dropped the data."""
+    calls = []
+
+    def counted(dataset: Any) -> int:
+        calls.append(dataset)
+        return 1000
+
+    statistic = Statistic(counted, l1=1, l2=1)
+    mechanism = SparseVector(0, 10, cutoff=2)
+    state, _ = mechanism.init("data", SeededCoins(1))
+    for _ in range(2):
+        state, answer = mechanism.step(state, statistic, SeededCoins(1))
+        assert answer is True
+    after, answer = mechanism.step(state, statistic, Noise())
+    assert answer == Refused("cutoff reached")
+    assert after is state
+    assert state.dataset is None
+    assert calls == ["data", "data"]
+
+
+def test_the_handle_raises_the_refusal() -> None:
+    """To the analyst the cutoff is a QueryRefusedError."""
+    search = Queryable(SparseVector(0, 10), [1] * 1000)
+    assert search(Count()) is True
+    with pytest.raises(QueryRefusedError, match="cutoff reached"):
+        search(Count())
+
+
+@attrs.frozen
+class Undeclared(Count):
+    """A statistic that does not say how sensitive it is."""
+
+    @property
+    def l1(self) -> Any:  # type: ignore[override]
+        return float("nan")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        len,
+        3,
+        None,
+        Laplace(Count(), scale=1),
+        Statistic(len, l1="1.01", l2=1),
+        Statistic(len, l1=1, l2=1, shape=1),
+        Histogram("state", ["NY"]),
+        Undeclared(),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("left", [0, 1])
+def test_illegal_queries_touch_nothing(query: Any, left: int) -> None:
+    """Anything but one integer of sensitivity at most 1 is refused before data and coins."""
+    mechanism = SparseVector(0, 1)
+    state, _ = mechanism.init(None, SeededCoins(1))
+    with pytest.raises(QueryError):
+        mechanism.step(attrs.evolve(state, left=left), query, Noise())
+
+
+def test_a_failing_statistic_is_a_fault() -> None:
+    """What a statistic raises, a QueryError too, does not look like an error of the query."""
+
+    def wrong(dataset: Any) -> int:
+        raise QueryError("the patient is 47")
+
+    search = Queryable(SparseVector(0, 1), [1])
+    with pytest.raises(MechanismFault):
+        search(Statistic(wrong, l1=1, l2=1))
+
+
+def test_state_shows_nothing_private() -> None:
+    """Neither data nor threshold noise are in the state's repr."""
+    state, _ = SparseVector(0, 1).init("the patient is 47", Noise(12345))
+    assert repr(state) == "SparseVectorState(left=1)"
+
+
+@pytest.mark.parametrize("d_in", [0, 1, 3])
+def test_loss(d_in: int) -> None:
+    """The loss is epsilon a record, whatever the cutoff."""
+    assert SparseVector(0, "1/3", cutoff=7).privacy_map(d_in) == PureDP(Fraction(d_in, 3))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((float("nan"), 1), "threshold"),
+        ((0, 0), "epsilon"),
+        ((0, 1, 0), "cutoff"),
+        ((0, 1, True), "cutoff"),
+    ],
+)
+def test_parameters_are_checked(arguments: Any, message: str) -> None:
+    """Wrong parameters are refused by name."""
+    with pytest.raises(ValueError, match=message):
+        SparseVector(*arguments)
+
+
+@attrs.frozen
+class TooLittleNoise(SparseVector):
+    """The wrong split: the noise on queries is that on the threshold."""
+
+    def _query_noise(self) -> DiscreteLaplace:
+        return self._threshold_noise()
+
+
+WIDE = 40
+
+
+def weights(law: DiscreteLaplace) -> dict[int, float]:
+    each = {x: exp(-abs(x) / float(law.scale)) for x in range(-WIDE, WIDE + 1)}
+    total = sum(each.values())
+    return {x: weight / total for x, weight in each.items()}
+
+
+def epoch(mechanism: SparseVector, below: int, above: int) -> float:
+    """The chance that 20 queries of value `below` are False and then one of `above` True.
+
+    Found by running `step` under every noise within `WIDE`.
+    """
+    coins = Noise(0, 0)
+    state, _ = mechanism.init((below, above), coins)
+    mechanism.step(state, value_of(0), coins)
+    on_threshold, on_queries = weights(coins.laws[0]), weights(coins.laws[1])
+    total = 0.0
+    for start, chance in on_threshold.items():
+        begun, _ = mechanism.init((below, above), Noise(start))
+        said = [
+            sum(
+                weight
+                for noise, weight in on_queries.items()
+                if mechanism.step(begun, value_of(index), Noise(noise))[1] is answer
+            )
+            for index, answer in enumerate((False, True))
+        ]
+        total += chance * said[0] ** 20 * said[1]
+    return total
+
+
+def worst_ratio(mechanism: SparseVector) -> float:
+    """The largest ratio of an epoch's probabilities when every value moves by one."""
+    laws = {
+        (below, above): epoch(mechanism, below, above)
+        for below in (1, 2, 3)
+        for above in (-6, -5, -4)
+    }
+    pairs = product(laws.items(), laws.items())
+    return max(
+        one / other
+        for (values, one), (moved, other) in pairs
+        if max(abs(values[0] - moved[0]), abs(values[1] - moved[1])) <= 1
+    )
+
+
+@pytest.mark.parametrize("threshold", ["0", "1/2", "-5/3"])
+def test_claim_holds_exactly_on_an_epoch(threshold: str) -> None:
+    """Over neighbours no answers are e^epsilon times likelier, and some are nearly so."""
+    assert exp(4) * 0.99 < worst_ratio(SparseVector(threshold, 4)) <= exp(4) * (1 + 1e-9)
+
+
+def test_too_little_noise_is_caught() -> None:
+    """The same check refutes noise of half the scale."""
+    assert worst_ratio(TooLittleNoise(0, 4)) > exp(5)
