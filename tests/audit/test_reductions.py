@@ -30,7 +30,7 @@ from composition.reductions import (
     WithoutPrivacyLoss,
     WithPrivacyLoss,
 )
-from composition.rules import Accumulator, Additive
+from composition.rules import Additive
 from queryable import (
     RDP,
     SYSTEM,
@@ -68,6 +68,7 @@ from tests.audit.toys import (
     Clumsy,
     F,
     PadReveal,
+    Reported,
     Response,
     TwoRounds,
     nats,
@@ -471,23 +472,14 @@ def until_halted(adversary: Any) -> Any:
     )
 
 
-@attrs.frozen
-class Whitehouses(Accumulator):
-    """Whitehouse's G, (sqrt(2LV) + V/2, delta'): what the rule's account says it has spent."""
-
-    measure: Any = ApproxDP
-
-    def open(self) -> Any:
-        return Whitehouse2023().open(ApproxDP(1000, "1/9"))
-
-
+REPORTED = Reported(Whitehouse2023(), "1/9")
 ODOMETERS = (
     (OdomCon(PureDP), Additive(PureDP), Basic(), FITS),
     (OdomCon(ZCDP), Additive(ZCDP), Basic(), ZCDP("6/5")),
     (
-        OdomCon(ApproxDP, Whitehouses()),
-        Whitehouses(),
-        filter_of(Whitehouses()),
+        OdomCon(ApproxDP, REPORTED),
+        REPORTED,
+        filter_of(REPORTED),
         ApproxDP(4, "1/9"),
     ),
 )

@@ -13,6 +13,7 @@ from typing import Any
 
 import attrs
 
+from composition.rules import Accumulator, Rule, Tally
 from queryable import (
     SYSTEM,
     Adversary,
@@ -181,6 +182,21 @@ class Clumsy(Reader):
 def reader(odds: Any = 3, **options: Any) -> InteractiveMechanism[Any]:
     """A person over randomized response: interactive, and exactly as private as that."""
     return Reader() @ Response(odds, **options)
+
+
+# Accumulators.
+
+
+@attrs.frozen
+class Reported(Accumulator):
+    """G as a rule's account reports it: Whitehouse's (sqrt(2LV) + V/2, delta') for one."""
+
+    rule: Rule
+    delta: Fraction = attrs.field(converter=F)
+    measure: Any = ApproxDP
+
+    def open(self) -> Tally:
+        return self.rule.open(ApproxDP(1000, self.delta))
 
 
 # Adversaries.
