@@ -1,0 +1,205 @@
+"""Costs that must not grow: by counts and ratios, never by absolute times.
+
+A time is compared with another of the same process, minutes apart at most, by medians of batches,
+so that a pause of the machine moves a few batches and no median.
+"""
+
+import gc
+import tracemalloc
+from collections.abc import Callable
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from composition import FiltCon, OdomCon, Whitehouse2023
+from queryable import (
+    ApproxDP,
+    Ask,
+    InteractiveMechanism,
+    Launch,
+    PrivacyLossQuery,
+    PureDP,
+    Queryable,
+    SeededCoins,
+)
+from tests.strategies import RandomWord, Toy
+
+BATCH = 20
+SMALL = PureDP("1e-6")
+DUST = ApproxDP("1e-6", 0)
+
+
+def batches(act: Callable[[int], object], count: int) -> list[float]:
+    """Seconds that each batch of calls takes, without the collector's pauses."""
+    times = []
+    gc.collect()
+    gc.disable()
+    try:
+        for start in range(0, count, BATCH):
+            began = perf_counter()
+            for index in range(start, start + BATCH):
+                act(index)
+            times.append(perf_counter() - began)
+    finally:
+        gc.enable()
+    return times
+
+
+FILTERS = {
+    "FiltCon": (FiltCon(PureDP(1)), SMALL),
+    "Whitehouse2023": (FiltCon(ApproxDP(1, "1e-6"), rule=Whitehouse2023()), DUST),
+    "OdomCon": (OdomCon(PureDP), SMALL),
+}
+
+
+def launches(composition: InteractiveMechanism[Any], loss: Any, count: int) -> list[float]:
+    """Times of launches into one queryable, the loss read each time as well."""
+    q = Queryable(composition, None)
+    measurement = RandomWord(loss)
+
+    def act(index: int) -> None:
+        q.launch(measurement)
+        q.privacy_loss()
+
+    times = batches(act, count)
+    assert q.privacy_loss().parts[0] > 0
+    assert len(q.view) == 2 * count + 1
+    return times
+
+
+def assert_no_growth(times: list[float]) -> None:
+    """The last thousand calls take at most twice the first thousand."""
+    thousand = 1000 // BATCH
+    assert median(times[-thousand:]) <= 2 * median(times[:thousand])
+
+
+def test_a_hundred_thousand_launches_do_not_slow_down() -> None:
+    """100,000 launches and reports: the last thousand within 2x of the first thousand."""
+    composition, loss = FILTERS["FiltCon"]
+    assert_no_growth(launches(composition, loss, 100_000))
+
+
+@pytest.mark.parametrize("name", ["Whitehouse2023", "OdomCon"])
+def test_launches_and_reports_do_not_slow_down(name: str) -> None:
+    """20,000 launches under another rule, or none."""
+    composition, loss = FILTERS[name]
+    assert_no_growth(launches(composition, loss, 20_000))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["Whitehouse2023", "OdomCon"])
+def test_a_hundred_thousand_launches_under_other_rules(name: str) -> None:
+    """The same at full length."""
+    composition, loss = FILTERS[name]
+    assert_no_growth(launches(composition, loss, 100_000))
+
+
+@pytest.fixture(scope="module")
+def crowd() -> tuple[FiltCon, Any, Any]:
+    """A filter's state with few live children, and one with 20,000."""
+    filtered = FiltCon(PureDP(1))
+    state, _ = filtered.init(None)
+    few = None
+    for index in range(20_000):
+        if index == 20:
+            few = state
+        state, _ = filtered.step(state, Launch(Toy(SMALL)))
+    return filtered, few, state
+
+
+@pytest.mark.parametrize(
+    "query",
+    [Ask(7, "bits"), Ask(7, PrivacyLossQuery()), PrivacyLossQuery(), Launch(Toy(SMALL))],
+    ids=["ask", "ask loss", "loss", "launch"],
+)
+def test_a_step_costs_the_same_among_twenty_thousand_children(
+    crowd: tuple[FiltCon, Any, Any], query: Any
+) -> None:
+    """Among 20,000 live interactive children a query takes at most twice that among 20."""
+    filtered, few, many = crowd
+    coins = SeededCoins(1)
+    times = {}
+    for _ in range(3):  # in turns, so that a slow minute hits both
+        for name, state in (("few", few), ("many", many)):
+            taken = batches(lambda index, state=state: filtered.step(state, query, coins), 2000)
+            times.setdefault(name, []).extend(taken)
+    assert median(times["many"]) <= 2 * median(times["few"])
+
+
+def test_every_one_of_many_children_answers() -> None:
+    """20,000 live children asked through their handles: the last thousand as fast as the first."""
+    q = Queryable(FiltCon(PureDP(1)), None)
+    children = [q.launch(Toy(SMALL)) for _ in range(20_000)]
+    answers = set()
+    assert_no_growth(batches(lambda index: answers.add(children[index].ask("bits")), 20_000))
+    assert answers == {0}
+
+
+def bytes_per_child(run: Callable[[int], object], few: int, many: int) -> float:
+    """What one more child takes, by the difference of two sizes."""
+    used = []
+    for count in (few, many):
+        gc.collect()
+        tracemalloc.start()
+        kept = run(count)
+        gc.collect()
+        used.append(tracemalloc.get_traced_memory()[0])
+        tracemalloc.stop()
+        del kept
+    return (used[1] - used[0]) / (many - few)
+
+
+def test_a_child_takes_at_most_two_kibibytes() -> None:
+    """In the core a live child, its claim and its place take at most 2 KiB."""
+    filtered = FiltCon(PureDP(1))
+
+    def run(count: int) -> Any:
+        state, _ = filtered.init(None)
+        for _ in range(count):
+            state, _ = filtered.step(state, Launch(Toy(SMALL)))
+        return state
+
+    run(10)
+    assert bytes_per_child(run, 1000, 5000) <= 2048
+
+
+def test_a_child_with_its_handle_takes_at_most_two_kibibytes() -> None:
+    """At the edge too: handle, entry in the log and child together."""
+
+    def run(count: int) -> Any:
+        q = Queryable(FiltCon(PureDP(1)), None)
+        for _ in range(count):
+            q.launch(Toy(SMALL))
+        return q
+
+    run(10)
+    assert bytes_per_child(run, 1000, 5000) <= 2048
+
+
+def test_children_share_the_data() -> None:
+    """A thousand children over 8 MB take no second copy of it."""
+    data = np.zeros(1_000_000)
+    states: list[Any] = []
+
+    class Keeps(Toy):
+        """A mechanism that keeps the data in its state."""
+
+        def init(self, dataset: Any, coins: Any = None) -> Any:
+            states.append(dataset)
+            return dataset, None
+
+    gc.collect()
+    tracemalloc.start()
+    q = Queryable(FiltCon(PureDP(1)), data)
+    inner = q.launch(FiltCon(PureDP("0.5")))
+    for _ in range(500):
+        q.launch(Keeps(SMALL))
+        inner.launch(Keeps(SMALL))
+    used = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert used < data.nbytes / 2
+    assert len({id(each) for each in states}) == 1
+    assert np.shares_memory(states[0], data)
