@@ -34,6 +34,10 @@ def _knots(points: Any) -> Knots:
     return curves.checked(pairs)
 
 
+def _share(value: Any) -> Fraction:
+    return probability(value, "rounding")
+
+
 def _quoted(knots: Knots) -> str:
     return repr(tuple((str(alpha), str(f)) for alpha, f in knots))
 
@@ -60,7 +64,7 @@ class FDP(Loss):
         kw_only=True,
         eq=False,
         repr=lambda share: repr(str(share)),
-        converter=lambda share: probability(share, "rounding"),
+        converter=_share,
     )
 
     @classmethod
