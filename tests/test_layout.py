@@ -5,6 +5,7 @@ must complain about.
 """
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -182,6 +183,18 @@ def test_import_is_light_and_silent(package: str) -> None:
 @pytest.mark.parametrize("package", ALLOWED)
 def test_packages_ship_their_types(package: str) -> None:
     assert (ROOT / package / "py.typed").exists()
+
+
+def test_a_claim_says_which_test_checks_it() -> None:
+    """Every "Checked by" in a docstring names files that are there."""
+    named = {
+        (str(path), test)
+        for path in modules()
+        for line in re.findall(r"Checked by:(.*)", (ROOT / path).read_text(encoding="utf-8"))
+        for test in re.findall(r"tests/[\w/]+\.py", line)
+    }
+    assert named
+    assert [pair for pair in sorted(named) if not (ROOT / pair[1]).exists()] == []
 
 
 def test_no_other_code_folders() -> None:
