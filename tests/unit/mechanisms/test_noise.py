@@ -240,3 +240,25 @@ def test_parameters_are_checked(make: Any, wrong: Any, named: str) -> None:
     """A parameter without a law is refused by its name."""
     with pytest.raises(ValueError, match=named):
         make(wrong)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        DiscreteLaplace("3/2"),
+        DiscreteLaplace("1/50"),
+        DiscreteGaussian("5/2"),
+        DiscreteGaussian("1/50"),
+        DiscreteGaussian(30),
+    ],
+    ids=str,
+)
+def test_a_truncated_law_accounts_for_all_mass(law: Law[int]) -> None:
+    """Kept values are enclosed, and what they leave out is within the tail."""
+    tail = Fraction(1, 10**12)
+    kept, beyond = law.truncated(tail)
+    low, high = (sum(getattr(chance, end) for _, chance in kept) for end in ("low", "high"))
+    assert beyond <= tail
+    assert low <= 1 <= high + beyond
+    assert high - low <= 2 * tail
+    assert len({value for value, _ in kept}) == len(kept)
