@@ -245,11 +245,11 @@ def told(on_fault: list[BaseException]) -> Any:
 
 
 def locals_of(error: BaseException) -> list[str]:
-    """What the frames of a traceback below this file hold, shown, except the handle itself."""
+    """What the frames of a traceback hold, shown, except the test's own and handles."""
     shown = []
     trace = error.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename != __file__:
+        if not trace.tb_frame.f_code.co_name.startswith("test_"):
             values = trace.tb_frame.f_locals.values()
             shown += [repr(value) for value in values if not isinstance(value, Queryable)]
         trace = trace.tb_next
@@ -311,6 +311,27 @@ def test_a_fault_is_charged_contained_and_silent(
             assert not any(SECRET in text for text in locals_of(again.value))
     assert len(faults) == 1
     assert SECRET not in repr(q.view)
+
+
+class Careless(Toy):
+    """Refuses a query with its state in a local, and another error as the context."""
+
+    def step(self, state: Any, query: Any, coins: Any = None) -> Any:
+        private = SECRET
+        try:
+            raise ValueError(private)
+        except ValueError:
+            raise UnknownQueryError("not that") from ValueError(private)
+
+
+def test_a_query_error_shows_no_frame_of_a_mechanism() -> None:
+    """A traceback has the locals of its frames: the handle raises a wrong query as its own."""
+    child = Queryable(ONE, None).launch(Careless())
+    with pytest.raises(UnknownQueryError, match="not that") as caught:
+        child.ask("anything")
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+    assert not any(SECRET in text for text in locals_of(caught.value))
 
 
 @pytest.mark.parametrize("at_launch", [True, False])
