@@ -1,12 +1,12 @@
 """Audits: claims held against exact laws of views, worst-case adversaries and samples."""
 
+from queryable.audit.concentrated import zcdp
 from queryable.audit.divergences import (
     hockey_stick,
     max_divergence,
     privacy_profile,
     renyi_divergence,
     trade_off,
-    zcdp,
 )
 from queryable.audit.enumeration import (
     EnumeratedCoins,

@@ -5,7 +5,7 @@ was seen to its chance, exact or enclosed; what a law leaves out (a tail that wa
 against the mechanism, as if it gave the data away.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from math import inf
 from typing import Any, TypeAlias
@@ -22,9 +22,19 @@ Bound: TypeAlias = Fraction | float
 """A rational, or infinity."""
 
 
+_LARGEST_EPSILON = Fraction(4096)  # e^epsilon beyond fills the memory
+
+
 def factor_below(epsilon: Fraction) -> Fraction:
     """e^epsilon from below, closely enough that log_up of a rational comes back to it."""
-    return round_down(arb.exp, epsilon, bits=176) if epsilon else Fraction(1)
+    return round_down(arb.exp, min(epsilon, _LARGEST_EPSILON), bits=176) if epsilon else Fraction(1)
+
+
+def factor_above(epsilon: Fraction) -> Bound:
+    """e^epsilon from above; infinite where it is astronomic."""
+    if epsilon > _LARGEST_EPSILON:
+        return inf
+    return round_up(arb.exp, epsilon, bits=176) if epsilon else Fraction(1)
 
 
 def cut_off(law: Law) -> Fraction:
@@ -44,6 +54,28 @@ def hockey_stick(p: Law, q: Law, epsilon: Number) -> Fraction:
     factor = factor_below(exact(epsilon, "epsilon"))
     excess = (above - factor * below for above, below in _seen(p, q))
     return min(Fraction(1), sum((part for part in excess if part > 0), cut_off(p)))
+
+
+def hockey_stick_below(p: Law, q: Law, epsilon: Number) -> Fraction:
+    """The same from below: what some event proves, so that more than a claim refutes it.
+
+    Any event will do; here it is every outcome that adds to the sum. Mass of q that was cut off may
+    lie in the event.
+    """
+    factor = factor_above(exact(epsilon, "epsilon"))
+    missed = cut_off(q)
+    excess = Fraction(0)
+    for seen, chance in p.items():
+        against = high(q.get(seen, Fraction(0)))
+        if seen is not CUT and not (against > 0 and factor == inf):
+            excess += max(Fraction(0), low(chance) - _product(factor, against))
+    return max(Fraction(0), excess - _product(factor, missed))
+
+
+def _product(factor: Bound, chance: Fraction) -> Fraction:
+    if chance == 0:
+        return chance
+    return Fraction(2) if factor == inf else Fraction(factor) * chance  # 2 is more than any chance
 
 
 def privacy_profile(p: Law, q: Law, epsilons: Iterable[Number]) -> list[tuple[Fraction, Fraction]]:
@@ -71,33 +103,23 @@ def renyi_divergence(p: Law, q: Law, alpha: Number) -> Bound:
     return max(Fraction(0), round_up(_divergence_of, order, *flat))
 
 
+def renyi_divergence_below(p: Law, q: Law, alpha: Number) -> Bound:
+    """D_alpha(p || q) from below, for laws of which nothing was cut off."""
+    order = positive(alpha, "alpha")
+    kept = {seen for seen, chance in p.items() if seen is not CUT and low(chance) > 0}
+    pairs = [(low(p[seen]), high(q.get(seen, Fraction(0)))) for seen in kept]
+    if cut_off(q) > 0:
+        return Fraction(0)
+    if any(against == 0 for _, against in pairs):
+        return inf
+    flat = [chance for pair in pairs for chance in pair]
+    return max(Fraction(0), round_down(_divergence_of, order, *flat)) if flat else Fraction(0)
+
+
 def _divergence_of(a: arb, *chances: arb) -> arb:
     terms = (x * (x / y) ** (a - 1) for x, y in zip(chances[::2], chances[1::2], strict=True))
     moment: arb = sum(terms, arb(0))
     return moment.log() / (a - 1)
-
-
-DEFAULT_ORDERS: Sequence[Fraction] = tuple(
-    1 + Fraction(numerator, 64) for numerator in (1, 4, 16, 32, 64, 128, 256, 512, 2048, 8192)
-)
-"""Orders between 1.016 and 129."""
-
-
-def zcdp(p: Law, q: Law, orders: Sequence[Number] = DEFAULT_ORDERS) -> Bound:
-    """The supremum of D_alpha/alpha over all alpha > 1, from above, both directions.
-
-    D_alpha grows with alpha, so between neighbouring orders a < b it is at most D_b/a; below the
-    first order at most D_first, beyond the last one at most the max divergence over the last.
-    """
-    rising = sorted(positive(order, "order") for order in orders)
-    return max(_zcdp_one_way(p, q, rising), _zcdp_one_way(q, p, rising))
-
-
-def _zcdp_one_way(p: Law, q: Law, orders: Sequence[Fraction]) -> Bound:
-    divergences = [renyi_divergence(p, q, order) for order in orders]
-    from_below = zip(divergences, (Fraction(1), *orders), strict=False)
-    beyond = max_divergence(p, q) / orders[-1]
-    return max(beyond, *(divergence / order for divergence, order in from_below))
 
 
 def trade_off(p: Law, q: Law) -> list[tuple[Fraction, Fraction]]:

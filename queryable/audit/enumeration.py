@@ -11,7 +11,8 @@ up, and their mass stands in the law as `CUT`.
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
+from math import prod
 from operator import is_
 from typing import Any, TypeVar
 
@@ -20,7 +21,7 @@ import numpy as np
 
 from queryable.coins import ChildId, Law, Shape
 from queryable.faults import collecting, raise_interrupt
-from queryable.intervals import Chance, Interval
+from queryable.intervals import Chance, Interval, high
 from queryable.mechanism import InteractiveMechanism, advance, begin
 from queryable.numbers import Number, positive
 from queryable.view import Adversary, View
@@ -28,6 +29,10 @@ from queryable.view import Adversary, View
 T = TypeVar("T")
 ViewLaw = Mapping[Hashable, Chance]
 """From the answers of a view, the opening first, to their probability: exact, or enclosed."""
+
+
+class NotEnumerable(ValueError):  # noqa: N818 (an answer, more than an error)
+    """What was run draws from too many outcomes, or from infinitely many."""
 
 
 class _Cut:
@@ -81,10 +86,10 @@ class EnumeratedCoins:
     def _outcomes(self, law: Law[Any]) -> Sequence[tuple[Any, Chance]]:
         outcomes = law.outcomes()
         if outcomes is not None:
-            return outcomes
-        truncated = None if self._tail is None else law.truncated(self._tail)
+            return [(value, chance) for value, chance in outcomes if high(chance) > 0]
+        truncated = None if self._tail is None else _truncated(law, self._tail)
         if truncated is None:
-            self.refusal = ValueError(f"{law} has infinite support and cannot be enumerated")
+            self.refusal = NotEnumerable(f"{law} has infinite support and cannot be enumerated")
             raise self.refusal
         kept, given_up = truncated
         return [*kept, (CUT, Interval(Fraction(0), given_up))]
@@ -94,13 +99,32 @@ class EnumeratedCoins:
         return self
 
 
+@lru_cache(maxsize=64)
+def _remembered(law: Law[Any], tail: Fraction) -> Any:
+    return law.truncated(tail)
+
+
+def _truncated(law: Law[Any], tail: Fraction) -> Any:
+    try:
+        return _remembered(law, tail)
+    except TypeError:  # a law that cannot be hashed
+        return law.truncated(tail)
+
+
 def every_outcome(
-    run: Callable[[EnumeratedCoins], T], tail: Fraction | None = None
+    run: Callable[[EnumeratedCoins], T],
+    tail: Fraction | None = None,
+    limit: int | None = None,
 ) -> list[tuple[Chance, Any]]:
     """Every result of a function of coins, with its probability; `CUT` for paths given up.
 
+    Args:
+        tail: where a draw has infinite support, the mass that may be given up.
+        limit: how many paths may be taken; the first one, times its choices, is the estimate.
+
     Raises:
-        ValueError: it drew from a law with infinite support, and no tail may be given up.
+        NotEnumerable: it drew from a law with infinite support and no tail may be given up, or it
+            takes more paths than the limit.
     """
     results: list[tuple[Chance, Any]] = []
     script: list[int] = []
@@ -112,12 +136,18 @@ def every_outcome(
         if raised is not None and not coins.cut:
             raise raised
         results.append((coins.probability, CUT if coins.cut else result))
+        if limit is not None and max(len(results), _least(coins, results)) > limit:
+            raise NotEnumerable(f"about {prod(coins.choices):.2g} outcomes, above limit={limit}")
         script = script + [0] * (len(coins.choices) - len(script))
         while script and script[-1] + 1 == coins.choices[len(script) - 1]:
             script = script[:-1]
         if not script:
             return results
         script = [*script[:-1], script[-1] + 1]
+
+
+def _least(coins: EnumeratedCoins, results: Sequence[Any]) -> int:
+    return prod(coins.choices) if len(results) == 1 else 0
 
 
 def _run(
@@ -138,19 +168,22 @@ def view_law(
     adversary: Adversary,
     max_rounds: int | None = None,
     tail: Number | None = None,
+    limit: int | None = None,
 ) -> ViewLaw:
     """The exact law of a deterministic adversary's view.
 
     Args:
         tail: where a draw has infinite support, the mass that each draw may give up; it is
             collected under `CUT`.
+        limit: how many paths may be taken, about.
 
     Returns:
         A mapping from the answers, the opening first, to their probability: a Fraction, or an
         `Interval` where it is irrational. Fractions sum to 1.
 
     Raises:
-        ValueError: a draw has infinite support, and no tail may be given up.
+        NotEnumerable: a draw has infinite support and no tail may be given up, or there are more
+            paths than the limit.
         QueryError: the adversary asked something illegal.
     """
     given_up = None if tail is None else positive(tail, "tail")
@@ -160,12 +193,15 @@ def view_law(
         law[seen] = law[seen] + chance if seen in law else chance
 
     running: list[tuple[Chance, Any, View]] = []
-    for chance, outcome in every_outcome(lambda coins: begin(mechanism, dataset, coins), given_up):
+    start = every_outcome(lambda coins: begin(mechanism, dataset, coins), given_up, limit)
+    for chance, outcome in start:
         if outcome is CUT:
             reached(CUT, chance)
         else:
             running.append((chance, outcome[0], View(outcome[1])))
     while running:
+        if limit is not None and len(running) + len(law) > limit:
+            raise NotEnumerable(f"more than {limit} views after {len(running[-1][2])} queries")
         chance, state, view = running.pop()
         stop = max_rounds is not None and len(view) >= max_rounds
         query = None if stop else adversary(view)
@@ -173,7 +209,7 @@ def view_law(
             reached(hashable((view.opening, *view.answers)), chance)
             continue
         step = partial(_step, mechanism, state, query)
-        for more, outcome in every_outcome(step, given_up):
+        for more, outcome in every_outcome(step, given_up, limit):
             if outcome is CUT:
                 reached(CUT, chance * more)
             else:
@@ -197,12 +233,16 @@ def push_forward(law: ViewLaw, function: Callable[[Any], Any]) -> ViewLaw:
 
 
 def hashable(value: Any) -> Hashable:
-    """An answer as a value that can be compared and hashed; arrays become tuples.
+    """An answer as a value that can be compared and hashed; arrays become tuples, sets frozen.
 
     Answers that compare equal count as one: True and 1, a list and an array.
     """
     if isinstance(value, np.ndarray):
         return hashable(tuple(value.tolist()))
+    if isinstance(value, dict):
+        return ("dict", frozenset((hashable(k), hashable(v)) for k, v in value.items()))
+    if isinstance(value, set):
+        return frozenset(map(hashable, value))
     if isinstance(value, tuple | list):
         entries = tuple(hashable(entry) for entry in value)
         if isinstance(value, list) or not all(map(is_, entries, value)):

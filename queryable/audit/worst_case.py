@@ -208,8 +208,8 @@ def _times(weights: Weights, factor: Fraction) -> Weights:
     return tuple((state, weight * factor) for state, weight in weights)
 
 
-Solved: TypeAlias = tuple[Fraction, Any, dict[Hashable, Belief]]
-"""The value of a normalised belief, the best query, and the belief after each answer to it."""
+Solved: TypeAlias = tuple[Fraction, Node]
+"""The value of a normalised belief, and what to do; equal beliefs share their node."""
 
 
 @attrs.define
@@ -222,16 +222,11 @@ class _Search:
     solved: "dict[Hashable, Solved]" = attrs.field(factory=dict)
     met_again: bool = False
 
-    def value(self, belief: Belief, view: View, rounds: int) -> Fraction:
-        """The most that a belief can add to the divergence in so many rounds."""
+    def solve(self, belief: Belief, view: View, rounds: int) -> Solved:
+        """The most that a belief can add to the divergence in so many rounds, and how."""
         mass = sum(belief.mass, Fraction(0))
-        return mass * self._solve(belief.scaled(1 / mass), view, rounds)[0]
-
-    def choice(self, belief: Belief, view: View, rounds: int) -> tuple[Any, dict[Hashable, Belief]]:
-        """The best query, and the belief after each answer to it, not normalised."""
-        mass = sum(belief.mass, Fraction(0))
-        _, query, after = self._solve(belief.scaled(1 / mass), view, rounds)
-        return query, {answer: each.scaled(mass) for answer, each in after.items()}
+        value, node = self._solve(belief.scaled(1 / mass), view, rounds)
+        return mass * value, node
 
     def _solve(self, belief: Belief, view: View, rounds: int) -> Solved:
         key = self._key(belief, view, rounds)
@@ -240,38 +235,41 @@ class _Search:
             return self.solved[key]
         if len(self.solved) >= self.limit:
             raise ValueError(f"more than {self.limit} beliefs; raise limit= or lower the horizon")
-        best: Solved = (self.divergence.term(*belief.mass), None, {})
+        best: Solved = (self.divergence.term(*belief.mass), Node())
         if rounds and belief.p and belief.q:
             queries = self.queries(view) if callable(self.queries) else self.queries
             for query in queries:
                 after = _answers(self.mechanism, belief, query)
                 if after is None:
                     continue
-                later = (
-                    self.value(each, view.then(query, answer), rounds - 1)
+                later = {
+                    answer: self.solve(each, view.then(query, answer), rounds - 1)
                     for answer, each in after.items()
-                )
-                value = sum(later, Fraction(0))
+                }
+                value = sum((each for each, _ in later.values()), Fraction(0))
                 if value > best[0]:
-                    best = (value, query, after)
+                    best = (value, Node(query, _nodes(later)))
         self.solved[key] = best
         if self.progress is not None:
             self.progress(len(self.solved))
         return best
 
-    def explore(self, start: dict[Hashable, Belief], rounds: int) -> None:
-        """Solve every belief of so many rounds."""
-        for seen, belief in start.items():
-            self.value(belief, View(seen), rounds)
+    def solve_all(self, start: dict[Hashable, Belief], rounds: int) -> Solved:
+        """The same from the start, where each opening is one belief."""
+        solved = {seen: self.solve(each, View(seen), rounds) for seen, each in start.items()}
+        total = sum((value for value, _ in solved.values()), Fraction(0))
+        return total, Node(branches=_nodes(solved))
 
     def _key(self, belief: Belief, view: View, rounds: int) -> Hashable:
         public = (view.opening, *view.exchanges) if callable(self.queries) else None
-        key = (rounds, frozenset(belief.p), frozenset(belief.q), hashable(public))
         try:
-            hash(key)
+            return (rounds, frozenset(belief.p), frozenset(belief.q), hashable(public))
         except TypeError:  # a state that cannot be hashed is like no other
             return object()
-        return key
+
+
+def _nodes(solved: dict[Hashable, Solved]) -> tuple[tuple[Hashable, Node], ...]:
+    return tuple((answer, node) for answer, (_, node) in solved.items())
 
 
 def _answers(
@@ -362,12 +360,12 @@ def worst_case(
     _require_feasible(_Search(mechanism, queries, Settled()), start, horizon, limit)
     search = _Search(mechanism, queries, measure, limit, progress)
     try:
-        total = _total_value(search, start, horizon)
+        total, root = search.solve_all(start, horizon)
     except ZeroDivisionError:  # some view has no chance under x'
         search = _Search(mechanism, queries, Settled(), limit, progress)
-        _total_value(search, start, horizon)
-        return WorstCase(inf, _strategy(search, start, horizon), len(search.solved))
-    value, strategy = measure.value(total), _strategy(search, start, horizon)
+        _, root = search.solve_all(start, horizon)
+        return WorstCase(inf, Strategy(root), len(search.solved))
+    value, strategy = measure.value(total), Strategy(root)
     if isinstance(measure, Summed):
         measure.require_sum(mechanism, x, x_prime, strategy, total)
     return WorstCase(value, strategy, len(search.solved))
@@ -382,27 +380,6 @@ def _openings(mechanism: InteractiveMechanism[Any], x: Any, x_prime: Any) -> dic
         sides.append(side)
     seen = dict.fromkeys((*sides[0], *sides[1]))
     return {each: Belief(*(_merged(side.get(each, ())) for side in sides)) for each in seen}
-
-
-def _total_value(search: _Search, start: dict[Hashable, Belief], horizon: int) -> Fraction:
-    values = (search.value(each, View(seen), horizon) for seen, each in start.items())
-    return sum(values, Fraction(0))
-
-
-def _strategy(search: _Search, start: dict[Hashable, Belief], horizon: int) -> Strategy:
-    branches = ((seen, _node(search, each, View(seen), horizon)) for seen, each in start.items())
-    return Strategy(Node(branches=tuple(branches)))
-
-
-def _node(search: _Search, belief: Belief, view: View, rounds: int) -> Node:
-    query, after = search.choice(belief, view, rounds)
-    if query is None:
-        return Node()
-    branches = (
-        (answer, _node(search, each, view.then(query, answer), rounds - 1))
-        for answer, each in after.items()
-    )
-    return Node(query, tuple(branches))
 
 
 _LOOKAHEAD = 3
@@ -421,7 +398,7 @@ def _require_feasible(
     counts = []
     for rounds in (_LOOKAHEAD - 1, _LOOKAHEAD):
         trial = attrs.evolve(search, solved={}, limit=limit)
-        trial.explore(start, rounds)
+        trial.solve_all(start, rounds)
         counts.append(len(trial.solved))
     growth = counts[1] / counts[0]
     if trial.met_again:
