@@ -28,7 +28,7 @@ class FiltCon(AdaptiveComposition):
         rule: when a launch still fits; by default losses add.
         d_in: the records that the budget is stated for.
         max_mechanisms: the most launches, the paper's K.
-        on_exceed: "refuse", or "halt" for the paper's Halt: nothing is answered any more.
+        on_exceed: "refuse", or "halt" for the paper's Halt: from then on only the loss is told.
         max_depth: how deep an `Ask` may be nested.
     """
 
