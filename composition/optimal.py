@@ -59,7 +59,10 @@ def optimal_delta(losses: Iterable[Loss], epsilon: Number) -> Fraction:
         good = [(1 - ball(each)) ** count for each, count in deltas]
         return 1 - prod(good, start=1 - star)
 
-    return max(Fraction(0), min(Fraction(1), round_up(delta, at)))
+    try:
+        return max(Fraction(0), min(Fraction(1), round_up(delta, at)))
+    except ArithmeticError:  # epsilons so large that their probabilities drown in rounding
+        return Fraction(1)
 
 
 def optimal_epsilon(losses: Iterable[Loss], delta: Number) -> Fraction:
@@ -147,16 +150,17 @@ def _sums_above(epsilons: Repeated, at: Fraction) -> list[tuple[Fraction, arb]]:
 # A gain is a sum's distance from the least: a response gains 2*epsilon_i or nothing.
 
 
-def _likelier(epsilon: Fraction) -> arb:
-    return 1 / (1 + (-ball(epsilon)).exp())
+def _response(epsilon: Fraction) -> tuple[arb, arb]:
+    """The probabilities of the true and the other answer."""
+    return 1 / (1 + (-ball(epsilon)).exp()), 1 / (1 + ball(epsilon).exp())
 
 
 def _apart(epsilons: Repeated) -> list[tuple[Fraction, arb]]:
     """Gains by their exact values, the largest first."""
     gains = {Fraction(0): arb(1)}
     for epsilon, count in epsilons:
-        p = _likelier(epsilon)
-        binomial = [comb(count, n) * p**n * (1 - p) ** (count - n) for n in range(count + 1)]
+        p, q = _response(epsilon)
+        binomial = [comb(count, n) * p**n * q ** (count - n) for n in range(count + 1)]
         grown: dict[Fraction, arb] = defaultdict(arb)
         for gain, mass in gains.items():
             for n, likely in enumerate(binomial):
@@ -175,9 +179,9 @@ def _on_grid(epsilons: Repeated, step: Fraction) -> list[tuple[Fraction, arb]]:
     """
     responses = []
     for epsilon, count in epsilons:
-        p, steps = _likelier(epsilon), ceil(2 * epsilon / step)
+        (p, q), steps = _response(epsilon), ceil(2 * epsilon / step)
         lower = p * ball(steps * step - 2 * epsilon).expm1() / ball(step).expm1()
-        masses = [1 - p, *[arb(0)] * steps]
+        masses = [q, *[arb(0)] * steps]
         masses[steps - 1] += lower
         masses[steps] += p - lower
         responses.append(arb_poly(masses) ** count)

@@ -7,7 +7,7 @@ below the true one, which is the weaker claim.
 
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import attrs
@@ -89,15 +89,7 @@ class FDP(Loss):
         mu, most = exact(mu, "mu"), natural(knots, "knots")
         if not most >= 4:
             raise ValueError(f"knots is {most}; it should be at least 4")
-        if mu == 0:
-            return cls.of_approx(0)
-        stated = max(mu, _LEAST_MU)
-        start, count = max(Fraction(0), stated / 2 - _TAIL), 4 * most
-        step = (stated / 2 + _TAIL - start) / count
-        epsilons = [stated * (start + step * each) for each in range(count + 1)]
-        sides = [side for e in epsilons for side in _sides(e, conversions.gdp_delta(stated, e))]
-        tangents = curves.shortened(curves.lowered(curves.envelope(sides)), most)
-        return cls(tangents, rounding=curves.rounding(tangents, partial(_gaussian, mu)))
+        return _tangents(mu, most) if mu > 0 else cls.of_approx(0)
 
     @classmethod
     def from_loss(cls, loss: Loss) -> "FDP | None":
@@ -197,6 +189,21 @@ def _sides(epsilon: Fraction, delta: Fraction) -> tuple[curves.Line, ...]:
     if epsilon > _LARGEST_EPSILON:
         return ()
     return curves.lines_of(round_up(arb.exp, epsilon), delta)
+
+
+@lru_cache(maxsize=256)
+def _tangents(mu: Fraction, most: int) -> FDP:
+    """Tangents of G_mu at epsilons from where delta is nearly one to where it is nearly zero."""
+    stated = max(mu, _LEAST_MU)
+    start, count = max(Fraction(0), stated / 2 - _TAIL), 4 * most
+    step = (stated / 2 + _TAIL - start) / count
+    sides: list[curves.Line] = []
+    for each in range(count + 1):
+        epsilon = stated * (start + step * each)
+        if epsilon <= _LARGEST_EPSILON:
+            sides += _sides(epsilon, conversions.gdp_delta(stated, epsilon))
+    knots = curves.shortened(curves.lowered(curves.envelope(sides)), most)
+    return FDP(knots, rounding=curves.rounding(knots, partial(_gaussian, mu)))
 
 
 def _gaussian(mu: Fraction, alpha: Fraction) -> Fraction:

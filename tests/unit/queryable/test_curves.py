@@ -1,4 +1,4 @@
-"""Trade-off curves: their three faces against each other, products, and rounding to the safe side."""
+"""Trade-off curves: their faces against each other, products, and rounding to the safe side."""
 
 from fractions import Fraction
 from functools import partial, reduce
@@ -12,6 +12,7 @@ from queryable import curves
 from queryable.curves import FLOOR, Knots
 
 F = Fraction
+ZERO = F(0)
 IDENTITY: Knots = ((F(0), F(1)), (F(1), F(0)))
 ALPHAS = [F(n, 60) for n in range(61)]
 
@@ -27,7 +28,7 @@ def tradeoffs(draw: st.DrawFn) -> Knots:
     return curves.hull([*((a, (1 - a) * y) for a, y in points), (F(0), start), (F(1), F(0))])
 
 
-def response(ratio: Fraction, delta: Fraction = F(0)) -> Knots:
+def response(ratio: Fraction, delta: Fraction = ZERO) -> Knots:
     """f_{epsilon, delta} at e^epsilon = ratio."""
     return curves.envelope(curves.lines_of(ratio, delta))
 
