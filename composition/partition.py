@@ -96,6 +96,6 @@ class Partition:
 
     def _part(self, key: Any) -> ChildId:
         value = key.item() if isinstance(key, np.generic) else key
-        if isinstance(value, int | str) and not isinstance(value, bool) and value in self.names:
-            return value
-        return self.other
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            return self.other
+        return self.names[self.names.index(value)] if value in self.names else self.other

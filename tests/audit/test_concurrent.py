@@ -6,8 +6,9 @@ from typing import Any
 import attrs
 import pytest
 
-from composition import ConComp, FiltCon
+from composition import ConComp, FiltCon, optimal
 from queryable import (
+    ApproxDP,
     Ask,
     FromAnalyst,
     FromMechanism,
@@ -26,6 +27,7 @@ from tests.audit.toys import (
     TwoRounds,
     excess,
     nats,
+    odds_below,
     optimal_delta,
     reader,
     script,
@@ -116,6 +118,19 @@ def test_interleaving_gains_nothing(names: tuple[str, ...], x: int, x_prime: int
     found = worst_cases(mechanism, x, x_prime, queries, 6, LEAVES)
     allowed = [optimal_delta(claims, factor) for factor in FACTORS]
     assert all(gain <= bound for gain, bound in zip(found, allowed, strict=True))
+
+
+def test_the_stated_loss_is_the_optimal_composition() -> None:
+    """What ConComp states at a delta is what the enumeration finds, and one adversary has it."""
+    mechanism, queries, claims = composed("leaky reader", "pad")
+    losses = [each.privacy_map(1) for each in mechanism.mechanisms]
+    for factor in FACTORS:
+        epsilon = nats(factor) if factor > 1 else F(0)
+        delta = optimal.optimal_delta(losses, epsilon)
+        assert abs(delta - optimal_delta(claims, factor)) < F(1, 10**20)
+    stated = attrs.evolve(mechanism, delta=F(1, 5)).privacy_map(1, ApproxDP)
+    (gain,) = worst_cases(mechanism, 0, 1, queries, 4, [excess(odds_below(stated.epsilon))])
+    assert F(1, 20) < gain <= F(1, 5)
 
 
 def test_the_optimal_composition_is_reached() -> None:

@@ -21,6 +21,7 @@ from tests.audit.toys import (
     excess,
     moment,
     nats,
+    odds_below,
     reader,
     script,
     worst_case,
@@ -36,19 +37,6 @@ def log(value: Fraction) -> mpmath.mpf:
     """The natural logarithm to 60 digits."""
     with mpmath.workdps(60):
         return mpmath.log(mpmath.mpf(value.numerator) / value.denominator)
-
-
-def odds_of(epsilon: Fraction) -> Fraction:
-    """A rational a little below e^epsilon: a smaller factor makes a test harder."""
-    with mpmath.workdps(60):
-        return F(
-            int(
-                mpmath.floor(
-                    mpmath.exp(mpmath.mpf(epsilon.numerator) / epsilon.denominator) * 10**30
-                )
-            ),
-            10**30,
-        )
 
 
 @both
@@ -112,7 +100,7 @@ def test_advanced_rules_keep_the_budget(
 ) -> None:
     """Rules that admit more than the epsilons add up to are still within (epsilon, delta)."""
     filtered = Filt(budget, rule)
-    gain = worst_case(filtered, x, x_prime, [launch], 40, excess(odds_of(budget.epsilon)))
+    gain = worst_case(filtered, x, x_prime, [launch], 40, excess(odds_below(budget.epsilon)))
     assert 4 * launch.mechanism.delta < gain <= budget.delta  # so more than epsilon was lost
 
 
@@ -134,7 +122,7 @@ def test_whitehouse_keeps_the_budget_with_interactive_children(x: int, x_prime: 
     launches = [Launch(PadReveal(F(3, 2))), Launch(Response(F(3, 2))), Launch(Response(F(9, 8)))]
     asks = [query for query in ASKS if query.query in {"key", "sum"}]
     filtered = FiltCon(budget, Whitehouse2023())
-    gain = worst_case(filtered, x, x_prime, launches + asks, 5, excess(odds_of(budget.epsilon)))
+    gain = worst_case(filtered, x, x_prime, launches + asks, 5, excess(odds_below(budget.epsilon)))
     assert 0 < gain <= budget.delta
 
 
@@ -169,7 +157,7 @@ def test_gaussian_budget_is_kept(x: int, x_prime: int) -> None:
     budget = GDP("8/5")
     launches = [Launch(PadReveal(2)), Launch(reader(2))]
     epsilons = [F(0), F(1, 2), F(1), F(3, 2), F(5, 2)]
-    leaves = [excess(odds_of(epsilon) if epsilon else 1) for epsilon in epsilons]
+    leaves = [excess(odds_below(epsilon) if epsilon else 1) for epsilon in epsilons]
     found = worst_cases(FiltCon(budget), x, x_prime, launches + ASKS, 5, leaves)
     assert found[0] > 0
     assert all(gain <= budget.delta(e) for gain, e in zip(found, epsilons, strict=True))

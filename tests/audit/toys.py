@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 import attrs
+from flint import arb
 
 from composition.rules import Accumulator, Rule, Tally
 from queryable import (
@@ -38,6 +39,7 @@ from queryable import (
 from queryable.audit import every_outcome, hashable
 from queryable.conversions import log_up
 from queryable.mechanism import advance, begin
+from queryable.numbers import round_down
 
 F = Fraction
 Message = FromAnalyst | FromMechanism
@@ -47,6 +49,11 @@ Reply = ToMechanism | ToAnalyst
 def nats(odds: Any) -> Fraction:
     """log(odds), from above."""
     return log_up(F(odds))
+
+
+def odds_below(epsilon: Fraction) -> Fraction:
+    """A short rational a little below e^epsilon; a smaller factor makes a test harder."""
+    return F(int(round_down(arb.exp, epsilon) * 10**30), 10**30)
 
 
 def yes(odds: Fraction) -> Bernoulli:

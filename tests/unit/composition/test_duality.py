@@ -1,0 +1,126 @@
+"""Lemma 2.19 as two functions: rules from accumulators, accumulators from rules."""
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from composition import Basic, FiltCon, OdomCon, Whitehouse2023, accumulator_of, filter_of
+from composition.rules import Additive
+from queryable import (
+    GDP,
+    RDP,
+    ZCDP,
+    ApproxDP,
+    Launch,
+    PrivacyClaimError,
+    PureDP,
+    Queryable,
+    QueryRefusedError,
+)
+from tests.strategies import LOSSES, TENTH, RandomWord, Toy
+
+F = Fraction
+
+
+def test_a_filter_of_an_accumulator_filters() -> None:
+    """It refuses what the sum would exceed, and says what is left."""
+    q = Queryable(FiltCon(PureDP("0.25"), filter_of(Additive(PureDP))), None)
+    q.launch(Toy())
+    q.launch(Toy())
+    with pytest.raises(QueryRefusedError) as refused:
+        q.launch(Toy())
+    assert refused.value.spent == PureDP("0.2")
+    left = refused.value.remaining
+    assert isinstance(left, PureDP)
+    assert F("0.05") * (1 - F(1, 2**50)) <= left.epsilon <= F("0.05")
+    q.launch(Toy(left))
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_every_additive_accumulator_has_a_filter(loss: Any) -> None:
+    """Ten equal launches fit ten times their loss, exactly, and no eleventh does."""
+    budget = loss
+    for _ in range(9):
+        budget = budget + loss
+    q = Queryable(FiltCon(budget, filter_of(Additive(loss.measure))), None)
+    for _ in range(10):
+        q.launch(RandomWord(loss))
+    with pytest.raises(QueryRefusedError):
+        q.launch(RandomWord(loss))
+
+
+def test_the_budget_is_in_the_accumulators_measure() -> None:
+    """Totals that cannot be compared with it are refused at construction."""
+    with pytest.raises(ValueError, match="totals are PureDP, the budget is ZCDP"):
+        FiltCon(ZCDP(1), filter_of(Additive(PureDP)))
+
+
+@pytest.mark.parametrize("wrong", [Basic(), Additive, None, "sum"])
+def test_only_accumulators_have_filters(wrong: Any) -> None:
+    """A rule is not one, nor is a class."""
+    with pytest.raises(TypeError, match="accumulator"):
+        filter_of(wrong)
+
+
+def test_an_accumulator_of_a_rule_reports() -> None:
+    """Zero before the first launch, then the least budget that admits them."""
+    q = Queryable(OdomCon(PureDP, accumulator_of(Basic(), PureDP)), None)
+    assert q.privacy_loss() == PureDP(0)
+    for count in range(1, 4):
+        q.launch(Toy())
+        report = q.privacy_loss()
+        assert isinstance(report, PureDP)
+        assert F(count, 10) <= report.epsilon <= F(count, 10) * (1 + F(1, 2**50))
+
+
+@pytest.mark.parametrize(
+    ("measure", "delta"),
+    [(PureDP, None), (ZCDP, None), (GDP, None), (RDP.at(8), None), (ApproxDP, "1e-6")],
+)
+def test_measures_in_a_line(measure: Any, delta: Any) -> None:
+    """Each has an accumulator of its basic rule."""
+    tally = accumulator_of(Basic(), measure, delta).open()
+    assert tally.total().measure == measure
+    loss = TENTH.to(measure) if measure != GDP else GDP("0.1")
+    assert loss <= tally.add(loss).total()
+
+
+def test_an_order_has_to_be_named() -> None:
+    """RDP is a family of lines."""
+    with pytest.raises(ValueError, match=r"RDP\.at"):
+        accumulator_of(Basic(), RDP)
+
+
+def test_a_launch_that_no_budget_admits_changes_nothing() -> None:
+    """Its delta exceeds the fixed one: refused before it is charged or run, at once."""
+    rule = Whitehouse2023("1e-6")
+    q = Queryable(OdomCon(ApproxDP, accumulator_of(rule, ApproxDP, "1e-6")), None)
+    q.launch(Toy())
+    before = q.privacy_loss()
+    with pytest.raises(PrivacyClaimError, match="no budget up to"):
+        q.launch(Toy(ApproxDP("0.1", "1e-9")))
+    with pytest.raises(PrivacyClaimError, match="no budget up to"):
+        q.can_afford(Toy(ApproxDP("0.1", "1e-9")))
+    assert q.privacy_loss() == before
+    assert list(q.children) == [0]
+
+
+def test_with_room_for_deltas_they_are_admitted() -> None:
+    """The rule's slack is fixed; the rest of the fixed delta is for the launches'."""
+    rule = Whitehouse2023("1e-6")
+    q = Queryable(OdomCon(ApproxDP, accumulator_of(rule, ApproxDP, "2e-6")), None)
+    for _ in range(10):
+        q.ask(Launch(Toy(ApproxDP("0.1", "1e-7"))))
+    with pytest.raises(PrivacyClaimError):
+        q.ask(Launch(Toy(ApproxDP("0.1", "1e-9"))))
+    assert q.privacy_loss().delta == F("2e-6")  # type: ignore[attr-defined]
+
+
+def test_duals_are_values() -> None:
+    """Equal parts make equal rules and equal descriptions of filters."""
+    assert filter_of(Additive(PureDP)) == filter_of(Additive(PureDP))
+    assert FiltCon(TENTH, filter_of(Additive(PureDP))) == FiltCon(
+        TENTH, filter_of(Additive(PureDP))
+    )
+    assert FiltCon(TENTH, filter_of(Additive(PureDP))) != FiltCon(TENTH)

@@ -1,0 +1,167 @@
+"""Divergences of two laws: exact, or from above, against brute force and 60 digits."""
+
+from fractions import Fraction
+from itertools import combinations
+from math import inf
+from typing import Any
+
+import mpmath
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from queryable import RDP, ZCDP, PureDP
+from queryable.audit import (
+    hockey_stick,
+    max_divergence,
+    privacy_profile,
+    renyi_divergence,
+    trade_off,
+    zcdp,
+)
+from queryable.audit.enumeration import CUT
+from queryable.conversions import log_up
+from queryable.intervals import Interval
+
+F = Fraction
+RESPONSE = ({True: F(3, 4), False: F(1, 4)}, {True: F(1, 4), False: F(3, 4)})
+
+
+@st.composite
+def laws(draw: Any, size: int = 4) -> tuple[dict[int, Fraction], dict[int, Fraction]]:
+    """Two laws on the same few outcomes, none impossible."""
+    pair = []
+    for _ in range(2):
+        weights = draw(st.lists(st.integers(1, 50), min_size=size, max_size=size))
+        pair.append({i: F(weight, sum(weights)) for i, weight in enumerate(weights)})
+    return pair[0], pair[1]
+
+
+def real(value: Any) -> mpmath.mpf:
+    with mpmath.workdps(60):
+        return mpmath.mpf(value.numerator) / value.denominator
+
+
+@given(laws(), st.fractions(min_value=0, max_value=3, max_denominator=20))
+def test_hockey_stick_is_the_best_event(pair: Any, epsilon: Fraction) -> None:
+    """At and barely above the largest P(S) - e^epsilon Q(S) over all events S."""
+    p, q = pair
+    with mpmath.workdps(60):
+        factor = mpmath.exp(real(epsilon))
+        best = max(
+            sum((real(p[i]) - factor * real(q[i]) for i in event), mpmath.mpf(0))
+            for size in range(len(p) + 1)
+            for event in combinations(p, size)
+        )
+        found = real(hockey_stick(p, q, epsilon))
+        assert best - mpmath.mpf(10) ** -58 <= found <= best + mpmath.mpf(10) ** -45
+
+
+def test_hockey_stick_at_rational_odds() -> None:
+    """At e^epsilon = 2 nothing but the rounding of epsilon is lost; at 3 nothing is left."""
+    p, q = RESPONSE
+    assert hockey_stick(p, q, 0) == F(1, 2)
+    assert abs(hockey_stick(p, q, log_up(F(2))) - F(1, 4)) < F(1, 10**25)
+    assert hockey_stick(p, q, log_up(F(3))) == 0
+    assert hockey_stick(p, q, log_up(F(3)) - F(1, 10**20)) > 0
+
+
+def test_what_one_law_misses_is_all_delta() -> None:
+    """An outcome that cannot occur on the other side counts in full at every epsilon."""
+    assert hockey_stick({0: F(1, 10), 1: F(9, 10)}, {1: F(1)}, 50) == F(1, 10)
+    assert hockey_stick({1: F(1)}, {0: F(1, 10), 1: F(9, 10)}, 1) == 0
+
+
+def test_profile_takes_the_worse_direction() -> None:
+    """Both are computed at every epsilon."""
+    p, q = {0: F(1, 10), 1: F(9, 10)}, {1: F(1)}
+    assert privacy_profile(p, q, [0, 5]) == [(0, F(1, 10)), (5, F(1, 10))]
+    assert privacy_profile(q, p, [0, 5]) == [(0, F(1, 10)), (5, F(1, 10))]
+
+
+@given(laws(), st.fractions(min_value=F(101, 100), max_value=60, max_denominator=100))
+def test_renyi_divergence_is_never_below(pair: Any, alpha: Fraction) -> None:
+    """Against 60 digits: at or barely above."""
+    p, q = pair
+    with mpmath.workdps(60):
+        a = real(alpha)
+        moment = sum(real(p[i]) ** a * real(q[i]) ** (1 - a) for i in p)
+        exact = max(mpmath.log(moment) / (a - 1), mpmath.mpf(0))
+        found = real(F(renyi_divergence(p, q, alpha)))
+        # a sum that cancels to nearly one loses as many digits as it cancels
+        assert exact - mpmath.mpf(10) ** -55 <= found <= exact + mpmath.mpf(10) ** -20
+
+
+def test_renyi_divergence_of_randomized_response() -> None:
+    """It is what the conversion of pure privacy says, which is tight for it."""
+    found = renyi_divergence(*RESPONSE, 8)
+    assert isinstance(found, Fraction)
+    stated = PureDP(log_up(F(3))).to(RDP.at(8)).epsilon  # type: ignore[attr-defined]
+    assert abs(found - stated) < F(1, 10**25)
+
+
+def test_renyi_divergence_is_infinite_where_mass_is_missed() -> None:
+    """And finite in the other direction."""
+    p, q = {0: F(1, 10), 1: F(9, 10)}, {1: F(1)}
+    assert renyi_divergence(p, q, 2) == inf
+    assert renyi_divergence(q, p, 2) < inf
+
+
+@pytest.mark.parametrize("alpha", [1, "1/2", 0])
+def test_renyi_orders_are_above_one(alpha: Any) -> None:
+    """Others are refused with what would be right."""
+    with pytest.raises(ValueError, match="alpha"):
+        renyi_divergence(*RESPONSE, alpha)
+
+
+@given(laws())
+def test_equal_laws_are_apart_by_nothing(pair: Any) -> None:
+    """Every divergence of a law from itself is zero, up to rounding outward."""
+    p, _ = pair
+    assert hockey_stick(p, p, 0) == 0
+    assert max_divergence(p, p) == 0
+    assert 0 <= renyi_divergence(p, p, 3) < F(1, 10**25)
+
+
+@given(laws())
+def test_max_divergence_is_the_least_pure_epsilon(pair: Any) -> None:
+    """At it nothing is left over; it is the log of the largest ratio."""
+    p, q = pair
+    epsilon = max_divergence(p, q)
+    assert hockey_stick(p, q, F(epsilon)) == 0
+    assert epsilon == log_up(max([F(1), *(p[i] / q[i] for i in p)]))
+
+
+def test_zcdp_of_randomized_response() -> None:
+    """Never below epsilon*tanh(epsilon/2), its exact loss; above by the gaps between orders."""
+    exact = PureDP(log_up(F(3))).to(ZCDP).rho  # type: ignore[attr-defined]
+    found = F(zcdp(*RESPONSE))
+    assert exact * (1 - F(1, 10**20)) <= found <= exact * F(6, 5)
+
+
+def test_the_curve_of_randomized_response() -> None:
+    """Its three knots: the likelier answer is tested for first."""
+    assert trade_off(*RESPONSE) == [(0, 1), (F(1, 4), F(1, 4)), (1, 0)]
+
+
+def test_enclosed_chances_count_against_the_mechanism() -> None:
+    """Of an interval the upper end counts under p and the lower under q; a cut is lost."""
+    p = {0: Interval(F(1, 4), F(1, 2)), 1: F(1, 2)}
+    q = {0: Interval(F(1, 4), F(1, 2)), 1: F(1, 2)}
+    assert hockey_stick(p, q, 0) == F(1, 4)
+    assert hockey_stick({0: F(9, 10), CUT: F(1, 10)}, {0: F(9, 10), CUT: F(1, 10)}, 0) == F(1, 10)
+    assert renyi_divergence({0: F(9, 10), CUT: F(1, 10)}, {0: F(1)}, 2) == inf
+
+
+def test_a_naive_hockey_stick_is_below() -> None:
+    """Mutation: with e^epsilon rounded to nearest, some delta falls below the truth."""
+    below = 0
+    p, q = {0: F(1)}, {0: F(1, 2**60), 1: 1 - F(1, 2**60)}
+    for k in range(1, 60):
+        epsilon = F(k, 20)
+        with mpmath.workdps(60):
+            factor = mpmath.exp(real(epsilon))
+            truth = 1 - factor / 2**60
+            below += real(1 - F(float(factor)) / 2**60) < truth
+            assert real(hockey_stick(p, q, epsilon)) >= truth - mpmath.mpf(10) ** -58
+    assert below > 0

@@ -1,0 +1,163 @@
+"""Enumerated coins: every path once, each with its exact probability."""
+
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from composition import FiltCon
+from queryable import Bernoulli, FairBits, Launch, Launched, Law, PureDP, Refused, UniformBelow
+from queryable.audit import EnumeratedCoins, every_outcome, hashable, push_forward, view_law
+from queryable.audit.enumeration import CUT
+from queryable.intervals import Interval, high
+from tests.audit.toys import Response, script
+
+F = Fraction
+HALF = Bernoulli(F(1, 2))
+
+
+@attrs.frozen
+class Waiting(Law[int]):
+    """Failures before a success at probability 1/2: infinite support, rational chances."""
+
+    def sample(self, source: FairBits) -> int:
+        count = 0
+        while source.bits(1):
+            count += 1
+        return count
+
+    def truncated(self, tail: Fraction) -> Any:
+        kept, left = [], F(1)
+        while left > tail:
+            left /= 2
+            kept.append((len(kept), left))
+        return tuple(kept), left
+
+
+@attrs.frozen
+class Endless(Law[int]):
+    """Infinite support, and nobody knows the tail."""
+
+    def sample(self, source: FairBits) -> int:
+        return 0
+
+
+def test_a_run_without_draws_has_one_outcome() -> None:
+    """It is certain."""
+    assert every_outcome(lambda coins: "done") == [(1, "done")]
+
+
+def test_every_path_is_visited_once() -> None:
+    """Paths of different length: after a two one more coin is drawn."""
+
+    def run(coins: EnumeratedCoins) -> Any:
+        first = coins.draw(UniformBelow(3))
+        return (first, coins.draw(Bernoulli(F(1, 4)))) if first == 2 else first
+
+    outcomes = every_outcome(run)
+    assert sorted(outcomes, key=repr) == [
+        (F(1, 12), (2, True)),
+        (F(1, 3), 0),
+        (F(1, 3), 1),
+        (F(1, 4), (2, False)),
+    ]
+
+
+@given(st.lists(st.integers(1, 4), max_size=4), st.randoms(use_true_random=False))
+def test_probabilities_sum_to_one(bounds: list[int], random: Any) -> None:
+    """Whatever is drawn next may depend on what was."""
+    salt = random.random()
+
+    def run(coins: EnumeratedCoins) -> tuple[int, ...]:
+        drawn: tuple[int, ...] = ()
+        for bound in bounds:
+            extra = hash((salt, drawn)) % 2
+            drawn = (*drawn, coins.draw(UniformBelow(bound + extra)))
+        return drawn
+
+    outcomes = every_outcome(run)
+    assert sum(chance for chance, _ in outcomes) == 1
+    assert len({drawn for _, drawn in outcomes}) == len(outcomes)
+
+
+def test_impossible_outcomes_are_no_paths() -> None:
+    """A coin that always falls on one side has one outcome."""
+    assert every_outcome(lambda coins: coins.draw(Bernoulli(1))) == [(1, True)]
+
+
+@pytest.mark.parametrize("shape", [(), 0, 2, (2,), (1, 2), (0, 3)])
+def test_arrays_are_drawn_entry_by_entry(shape: Any) -> None:
+    """Of the shape asked for, every combination once."""
+    outcomes = every_outcome(lambda coins: coins.draw(HALF, shape))
+    count = int(np.prod(shape, dtype=int))
+    assert len({tuple(drawn.flat) for _, drawn in outcomes}) == len(outcomes) == 2**count
+    assert all(drawn.shape == np.empty(shape).shape for _, drawn in outcomes)
+    assert all(chance == F(1, 2**count) for chance, _ in outcomes)
+
+
+def test_children_share_the_script() -> None:
+    """Spawned coins draw on: nothing is drawn twice."""
+    both = every_outcome(lambda coins: (coins.spawn(0, 1).draw(HALF), coins.spawn(0, 1).draw(HALF)))
+    assert {pair for _, pair in both} == {(a, b) for a in (True, False) for b in (True, False)}
+
+
+def test_errors_of_the_run_are_raised() -> None:
+    """They are not taken for paths that were given up."""
+    with pytest.raises(ZeroDivisionError):
+        every_outcome(lambda coins: 1 // coins.draw(UniformBelow(2)))
+
+
+def test_infinite_support_needs_a_tail() -> None:
+    """Without one the law is refused by name, even if the run catches the error."""
+
+    def careless(coins: EnumeratedCoins) -> Any:
+        try:
+            return coins.draw(Waiting())
+        except ValueError:
+            return "caught"
+
+    with pytest.raises(ValueError, match=r"Waiting\(\) has infinite support"):
+        every_outcome(careless)
+    with pytest.raises(ValueError, match=r"Endless\(\) has infinite support"):
+        every_outcome(lambda coins: coins.draw(Endless()), F(1, 8))
+
+
+def test_a_tail_is_cut_off_and_counted() -> None:
+    """What is kept is exact; what is given up stands under one key, from above."""
+    outcomes = every_outcome(lambda coins: coins.draw(Waiting()), F(1, 8))
+    law = {value: chance for chance, value in outcomes}
+    assert {key: chance for key, chance in law.items() if key is not CUT} == {
+        0: F(1, 2),
+        1: F(1, 4),
+        2: F(1, 8),
+    }
+    assert law[CUT] == Interval(F(0), F(1, 8))
+    assert sum(map(high, law.values())) == 1
+
+
+def test_push_forward_adds_up_what_looks_alike() -> None:
+    """The law of a function of the view."""
+    law = view_law(FiltCon(PureDP(3)), 1, script(Launch(Response(3)), Launch(Response(3))))
+    agree = push_forward(law, lambda seen: seen[1] == seen[2])
+    assert agree == {True: F(9, 16) + F(1, 16), False: F(6, 16)}
+
+
+@pytest.mark.parametrize(
+    ("value", "key"),
+    [
+        (3, 3),
+        (np.array([[1, 2], [3, 4]]), ((1, 2), (3, 4))),
+        ([1, [2]], (1, (2,))),
+        (Launched(None, np.array([1])), ("Launched", None, (1,))),
+        (Launched(0, Launched(None, [1])), ("Launched", 0, ("Launched", None, (1,)))),
+        (Refused("no"), Refused("no")),
+    ],
+)
+def test_answers_become_hashable(value: Any, key: Any) -> None:
+    """Arrays and lists become tuples, however deep; what is hashable stays as it is."""
+    assert hashable(value) == key
+    hash(hashable(value))
