@@ -42,8 +42,11 @@ def test_counting_needs_a_length_only() -> None:
 
 def test_ragged_columns_are_no_table() -> None:
     """Columns of different lengths have no records."""
+    ragged = {"a": [1], "b": [1, 2]}
     with pytest.raises(ValueError, match="lengths"):
-        count_records({"a": [1], "b": [1, 2]})
+        count_records(ragged)
+    with pytest.raises(ValueError, match="lengths"):
+        cells(ragged, "a")
 
 
 def test_a_column_is_one_cell_a_record() -> None:
