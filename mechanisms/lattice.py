@@ -6,12 +6,14 @@ that record alone. Knows no data frame and no statistic.
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import attrs
 import numpy as np
 
 from mechanisms.records import Array
+
+Exact: TypeAlias = int | Fraction | Decimal
 
 _EXACT_IN_FLOATS = 2**53
 _LONGEST = 400  # digits of a parameter: no unit is finer
@@ -61,29 +63,45 @@ class Lattice:
         dtype = values.dtype
         if dtype.kind not in "biufO":
             raise TypeError(f"a column of {dtype} cannot be added up")
+        low, high = self.low, self.high
         if self.largest <= _EXACT_IN_FLOATS:
             if self.unit == 1 and np.can_cast(dtype, np.int64):
-                return np.clip(values.astype(np.int64), self.low, self.high)
+                return np.clip(values.astype(np.int64), low, high)
             if np.can_cast(dtype, np.float64) and dtype.kind == "f" and _is_power_of_two(self.unit):
                 with np.errstate(all="ignore"):  # a warning would be about the data
                     whole = np.trunc(values.astype(np.float64) / float(self.unit))
-                return np.clip(whole, float(self.low), float(self.high)).astype(np.int64)
-        return np.fromiter((self._units(cell) for cell in values), object, len(values))
+                return np.clip(whole, float(low), float(high)).astype(np.int64)
+        ends = self.lower.__floor__(), self.upper.__ceil__()
+        units = (_units(_number(cell), self.unit, ends, (low, high)) for cell in values)
+        return np.fromiter(units, object, len(values))
 
-    def _units(self, cell: Any) -> int:
-        if isinstance(cell, float | np.floating):
-            number: Any = Decimal(str(cell))
-        else:
-            number = cell.item() if isinstance(cell, np.generic) else cell
-        if not isinstance(number, int | Fraction | Decimal):
-            return 0
-        if number >= self.upper.__ceil__():
-            return self.high
-        if number <= self.lower.__floor__():
-            return self.low
-        if isinstance(number, Decimal) and number.adjusted() < -_LONGEST:
-            number = 0  # written out as a fraction it might fill the memory
-        return int(max(self.lower, min(Fraction(number), self.upper)) / self.unit)
+
+def _number(cell: Any) -> Exact | None:
+    if isinstance(cell, float | np.floating):
+        return Decimal(str(cell))
+    number = cell.item() if isinstance(cell, np.generic) else cell
+    return number if isinstance(number, int | Fraction | Decimal) else None
+
+
+def _units(
+    number: Exact | None, unit: Fraction, ends: tuple[int, int], bounds: tuple[int, int]
+) -> int:
+    """The units of one number; 0 of what is none.
+
+    What is beyond the ends, or tiny, is not written out as a fraction: that might fill the memory.
+    """
+    low, high = bounds
+    if number is None:
+        return 0
+    if number <= ends[0]:
+        return low
+    if number >= ends[1]:
+        return high
+    if isinstance(number, Decimal) and number.adjusted() < -_LONGEST:
+        number = 0
+    top, bottom = number.as_integer_ratio()
+    size = abs(top) * unit.denominator // (bottom * unit.numerator)
+    return max(low, min(-size if top < 0 else size, high))
 
 
 def _is_power_of_two(unit: Fraction) -> bool:
