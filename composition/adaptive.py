@@ -114,7 +114,7 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         if isinstance(query, PrivacyLossQuery):
             return state, self._privacy_loss(state, query.d_in)
         if state.halted is not None:
-            return state, Halted(state.halted)
+            return state, False if isinstance(query, CanAfford) else Halted(state.halted)
         match query:
             case Ask(child, inner):
                 require_depth(query, self.max_depth)

@@ -15,6 +15,8 @@ from queryable.messages import Ask, Launch, Query
 from queryable.numbers import natural
 from queryable.statistics import Bit, IntegerStatistic
 
+DEEPEST = 150
+
 
 @attrs.frozen
 class Claimed:
@@ -92,8 +94,11 @@ def _converted(d_out: Loss, measure: Measure) -> Loss:
 
 
 def max_depth_field(value: Any) -> int:
-    """How deep an `Ask` may be nested."""
-    return natural(value, "max_depth")
+    """How deep an `Ask` may be nested: as deep as Python's own stack surely takes."""
+    depth = natural(value, "max_depth")
+    if depth > DEEPEST:
+        raise ValueError(f"max_depth is {depth}; it should be at most {DEEPEST}")
+    return depth
 
 
 def require_depth(query: Query, max_depth: int) -> None:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import attrs
@@ -17,6 +18,10 @@ from queryable.coins import SYSTEM, ChildId
 from queryable.losses import AdditiveLoss, Loss, Measure, Parts, measure_name, zero_of
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import PrivacyLossQuery
+
+
+_LARGEST_CONVOLUTION = 100
+"""Records up to which flat maps are spread exactly; the time grows with their square."""
 
 
 @attrs.frozen
@@ -115,15 +120,27 @@ def _join(losses: Iterable[Loss], measure: Measure) -> Loss:
 
 
 def _supremum(curves: "Counter[tuple[Parts, ...]]", coordinate: int, d_in: int) -> Fraction:
-    """The most that records d_1 + d_2 + ... <= d_in can cost: a max-plus convolution.
+    """The most that records d_1 + d_2 + ... <= d_in can cost.
 
-    Of parts with equal curves at most `d_in` can have a record each.
+    Curves that are convex from zero are best served by one part with every record. Others need a
+    max-plus convolution, where of parts with equal curves at most `d_in` have a record each; for
+    many records it gives way to a bound, every part at its most.
     """
+    columns = [([parts[coordinate] for parts in curve], n) for curve, n in curves.items()]
+    if all(_convex(column) for column, _ in columns):
+        return max((column[-1] for column, _ in columns), default=Fraction(0))
+    if d_in > _LARGEST_CONVOLUTION:
+        return sum((n * max(column) for column, n in columns), Fraction(0))
     best = [Fraction(0)] * (d_in + 1)
-    for curve, count in curves.items():
-        for _ in range(min(count, d_in)):
+    for column, n in columns:
+        for _ in range(min(n, d_in)):
             best = [
-                max(best[records - k] + curve[k][coordinate] for k in range(records + 1))
+                max(best[records - k] + column[k] for k in range(records + 1))
                 for records in range(d_in + 1)
             ]
     return best[d_in]
+
+
+def _convex(column: list[Fraction]) -> bool:
+    steps = [after - before for before, after in pairwise(column)]
+    return column[0] == 0 and all(a <= b for a, b in pairwise(steps))

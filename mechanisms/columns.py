@@ -18,7 +18,7 @@ from typing import Any, Never, TypeAlias
 import attrs
 import numpy as np
 
-from mechanisms.records import Array, Mask, cells, count_records
+from queryable.tables import Array, Mask, cells, count_records
 
 Scalar: TypeAlias = bool | int | float | str | bytes | date | timedelta | np.generic
 """What a cell can be compared with: one value, never a missing one."""

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import attrs
 import numpy as np
 
-from mechanisms.records import Array
+from queryable.tables import Array
 
 Exact: TypeAlias = int | Fraction | Decimal
 

@@ -16,10 +16,10 @@ import numpy as np
 
 from mechanisms.columns import Scalar, Where, column_name, scalars, selected, where_field
 from mechanisms.lattice import Lattice
-from mechanisms.records import Array, cells, count_records
 from mechanisms.signed import signed
 from queryable.numbers import positive, shown
 from queryable.statistics import IntegerStatistic
+from queryable.tables import Array, cells, count_records
 
 
 @attrs.frozen

@@ -243,6 +243,7 @@ def test_the_unit_of_a_budget_may_be_a_group() -> None:
         ("max_mechanisms", -1),
         ("max_mechanisms", True),
         ("max_depth", -1),
+        ("max_depth", 151),
         ("max_depth", float("nan")),
         ("d_in", "1"),
     ],

@@ -44,10 +44,11 @@ def test_halt_is_algorithm_3() -> None:
     state, _ = filtered.step(state, Launch(Toy()))
     state, answer = filtered.step(state, Launch(Toy(PureDP("0.2"))))
     assert answer == Halted("insufficient budget")
-    for query in (Launch(Toy(PureDP(0))), Ask(0, "bits"), CanAfford(Launch(Toy())), "nonsense"):
+    for query in (Launch(Toy(PureDP(0))), Ask(0, "bits"), "nonsense"):
         after, answer = filtered.step(state, query)
         assert after is state
         assert answer == Halted("insufficient budget")
+    assert filtered.step(state, CanAfford(Launch(Toy(PureDP(0))))) == (state, False)
     assert filtered.step(state, PrivacyLossQuery())[1] == TENTH
 
 

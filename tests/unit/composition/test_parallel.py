@@ -124,6 +124,15 @@ def test_many_equal_parts_are_no_more_work_than_few() -> None:
     assert mechanism.privacy_map(1) == PureDP(1)
 
 
+def test_many_records_are_bounded_from_above() -> None:
+    """Flat maps beyond the exact convolution: every part at its most, which here is reached."""
+    flat = parallel(*[Mapped(losses=(PureDP(1), PureDP(2)))] * 3)
+    assert flat.privacy_map(101) == PureDP(6)
+    assert flat.privacy_map(6) == PureDP(6)
+    steep = parallel(*[Mapped(losses=tuple(PureDP(k * k) for k in range(1, 400)))] * 3)
+    assert steep.privacy_map(300) == PureDP(90_000)
+
+
 @pytest.mark.parametrize(
     ("one", "other", "at_one", "at_two"),
     [

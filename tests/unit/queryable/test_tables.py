@@ -82,5 +82,5 @@ def test_taken_arrays_are_read_only(form: str) -> None:
 
 def test_columns_of_unequal_length_are_no_table() -> None:
     """Rows would be made up from different records."""
-    with pytest.raises(ValueError, match="argument"):
+    with pytest.raises(ValueError, match="length"):
         list(records({"a": [1, 2], "b": [1]}))
