@@ -3,6 +3,7 @@
 from queryable.audit.concentrated import zcdp
 from queryable.audit.divergences import (
     hockey_stick,
+    least_epsilon,
     max_divergence,
     privacy_profile,
     renyi_divergence,
@@ -10,12 +11,14 @@ from queryable.audit.divergences import (
 )
 from queryable.audit.enumeration import (
     EnumeratedCoins,
+    NotEnumerable,
     ViewLaw,
     every_outcome,
     hashable,
     push_forward,
     view_law,
 )
+from queryable.audit.verdict import Finding, Outcome, Verdict, audit
 from queryable.audit.worst_case import (
     Divergence,
     HockeyStick,
@@ -28,14 +31,20 @@ from queryable.audit.worst_case import (
 __all__ = [
     "Divergence",
     "EnumeratedCoins",
+    "Finding",
     "HockeyStick",
+    "NotEnumerable",
+    "Outcome",
     "Renyi",
     "Strategy",
+    "Verdict",
     "ViewLaw",
     "WorstCase",
+    "audit",
     "every_outcome",
     "hashable",
     "hockey_stick",
+    "least_epsilon",
     "max_divergence",
     "privacy_profile",
     "push_forward",

@@ -5,7 +5,7 @@ was seen to its chance, exact or enclosed; what a law leaves out (a tail that wa
 against the mechanism, as if it gave the data away.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import inf
 from typing import Any, TypeAlias
@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 from flint import arb
 
 from queryable.audit.enumeration import CUT
-from queryable.conversions import log_up
-from queryable.intervals import Chance, high, low
+from queryable.conversions import least, log_up
+from queryable.intervals import Chance, Interval, high, low
 from queryable.numbers import Number, exact, positive, round_down, round_up
 
 Law: TypeAlias = Mapping[Any, Chance]
@@ -54,6 +54,47 @@ def hockey_stick(p: Law, q: Law, epsilon: Number) -> Fraction:
     factor = factor_below(exact(epsilon, "epsilon"))
     excess = (above - factor * below for above, below in _seen(p, q))
     return min(Fraction(1), sum((part for part in excess if part > 0), cut_off(p)))
+
+
+def least_epsilon(p: Law, q: Law, delta: Fraction) -> Bound:
+    """The least epsilon, from above, at which delta is enough in this direction."""
+    if delta == 0:
+        return max_divergence(p, q)
+    if hockey_stick(p, q, _LARGEST_EPSILON) > delta:
+        return inf
+    return least(lambda epsilon: hockey_stick(p, q, epsilon) <= delta)
+
+
+def best_event(p: Law, q: Law, epsilon: Fraction) -> list[Any]:
+    """The views that make up the hockey-stick divergence, those that add most first."""
+    factor = factor_below(epsilon)
+    gains = {seen: low(p[seen]) - factor * high(q.get(seen, _NO)) for seen in p if seen is not CUT}
+    return sorted((seen for seen in gains if gains[seen] > 0), key=lambda seen: -gains[seen])
+
+
+def conditioned(p: Law, q: Law) -> tuple[Law, Law, Fraction]:
+    """Both laws, given what both can show, and the larger chance of what that leaves out.
+
+    Where nothing was cut off they are returned as they are. A bound of alpha*rho on the Renyi
+    divergences of the conditioned laws is delta-approximate rho-zCDP of the laws themselves (Bun,
+    Steinke 2016, Definition 8.1), delta being what was left out.
+    """
+    if not cut_off(p) > 0 and not cut_off(q) > 0:
+        return p, q, Fraction(0)
+    both = [
+        seen for seen in p if seen is not CUT and low(p[seen]) > 0 and low(q.get(seen, _NO)) > 0
+    ]
+    left_out = max(1 - sum((low(law[seen]) for seen in both), _NO) for law in (p, q))
+    return _given(p, both), _given(q, both), left_out
+
+
+_NO = Fraction(0)
+
+
+def _given(law: Law, kept: Sequence[Any]) -> Law:
+    least = sum((low(law[seen]) for seen in kept), _NO)
+    most = sum((high(law[seen]) for seen in kept), _NO)
+    return {seen: Interval(low(law[seen]) / most, high(law[seen]) / least) for seen in kept}
 
 
 def hockey_stick_below(p: Law, q: Law, epsilon: Number) -> Fraction:
@@ -104,12 +145,11 @@ def renyi_divergence(p: Law, q: Law, alpha: Number) -> Bound:
 
 
 def renyi_divergence_below(p: Law, q: Law, alpha: Number) -> Bound:
-    """D_alpha(p || q) from below, for laws of which nothing was cut off."""
+    """D_alpha(p || q) from below: every term is positive, so that some of them will do."""
     order = positive(alpha, "alpha")
-    kept = {seen for seen, chance in p.items() if seen is not CUT and low(chance) > 0}
-    pairs = [(low(p[seen]), high(q.get(seen, Fraction(0)))) for seen in kept]
-    if cut_off(q) > 0:
-        return Fraction(0)
+    missed = cut_off(q)
+    kept = [seen for seen, chance in p.items() if seen is not CUT and low(chance) > 0]
+    pairs = [(low(p[seen]), high(q.get(seen, Fraction(0))) + missed) for seen in kept]
     if any(against == 0 for _, against in pairs):
         return inf
     flat = [chance for pair in pairs for chance in pair]

@@ -11,7 +11,7 @@ led to them. A belief that one dataset rules out is not asked further: its term 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from math import inf, log
@@ -208,8 +208,8 @@ def _times(weights: Weights, factor: Fraction) -> Weights:
     return tuple((state, weight * factor) for state, weight in weights)
 
 
-Solved: TypeAlias = tuple[Fraction, Node]
-"""The value of a normalised belief, and what to do; equal beliefs share their node."""
+Solved: TypeAlias = tuple[Fraction, int, Node]
+"""The value of a normalised belief, in how many queries, and how; equal beliefs share a node."""
 
 
 @attrs.define
@@ -225,8 +225,8 @@ class _Search:
     def solve(self, belief: Belief, view: View, rounds: int) -> Solved:
         """The most that a belief can add to the divergence in so many rounds, and how."""
         mass = sum(belief.mass, Fraction(0))
-        value, node = self._solve(belief.scaled(1 / mass), view, rounds)
-        return mass * value, node
+        value, asked, node = self._solve(belief.scaled(1 / mass), view, rounds)
+        return mass * value, asked, node
 
     def _solve(self, belief: Belief, view: View, rounds: int) -> Solved:
         key = self._key(belief, view, rounds)
@@ -235,7 +235,7 @@ class _Search:
             return self.solved[key]
         if len(self.solved) >= self.limit:
             raise ValueError(f"more than {self.limit} beliefs; raise limit= or lower the horizon")
-        best: Solved = (self.divergence.term(*belief.mass), Node())
+        best: Solved = (self.divergence.term(*belief.mass), 0, Node())
         if rounds and belief.p and belief.q:
             queries = self.queries(view) if callable(self.queries) else self.queries
             for query in queries:
@@ -246,9 +246,9 @@ class _Search:
                     answer: self.solve(each, view.then(query, answer), rounds - 1)
                     for answer, each in after.items()
                 }
-                value = sum((each for each, _ in later.values()), Fraction(0))
-                if value > best[0]:
-                    best = (value, Node(query, _nodes(later)))
+                value, asked = _total_of(later.values())
+                if (value, -asked - 1) > (best[0], -best[1]):  # as good in fewer queries is better
+                    best = (value, asked + 1, Node(query, _nodes(later)))
         self.solved[key] = best
         if self.progress is not None:
             self.progress(len(self.solved))
@@ -257,8 +257,7 @@ class _Search:
     def solve_all(self, start: dict[Hashable, Belief], rounds: int) -> Solved:
         """The same from the start, where each opening is one belief."""
         solved = {seen: self.solve(each, View(seen), rounds) for seen, each in start.items()}
-        total = sum((value for value, _ in solved.values()), Fraction(0))
-        return total, Node(branches=_nodes(solved))
+        return *_total_of(solved.values()), Node(branches=_nodes(solved))
 
     def _key(self, belief: Belief, view: View, rounds: int) -> Hashable:
         public = (view.opening, *view.exchanges) if callable(self.queries) else None
@@ -269,7 +268,13 @@ class _Search:
 
 
 def _nodes(solved: dict[Hashable, Solved]) -> tuple[tuple[Hashable, Node], ...]:
-    return tuple((answer, node) for answer, (_, node) in solved.items())
+    return tuple((answer, node) for answer, (*_, node) in solved.items())
+
+
+def _total_of(solved: Iterable[Solved]) -> tuple[Fraction, int]:
+    """The value of all together, and the most queries that one of them takes."""
+    values, asked, _ = zip(*solved, strict=True)
+    return sum(values, Fraction(0)), max(asked)
 
 
 def _answers(
@@ -360,10 +365,10 @@ def worst_case(
     _require_feasible(_Search(mechanism, queries, Settled()), start, horizon, limit)
     search = _Search(mechanism, queries, measure, limit, progress)
     try:
-        total, root = search.solve_all(start, horizon)
+        total, _, root = search.solve_all(start, horizon)
     except ZeroDivisionError:  # some view has no chance under x'
         search = _Search(mechanism, queries, Settled(), limit, progress)
-        _, root = search.solve_all(start, horizon)
+        *_, root = search.solve_all(start, horizon)
         return WorstCase(inf, Strategy(root), len(search.solved))
     value, strategy = measure.value(total), Strategy(root)
     if isinstance(measure, Summed):

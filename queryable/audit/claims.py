@@ -1,0 +1,230 @@
+"""What a claim says, as checks that can be computed.
+
+Responsible for translating a loss of any measure into bounds on divergences that it implies, each
+by a theorem. Knows no mechanism and no search.
+
+A claim in a measure whose definition is a single divergence becomes that divergence, and then the
+check is the claim itself. Others become points of their (epsilon, delta)-profile, each of which the
+claim implies: breaking one refutes the claim; keeping them all is as much as was checked.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from fractions import Fraction
+
+import attrs
+
+from queryable import curves
+from queryable.audit.concentrated import GAP, concentration
+from queryable.audit.divergences import (
+    Bound,
+    Law,
+    conditioned,
+    factor_above,
+    hockey_stick,
+    hockey_stick_below,
+    renyi_divergence,
+    renyi_divergence_below,
+)
+from queryable.audit.worst_case import Divergence, HockeyStick, Renyi
+from queryable.conversions import log_up
+from queryable.losses import GDP, RDP, ZCDP, ApproxDP, ApproxZCDP, Loss, PureDP
+from queryable.numbers import shown
+from queryable.renyi import RenyiCurve
+from queryable.tradeoff import FDP
+
+DELTAS = tuple(Fraction(1, 10**power) for power in (1, 2, 4, 6, 8))
+"""Where a profile without corners of its own is checked."""
+
+ORDERS = (2, 3, 4, 8, 16)
+"""Renyi orders at which the zCDP claim of an interactive mechanism is checked."""
+
+_SOME_ORDERS = tuple(1 + Fraction(2) ** power for power in range(-12, 6))
+_MOST_CORNERS = 12
+
+
+@attrs.frozen
+class Enclosed:
+    """A divergence of two laws: from below, from above, and the mass that `above` leaves out."""
+
+    below: Bound
+    above: Bound
+    missed: Fraction = Fraction(0)
+
+
+@attrs.frozen
+class HockeyStickBelow(HockeyStick):
+    """The least delta at epsilon, from below: what it proves refutes."""
+
+    def term(self, p: Fraction, q: Fraction) -> Fraction:
+        """(p - e^epsilon q), where positive, e^epsilon from above."""
+        factor = factor_above(self.epsilon)
+        return p if q == 0 else Fraction(0) if p <= factor * q else p - Fraction(factor) * q
+
+
+class Check(ABC):
+    """A bound on a divergence of the view under x from that under x'."""
+
+    @property
+    @abstractmethod
+    def bound(self) -> Fraction:
+        """The claimed bound."""
+
+    @abstractmethod
+    def enclosed(self, p: Law, q: Law) -> Enclosed:
+        """The divergence of two laws."""
+
+    @abstractmethod
+    def searched(self) -> tuple[Divergence, Divergence] | None:
+        """The divergence from below and from above, as sums over views that a search maximises."""
+
+    @abstractmethod
+    def slack(self, delta: Fraction) -> Fraction:
+        """How far above its bound it may be computed for rounding, where tails may hide delta."""
+
+
+@attrs.frozen
+class DeltaAt(Check):
+    """The least delta at epsilon is at most this."""
+
+    epsilon: Fraction
+    bound: Fraction
+
+    def enclosed(self, p: Law, q: Law) -> Enclosed:
+        """The hockey-stick divergence; what was cut off counts as delta."""
+        return Enclosed(hockey_stick_below(p, q, self.epsilon), hockey_stick(p, q, self.epsilon))
+
+    def searched(self) -> tuple[Divergence, Divergence]:
+        """The same."""
+        return HockeyStickBelow(self.epsilon), HockeyStick(self.epsilon)
+
+    def slack(self, delta: Fraction) -> Fraction:
+        """That delta."""
+        return delta
+
+    def __str__(self) -> str:
+        return f"delta at epsilon={shown(self.epsilon)}"
+
+
+@attrs.frozen
+class RenyiAt(Check):
+    """The Renyi divergence of one order is at most this."""
+
+    alpha: Fraction
+    bound: Fraction
+
+    def enclosed(self, p: Law, q: Law) -> Enclosed:
+        """The Renyi divergence, of what was not cut off."""
+        kept, against, missed = conditioned(p, q)
+        below = renyi_divergence_below(p, q, self.alpha)
+        return Enclosed(below, renyi_divergence(kept, against, self.alpha), missed)
+
+    def searched(self) -> tuple[Divergence, Divergence] | None:
+        """The same; its total is rational, and only the last logarithm is rounded."""
+        if self.alpha.denominator != 1:
+            return None
+        return Renyi(int(self.alpha)), Renyi(int(self.alpha))
+
+    def slack(self, delta: Fraction) -> Fraction:
+        """Some bits of the logarithm."""
+        return self.bound / 2**60 + Fraction(1, 2**80)
+
+    def __str__(self) -> str:
+        return f"Renyi divergence of order {shown(self.alpha)}"
+
+
+@attrs.frozen
+class Concentrated(Check):
+    """At every order alpha the Renyi divergence is at most alpha times this."""
+
+    bound: Fraction
+
+    def enclosed(self, p: Law, q: Law) -> Enclosed:
+        """The supremum of D_alpha/alpha, of what was not cut off."""
+        kept, against, missed = conditioned(p, q)
+        found = concentration(kept, against, enough=self.bound)
+        below = found.below
+        if missed:  # near order 1 the tails may hide everything
+            orders = (found.alpha, *_SOME_ORDERS)
+            below = max(renyi_divergence_below(p, q, order) / order for order in orders)
+        return Enclosed(below, found.above, missed)
+
+    def searched(self) -> None:
+        """Nothing: it is no sum over views."""
+        return
+
+    def slack(self, delta: Fraction) -> Fraction:
+        """The gap that `concentration` leaves."""
+        return self.bound * 2 * GAP + Fraction(1, 2**80)
+
+    def __str__(self) -> str:
+        return "rho, over all Renyi orders"
+
+
+def checks_of_laws(claim: Loss) -> Sequence[Check]:
+    """For two laws."""
+    match claim:
+        case ZCDP(rho):
+            return [Concentrated(rho)]
+        case ApproxZCDP(rho, delta) if delta == 0:
+            return [Concentrated(rho)]
+        case RDP(alpha, epsilon):
+            return [RenyiAt(alpha, epsilon)]
+        case RenyiCurve(orders, epsilons):
+            return [RenyiAt(*point) for point in zip(orders, epsilons, strict=True)]
+    return points_of(claim)
+
+
+def checks_of_search(claim: Loss) -> Sequence[Check]:
+    """For the search over adversaries, which takes Renyi orders that are integers.
+
+    A bound at one order holds at every lower one, so an order is rounded down; below 2 the claim
+    is checked by what it says of delta.
+    """
+    match claim:
+        case ZCDP(rho):
+            return [RenyiAt(Fraction(order), order * rho) for order in ORDERS]
+        case ApproxZCDP(rho, delta) if delta == 0:
+            return checks_of_search(ZCDP(rho))
+        case RDP(alpha, epsilon) if alpha >= 2:
+            return [RenyiAt(Fraction(alpha.__floor__()), epsilon)]
+        case RenyiCurve(orders, epsilons):
+            curve = [RDP(*point) for point in zip(orders, epsilons, strict=True)]
+            return [check for point in curve for check in checks_of_search(point)]
+    return points_of(claim)
+
+
+def points_of(claim: Loss) -> Sequence[DeltaAt]:
+    """Points of the (epsilon, delta)-profile that the claim implies.
+
+    Raises:
+        ValueError: no theorem gives any.
+    """
+    match claim:
+        case PureDP(epsilon):
+            return [DeltaAt(epsilon, Fraction(0))]
+        case ApproxDP(epsilon, delta):
+            return [DeltaAt(epsilon, delta)]
+        case FDP():
+            return _corners(claim)
+        case GDP():
+            at_zero = DeltaAt(Fraction(0), claim.delta(0))
+            return [at_zero, *(_at(claim, delta) for delta in DELTAS)]
+        case ApproxZCDP(_, delta):
+            return [_at(claim, min(delta + each, Fraction(1))) for each in DELTAS]
+    return [_at(claim, delta) for delta in DELTAS]
+
+
+def _at(claim: Loss, delta: Fraction) -> DeltaAt:
+    stated = claim.to(ApproxDP, delta)
+    assert isinstance(stated, ApproxDP)
+    return DeltaAt(stated.epsilon, stated.delta)
+
+
+def _corners(claim: FDP) -> Sequence[DeltaAt]:
+    """A trade-off curve is the largest of its sides, and each side is an (epsilon, delta)."""
+    symmetric = claim.symmetric()
+    ratios = [ratio for ratio, _ in curves.lines(symmetric.knots) if ratio >= 1]
+    step = max(1, -(-len(ratios) // _MOST_CORNERS))
+    epsilons = [log_up(ratio) for ratio in ratios[::step]] or [Fraction(0)]
+    return [DeltaAt(epsilon, symmetric.delta(epsilon)) for epsilon in epsilons]

@@ -1,0 +1,212 @@
+"""Pictures: what was claimed beside what is, and the worst adversary as a tree.
+
+Responsible for drawing, with matplotlib (extra `plot`). Backgrounds are transparent and colours are
+of middle lightness, so that a picture is legible on white and on black paper.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from queryable.audit.divergences import Law, hockey_stick, trade_off
+from queryable.audit.worst_case import Node, Strategy
+from queryable.losses import GDP, ApproxDP, Loss, PureDP
+from queryable.messages import Ask, Launch, Launched
+from queryable.tradeoff import FDP
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_INK = "#7a828c"
+_CLAIMED = "#d9822b"
+_EXACT = "#3d8bd9"
+_STYLES = (("-", "exact, x from x'"), ("--", "exact, x' from x"))
+_LEVELS = tuple(Fraction(9, 10) * Fraction(3, 4) ** power for power in range(80))
+_FLAT = Fraction(1, 10**4)  # a profile is drawn to about where it has come down to this
+_MOST_LEAVES = 40
+_INCHES = 3.1
+
+
+def picture_of_loss(claim: Loss, p: Law, q: Law, path: str | Path | None = None) -> "Figure":
+    """The claimed trade-off curve and privacy profile beside those of two laws.
+
+    A claim is broken where the exact curve runs below the claimed one, or the exact delta above.
+
+    Args:
+        claim: in any measure that bounds delta at some epsilon.
+        p: the law of a view under x; q that under x'.
+        path: where to save it, as what its suffix says.
+    """
+    figure = _figure(9.6, 4.2)
+    left, right = figure.subplots(1, 2)
+    guarantees = guarantees_of(claim)
+    _curves(left, guarantees, p, q)
+    _profiles(right, guarantees, p, q)
+    for axes in (left, right):
+        _plain(axes)
+        axes.legend(frameon=False, labelcolor=_INK, loc="upper right")
+    return _saved(figure, path)
+
+
+def guarantees_of(claim: Loss) -> list[tuple[Fraction, Fraction]]:
+    """Points (epsilon, delta) that the claim implies, by rising epsilon."""
+    if isinstance(claim, PureDP):
+        return [(claim.epsilon, Fraction(0))]
+    if isinstance(claim, ApproxDP):
+        return [(claim.epsilon, claim.delta)]
+    if isinstance(claim, FDP | GDP):
+        steps = [Fraction(step, 8) for step in range(65)]
+        return [(epsilon, claim.delta(epsilon)) for epsilon in steps]
+    points = []
+    for delta in _LEVELS:
+        try:
+            stated = claim.to(ApproxDP, delta)
+        except ValueError:  # a delta below the claim's own
+            continue
+        assert isinstance(stated, ApproxDP)
+        points.append((stated.epsilon, stated.delta))
+    return sorted(points)
+
+
+def _curves(axes: "Axes", guarantees: Sequence[tuple[Fraction, Fraction]], p: Law, q: Law) -> None:
+    claimed = FDP.of_profile(guarantees).knots
+    axes.plot([0, 1], [1, 0], color=_INK, linewidth=0.8, linestyle=":")
+    axes.plot(*_floats(claimed), color=_CLAIMED, linewidth=2, label="claimed")
+    for (style, label), (one, other) in zip(_STYLES, ((p, q), (q, p)), strict=True):
+        axes.plot(*_floats(trade_off(one, other)), style, color=_EXACT, linewidth=1.6, label=label)
+    axes.set(xlabel="false alarms", ylabel="missed", xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    axes.set_title("Trade-off curve")
+
+
+def _profiles(
+    axes: "Axes",
+    guarantees: Sequence[tuple[Fraction, Fraction]],
+    p: Law,
+    q: Law,
+) -> None:
+    last = max([Fraction(1), *(epsilon for epsilon, delta in guarantees if delta > _FLAT)])
+    epsilons = [last * Fraction(step, 160) * Fraction(5, 4) for step in range(161)]
+    for style, one, other in (("-", p, q), ("--", q, p)):
+        deltas = [float(hockey_stick(one, other, epsilon)) for epsilon in epsilons]
+        label = (
+            f"exact, {'x against x' + chr(39) if style == '-' else 'x' + chr(39) + ' against x'}"
+        )
+        axes.plot([float(e) for e in epsilons], deltas, style, color=_EXACT, label=label)
+    if len(guarantees) == 1:
+        (epsilon, delta), *_ = guarantees
+        axes.plot([float(epsilon)], [float(delta)], "o", color=_CLAIMED, label="claimed")
+    else:
+        axes.plot(*_floats(guarantees), color=_CLAIMED, linewidth=2, label="claimed")
+    axes.set(xlabel="epsilon", ylabel="delta", xlim=(0, float(epsilons[-1])), ylim=(0, None))
+    axes.set_title("Privacy profile")
+
+
+def picture_of_adversary(strategy: Strategy, path: str | Path | None = None) -> "Figure":
+    """A strategy as a tree: what is asked in the boxes, the answers on the lines.
+
+    Raises:
+        ValueError: it has too many leaves to be legible; print it instead.
+    """
+    placed: list[_Placed] = []
+    leaves = _place(strategy.root, 0, 0.0, placed, None)
+    if leaves > _MOST_LEAVES:
+        raise ValueError(f"{leaves:g} leaves are too many to draw; print the strategy instead")
+    depth = max(each.depth for each in placed)
+    figure = _figure(1.2 + _INCHES * depth, 0.5 + 0.45 * leaves)
+    axes = figure.subplots()
+    axes.set_axis_off()
+    axes.set(xlim=(-0.05, depth + 0.3), ylim=(leaves - 0.4, -0.6))
+    for each in placed:
+        if each.parent is not None:
+            bend, start = each.depth - 0.42, each.parent
+            across = [start.depth, bend, bend, each.depth]
+            axes.plot(across, [start.height, start.height, each.height, each.height], color=_INK)
+            axes.text(bend + 0.02, each.height - 0.08, each.answer, color=_INK, fontsize=8)
+    for each in placed:
+        colour = _INK if each.text in ("start", "stop") else _EXACT
+        box = {"boxstyle": "round,pad=0.35", "facecolor": colour, "edgecolor": "none"}
+        text = axes.text(each.depth, each.height, each.text, color="white", fontsize=8, bbox=box)
+        text.set_verticalalignment("center")
+    return _saved(figure, path)
+
+
+@attrs.define(eq=False)
+class _Placed:
+    depth: int
+    height: float
+    text: str
+    answer: str
+    parent: "_Placed | None"
+
+
+def _place(
+    node: Node,
+    depth: int,
+    top: float,
+    placed: list[_Placed],
+    parent: _Placed | None,
+    answer: str = "",
+) -> float:
+    """Place a node in the middle of its leaves; returns how many there are."""
+    text = "start" if parent is None else "stop" if node.query is None else _said(node.query)
+    mine = _Placed(depth, top, text, answer, parent)
+    placed.append(mine)
+    height = 0.0
+    for seen, below in node.branches:
+        if len(placed) <= 50 * _MOST_LEAVES:
+            height += _place(below, depth + 1, top + height, placed, mine, _heard(seen))
+    mine.height = top + max(height - 1, 0.0) / 2
+    return max(height, 1.0)
+
+
+def _said(query: Any) -> str:
+    match query:
+        case Ask(child, inner):
+            return _shortened(f"{child}: {_said(inner)}", 26)
+        case Launch(mechanism, _):
+            return _shortened(f"launch {mechanism!r}", 26)
+    return _shortened(repr(query), 26)
+
+
+def _heard(answer: Any) -> str:
+    match answer:
+        case Launched(child, inner) if child is None or inner is None:
+            return _shortened(repr(inner) if child is None else f"launched {child}", 18)
+    return _shortened(repr(answer), 18)
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def _figure(width: float, height: float) -> "Figure":
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError("pictures need matplotlib: pip install 'queryable[plot]'") from None
+    return Figure(figsize=(width, height), layout="constrained", facecolor="none")
+
+
+def _plain(axes: "Axes") -> None:
+    axes.set_facecolor("none")
+    axes.title.set_color(_INK)
+    axes.tick_params(colors=_INK)
+    for label in (axes.xaxis.label, axes.yaxis.label):
+        label.set_color(_INK)
+    for side, spine in axes.spines.items():
+        spine.set_color(_INK)
+        spine.set_visible(side in ("left", "bottom"))
+
+
+def _floats(points: Sequence[tuple[Fraction, Fraction]]) -> tuple[list[float], list[float]]:
+    return [float(x) for x, _ in points], [float(y) for _, y in points]
+
+
+def _saved(figure: "Figure", path: str | Path | None) -> "Figure":
+    if path is not None:
+        figure.savefig(path, dpi=160)
+    return figure
