@@ -22,6 +22,8 @@ ALLOWED = {
 OURS = {*ALLOWED, "tests", "notebooks", "benchmarks", "docs"}
 FOLDERS = OURS | {".ci", ".git", ".venv", "build", "dist"}
 RUNTIME = {"attrs", "flint", "immutables", "numpy", "scipy"}
+EXTRAS = {"matplotlib", "tqdm"}  # of `queryable[plot]` and `queryable[audit]`
+LAZY = {"scipy", *EXTRAS}
 RANDOM = ("random", "secrets", "uuid", "numpy.random", "scipy.stats", "os.urandom", "os.getrandom")
 
 Check = Callable[[ast.Module, str], Iterator[str]]
@@ -50,6 +52,9 @@ def at_import(tree: ast.Module) -> ast.Module:
     """The module without function bodies: what runs when it is imported."""
 
     class Shallow(ast.NodeTransformer):
+        def visit_If(self, node: ast.If) -> ast.AST | None:
+            return None if ast.unparse(node.test) == "TYPE_CHECKING" else self.generic_visit(node)
+
         def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
             return ast.Expr(ast.Tuple([*node.decorator_list, *node.args.defaults], ast.Load()))
 
@@ -75,13 +80,15 @@ def third_parties(tree: ast.Module, package: str) -> Iterator[str]:
     """Imports of what is neither ours, nor the standard library's, nor a declared dependency."""
     for name in imports(tree):
         top = name.partition(".")[0]
-        if top not in {*sys.stdlib_module_names, *ALLOWED[package], *RUNTIME}:
+        if top not in {*sys.stdlib_module_names, *ALLOWED[package], *RUNTIME, *EXTRAS}:
             yield f"imports {name}"
 
 
-def eager_scipy(tree: ast.Module, package: str) -> Iterator[str]:
-    """Imports of scipy that run when the module is imported."""
-    return (f"imports {name}" for name in imports(at_import(tree)) if name.startswith("scipy"))
+def eager(tree: ast.Module, package: str) -> Iterator[str]:
+    """Imports of scipy and of the extras that run when the module is imported."""
+    for name in imports(at_import(tree)):
+        if name.partition(".")[0] in LAZY:
+            yield f"imports {name}"
 
 
 def randomness(tree: ast.Module, package: str) -> Iterator[str]:
@@ -111,7 +118,7 @@ def printing(tree: ast.Module, package: str) -> Iterator[str]:
                 yield f"print on line {line}"
 
 
-CHECKS: tuple[Check, ...] = (arrows, third_parties, eager_scipy, randomness, unfinished, printing)
+CHECKS: tuple[Check, ...] = (arrows, third_parties, eager, randomness, unfinished, printing)
 WHERE_RANDOMNESS_COMES_FROM = Path("queryable/coins.py")
 
 
@@ -136,8 +143,9 @@ def test_sources(check: Check) -> None:
         (arrows, "queryable", "from . import losses"),
         (arrows, "queryable", "from tests.strategies import losses"),
         (third_parties, "composition", "import pandas"),
-        (eager_scipy, "mechanisms", "from scipy import special"),
-        (eager_scipy, "mechanisms", "class A:\n    import scipy.optimize"),
+        (eager, "mechanisms", "from scipy import special"),
+        (eager, "queryable", "import matplotlib.figure"),
+        (eager, "mechanisms", "class A:\n    import scipy.optimize"),
         (randomness, "mechanisms", "import random"),
         (randomness, "mechanisms", "from numpy.random import default_rng"),
         (randomness, "mechanisms", "from numpy import random"),
@@ -156,7 +164,7 @@ def test_scipy_in_a_function_is_not_eager() -> None:
     tree = ast.parse(
         "def f(x):\n    import scipy\nclass A:\n    def g(self):\n        import scipy"
     )
-    assert list(eager_scipy(tree, "queryable")) == []
+    assert list(eager(tree, "queryable")) == []
 
 
 def test_errors_import_nothing() -> None:

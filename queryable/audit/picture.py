@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 _INK = "#7a828c"
 _CLAIMED = "#d9822b"
 _EXACT = "#3d8bd9"
-_STYLES = (("-", "exact, x from x'"), ("--", "exact, x' from x"))
 _LEVELS = tuple(Fraction(9, 10) * Fraction(3, 4) ** power for power in range(80))
 _FLAT = Fraction(1, 10**4)  # a profile is drawn to about where it has come down to this
 _MOST_LEAVES = 40
@@ -43,9 +42,13 @@ def picture_of_loss(claim: Loss, p: Law, q: Law, path: str | Path | None = None)
     """
     figure = _figure(9.6, 4.2)
     left, right = figure.subplots(1, 2)
-    guarantees = guarantees_of(claim)
-    _curves(left, guarantees, p, q)
-    _profiles(right, guarantees, p, q)
+    guarantees, directions = guarantees_of(claim), ((p, q), (q, p))
+    claimed = FDP.of_profile(guarantees)
+    last = max([Fraction(1), *(epsilon for epsilon, delta in guarantees if delta > _FLAT)])
+    if not guarantees[0][1] > _FLAT:
+        last = max(last, guarantees[0][0])
+    _curves(left, claimed, directions)
+    _profiles(right, claimed, last, directions)
     for axes in (left, right):
         _plain(axes)
         axes.legend(frameon=False, labelcolor=_INK, loc="upper right")
@@ -72,37 +75,33 @@ def guarantees_of(claim: Loss) -> list[tuple[Fraction, Fraction]]:
     return sorted(points)
 
 
-def _curves(axes: "Axes", guarantees: Sequence[tuple[Fraction, Fraction]], p: Law, q: Law) -> None:
-    claimed = FDP.of_profile(guarantees).knots
+def _curves(axes: "Axes", claimed: FDP, directions: Sequence[tuple[Law, Law]]) -> None:
     axes.plot([0, 1], [1, 0], color=_INK, linewidth=0.8, linestyle=":")
-    axes.plot(*_floats(claimed), color=_CLAIMED, linewidth=2, label="claimed")
-    for (style, label), (one, other) in zip(_STYLES, ((p, q), (q, p)), strict=True):
-        axes.plot(*_floats(trade_off(one, other)), style, color=_EXACT, linewidth=1.6, label=label)
+    axes.plot(*_floats(claimed.knots), color=_CLAIMED, linewidth=2, label="claimed")
+    knots = [trade_off(one, other) for one, other in directions]
+    _exact(axes, [_floats(each) for each in knots])
     axes.set(xlabel="false alarms", ylabel="missed", xlim=(0, 1), ylim=(0, 1), aspect="equal")
     axes.set_title("Trade-off curve")
 
 
 def _profiles(
-    axes: "Axes",
-    guarantees: Sequence[tuple[Fraction, Fraction]],
-    p: Law,
-    q: Law,
+    axes: "Axes", claimed: FDP, last: Fraction, directions: Sequence[tuple[Law, Law]]
 ) -> None:
-    last = max([Fraction(1), *(epsilon for epsilon, delta in guarantees if delta > _FLAT)])
-    epsilons = [last * Fraction(step, 160) * Fraction(5, 4) for step in range(161)]
-    for style, one, other in (("-", p, q), ("--", q, p)):
-        deltas = [float(hockey_stick(one, other, epsilon)) for epsilon in epsilons]
-        label = (
-            f"exact, {'x against x' + chr(39) if style == '-' else 'x' + chr(39) + ' against x'}"
-        )
-        axes.plot([float(e) for e in epsilons], deltas, style, color=_EXACT, label=label)
-    if len(guarantees) == 1:
-        (epsilon, delta), *_ = guarantees
-        axes.plot([float(epsilon)], [float(delta)], "o", color=_CLAIMED, label="claimed")
-    else:
-        axes.plot(*_floats(guarantees), color=_CLAIMED, linewidth=2, label="claimed")
+    epsilons = [last * Fraction(step, 128) for step in range(161)]
+    stated = [(epsilon, claimed.delta(epsilon)) for epsilon in epsilons]
+    axes.plot(*_floats(stated), color=_CLAIMED, linewidth=2, label="claimed")
+    deltas = [[(e, hockey_stick(*laws, e)) for e in epsilons] for laws in directions]
+    _exact(axes, [_floats(each) for each in deltas])
     axes.set(xlabel="epsilon", ylabel="delta", xlim=(0, float(epsilons[-1])), ylim=(0, None))
     axes.set_title("Privacy profile")
+
+
+def _exact(axes: "Axes", curves: Sequence[tuple[list[float], list[float]]]) -> None:
+    """Both directions, or one line where they are the same."""
+    same = curves[0] == curves[1]
+    styles = [("-", "exact")] if same else [("-", "exact, x from x'"), ("--", "exact, x' from x")]
+    for (style, label), points in zip(styles, curves, strict=False):
+        axes.plot(*points, style, color=_EXACT, linewidth=1.6, label=label)
 
 
 def picture_of_adversary(strategy: Strategy, path: str | Path | None = None) -> "Figure":
