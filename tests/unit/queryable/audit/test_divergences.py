@@ -1,7 +1,7 @@
 """Divergences of two laws: exact, or from above, against brute force and 60 digits."""
 
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import inf
 from typing import Any
 
@@ -13,11 +13,18 @@ from hypothesis import strategies as st
 from queryable import RDP, ZCDP, PureDP
 from queryable.audit import (
     hockey_stick,
+    least_epsilon,
     max_divergence,
     privacy_profile,
     renyi_divergence,
     trade_off,
     zcdp,
+)
+from queryable.audit.divergences import (
+    best_event,
+    conditioned,
+    hockey_stick_below,
+    renyi_divergence_below,
 )
 from queryable.audit.enumeration import CUT
 from queryable.conversions import log_up
@@ -165,3 +172,78 @@ def test_a_naive_hockey_stick_is_below() -> None:
             below += real(1 - F(float(factor)) / 2**60) < truth
             assert real(hockey_stick(p, q, epsilon)) >= truth - mpmath.mpf(10) ** -58
     assert below > 0
+
+
+@given(laws(), st.fractions(min_value=0, max_value=3, max_denominator=20))
+def test_what_refutes_is_never_above(pair: Any, epsilon: Fraction) -> None:
+    """From below and from above enclose the truth, closely."""
+    p, q = pair
+    with mpmath.workdps(60):
+        factor = mpmath.exp(real(epsilon))
+        exact = sum(max(mpmath.mpf(0), real(p[i]) - factor * real(q[i])) for i in p)
+        below = real(hockey_stick_below(p, q, epsilon))
+        assert exact - mpmath.mpf(10) ** -45 <= below <= exact + mpmath.mpf(10) ** -58
+    assert renyi_divergence_below(p, q, 2) <= renyi_divergence(p, q, 2)
+
+
+def test_what_was_cut_off_never_refutes() -> None:
+    """Mass of q that was given up may lie anywhere, even where p is likeliest."""
+    p, q = {0: F(1, 2), 1: F(1, 2)}, {1: F(1, 2), CUT: Interval(F(0), F(1, 2))}
+    assert hockey_stick_below(p, q, 0) == 0
+    assert hockey_stick(p, q, 0) == F(1, 2)
+    assert renyi_divergence_below(p, q, 2) == 0
+    assert hockey_stick_below({0: F(1)}, {1: F(1)}, 10**6) == 1
+
+
+def test_best_event_proves_the_hockey_stick() -> None:
+    """Its chances give the divergence, and what adds most comes first."""
+    p, q = {0: F(2, 10), 1: F(5, 10), 2: F(3, 10)}, {0: F(1, 10), 1: F(1, 10), 2: F(8, 10)}
+    event = best_event(p, q, F(0))
+    assert event == [1, 0]
+    assert sum(p[i] - q[i] for i in event) == hockey_stick(p, q, 0)
+
+
+@given(laws())
+def test_least_epsilon_is_least(pair: Any) -> None:
+    """At it delta is enough, barely below it is not; none helps where mass is missed."""
+    p, q = pair
+    epsilon = F(least_epsilon(p, q, F(1, 100)))
+    assert hockey_stick(p, q, epsilon) <= F(1, 100)
+    if epsilon > 0:
+        assert hockey_stick(p, q, epsilon * (1 - F(1, 2**40))) > F(1, 100)
+    assert least_epsilon({0: F(1)}, {1: F(1)}, F(1, 2)) == inf
+
+
+@given(laws())
+def test_the_curve_is_the_best_of_all_tests(pair: Any) -> None:
+    """No test that rejects a set of outcomes lies below it, and each knot is such a test."""
+    p, q = pair
+    knots = trade_off(p, q)
+    tests = [
+        (sum((p[i] for i in event), F(0)), 1 - sum((q[i] for i in event), F(0)))
+        for size in range(len(p) + 1)
+        for event in combinations(p, size)
+    ]
+    assert set(knots) <= set(tests)
+    for alpha, missed in tests:
+        for (a, f), (b, g) in pairwise(knots):
+            if a <= alpha <= b and a < b:
+                assert missed >= f + (g - f) * (alpha - a) / (b - a)
+
+
+def test_the_curve_of_cut_laws_lies_below() -> None:
+    """What was cut off is taken for detected without a false alarm."""
+    whole = trade_off({0: F(1, 2), 1: F(1, 2)}, {0: F(1, 4), 1: F(3, 4)})
+    cut = trade_off({0: F(1, 2), 1: F(1, 2)}, {0: F(1, 4), 1: F(1, 2), CUT: F(1, 4)})
+    assert whole[0] == (0, 1)
+    assert cut[0] == (0, F(3, 4))
+
+
+def test_conditioned_laws_leave_out_what_one_cannot_show() -> None:
+    """They sum to one again, and what is left out is the larger share; whole laws stay."""
+    p = {0: F(1, 2), 1: F(2, 5), CUT: Interval(F(0), F(1, 10))}
+    q = {1: F(1, 2), 2: F(2, 5), CUT: Interval(F(0), F(1, 10))}
+    kept, against, missed = conditioned(p, q)
+    assert (dict(kept), dict(against)) == ({1: Interval(F(1), F(1))}, {1: Interval(F(1), F(1))})
+    assert missed == F(3, 5)
+    assert conditioned(*RESPONSE) == (*RESPONSE, 0)

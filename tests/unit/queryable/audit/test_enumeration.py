@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from composition import FiltCon
 from queryable import Bernoulli, FairBits, Launch, Launched, Law, PureDP, Refused, UniformBelow
-from queryable.audit import EnumeratedCoins, every_outcome, hashable, push_forward, view_law
+from queryable.audit import (
+    EnumeratedCoins,
+    NotEnumerable,
+    every_outcome,
+    hashable,
+    push_forward,
+    view_law,
+)
 from queryable.audit.enumeration import CUT
 from queryable.intervals import Interval, high
 from tests.audit.toys import Response, script
@@ -161,3 +168,38 @@ def test_answers_become_hashable(value: Any, key: Any) -> None:
     """Arrays and lists become tuples, however deep; what is hashable stays as it is."""
     assert hashable(value) == key
     hash(hashable(value))
+
+
+def test_more_paths_than_the_limit_are_refused_at_once() -> None:
+    """The first path tells about how many there are, so nobody waits for 2**60 of them."""
+    with pytest.raises(NotEnumerable, match=r"about 1\.2e\+18 outcomes"):
+        every_outcome(lambda coins: coins.draw(HALF, 60), limit=1000)
+    assert len(every_outcome(lambda coins: coins.draw(HALF, 3), limit=8)) == 8
+
+
+def test_views_beyond_the_limit_are_refused() -> None:
+    """Also where each step has few outcomes and there are many steps."""
+    with pytest.raises(NotEnumerable, match="more than 100 views"):
+        view_law(FiltCon(PureDP(99)), 1, lambda _: Launch(Response(3)), 20, limit=100)
+
+
+@attrs.frozen
+class Listed(Law[int]):
+    """Lists an outcome that cannot happen."""
+
+    def sample(self, source: FairBits) -> int:
+        return 0
+
+    def outcomes(self) -> Any:
+        return ((0, F(1)), (1, F(0)))
+
+
+def test_outcomes_of_no_chance_are_no_paths() -> None:
+    """A law may list what cannot happen; it is not visited."""
+    assert every_outcome(lambda coins: coins.draw(Listed())) == [(1, 0)]
+
+
+def test_dictionaries_and_sets_become_hashable() -> None:
+    """In whatever order they were filled."""
+    assert hashable({"a": [1], "b": {2}}) == hashable({"b": {2}, "a": [1]})
+    assert hash(hashable({"a": [1]})) != hash(hashable({"a": [2]}))

@@ -1,15 +1,30 @@
 """The public search for the worst adversary, against the independent one of the audits."""
 
+from collections.abc import Callable
 from fractions import Fraction
+from itertools import product
 from math import inf
 from typing import Any
 
+import attrs
 import pytest
 
 from composition import ConComp, FiltCon
-from queryable import Ask, Launch, PureDP
+from queryable import (
+    SYSTEM,
+    Ask,
+    Bernoulli,
+    Coins,
+    InteractiveMechanism,
+    Launch,
+    PureDP,
+    UnknownQueryError,
+    View,
+)
 from queryable.audit import HockeyStick, Renyi, hockey_stick, view_law, worst_case
+from queryable.audit.divergences import factor_below
 from queryable.conversions import log_up
+from queryable.numbers import exact
 from tests.audit.toys import (
     PadReveal,
     Response,
@@ -17,11 +32,70 @@ from tests.audit.toys import (
     excess,
     moment,
     nats,
+    optimal_delta,
     reader,
     worst_cases,
+    yes,
 )
 
 F = Fraction
+
+
+class Unhashable:
+    """A hidden value that can be neither hashed nor compared."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+@attrs.frozen
+class Forks(InteractiveMechanism[Any]):
+    """Answers L at odds 2 of the bit; R at odds 3, once something was asked before."""
+
+    hidden: Callable[[Any], Any] = tuple
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        return self.hidden((bool(dataset), 0)), None
+
+    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        bit, asked = getattr(state, "value", state)
+        odds = F(2) if query == "L" else F(3) if asked else F(1)
+        return self.hidden((bit, min(asked + 1, 2))), coins.draw(yes(odds)) == bit
+
+
+@attrs.frozen
+class Coy(InteractiveMechanism[Any]):
+    """Finds the query wrong if the bit is set."""
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        return bool(dataset), None
+
+    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        if state:
+            raise UnknownQueryError("not that")
+        return state, None
+
+
+@attrs.frozen
+class Doors(InteractiveMechanism[Any]):
+    """A response at odds 2, then one of two doors: another, or a bold one that seldom says yes."""
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        return (bool(dataset), 0), None
+
+    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        bit, asked = state
+        if asked < 2 and query == "next":
+            return (bit, asked + 1), coins.draw(yes(F(2))) == bit
+        if asked == 1 and query == "bold":
+            return (bit, 2), coins.draw(Bernoulli(F(1, 2) if bit else F(1, 8)))
+        raise UnknownQueryError("a round and a door, then no more")
+
 
 GAMES: tuple[tuple[Any, tuple[Any, ...], int], ...] = (
     (
@@ -69,3 +143,120 @@ def test_the_adversary_reaches_the_value(mechanism: Any, queries: Any, horizon: 
     worst = worst_case(mechanism, 0, 1, queries, horizon, HockeyStick("1/2"))
     laws = [view_law(mechanism, bit, worst.adversary) for bit in (0, 1)]
     assert hockey_stick(*laws, "1/2") == worst.value > 0
+
+
+def every_strategy(queries: tuple[Any, ...], horizon: int) -> list[Any]:
+    """All deterministic adversaries against yes-or-no answers, stopping early included."""
+    views = [view for n in range(horizon) for view in product((False, True), repeat=n)]
+    choices = product((None, *queries), repeat=len(views))
+    plans = [dict(zip(views, choice, strict=True)) for choice in choices]
+    return [lambda view, plan=plan: plan.get(view.answers) for plan in plans]
+
+
+@pytest.mark.parametrize("divergence", [HockeyStick(0), HockeyStick("1/2"), Renyi(2), Renyi(3)])
+@pytest.mark.parametrize(
+    ("mechanism", "queries"), [(PadReveal(3), ("key", "sum")), (Forks(), "LR")]
+)
+def test_no_adversary_does_better(mechanism: Any, queries: Any, divergence: Any) -> None:
+    """The value is the largest over every deterministic adversary, listed one by one."""
+    best = F(0)
+    for adversary in every_strategy(tuple(queries), 2):
+        p, q = (view_law(mechanism, bit, adversary) for bit in (0, 1))
+        total = sum((divergence.term(p.get(v, F(0)), q.get(v, F(0))) for v in {*p, *q}), F(0))
+        best = max(best, total)
+    found = worst_case(mechanism, 0, 1, tuple(queries), 2, divergence)
+    assert found.value == divergence.value(best) > 0
+
+
+def test_memory_changes_nothing() -> None:
+    """States that can neither be hashed nor merged give the same value, more slowly."""
+    merged = worst_case(Forks(), 0, 1, ("L", "R"), 3, HockeyStick("1/2"))
+    alone = worst_case(Forks(hidden=Unhashable), 0, 1, ("L", "R"), 3, HockeyStick("1/2"))
+    assert merged.value == alone.value
+    assert str(merged.adversary) == str(alone.adversary)
+    assert alone.beliefs > merged.beliefs
+
+
+def test_the_alphabet_may_depend_on_the_view() -> None:
+    """What may be asked is a function of what was seen: with one question it is worth less."""
+
+    def once_each(view: View) -> list[str]:
+        return [each for each in ("key", "sum") if each not in {e.query for e in view}]
+
+    free = worst_case(PadReveal(3), 0, 1, ("key", "sum"), 2, HockeyStick(0))
+    dependent = worst_case(PadReveal(3), 0, 1, once_each, 2, HockeyStick(0))
+    keys = worst_case(PadReveal(3), 0, 1, lambda view: ["key"], 2, HockeyStick(0))
+    assert free.value == dependent.value == F(1, 2)
+    assert keys.value == 0
+
+
+def test_the_shortest_of_the_best_adversaries() -> None:
+    """It asks nothing that adds nothing, whatever the horizon."""
+    lines = str(worst_case(PadReveal(3), 0, 1, ("key", "sum"), 5, HockeyStick(0)).adversary)
+    assert lines.count("ask") == 3  # one of both, then, after either answer, the other
+
+
+def test_too_large_a_search_is_refused_before_it_starts() -> None:
+    """With an estimate; the first rounds are all that it takes to see."""
+    told: list[int] = []
+    queries = [Launch(Response(odds)) for odds in (2, 3, 5, 7)]
+    with pytest.raises(ValueError, match=r"about .* beliefs at horizon 40"):
+        worst_case(
+            FiltCon(PureDP(99)), 0, 1, queries, 40, HockeyStick(0), limit=2000, progress=told.append
+        )
+    assert told == []
+    with pytest.raises(ValueError, match="more than 5 beliefs"):
+        worst_case(PadReveal(3), 0, 1, ("key", "sum"), 3, HockeyStick(0), limit=5)
+
+
+def test_a_function_that_is_no_sum_over_views_is_found_out() -> None:
+    """The largest ratio is none; the hockey stick as a function is."""
+    with pytest.raises(ValueError, match="not a sum over views"):
+        worst_case(
+            PadReveal(3), 0, 1, ("key", "sum"), 2, lambda p, q: max(hockey_stick(p, q, 0), 1)
+        )
+    found = worst_case(
+        PadReveal(3), 0, 1, ("key", "sum"), 2, lambda p, q: hockey_stick(p, q, "1/2")
+    )
+    assert (
+        found.value == worst_case(PadReveal(3), 0, 1, ("key", "sum"), 2, HockeyStick("1/2")).value
+    )
+
+
+def test_refusing_by_a_secret_is_seen() -> None:
+    """A mechanism that calls a query wrong only for one dataset gives it away."""
+    found = worst_case(Coy(), 0, 1, ("?",), 1, HockeyStick(5))
+    assert found.value == 1
+    assert worst_case(Coy(), 1, 1, ("?",), 1, HockeyStick(0)).value == 0
+
+
+@pytest.mark.parametrize("epsilon", [0, "1/2", 1])
+def test_interleaving_stays_within_the_theorem(epsilon: Any) -> None:
+    """Two stateful children, interleaved at will, lose no more than two responses at their odds."""
+    mechanism = ConComp([PadReveal(3), TwoRounds()])
+    queries = (Ask(0, "key"), Ask(0, "sum"), Ask(1, "next"))
+    found = worst_case(mechanism, 0, 1, queries, 4, HockeyStick(epsilon))
+    factor = factor_below(exact(epsilon))
+    assert 0 < F(found.value) <= optimal_delta([(3, 0), (3, 0)], factor)
+
+
+def test_interleaving_can_be_worse_than_taking_turns() -> None:
+    """Whoever may return to the first child after hearing the second chooses its door better."""
+    mechanism, doors = ConComp([Doors(), Doors()]), ("next", "bold")
+
+    def in_turn(view: View) -> list[Any]:
+        begun = any(exchange.path == (1,) for exchange in view)
+        return [Ask(child, door) for child in ((1,) if begun else (0, 1)) for door in doors]
+
+    at_will = [Ask(child, door) for child in (0, 1) for door in doors]
+    interleaved = worst_case(mechanism, 0, 1, at_will, 4, HockeyStick("5/4"))
+    sequential = worst_case(mechanism, 0, 1, in_turn, 4, HockeyStick("5/4"))
+    assert F(sequential.value) + F(1, 100) < F(interleaved.value)
+
+
+def test_eight_interleaved_rounds_in_few_beliefs() -> None:
+    """Two stateful children under one filter: equal beliefs are met, not solved again."""
+    queries = (Launch(reader(3)), Ask(0, "read"), Ask(1, "read"))
+    found = worst_case(FiltCon(PureDP(2 * nats(3))), 0, 1, queries, 8, HockeyStick(0), limit=1000)
+    assert F(found.value) == F(1429, 4374)
+    assert found.beliefs < 600
