@@ -1,0 +1,177 @@
+"""The three games of Rogers et al. 2016, against laws by hand and against the project's filters."""
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from composition import FiltCon
+from composition.rules import Basic, Rogers2016, Whitehouse2023
+from mechanisms import Laplace
+from queryable import ApproxDP, Launch, Launched, PureDP, Refused, Statistic, View
+from queryable.audit import hockey_stick, view_law
+from queryable.audit.enumeration import CUT
+from queryable.audit.games import (
+    BOTTOM,
+    adapt_param_comp,
+    fixed_param_comp,
+    privacy_filter_comp,
+)
+from tests.audit.toys import PadReveal, Response, nats, optimal_delta
+
+F = Fraction
+
+
+def responses(*odds: Any) -> Any:
+    """An adversary that asks for these responses, one after another, and then stops."""
+
+    def adversary(answers: Any) -> Any:
+        if len(answers) >= len(odds):
+            return None
+        mechanism = Response(odds[len(answers)])
+        return 0, 1, mechanism, mechanism.privacy_map(1)
+
+    return adversary
+
+
+def cautious(answers: Any) -> Any:
+    """Responses at odds 3 while the answers are no, and one at odds 2 after the first yes."""
+    if any(answers):
+        return (0, 1, Response(2), PureDP(nats(2))) if answers[-1] else None
+    return 0, 1, Response(3), PureDP(nats(3))
+
+
+def test_views_by_hand() -> None:
+    """Two responses to the bit b: the answers are independent, the law is theirs."""
+    law = fixed_param_comp(responses(3, 2), [PureDP(nats(3)), PureDP(nats(2))], 1)
+    assert law == {
+        (True, True): F(3, 4) * F(2, 3),
+        (True, False): F(3, 4) * F(1, 3),
+        (False, True): F(1, 4) * F(2, 3),
+        (False, False): F(1, 4) * F(1, 3),
+    }
+
+
+def test_fixed_parameters_are_kept() -> None:
+    """A mechanism above the parameters of its round is refused, one below is not."""
+    fixed = [PureDP(nats(3)), PureDP(nats(2))]
+    assert sum(fixed_param_comp(responses(2, 2), fixed, 0).values()) == 1
+    with pytest.raises(ValueError, match="round 2 is fixed at"):
+        fixed_param_comp(responses(3, 3), fixed, 0)
+
+
+def test_fixed_composition_is_optimal_composition() -> None:
+    """The views of responses at odds 3 and 2 are as far apart as that theorem allows."""
+    fixed = [PureDP(nats(3)), PureDP(nats(2))]
+    p, q = (fixed_param_comp(responses(3, 2), fixed, bit) for bit in (1, 0))
+    assert hockey_stick(p, q, 0) == optimal_delta([(3, 0), (2, 0)], 1)
+    assert hockey_stick(p, q, nats(6)) == 0
+
+
+def test_parameters_may_depend_on_answers() -> None:
+    """The view is as long as the adversary makes it, and k bounds it."""
+    law = adapt_param_comp(cautious, 3, 1)
+    assert (True, True) not in law
+    assert law[(True, False)] == F(3, 4) * F(1, 3)
+    assert law[(False, False, False)] == F(1, 4) ** 3
+    assert law[(True, True, True)] == F(3, 4) * F(2, 3) ** 2
+    assert sum(law.values()) == 1
+
+
+def test_the_datasets_may_change_every_round() -> None:
+    """With b = 0 the first of each pair is looked at, whatever it is."""
+
+    def swapped(answers: Any) -> Any:
+        pair = (1, 0) if answers else (0, 1)
+        return (*pair, Response(3), PureDP(nats(3))) if len(answers) < 2 else None
+
+    law = adapt_param_comp(swapped, 5, 0)
+    assert law[(False, True)] == F(9, 16)
+
+
+def test_a_filter_halts_for_good() -> None:
+    """What does not fit is not run, and every answer from there on is BOTTOM."""
+    law = privacy_filter_comp(responses(3, 3, 3, 2), 4, 1, Basic(), PureDP(2 * nats(3)))
+    assert all(view[2:] == (BOTTOM, BOTTOM) for view in law)
+    assert sum(law.values()) == 1
+    assert repr(BOTTOM) == "BOTTOM"
+
+
+@pytest.mark.parametrize(
+    ("rule", "budget"),
+    [
+        (Basic(), PureDP(nats(6))),
+        (Whitehouse2023(F(1, 100)), ApproxDP(4, F(1, 100))),
+        (Rogers2016(), ApproxDP(12, F(1, 100))),
+    ],
+)
+def test_filters_are_valid_here(rule: Any, budget: Any) -> None:
+    """Definition 3.1 for one adaptive adversary: the views keep the budget, both ways."""
+    p, q = (privacy_filter_comp(cautious, 4, bit, rule, budget) for bit in (0, 1))
+    delta = getattr(budget, "delta", 0)
+    assert hockey_stick(p, q, budget.epsilon) <= delta
+    assert hockey_stick(q, p, budget.epsilon) <= delta
+    assert hockey_stick(p, q, 0) > 0
+
+
+def test_a_filter_that_never_halts_is_no_filter() -> None:
+    """Mutation: the same adversary breaks the budget of one that admits everything."""
+
+    class Always:
+        within = True
+
+        def add(self, loss: Any) -> "Always":
+            return self
+
+        def open(self, budget: Any) -> "Always":
+            return self
+
+        def child_measure(self, budget: Any) -> Any:
+            return PureDP
+
+    laws = [
+        privacy_filter_comp(responses(3, 3, 3), 3, b, Always(), PureDP(nats(3))) for b in (0, 1)
+    ]
+    assert hockey_stick(*laws, nats(3)) > F(1, 4)
+
+
+def test_the_game_is_what_filtcon_plays() -> None:
+    """The law of the game is that of a filter of the project, HALT read as a refusal."""
+    budget = PureDP(nats(6))
+    law = privacy_filter_comp(responses(3, 2, 5), 3, 1, Basic(), budget)
+
+    def analyst(view: View) -> Any:
+        odds = (3, 2, 5)
+        return Launch(Response(odds[len(view)])) if len(view) < 3 else None
+
+    def read(answer: Any) -> Any:
+        return BOTTOM if isinstance(answer, Refused) else answer.answer
+
+    played: dict[Any, Any] = {}
+    for (_, *answers), chance in view_law(FiltCon(budget), 1, analyst).items():  # type: ignore[misc]
+        assert all(isinstance(answer, Launched | Refused) for answer in answers)
+        seen = tuple(map(read, answers))
+        played[seen] = played.get(seen, 0) + chance
+    assert played == law
+
+
+def test_tails_are_collected() -> None:
+    """Infinite noise plays up to a tail."""
+    laplace = Laplace(Statistic(lambda data: data, l1=1, l2=1), epsilon=1)
+
+    def once(answers: Any) -> Any:
+        return None if answers else (0, 1, laplace, PureDP(1))
+
+    p, q = (adapt_param_comp(once, 1, bit, tail="1e-6") for bit in (0, 1))
+    assert CUT in p
+    assert hockey_stick(p, q, 1) < F(1, 10**5) < hockey_stick(p, q, F(9, 10))
+
+
+def test_what_the_games_do_not_take() -> None:
+    """Interactive mechanisms, claims below the mechanism's loss, bits that are none."""
+    with pytest.raises(TypeError, match="interactive"):
+        adapt_param_comp(lambda _: (0, 1, PadReveal(3), PureDP(9)), 1, 0)
+    with pytest.raises(ValueError, match="has a loss of"):
+        adapt_param_comp(lambda _: (0, 1, Response(3), PureDP(1)), 1, 0)
+    with pytest.raises(ValueError, match="bit is 2"):
+        adapt_param_comp(responses(3), 1, 2)

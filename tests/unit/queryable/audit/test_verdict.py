@@ -1,0 +1,280 @@
+"""Verdicts: true claims hold, false ones are refuted with a witness that can be replayed."""
+
+import sys
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import pytest
+
+from composition import ConComp, FiltCon
+from mechanisms import Gaussian, Laplace
+from queryable import (
+    FDP,
+    GDP,
+    RDP,
+    SYSTEM,
+    ZCDP,
+    ApproxDP,
+    ApproxZCDP,
+    Ask,
+    Coins,
+    FairBits,
+    InteractiveMechanism,
+    Launch,
+    Law,
+    Measurement,
+    PrivacyClaimError,
+    PureDP,
+    SeededCoins,
+    Statistic,
+    UniformBelow,
+)
+from queryable.audit import NotEnumerable, Outcome, audit, hockey_stick, view_law
+from queryable.audit.claims import DELTAS, DeltaAt, points_of
+from queryable.conversions import gdp_delta
+from tests.audit.toys import PadReveal, Response, TwoRounds, nats, reader, script
+
+F = Fraction
+BITS = [(0, 1)]
+ASKS = {"queries": ("key", "sum"), "horizon": 2}
+COUNT = Statistic(lambda data: data, l1=1, l2=1)
+THREE = PureDP(nats(3))
+
+
+def in_every_measure(scale: Fraction) -> list[Any]:
+    """Claims that are true of a response at odds 3 when the scale is 1, and false below."""
+    rho, mu = THREE.to(ZCDP).rho, THREE.to(GDP).mu  # type: ignore[attr-defined]
+    at = [RDP(a, scale * THREE.to(RDP.at(a)).epsilon) for a in (2, 4)]  # type: ignore[attr-defined]
+    return [
+        PureDP(scale * nats(3)),
+        ApproxDP(scale * nats(3), 0),
+        ZCDP(scale * rho),
+        ApproxZCDP(scale * rho, 0),
+        GDP(scale * mu),
+        FDP.of_approx(scale * nats(3)),
+        *at,
+        PureDP(scale * nats(3)).to(RDP.at(2, 4)),
+    ]
+
+
+@pytest.mark.parametrize("claim", in_every_measure(F(1)), ids=str)
+def test_a_true_claim_holds_in_every_measure(claim: Any) -> None:
+    """The measurement's exact law keeps it, though it is tight."""
+    verdict = audit(Response(3), BITS, claim=claim)
+    assert (verdict.outcome, verdict.witness) == (Outcome.HOLDS, None)
+    assert str(verdict).startswith("holds: Response(")
+
+
+@pytest.mark.parametrize("claim", in_every_measure(F(9, 10)), ids=str)
+def test_a_false_claim_is_refuted_in_every_measure(claim: Any) -> None:
+    """A tenth too little is too little."""
+    assert audit(Response(3), BITS, claim=claim).refuted
+
+
+@pytest.mark.parametrize("claim", in_every_measure(F(1)), ids=str)
+def test_true_claims_hold_against_all_adversaries(claim: Any) -> None:
+    """The pad gives the same response away, to whoever asks twice."""
+    assert audit(PadReveal(3), BITS, claim=claim, **ASKS).holds
+
+
+@pytest.mark.parametrize("claim", in_every_measure(F(1, 4)), ids=str)
+def test_false_claims_are_refuted_by_an_adversary(claim: Any) -> None:
+    """A quarter is refuted in every measure, and only with both questions."""
+    assert audit(PadReveal(3), BITS, claim=claim, **ASKS).refuted
+    once = audit(PadReveal(3), BITS, claim=claim, queries=("key", "sum"), horizon=1)
+    assert once.holds
+
+
+def test_approximate_concentration_is_checked_by_its_profile() -> None:
+    """A response that gives the bit away with probability 1/10 breaks a claim of 1/100."""
+    leaky = Response(3, delta="1/10")
+    assert audit(leaky, BITS, claim=ApproxDP(nats(3), F(1, 10)).to(ApproxZCDP)).holds
+    assert audit(leaky, BITS, claim=ApproxZCDP(1, F(1, 100))).refuted
+    assert audit(leaky, BITS, claim=ZCDP(5)).refuted
+
+
+def test_the_witness_replays() -> None:
+    """Its pair and adversary, run again, break the bound that it names."""
+    verdict = audit(TwoRounds(), BITS, queries=("next",), horizon=2, claim=PureDP(nats(2)))
+    witness = verdict.witness
+    assert witness is not None
+    assert witness.adversary is not None
+    p, q = (view_law(TwoRounds(), x, witness.adversary) for x in (witness.x, witness.x_prime))
+    assert hockey_stick(p, q, nats(2)) > F(1, 10)
+    assert "ask 'next'" in str(verdict)
+
+
+def test_the_witness_of_a_measurement_is_an_event() -> None:
+    """And the least epsilon that would have been true is reported."""
+    verdict = audit(Response(3, stated=2), BITS)
+    witness = verdict.witness
+    assert witness is not None
+    assert len(witness.views) == 1
+    assert witness.epsilon == nats(3)
+    assert "witness: the event that the answers are" in str(verdict)
+
+
+@attrs.frozen
+class OneSided(Measurement):
+    """Says yes only if the bit is set, and then one time in ten."""
+
+    def loss(self, d_in: int) -> PureDP:
+        return PureDP(1)
+
+    def release(self, dataset: Any, coins: Coins) -> Any:
+        return bool(dataset) and coins.draw(UniformBelow(10)) == 0
+
+
+def test_both_directions_and_every_pair_are_checked() -> None:
+    """One direction of one pair is enough to refute."""
+    for pairs in ([(0, 0), (0, 1)], [(1, 0), (1, 1)]):
+        verdict = audit(OneSided(), pairs)
+        assert verdict.refuted
+        assert (verdict.witness.x, verdict.witness.x_prime) == (1, 0)  # type: ignore[union-attr]
+    assert audit(OneSided(), [(0, 0), (1, 1)]).holds
+
+
+@pytest.mark.parametrize("mechanism", [Laplace(COUNT, epsilon=1), Gaussian(COUNT, rho="1/2")])
+def test_noise_holds_up_to_its_tails(mechanism: Any) -> None:
+    """Proved, with tails as delta; a claim of nine tenths is refuted, tails or not."""
+    verdict = audit(mechanism, BITS)
+    assert verdict.holds
+    own = mechanism.privacy_map(1)
+    less = own.of_parts(tuple(part * 9 / 10 for part in own.parts))
+    assert audit(mechanism, BITS, claim=less).refuted
+
+
+def test_noise_in_other_measures() -> None:
+    """Laplace's own zCDP bound is tight, and so is the check of it."""
+    laplace = Laplace(COUNT, epsilon=1)
+    stated = laplace.privacy_map(1, ZCDP)
+    assert audit(laplace, BITS, claim=stated).holds
+    assert audit(laplace, BITS, claim=ZCDP(stated.rho * 99 / 100)).refuted  # type: ignore[attr-defined]
+    gaussian = Gaussian(COUNT, rho="1/2")
+    assert audit(gaussian, BITS, claim=gaussian.privacy_map(1, RDP.at(2, 8))).holds
+    assert audit(gaussian, BITS, claim=RDP(2, "0.999")).refuted
+
+
+def test_tails_beyond_the_slack_prove_nothing() -> None:
+    """A coarse tail neither proves a true claim nor refutes it, and the report gives both ends."""
+    verdict = audit(Laplace(COUNT, epsilon=1), BITS, tail="1/100")
+    assert verdict.outcome is Outcome.NOT_REFUTED
+    assert "is between 0 and" in str(verdict)
+
+
+def test_one_adversary_instead_of_all() -> None:
+    """Its view alone is looked at: who asks for the key twice learns nothing."""
+    claim = PureDP("1/2")
+    assert audit(PadReveal(3), BITS, claim=claim, adversary=script("key", "key")).holds
+    assert audit(PadReveal(3), BITS, claim=claim, adversary=script("sum", "key")).refuted
+
+
+@attrs.frozen
+class Noisy(InteractiveMechanism[Any]):
+    """Answers with Laplace noise, at every question anew."""
+
+    def loss(self, d_in: int) -> PureDP:
+        return PureDP(1)
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        return dataset, None
+
+    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        return state, Laplace(COUNT, epsilon=1).release(state, coins)
+
+
+def test_infinite_noise_cannot_be_searched_but_an_adversary_can_be_named() -> None:
+    """One question is within the claim, two are not."""
+    with pytest.raises(NotEnumerable, match="infinite support"):
+        audit(Noisy(), BITS, queries=("?",), horizon=1)
+    assert audit(Noisy(), BITS, adversary=script("?"), tail="1e-11").holds
+    assert audit(Noisy(), BITS, adversary=script("?", "?"), tail="1e-3").refuted
+
+
+def test_a_filter_under_audit() -> None:
+    """It keeps its budget against every launch and interleaving, and half of it would be broken."""
+    queries = (Launch(reader(3)), Launch(Response(2)), Ask(0, "read"))
+    mechanism = FiltCon(PureDP(nats(3) + nats(2)))
+    assert audit(mechanism, BITS, queries=queries, horizon=4).holds
+    half = PureDP((nats(3) + nats(2)) / 2)
+    assert audit(mechanism, BITS, queries=queries, horizon=4, claim=half).refuted
+
+
+@attrs.frozen
+class Endless(Law[int]):
+    """A fair coin that nobody can enumerate."""
+
+    def sample(self, source: FairBits) -> int:
+        return source.bits(1)
+
+
+@attrs.frozen
+class Opaque(Measurement):
+    """The bit, through coins that nobody can enumerate: wrong one time in four."""
+
+    def loss(self, d_in: int) -> PureDP:
+        return THREE
+
+    def release(self, dataset: Any, coins: Coins) -> Any:
+        return bool(dataset) ^ (coins.draw(Endless()) + coins.draw(Endless()) == 2)
+
+
+def test_what_cannot_be_enumerated_is_sampled() -> None:
+    """A true claim is not refuted, a false one is, and the report says how sure it is."""
+    options: dict[str, Any] = {"samples": 4000, "coins": SeededCoins(7)}
+    true = audit(Opaque(), BITS, **options)
+    assert true.outcome is Outcome.NOT_REFUTED
+    assert "confidence 0.999" in str(true)
+    false = audit(Opaque(), BITS, claim=PureDP("1/2"), **options)
+    assert false.refuted
+    event = false.witness.event  # type: ignore[union-attr]
+    assert F(1, 2) < event.epsilon < nats(3)  # type: ignore[union-attr]
+    assert "witness: the event that view in" in str(false)
+
+
+def test_the_profile_of_every_measure_is_implied() -> None:
+    """Points of a claim are its conversions, no smaller; those of GDP are its profile."""
+    for claim in (ZCDP("1/2"), RDP(4, 1), GDP(1), ApproxZCDP("1/2", F(1, 100))):
+        points = points_of(claim)
+        assert len(points) >= len(DELTAS)
+        assert all(isinstance(point, DeltaAt) and point.bound <= 1 for point in points)
+    for point in points_of(GDP(1)):
+        assert gdp_delta(F(1), point.epsilon) <= point.bound <= gdp_delta(F(1), point.epsilon) * 2
+
+
+def test_bad_audits_are_refused() -> None:
+    """No pairs, no claim, no confidence that samples could give, too large a search."""
+    with pytest.raises(ValueError, match="pairs is empty"):
+        audit(Response(3), [])
+    with pytest.raises(PrivacyClaimError):
+        audit(ConComp([Unclaimed()]), BITS)
+    with pytest.raises(ValueError, match="confidence"):
+        audit(Response(3), BITS, confidence=1)
+    with pytest.raises(ValueError, match="beliefs"):
+        audit(PadReveal(3), BITS, limit=3, **ASKS)
+
+
+@attrs.frozen
+class Unclaimed(InteractiveMechanism[Any]):
+    """Claims nothing."""
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        return None, None
+
+    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        return None, None
+
+
+def test_a_bar_if_wanted(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Off a terminal there is none unless asked for; without tqdm it is named."""
+    audit(PadReveal(3), BITS, **ASKS)
+    assert capsys.readouterr().err == ""
+    audit(PadReveal(3), BITS, progress=True, **ASKS)
+    assert "steps" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    audit(PadReveal(3), BITS, **ASKS)
+    with pytest.raises(ImportError, match=r"queryable\[audit\]"):
+        audit(PadReveal(3), BITS, progress=True, **ASKS)
