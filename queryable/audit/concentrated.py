@@ -6,7 +6,7 @@ Theory of operation: with s = alpha - 1, s*D_alpha is the logarithm of a moment 
 convex in s, and zero at s = 0. So between two orders it lies below its chord, beyond the last one
 below s times the max divergence, and D_alpha/alpha is at most the chord over s(1 + s), whose
 largest value is known in closed form. The cell whose bound is largest is halved until that bound is
-within a relative 2**-14 of the best order found.
+within a relative 2**-11 of the best order found.
 """
 
 from fractions import Fraction
@@ -24,7 +24,7 @@ from queryable.audit.divergences import (
 )
 from queryable.numbers import sqrt_down
 
-GAP = Fraction(1, 2**14)
+GAP = Fraction(1, 2**11)
 """How far the bound may stay above the best order found, relatively."""
 
 _STARTS = tuple(Fraction(1, 2**power) for power in (40, 20, 16))
@@ -94,10 +94,12 @@ class _Search:
 
     def _log_moment(self, s: Fraction) -> Fraction:
         """s * D_(1+s) from above; remembers the best order from below."""
-        found = Fraction(renyi_divergence_below(self.p, self.q, 1 + s)) / (1 + s)
-        if found > self.below:
-            self.below, self.alpha = found, 1 + s
-        return s * Fraction(renyi_divergence(self.p, self.q, 1 + s))
+        above = Fraction(renyi_divergence(self.p, self.q, 1 + s))
+        if above > self.below * (1 + s):
+            found = Fraction(renyi_divergence_below(self.p, self.q, 1 + s)) / (1 + s)
+            if found > self.below:
+                self.below, self.alpha = found, 1 + s
+        return s * above
 
     @staticmethod
     def _cell(
