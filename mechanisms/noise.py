@@ -1,25 +1,26 @@
-"""Exact integer noise (Canonne, Kamath, Steinke 2020, section 5).
+"""Laws of exact integer noise.
 
-Responsible for sampling laws whose probabilities are irrational from fair bits, with integers
-alone: no float, so what a mechanism claims is what its sampler does. Knows no mechanism.
-
-Theory of operation: exp(-x) for x in [0, 1] is the probability that the first k for which a coin
-of probability x/k shows tails is odd. Everything else is accepted or rejected by such coins. How
-long a draw takes depends on the draw.
+Responsible for laws whose probabilities are irrational, sampled from fair bits with integers alone:
+no float, so what a mechanism claims is what its sampler does. Knows no mechanism. A few draws are
+made one by one (`mechanisms.cks`), many under tickets (`mechanisms.blocks`); the law is the same.
 """
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from math import isqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
+import numpy as np
 from flint import arb
 
+from mechanisms.blocks import LARGEST_SPREAD, Curve, Tickets
+from mechanisms.cks import coin_exp, laplace
 from queryable.coins import FairBits, Law
 from queryable.conversions import log_up
 from queryable.intervals import Chance, Interval
-from queryable.numbers import exact, positive, round_down, round_up, sqrt_up
+from queryable.numbers import ball, exact, positive, round_down, round_up, sqrt_up
 
 
 def _exponent(value: Any) -> Fraction:
@@ -46,7 +47,7 @@ class BernoulliExp(Law[bool]):
 
     def sample(self, source: FairBits) -> bool:
         """One draw (Algorithm 1)."""
-        return _coin_exp(self.exponent.numerator, self.exponent.denominator, source)
+        return coin_exp(self.exponent.numerator, self.exponent.denominator, source)
 
 
 @attrs.frozen
@@ -60,7 +61,7 @@ class TruthfulAnswer(Law[bool]):
         while True:
             if source.bits(1):
                 return True
-            if _coin_exp(self.epsilon.numerator, self.epsilon.denominator, source):
+            if coin_exp(self.epsilon.numerator, self.epsilon.denominator, source):
                 return False
 
     def outcomes(self) -> tuple[tuple[bool, Chance], ...]:
@@ -71,15 +72,54 @@ class TruthfulAnswer(Law[bool]):
         )
 
 
-@attrs.frozen
-class DiscreteLaplace(Law[int]):
+_MANY = 256  # draws for which it pays to lay out tickets
+_TABLES = 32  # laws whose tickets are kept: half a megabyte each, at most
+
+
+@lru_cache(maxsize=_TABLES)
+def _tickets(curve: Curve) -> Tickets:
+    return Tickets(curve)
+
+
+class _BulkLaw(Law[int], Curve):
+    """A law proportional to a curve of |x|."""
+
+    drawn_ahead: ClassVar[bool] = True
+
+    def sample_many(self, source: FairBits, count: int) -> np.ndarray[Any, Any]:
+        """`count` independent draws. How they are made depends on the law and the count alone."""
+        if count < _MANY or self.spread > LARGEST_SPREAD:
+            return super().sample_many(source, count)
+        return _tickets(self).draw(source, count)
+
+
+@attrs.frozen(cache_hash=True)
+class DiscreteLaplace(_BulkLaw):
     """The integers with probability proportional to exp(-|x| / scale), for a rational scale."""
 
     scale: Fraction = attrs.field(converter=_scale)
 
     def sample(self, source: FairBits) -> int:
         """One draw (Algorithm 2)."""
-        return _laplace(self.scale.numerator, self.scale.denominator, source)
+        return laplace(self.scale.numerator, self.scale.denominator, source)
+
+    @property
+    def spread(self) -> int:
+        """The scale."""
+        return self.scale.__floor__()
+
+    def height(self, magnitude: int) -> arb:
+        """exp(-magnitude / scale)."""
+        return (-magnitude / ball(self.scale)).exp()
+
+    @property
+    def bend(self) -> Fraction:
+        """f'' = f / scale^2 is at most 1 / scale^2."""
+        return 1 / self.scale**2
+
+    def fall(self, magnitude: int) -> Fraction:
+        """Always the same."""
+        return 1 / self.scale
 
     def truncated(self, tail: Fraction) -> tuple[tuple[tuple[int, Chance], ...], Fraction]:
         """Values up to where 2 exp(-|x|/scale) falls below the tail.
@@ -94,8 +134,8 @@ class DiscreteLaplace(Law[int]):
         return _two_sided(chances), tail
 
 
-@attrs.frozen
-class DiscreteGaussian(Law[int]):
+@attrs.frozen(cache_hash=True)
+class DiscreteGaussian(_BulkLaw):
     """The integers with probability proportional to exp(-x^2 / (2 variance)).
 
     The true variance is a little below the parameter, which is called so as in the paper.
@@ -112,10 +152,28 @@ class DiscreteGaussian(Law[int]):
         scale = isqrt(top // bottom) + 1
         denominator = 2 * top * bottom * scale * scale
         while True:
-            candidate = _laplace(scale, 1, source)
+            candidate = laplace(scale, 1, source)
             distance = abs(candidate) * bottom * scale - top
-            if _coin_exp(distance * distance, denominator, source):
+            if coin_exp(distance * distance, denominator, source):
                 return candidate
+
+    @property
+    def spread(self) -> int:
+        """Sigma."""
+        return isqrt(self.variance.__floor__())
+
+    def height(self, magnitude: int) -> arb:
+        """exp(-magnitude^2 / (2 variance))."""
+        return (-magnitude * magnitude / (2 * ball(self.variance))).exp()
+
+    @property
+    def bend(self) -> Fraction:
+        """f'' = (x^2 / variance - 1) f / variance is within 1 / variance, which it reaches at 0."""
+        return 1 / self.variance
+
+    def fall(self, magnitude: int) -> Fraction:
+        """Half the difference of the squares, over the variance."""
+        return (2 * magnitude + 1) / (2 * self.variance)
 
     def truncated(self, tail: Fraction) -> tuple[tuple[tuple[int, Chance], ...], Fraction]:
         """Values up to k with 4 exp(-k^2/(2 variance)) (1 + sqrt(variance)) below the tail.
@@ -149,38 +207,3 @@ def _two_sided(chances: Sequence[Chance]) -> tuple[tuple[int, Chance], ...]:
         for size, chance in enumerate(chances)
         for sign in ((1, -1) if size else (1,))
     )
-
-
-def _coin_exp(numerator: int, denominator: int, source: FairBits) -> bool:
-    while numerator > denominator:
-        if not _coin_exp_to_one(1, 1, source):
-            return False
-        numerator -= denominator
-    return _coin_exp_to_one(numerator, denominator, source)
-
-
-def _coin_exp_to_one(numerator: int, denominator: int, source: FairBits) -> bool:
-    """True with probability exp(-numerator/denominator), for a ratio in [0, 1]."""
-    k = 1
-    while source.below(k * denominator) < numerator:
-        k += 1
-    return k % 2 == 1
-
-
-def _laplace(top: int, bottom: int, source: FairBits) -> int:
-    """Discrete Laplace of scale top/bottom.
-
-    remainder + top*quotient is geometric at scale `top`; divided by `bottom`, rounded down, it is
-    geometric at scale top/bottom. A random sign makes it two-sided, where zero may come but once.
-    """
-    while True:
-        remainder = source.below(top)
-        if not _coin_exp_to_one(remainder, top, source):
-            continue
-        quotient = 0
-        while _coin_exp_to_one(1, 1, source):
-            quotient += 1
-        magnitude = (remainder + top * quotient) // bottom
-        negative = source.bits(1)
-        if magnitude or not negative:
-            return -magnitude if negative else magnitude

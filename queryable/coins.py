@@ -8,18 +8,19 @@ depends on its path and on how often it was spoken to, never on its siblings, so
 interleavings replay whatever their order.
 """
 
-import os
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from hashlib import shake_256
 from operator import index
-from typing import Any, Generic, Protocol, TypeVar, overload
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, overload
 
 import attrs
 import numpy as np
 
+from queryable.entropy import random_bytes, random_word
 from queryable.intervals import Chance
 from queryable.numbers import natural, probability
+from queryable.pools import Pools
 
 T = TypeVar("T")
 Shape = int | tuple[int, ...]
@@ -41,9 +42,16 @@ class FairBits(ABC):
             if candidate < bound:
                 return candidate
 
+    def bytes(self, count: int) -> bytes:
+        """`count` uniform bytes."""
+        return self.bits(8 * count).to_bytes(count, "little")
+
 
 class Law(ABC, Generic[T]):
     """A probability law that can be sampled exactly from fair bits."""
+
+    drawn_ahead: ClassVar[bool] = False
+    """Whether many draws together are much cheaper than one by one. Such a law can be hashed."""
 
     @abstractmethod
     def sample(self, source: FairBits) -> T:
@@ -96,15 +104,38 @@ class _DrawingCoins(FairBits):
 
 
 class SystemCoins(_DrawingCoins):
-    """The operating system's CSPRNG.
+    """Unpredictable coins: OpenSSL's generator, which the operating system seeds.
 
-    Holds no state of its own, so forks and threads cannot repeat a bit.
+    Forks and threads never repeat a bit. Of a law that is drawn often and one by one, some values
+    are drawn ahead of time and kept in memory.
     """
+
+    def __init__(self) -> None:
+        self._pools = Pools()
 
     def bits(self, count: int) -> int:
         """An integer uniform on [0, 2**count)."""
+        if count <= 64:
+            return random_word() >> (64 - count)
         size = (count + 7) // 8
-        return int.from_bytes(os.urandom(size), "little") >> (8 * size - count)
+        return int.from_bytes(random_bytes(size), "little") >> (8 * size - count)
+
+    def bytes(self, count: int) -> bytes:
+        """`count` uniform bytes."""
+        return random_bytes(count)
+
+    @overload
+    def draw(self, law: Law[T]) -> T: ...
+    @overload
+    def draw(self, law: Law[T], size: Shape) -> np.ndarray[Any, Any]: ...
+    def draw(self, law: Law[T], size: Shape | None = None) -> T | np.ndarray[Any, Any]:
+        """One draw of `law`, or an array of independent draws of shape `size`."""
+        if size is not None:
+            return super().draw(law, size)
+        if law.drawn_ahead:
+            drawn: T = self._pools.draw(law, self)
+            return drawn
+        return law.sample(self)
 
     def spawn(self, child: ChildId, message: int) -> "SystemCoins":
         """Itself: its bits never repeat."""
@@ -130,6 +161,7 @@ class SeededCoins(_DrawingCoins):
         self._seed, self._path, self._message = seed, path, message
         self._key = repr((seed, path, message)).encode()
         self._blocks, self._pool, self._left = 0, 0, 0
+        self._strings = 0
 
     def bits(self, count: int) -> int:
         """An integer uniform on [0, 2**count)."""
@@ -142,6 +174,11 @@ class SeededCoins(_DrawingCoins):
         self._pool >>= count
         self._left -= count
         return taken
+
+    def bytes(self, count: int) -> bytes:
+        """`count` uniform bytes, of a stream that `bits` does not draw from."""
+        self._strings += 1
+        return shake_256(self._key + b"/bytes/%d" % self._strings).digest(count)
 
     def spawn(self, child: ChildId, message: int) -> "SeededCoins":
         """Coins that depend on the seed, the child's path and its message count alone."""

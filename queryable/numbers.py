@@ -181,6 +181,23 @@ def _rounded(
     return _shortened(exact_end, bits, up=up) if exact_end else exact_end
 
 
+def enclosed(formula: Callable[[], flint.arb], bits: int) -> tuple[int, int]:
+    """Integers low and high, next to each other or nearly, with low <= 2**bits * formula() <= high.
+
+    The formula is called at a working precision far beyond `bits`.
+    """
+    with _precision, flint.ctx.workprec(bits + _WORKING_BITS):
+        value = formula() * flint.arb(1 << bits)
+        if not value.is_finite():
+            raise ArithmeticError("no finite enclosure")
+        return _integer(value.lower().floor()), _integer(value.upper().ceil())
+
+
+def _integer(whole: flint.arb) -> int:
+    mantissa, exponent = whole.man_exp()
+    return int(mantissa) << int(exponent)
+
+
 def sqrt_up(value: Fraction) -> Fraction:
     """A rational at or above the square root, exact for perfect squares of short rationals."""
     return _exact_root(value) or round_up(flint.arb.sqrt, value)

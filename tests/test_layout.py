@@ -24,7 +24,16 @@ FOLDERS = OURS | {".ci", ".git", ".venv", "build", "dist"}
 RUNTIME = {"attrs", "flint", "immutables", "numpy", "scipy"}
 EXTRAS = {"matplotlib", "tqdm"}  # of `queryable[plot]` and `queryable[audit]`
 LAZY = {"scipy", *EXTRAS}
-RANDOM = ("random", "secrets", "uuid", "numpy.random", "scipy.stats", "os.urandom", "os.getrandom")
+RANDOM = (
+    "random",
+    "secrets",
+    "ssl",
+    "uuid",
+    "numpy.random",
+    "scipy.stats",
+    "os.urandom",
+    "os.getrandom",
+)
 
 Check = Callable[[ast.Module, str], Iterator[str]]
 
@@ -119,7 +128,7 @@ def printing(tree: ast.Module, package: str) -> Iterator[str]:
 
 
 CHECKS: tuple[Check, ...] = (arrows, third_parties, eager, randomness, unfinished, printing)
-WHERE_RANDOMNESS_COMES_FROM = Path("queryable/coins.py")
+WHERE_RANDOMNESS_COMES_FROM = Path("queryable/entropy.py")
 
 
 @pytest.mark.parametrize("check", CHECKS)

@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 import pytest
 
-from mechanisms import BernoulliExp, DiscreteGaussian, DiscreteLaplace, TruthfulAnswer, noise
+from mechanisms import BernoulliExp, DiscreteGaussian, DiscreteLaplace, TruthfulAnswer, cks, noise
 from queryable import FairBits, Law, SeededCoins
 
 
@@ -161,15 +161,15 @@ def test_exact_law(law: Law[Any], expected: Callable[[Any], float], width: float
 @pytest.mark.parametrize("scale", ["1/2", "1", "3/2", "5", "7/4"])
 def test_exact_laplace_given_the_coin(scale: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same to nine digits: a coin of chance exp(-x), shown exact above, is tossed at once."""
-    monkeypatch.setattr(noise, "_coin_exp_to_one", tossed_at_once)
+    monkeypatch.setattr(cks, "coin_exp_to_one", tossed_at_once)
     assert not misplaced(DiscreteLaplace(scale), laplace(float(Fraction(scale))), 1e-8, once=True)
 
 
 @pytest.mark.parametrize("variance", ["1/3", "1", "5/3", "4", "10"])
 def test_exact_gaussian_given_laplace(variance: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same: Laplace noise, shown exact above, and the coin are drawn at once."""
-    monkeypatch.setattr(noise, "_coin_exp", tossed_at_once)
-    monkeypatch.setattr(noise, "_laplace", laplace_at_once)
+    monkeypatch.setattr(noise, "coin_exp", tossed_at_once)
+    monkeypatch.setattr(noise, "laplace", laplace_at_once)
     assert not misplaced(
         DiscreteGaussian(variance), gaussian(float(Fraction(variance))), 1e-8, True
     )
