@@ -140,8 +140,8 @@ class FDP(Loss):
         Privacy:
             Theorem: Dong et al. 2022, Theorem 3.2; interleaved by Vadhan and Zhang 2023.
         """
-        product = curves.tensor(self.knots, other.knots)
-        return _short(product, self.rounding + other.rounding)
+        left, right = (_short(each.knots, each.rounding, 4 * KNOTS) for each in (self, other))
+        return _short(curves.tensor(left.knots, right.knots), left.rounding + right.rounding)
 
     def zero(self) -> "FDP":
         """f(alpha) = 1 - alpha."""
@@ -217,8 +217,8 @@ def _gaussian(mu: Fraction, alpha: Fraction) -> Fraction:
     return min(1 - alpha, round_up(tradeoff, mu, alpha))
 
 
-def _short(knots: Knots, rounding: Fraction) -> FDP:
+def _short(knots: Knots, rounding: Fraction, most: int = KNOTS) -> FDP:
     """A curve with few and short knots, and what shortening it has cost."""
-    kept = curves.shortened(knots, KNOTS)
+    kept = curves.shortened(knots, most)
     cost = curves.rounding(kept, partial(curves.value, knots)) if kept is not knots else 0
     return FDP(kept, rounding=min(Fraction(1), rounding + cost))

@@ -16,6 +16,7 @@ from tests.strategies import Toy
 
 F = Fraction
 TINY = F(1, 10**24)
+NOISE = F(1, 10**50)  # of the 60-digit arithmetic itself
 MILLIONTH = F(1, 10**6)
 
 epsilons = st.fractions(min_value=0, max_value=2, max_denominator=10**6)
@@ -71,7 +72,7 @@ def test_equal_losses_have_the_closed_form() -> None:
             )
             true = 1 - (1 - real(delta)) ** k * (1 - excess / (1 + mpmath.exp(e)) ** k)
             bound = optimal_delta([ApproxDP(epsilon, delta)] * k, (k - 2 * i) * epsilon)
-            assert true <= real(bound) <= true + real(TINY)
+            assert true - real(NOISE) <= real(bound) <= true + real(TINY)
 
 
 @given(losses=several, epsilon=epsilons)
@@ -80,7 +81,7 @@ def test_delta_is_that_of_the_worst_responses(losses: list[ApproxDP], epsilon: F
     bound = optimal_delta(losses, epsilon)
     with mpmath.workdps(60):
         true = enumerated(losses, epsilon)
-        assert true <= real(bound) <= true + real(TINY)
+        assert true - real(NOISE) <= real(bound) <= true + real(TINY)
 
 
 @given(losses=several, delta=st.fractions(min_value=0, max_value=1, max_denominator=10**9))
@@ -175,7 +176,7 @@ def test_the_grid_is_safe_and_within_its_bound(losses: list[ApproxDP], at: Fract
             bound = optimal_delta(losses, at)
         earlier = at - len(losses) * 2 * total / steps
         with mpmath.workdps(60):
-            assert enumerated(losses, at) <= real(bound)
+            assert enumerated(losses, at) <= real(bound + NOISE)
             assert real(bound) <= enumerated(losses, earlier) + real(TINY)
 
 

@@ -14,7 +14,7 @@ from queryable.curves import FLOOR, Knots
 F = Fraction
 ZERO = F(0)
 IDENTITY: Knots = ((F(0), F(1)), (F(1), F(0)))
-ALPHAS = [F(n, 60) for n in range(61)]
+ALPHAS = [F(n, 24) for n in range(25)]
 
 units = st.fractions(min_value=0, max_value=1, max_denominator=60)
 ratios = st.fractions(min_value=0, max_value=100, max_denominator=60)
@@ -195,6 +195,36 @@ def test_shortened_curves_are_below_and_their_rounding_is_true(knots: Knots, mos
     for ratio in probes(short, knots):
         loose, floor = resolved(short, ratio)
         assert 0 <= loose - curves.delta_at(knots, ratio) <= share * floor
+
+
+@given(upper=tradeoffs(), other=tradeoffs(), weight=st.integers(1, 99))
+def test_rounding_bounds_what_any_lower_curve_loses(
+    upper: Knots, other: Knots, weight: int
+) -> None:
+    """For epsilons of both signs, wherever the lower curve is lower."""
+    dent = curves.lowest(upper, other)
+    lower = curves.hull(
+        (alpha, (weight * curves.value(upper, alpha) + curves.value(dent, alpha)) / (weight + 1))
+        for alpha, _ in upper + dent
+    )
+    assert curves.below(lower, upper)
+    share = curves.rounding(lower, partial(curves.value, upper))
+    for ratio in probes(lower, upper):
+        loose, floor = resolved(lower, ratio)
+        assert loose - curves.delta_at(upper, ratio) <= share * floor
+
+
+@pytest.mark.parametrize("dent", [(F(3, 5), F(14, 100)), (F(14, 100), F(3, 5))])
+def test_rounding_sees_a_dent_at_either_end(dent: tuple[Fraction, Fraction]) -> None:
+    """Where alpha is large as where f is large: never less than what is lost, nor twice that."""
+    upper = response(F(2), F(1, 10))
+    lower = curves.hull([*upper, dent])
+    share = curves.rounding(lower, partial(curves.value, upper))
+    lost = []
+    for ratio in probes(lower, upper):
+        loose, floor = resolved(lower, ratio)
+        lost.append((loose - curves.delta_at(upper, ratio)) / floor)
+    assert F(1, 20) < max(lost) <= share < 2 * max(lost)
 
 
 def test_more_knots_lose_less() -> None:

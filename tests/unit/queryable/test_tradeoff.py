@@ -18,6 +18,7 @@ from tests.strategies import deltas, positive_rationals
 
 F = Fraction
 TINY = F(1, 10**24)
+NOISE = F(1, 10**50)  # of the 60-digit arithmetic itself
 PERFECT = FDP([(0, 1), (1, 0)])
 EPSILONS = [F(n, 4) for n in range(12)]
 
@@ -63,7 +64,7 @@ def test_of_approx_is_at_most_the_curve(
     f = FDP.of_approx(epsilon, delta)(alpha)
     with mpmath.workdps(60):
         true = approx_tradeoff(real(epsilon), real(delta), real(alpha))
-        assert true - real(TINY) <= real(f) <= true
+        assert true - real(TINY) <= real(f) <= true + real(NOISE)
 
 
 def test_of_approx_without_epsilon_is_exact() -> None:
@@ -79,7 +80,7 @@ def test_the_profile_of_approx(stated: Fraction, delta: Fraction, epsilon: Fract
     bound = FDP.of_approx(stated, delta).delta(epsilon)
     with mpmath.workdps(60):
         true = approx_delta(real(stated), real(delta), real(epsilon))
-        assert true <= real(bound) <= true + real(TINY)
+        assert true - real(NOISE) <= real(bound) <= true + real(TINY)
 
 
 @given(epsilon=small, delta=deltas)
@@ -117,7 +118,7 @@ def test_of_gaussian(mu: Fraction, alpha: Fraction, epsilon: Fraction) -> None:
     assert 0 < curve.rounding < F(1, 50)
     bound = curve.delta(epsilon)
     with mpmath.workdps(60):
-        assert real(curve(alpha)) <= gaussian_tradeoff(real(mu), real(alpha))
+        assert real(curve(alpha) - NOISE) <= gaussian_tradeoff(real(mu), real(alpha))
         true = gaussian_delta(real(mu), real(epsilon))
         assert true <= real(bound) <= true + real(curve.rounding * (bound + FLOOR))
 
@@ -249,6 +250,29 @@ def _product(left: FDP, right: FDP) -> FDP:
     from queryable.curves import tensor
 
     return FDP(tensor(left.knots, right.knots))
+
+
+def test_what_was_lost_adds_up() -> None:
+    """Rounding survives composition, joins and symmetry; groups magnify it by slope and floor."""
+    first = attrs.evolve(FDP.of_approx(0, "1/4"), rounding=F(1, 7))
+    second = attrs.evolve(FDP([(0, 1), ("1/4", "1/4"), (1, 0)]), rounding=F(1, 5))
+    assert (first + second).rounding == F(1, 7) + F(1, 5)
+    assert first.join(second).rounding == F(1, 5)
+    assert second.symmetric().rounding == F(1, 5)
+    assert (second + second).compose(second + second).compose(second + second).rounding == 1
+    little = attrs.evolve(second, rounding=FLOOR / 1000)
+    assert little.group(2).rounding == (3 + 1) * (1 + FLOOR) / 1000
+    assert second.group(2).rounding == 1
+
+
+def test_curves_of_very_many_knots_compose() -> None:
+    """A declared curve of thousands of knots is shortened before its knots are multiplied."""
+    long = FDP([(F(n, 3000), F(3000 - n, 3000) ** 2) for n in range(3001)])
+    assert len(long.knots) == 3001
+    both = long + PERFECT
+    assert len(both.knots) <= KNOTS
+    assert long <= both
+    assert 0 < both.rounding < F(1, 50)
 
 
 def test_gaussians_compose_in_quadrature() -> None:
