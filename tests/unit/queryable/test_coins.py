@@ -62,6 +62,18 @@ def test_seeded_bits_are_one_stream() -> None:
     assert bits == sum(single.bits(1) << place for place in range(4500))
 
 
+def test_bytes_are_uniform_and_replay() -> None:
+    """Any count, from either source; a seed fixes them, and they are no bits given out before."""
+    for coins in (SeededCoins(3), SystemCoins()):
+        assert [len(coins.bytes(count)) for count in (0, 1, 100_000)] == [0, 1, 100_000]
+        assert coins.bytes(32) != coins.bytes(32)
+        counts = Counter(coins.bytes(256_000))  # chi-square of 255 degrees passes 450 rarely: 1e-12
+        assert sum((counts[value] - 1000) ** 2 / 1000 for value in range(256)) < 450
+    one, two, bits = SeededCoins(5), SeededCoins(5), SeededCoins(5)
+    assert one.bytes(64) == two.bytes(64) != bits.bits(512).to_bytes(64, "little")
+    assert one.spawn(0, 1).bytes(64) != one.bytes(64)
+
+
 def test_uniform_hits_every_value_equally() -> None:
     """10,000 draws below 10: a chi-square of 9 degrees passes 40 with probability 8e-6."""
     coins = SeededCoins(11)
