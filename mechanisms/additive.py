@@ -3,12 +3,14 @@
 Responsible for adding without overflow. Knows no privacy loss.
 """
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from queryable.coins import Coins, Law
 from queryable.statistics import IntegerStatistic
+
+Array: TypeAlias = np.ndarray[Any, Any]
 
 
 def integer_statistic(value: Any) -> IntegerStatistic:
@@ -38,11 +40,23 @@ def noisy(statistic: IntegerStatistic, dataset: Any, law: Law[int], coins: Coins
     value = statistic(dataset)
     if statistic.shape is None:
         return value + coins.draw(law)
-    noise = coins.draw(law, statistic.shape)
-    total = np.asarray(np.asarray(value, dtype=object) + np.asarray(noise, dtype=object))
-    try:
-        answer = total.astype(np.int64)
-    except OverflowError:
-        answer = total.astype(object)
+    answer = _sum(np.asarray(value), np.asarray(coins.draw(law, statistic.shape)))
     answer.flags.writeable = False
     return answer
+
+
+def _sum(value: Array, noise: Array) -> Array:
+    if _halved(value) and _halved(noise):
+        return np.asarray(value + noise)
+    total = np.asarray(value.astype(object) + noise.astype(object))
+    try:
+        return total.astype(np.int64)
+    except OverflowError:
+        return total.astype(object)
+
+
+def _halved(array: Array) -> bool:
+    """Whether two such arrays cannot overflow when added."""
+    if array.dtype != np.int64 or not array.size:
+        return False
+    return bool(array.min() >= -(1 << 62) and array.max() < 1 << 62)

@@ -67,8 +67,10 @@ class _Weighted(IntegerStatistic):
         elements = np.asarray(self.encode(dataset))
         if elements.ndim != 1 or not np.issubdtype(elements.dtype, np.integer):
             raise TypeError("encode should give one universe index per record")
-        inside = elements[(elements >= 0) & (elements < len(self.lattice))]
-        counts = np.bincount(inside, minlength=len(self.lattice))
+        universe = len(self.lattice)
+        if elements.size and not 0 <= elements.min() <= elements.max() < universe:
+            elements = elements[(elements >= 0) & (elements < universe)]
+        counts = np.bincount(elements, minlength=universe)
         return int(counts @ self.lattice) // _LATTICE
 
 
@@ -89,11 +91,15 @@ class _Gap(IntegerStatistic):
 
 @attrs.frozen(eq=False)
 class Weighing:
-    """The synthetic distribution, the sparse vector's id, and the query under way."""
+    """The synthetic distribution, the sparse vector's id, and the query under way.
+
+    The estimate is its answer from the distribution.
+    """
 
     histogram: Weights = attrs.field(repr=False)
     detector: Any = None
     query: _Weighted | None = None
+    estimate: float = 0.0
 
 
 def _universe(value: Any) -> int:
@@ -184,8 +190,9 @@ class PrivateMultiplicativeWeights(PersonInTheMiddle[Weighing]):
                 return self._started(state, answer)
             case FromAnalyst(LinearQuery(weights)):
                 weighted = _Weighted(self.encode, self._lattice(weights))
-                gap = _Gap(weighted, round(self._estimate(state, weighted)))
-                asking = Weighing(state.histogram, state.detector, weighted)
+                estimate = self._estimate(state, weighted)
+                gap = _Gap(weighted, round(estimate))
+                asking = Weighing(state.histogram, state.detector, weighted, estimate)
                 return asking, ToMechanism(Ask(state.detector, gap))
             case FromAnalyst(SyntheticHistogram()):
                 return state, ToAnalyst(state.histogram * self.records)
@@ -213,22 +220,23 @@ class PrivateMultiplicativeWeights(PersonInTheMiddle[Weighing]):
             return idle, ToAnalyst(answer)
         match answer:
             case False:
-                return idle, ToAnalyst(self._estimate(state, query))
+                return idle, ToAnalyst(state.estimate)
             case True:
                 share = self.epsilon / 2 / self.updates
                 return state, ToMechanism(Launch(Laplace(query, epsilon=share)))
             case Launched(None, measured):
-                return self._updated(idle, query, measured), ToAnalyst(float(measured))
+                return self._updated(state, query, measured), ToAnalyst(float(measured))
         return idle, ToAnalyst(answer)
 
     def _updated(self, state: Weighing, query: _Weighted, measured: int) -> Weighing:
-        gap = (measured - self._estimate(state, query)) / self.records
+        gap = (measured - state.estimate) / self.records
         step = self.learning_rate * min(1.0, max(-1.0, gap))
         moved = state.histogram * np.exp(step * query.lattice / _LATTICE)
         return Weighing(moved / moved.sum(), state.detector)
 
     def _estimate(self, state: Weighing, query: _Weighted) -> float:
-        return float(state.histogram @ query.lattice) / _LATTICE * self.records
+        products = state.histogram * query.lattice  # not a BLAS product: its threads cost more here
+        return float(products.sum()) / _LATTICE * self.records
 
     def _lattice(self, weights: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
         array = np.asarray(weights)

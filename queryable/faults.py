@@ -9,8 +9,7 @@ boundaries inside it report to that scope, and the handle hands the reports to `
 new state is safe. Without a scope reports are dropped.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TypeVar
 
@@ -25,15 +24,18 @@ _INTERRUPTS = (KeyboardInterrupt, SystemExit, GeneratorExit)
 _scope: ContextVar[list[BaseException] | None] = ContextVar("faults", default=None)
 
 
-@contextmanager
-def collecting() -> Iterator[list[BaseException]]:
+class collecting:  # noqa: N801 (reads as a function where it is used)
     """Collect what boundaries report while the block runs."""
-    faults: list[BaseException] = []
-    token = _scope.set(faults)
-    try:
-        yield faults
-    finally:
-        _scope.reset(token)
+
+    __slots__ = ("_token",)
+
+    def __enter__(self) -> list[BaseException]:
+        faults: list[BaseException] = []
+        self._token = _scope.set(faults)
+        return faults
+
+    def __exit__(self, *raised: object) -> None:
+        _scope.reset(self._token)
 
 
 def _report(fault: BaseException) -> None:
@@ -83,6 +85,8 @@ def raise_interrupt(faults: list[BaseException]) -> None:
     By its builtin class and bare, because an instance or a subclass may carry data; the
     faults are forgotten, because a traceback shows the locals of its frames.
     """
+    if not faults:
+        return
     raised = next((kind for kind in _INTERRUPTS if any(isinstance(f, kind) for f in faults)), None)
     faults.clear()
     if raised is not None:
