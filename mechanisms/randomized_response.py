@@ -72,12 +72,14 @@ class RandomizedResponse(Measurement):
     epsilon: Fraction | None = attrs.field(default=None, kw_only=True, converter=_epsilon)
     odds: Fraction | None = attrs.field(default=None, kw_only=True, converter=_odds)
     delta: Fraction = attrs.field(default=Fraction(0), kw_only=True, converter=_delta)
+    _truthful: Law[bool] = attrs.field(init=False, repr=False, eq=False)
 
     def __attrs_post_init__(self) -> None:
         if (self.epsilon is None) == (self.odds is None):
             raise ValueError(
                 f"epsilon is {self.epsilon} and odds is {self.odds}; give exactly one of them"
             )
+        object.__setattr__(self, "_truthful", self._truth())
 
     def loss(self, d_in: int) -> Loss:
         """(epsilon, delta), however many records differ."""
@@ -89,9 +91,9 @@ class RandomizedResponse(Measurement):
         bit = self.bit(dataset)
         if self.delta and coins.draw(Bernoulli(self.delta)):
             return Revealed(bit)
-        return bit if coins.draw(self._truthful()) else not bit
+        return bit if coins.draw(self._truthful) else not bit
 
-    def _truthful(self) -> Law[bool]:
+    def _truth(self) -> Law[bool]:
         if self.odds is not None:
             return Bernoulli(self.odds / (1 + self.odds))
         return TruthfulAnswer(self.epsilon)

@@ -62,7 +62,7 @@ def exact(value: object, name: str = "value") -> Fraction:
         rational = _read(value.strip(), name)
     else:
         raise TypeError(f"{name} is {_quoted(value)}; it should be {_EXPECTED}")
-    if not rational >= 0:
+    if rational.numerator < 0:
         raise ValueError(f"{name} is {_quoted(value)}, negative; it should be {_EXPECTED}")
     return rational
 
@@ -70,7 +70,7 @@ def exact(value: object, name: str = "value") -> Fraction:
 def positive(value: object, name: str = "value") -> Fraction:
     """Like `exact`, and not zero."""
     rational = exact(value, name)
-    if not rational > 0:
+    if not rational.numerator:
         raise ValueError(f"{name} is {_quoted(value)}; it should be greater than zero")
     return rational
 
@@ -78,7 +78,7 @@ def positive(value: object, name: str = "value") -> Fraction:
 def probability(value: object, name: str = "delta") -> Fraction:
     """Like `exact`, and at most one."""
     rational = exact(value, name)
-    if not rational <= 1:
+    if rational.numerator > rational.denominator:
         raise ValueError(f"{name} is {_quoted(value)}; it should be a probability, at most 1")
     return rational
 
