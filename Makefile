@@ -2,6 +2,7 @@
 #   make demo    the main job: an interactive analysis of 31,857 records
 #   make test    the tests; test-all adds the slow ones
 #   make check   lint, format, types
+#   make bench   what everything costs, beside OpenDP and numpy; some minutes
 #   make readme  bring the generated parts of README.md up to date
 #   make clean   forget .venv and every cache
 # Another interpreter: make PYTHON=/path/to/python3.12 test
@@ -16,7 +17,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all check format readme clean
+.PHONY: help demo test test-all check format bench readme clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -38,6 +39,9 @@ check: $(VENV)/.installed-test
 format: $(VENV)/.installed-test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+bench: $(VENV)/.installed-bench
+	@$(BIN)/python -m benchmarks
 
 readme: $(VENV)/.installed-test
 	$(BIN)/python tests/test_readme.py

@@ -5,17 +5,21 @@ so that a pause of the machine moves a few batches and no median.
 """
 
 import gc
+import sys
 import tracemalloc
 from collections.abc import Callable
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
+from types import FrameType
 from typing import Any
 
 import numpy as np
 import pytest
 
 from composition import FiltCon, OdomCon, Whitehouse2023
+from mechanisms import DiscreteGaussian, DiscreteLaplace, RandomizedResponse, blocks
 from queryable import (
+    SYSTEM,
     ApproxDP,
     Ask,
     InteractiveMechanism,
@@ -203,3 +207,104 @@ def test_children_share_the_data() -> None:
     assert used < data.nbytes / 2
     assert len({id(each) for each in states}) == 1
     assert np.shares_memory(states[0], data)
+
+
+def calls(act: Callable[[], object]) -> int:
+    """How many functions are called, Python's and C's: the same on every machine."""
+    count = 0
+
+    def see(frame: FrameType, event: str, argument: Any) -> None:
+        nonlocal count
+        count += event in {"call", "c_call"}
+
+    sys.setprofile(see)
+    try:
+        act()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def holding(count: int) -> Queryable:
+    q = Queryable(FiltCon(PureDP(10**6)), True)
+    for _ in range(count):
+        q.launch(Toy(SMALL))
+    q.children[0].ask("bits")
+    return q
+
+
+def test_calls_do_not_grow_with_the_children() -> None:
+    """A launch, a report and an ask call as many functions among 10,000 children as among 100."""
+    few, many = holding(100), holding(10_000)
+    response = RandomizedResponse(bool, odds=3)
+    for act, most in (
+        (lambda q: q.launch(response), 190),
+        (lambda q: q.privacy_loss(), 65),
+        (lambda q: q.children[0].ask("bits"), 80),
+    ):
+        act(few), act(many)
+        counted = calls(lambda act=act: act(few)), calls(lambda act=act: act(many))  # type: ignore[misc]
+        assert abs(counted[0] - counted[1]) <= 3  # a block of random words may run out
+        assert max(counted) <= most
+
+
+def test_calls_grow_evenly_with_depth() -> None:
+    """Each level of nesting adds about as many calls to an ask as the one above."""
+    counted = []
+    for depth in range(1, 13):
+        handle: Any = Queryable(FiltCon(PureDP(10)), None)
+        for _ in range(depth - 1):
+            handle = handle.launch(FiltCon(PureDP(9)))
+        handle = handle.launch(Toy(SMALL))
+        counted.append(calls(lambda h=handle: h.ask("bits")))  # type: ignore[misc]
+    levels = np.diff(counted)
+    assert max(levels) <= 1.6 * min(levels)
+
+
+def test_an_ask_allocates_a_log_entry_and_no_more() -> None:
+    """What stays after a thousand asks: an exchange each, and not a second copy of any state."""
+    q = holding(100)
+    child = q.children[50]
+    child.ask("bits")
+    before = sys.getallocatedblocks()
+    for _ in range(1000):
+        child.ask("bits")
+    assert sys.getallocatedblocks() - before <= 4 * 1000
+
+
+def cpu(act: Callable[[], object], rounds: int = 5) -> float:
+    """Median processor seconds."""
+    times = []
+    for _ in range(rounds):
+        began = process_time()
+        act()
+        times.append(process_time() - began)
+    return median(times)
+
+
+@pytest.mark.parametrize("law", [DiscreteLaplace(1000), DiscreteGaussian(10**6)], ids=str)
+def test_bulk_noise_keeps_up_with_insecure_floats(law: Any) -> None:
+    """100,000 draws within 4x of numpy's generator (measured: faster), and 20x single draws."""
+    generator = np.random.default_rng(1)
+    insecure = generator.laplace if isinstance(law, DiscreteLaplace) else generator.normal
+    SYSTEM.draw(law, 1000)
+    bulk = cpu(lambda: SYSTEM.draw(law, 100_000))
+    assert bulk <= 4 * cpu(lambda: insecure(size=100_000))
+    assert 20 * bulk <= 50 * cpu(lambda: [law.sample(SYSTEM) for _ in range(2000)])
+
+
+@pytest.mark.parametrize("scale", [1, 100, 128, 255, 1000, 10**6])
+def test_few_draws_come_to_a_coin(scale: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 200,000 draws less than one in a thousand looks at the curve itself."""
+    tossed = 0
+    toss = blocks.coin
+
+    def counting(*arguments: Any) -> bool:
+        nonlocal tossed
+        tossed += 1
+        return toss(*arguments)
+
+    monkeypatch.setattr(blocks, "coin", counting)
+    for law in (DiscreteLaplace(scale), DiscreteGaussian(scale**2)):
+        SeededCoins(1).draw(law, 200_000)  # type: ignore[call-overload]
+    assert tossed <= 400

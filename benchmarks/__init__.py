@@ -1,0 +1,1 @@
+"""What queryable costs, beside others that do the same in the same run."""

@@ -1,0 +1,50 @@
+"""`make bench`: prints the table, writes results.json and chart.svg beside this file."""
+
+import json
+import os
+import platform
+import sys
+from importlib.metadata import version
+from itertools import chain
+from pathlib import Path
+
+import attrs
+import opendp.prelude as dp
+
+from benchmarks import compositors, noise
+from benchmarks.chart import draw
+from benchmarks.measure import Row
+
+HERE = Path(__file__).parent
+
+
+def main() -> None:
+    dp.enable_features("contrib", "honest-but-curious")
+    rows = []
+    for each in chain(noise.rows(), compositors.rows()):
+        rows.append(each)
+        print(line(each), flush=True)
+    results = {
+        "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
+        "load": os.getloadavg() if hasattr(os, "getloadavg") else None,
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("numpy", "opendp", "attrs", "python-flint")},
+        },
+        "measured": "medians of processor time, in seconds where no unit is given",
+        "rows": [attrs.asdict(row) for row in rows],
+    }
+    (HERE / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    draw(rows, HERE / "chart.svg")
+    missed = sum(not goal.met for row in rows for goal in row.goals)
+    print(f"\n{missed} goals missed" if missed else "\nevery goal reached")
+
+
+def line(row: Row) -> str:
+    peers = ", ".join(f"{name} {row.shown(value)}" for name, value in row.peers.items())
+    goals = "; ".join(f"{'ok' if goal.met else 'MISSED'} {goal.text}" for goal in row.goals)
+    return f"{row.work:56} {row.shown(row.ours):>10}   {peers:32} {goals}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

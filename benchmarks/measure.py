@@ -1,0 +1,72 @@
+"""Medians of timed batches, and rows of a table with what each should reach.
+
+Times are of the processor, not of the wall: what other programs on the machine do meanwhile does
+not count, for us or for a peer. All the work measured runs in one thread. Batches of one row's
+parties alternate, so that a slow minute hits them all.
+"""
+
+import gc
+from collections.abc import Callable
+from statistics import median
+from time import process_time
+
+import attrs
+
+Work = Callable[[], object]
+ROUNDS = 15
+
+
+def seconds(parties: dict[str, tuple[Work, int]], rounds: int = ROUNDS) -> dict[str, float]:
+    """The median over rounds of the seconds a call takes; each party is called so often a round."""
+    times: dict[str, list[float]] = {name: [] for name in parties}
+    gc.collect()
+    gc.disable()
+    try:
+        for work, _ in parties.values():
+            work()
+        for _ in range(rounds):
+            for name, (work, count) in parties.items():
+                began = process_time()
+                for _ in range(count):
+                    work()
+                times[name].append((process_time() - began) / count)
+    finally:
+        gc.enable()
+    return {name: median(taken) for name, taken in times.items()}
+
+
+@attrs.frozen
+class Goal:
+    """What a row should reach, and whether it did."""
+
+    text: str
+    met: bool
+
+
+def at_most(value: float, limit: float, shown: str) -> Goal:
+    return Goal(f"<= {shown}", value <= limit)
+
+
+def faster(ours: float, theirs: float, than: str, times: float) -> Goal:
+    ratio = theirs / ours
+    return Goal(f">= {times:g}x {than} ({ratio:.3g}x)", ratio >= times)
+
+
+@attrs.frozen
+class Row:
+    """One line of the table: a value of ours, of peers, and the goals."""
+
+    group: str
+    work: str
+    ours: float
+    unit: str = "s"
+    peers: dict[str, float] = attrs.field(factory=dict)
+    goals: tuple[Goal, ...] = ()
+
+    def shown(self, value: float) -> str:
+        if self.unit != "s":
+            return f"{value:.3g} {self.unit}".strip()
+        for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+            if value >= size:
+                return f"{value / size:.3g} {unit}"
+        return f"{value * 1e9:.3g} ns"
