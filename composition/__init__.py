@@ -1,5 +1,14 @@
 """Compositors: interactive mechanisms made of interactive mechanisms."""
 
+from composition.boundaries import (
+    LinearOdometer,
+    MixtureOdometer,
+    OneSidedMixtureOdometer,
+    RenyiOdometer,
+    Rogers2016Odometer,
+    RogersLemma64Odometer,
+    StitchedOdometer,
+)
 from composition.concurrent import ConComp
 from composition.duality import accumulator_of, filter_of
 from composition.filters import Filt, FiltCon, FiltSeq
@@ -17,6 +26,7 @@ from composition.rules import (
     ViaZCDP,
     Whitehouse2023,
 )
+from composition.time_uniform import TimeUniform
 from composition.universal import Universal
 from composition.validity import VALIDITY
 from queryable.postprocessing import PersonInTheMiddle, Postprocessed
@@ -30,15 +40,23 @@ __all__ = [
     "Filt",
     "FiltCon",
     "FiltSeq",
+    "LinearOdometer",
+    "MixtureOdometer",
     "Odom",
     "OdomCon",
     "OdomSeq",
+    "OneSidedMixtureOdometer",
     "Parallel",
     "Partition",
     "PersonInTheMiddle",
     "Postprocessed",
+    "RenyiOdometer",
     "Rogers2016",
+    "Rogers2016Odometer",
+    "RogersLemma64Odometer",
     "Rule",
+    "StitchedOdometer",
+    "TimeUniform",
     "Universal",
     "ViaGDP",
     "ViaZCDP",

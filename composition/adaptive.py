@@ -38,6 +38,7 @@ from queryable.messages import (
     records,
 )
 from queryable.numbers import natural
+from queryable.reports import Report
 
 NO_CLAIMS: "Map[int, Claimed]" = Map()
 
@@ -94,7 +95,7 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         """The empty account."""
 
     def _exceeds(self, account: Tally, candidate: Tally, requested: Loss) -> Refused | None:
-        """Why the candidate may not replace the account; an odometer permits everything."""
+        """Why the candidate may not replace the account."""
         return None
 
     def _declined(
@@ -171,7 +172,7 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         candidate = state.account.add(claim.loss)
         return self._exceeds(state.account, candidate, claim.loss) is None
 
-    def _privacy_loss(self, state: CompositionState, d_in: Any) -> Loss:
+    def _privacy_loss(self, state: CompositionState, d_in: Any) -> Report:
         at = records(d_in, self.d_in)
         if at == self.d_in:
             return state.account.total()

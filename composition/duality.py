@@ -42,11 +42,13 @@ class TallyAccount(Account):
     @property
     def within(self) -> bool:
         """G <= d."""
-        return self.tally.total() <= self.budget
+        return self.total() <= self.budget
 
     def total(self) -> Loss:
         """G."""
-        return self.tally.total()
+        total = self.tally.total()
+        assert isinstance(total, Loss)
+        return total
 
     def remaining(self) -> Loss:
         """The largest first coordinate, the others zero, that would still be admitted."""
@@ -75,24 +77,27 @@ class AccumulatorRule(Rule):
         Raises:
             ValueError: totals of the accumulator cannot be compared with the budget.
         """
-        tally = self.accumulator.open()
-        if tally.total().measure != budget.measure:
+        account = TallyAccount(self.accumulator.open(), zero_of(self.accumulator.measure), budget)
+        if account.total().measure != budget.measure:
             raise ValueError(
-                f"the accumulator's totals are {measure_name(tally.total().measure)}, "
+                f"the accumulator's totals are {measure_name(account.total().measure)}, "
                 f"the budget is {budget}"
             )
-        return TallyAccount(tally, zero_of(self.accumulator.measure), budget)
+        return account
 
 
 def filter_of(accumulator: Accumulator) -> Rule:
     """The continuation rule F(.; d) = [G(.) <= d] of an accumulator G.
 
+    Of a time-uniform odometer: continue while its bound stays within epsilon.
+
     Privacy:
-        Theorem: Haney et al. 2023, Lemma 2.19: F is valid if and only if G is.
+        Theorem: Haney et al. 2023, Lemma 2.19: F is valid if and only if G is. For time-uniform
+            odometers, `composition.time_uniform.Stopping`.
     """
     if not isinstance(accumulator, Accumulator):
         raise TypeError(f"{accumulator!r} is not an accumulator")
-    return AccumulatorRule(accumulator)
+    return accumulator.filter() or AccumulatorRule(accumulator)
 
 
 _CEILING = Fraction(2**40)

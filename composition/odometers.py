@@ -1,4 +1,9 @@
-"""Privacy odometers: compositors that report (Haney et al. 2023, Algorithm 6)."""
+"""Privacy odometers: compositors that report (Haney et al. 2023, Algorithm 6).
+
+Two kinds, told apart by the type of what `privacy_loss` gives: a `Loss`, by additive and other
+accumulators, is about thresholds fixed in advance; a `TimeUniformBound`, by the rules of
+`composition.time_uniform`, is about the realised loss at every moment at once.
+"""
 
 from typing import ClassVar
 
@@ -10,6 +15,7 @@ from composition.filters import Filt, FiltCon, FiltSeq
 from composition.rules import Accumulator, Additive, Basic, Tally
 from queryable.errors import PrivacyClaimError
 from queryable.losses import Loss, Measure, as_measure, measure_name
+from queryable.messages import Refused
 
 
 @attrs.frozen
@@ -21,15 +27,18 @@ class OdomCon(AdaptiveComposition):
     Privacy:
         Claim: for every threshold fixed in advance, the view up to where the reported loss would
             exceed it loses at most the threshold (Definition 2.11). This is no claim about the
-            report at a moment that the analyst picks by looking at answers.
+            report at a moment that the analyst picks by looking at answers; read so, it fails
+            (tests/attacks/test_advanced_read_as_time_uniform.py). With a time-uniform rule the
+            report is a `TimeUniformBound`, and it is that other claim.
         Theorem: Haney et al. 2023, Lemma 2.19 with the filter theorem of the measure.
         Assumes: the launched privacy maps are sound.
         Checked by: tests/audit/test_odometers.py
-    An odometer has no loss of its own. Launched with a `d_out` it runs as a filter at `d_out`.
+    An odometer has no loss of its own. Launched with a `d_out` it runs as a filter at `d_out`. It
+    permits every launch, except where a time-uniform rule's share for deltas is used up.
 
     Args:
         measure: what launches state their loss in: a `Loss` class, or `RDP.at(order)`.
-        rule: the accumulator G; by default losses add.
+        rule: the accumulator G, or a time-uniform odometer; by default losses add.
         d_in: the records that claims and the default report are stated for.
     """
 
@@ -77,6 +86,11 @@ class OdomCon(AdaptiveComposition):
 
     def _opened(self) -> Tally:
         return self._accumulator.open()
+
+    def _exceeds(self, account: Tally, candidate: Tally, requested: Loss) -> Refused | None:
+        if not candidate.objection:
+            return None
+        return Refused(candidate.objection, requested, account.total())
 
 
 @attrs.frozen

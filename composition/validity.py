@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from queryable.errors import UnprovenCompositionError
-from queryable.losses import ApproxDP, ApproxZCDP, Loss, Measure, PureDP, measure_name
+from queryable.losses import ZCDP, ApproxDP, ApproxZCDP, Loss, Measure, PureDP, measure_name
 from queryable.mechanism import InteractiveMechanism, Measurement
 
 
@@ -53,6 +53,8 @@ _OPEN = Unproven(
     "concurrently is open (Haney et al. 2023, section 4)",
     "state the child's (epsilon, delta)-DP or zCDP loss, or launch a noninteractive version",
 )
+
+_ADAPTIVE_ONLY = Proven("as adaptive, interleaved")
 
 VALIDITY: tuple[Row, ...] = (
     Row(
@@ -103,6 +105,34 @@ VALIDITY: tuple[Row, ...] = (
         Proven("docs/theory.md, mixed children"),
         Proven("docs/theory.md, mixed children"),
         Proven("Whitehouse et al. 2023, Theorem 1"),
+    ),
+    Row(
+        "ZCDP",
+        "LinearOdometer, OneSidedMixtureOdometer, StitchedOdometer, RenyiOdometer",
+        _ADAPTIVE_ONLY,
+        Proven("docs/theory.md, time-uniform odometers interleave"),
+        Proven("Whitehouse et al. 2023, Theorem 3"),
+    ),
+    Row(
+        "RDP.at(alphas)",
+        "RenyiOdometer",
+        _ADAPTIVE_ONLY,
+        Proven("docs/theory.md, time-uniform odometers interleave"),
+        Proven("docs/theory.md, time-uniform odometers interleave"),
+    ),
+    Row(
+        "ZCDP",
+        "MixtureOdometer, Rogers2016Odometer, RogersLemma64Odometer",
+        _ADAPTIVE_ONLY,
+        Proven("docs/theory.md: never below the one-sided ones"),
+        Proven("Whitehouse et al. 2023, Theorem 3; Rogers et al. 2016, Lemma 6.4, Theorem 6.5"),
+    ),
+    Row(
+        "ApproxZCDP, as above",
+        "any of these with deltas and margin",
+        _ADAPTIVE_ONLY,
+        Proven("docs/theory.md, time-uniform with (epsilon, delta) children"),
+        Proven("docs/theory.md, time-uniform with (epsilon, delta) children"),
     ),
     Row(
         "ApproxZCDP alone, interactive",
@@ -157,6 +187,8 @@ def hint(mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure | Non
         own: Loss = mechanism.privacy_map(d_in)
     except Exception:
         return ""
+    if measure is ZCDP and isinstance(own, ApproxDP | ApproxZCDP) and own.delta:
+        return "; ApproxZCDP would take it: in a time-uniform odometer, with deltas and margin"
     if measure in (PureDP, ApproxDP) and isinstance(own, Loss):
         return f"; a budget of {measure_name(own.measure)} would take its {own}"
     return ""

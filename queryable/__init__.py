@@ -48,6 +48,7 @@ from queryable.postprocessing import (
     ToMechanism,
 )
 from queryable.renyi import RenyiCurve
+from queryable.reports import TimeUniformBound
 from queryable.statistics import Bit, IntegerStatistic, Statistic
 from queryable.tradeoff import FDP
 from queryable.view import Adversary, Exchange, View, interact, truncated_view
@@ -101,6 +102,7 @@ __all__ = [
     "SeededCoins",
     "Statistic",
     "SystemCoins",
+    "TimeUniformBound",
     "ToAnalyst",
     "ToMechanism",
     "UniformBelow",

@@ -42,6 +42,7 @@ from queryable.messages import (
     Refused,
     records,
 )
+from queryable.reports import Report
 from queryable.view import Exchange, View, exchange
 
 Path = tuple[ChildId, ...]
@@ -197,13 +198,16 @@ class Queryable:
             return self.launch(query, d_out)
         return self.ask(query)
 
-    def privacy_loss(self, d_in: int | None = None) -> Loss:
-        """The loss so far, for data that differ in `d_in` records (default: the budget's unit)."""
+    def privacy_loss(self, d_in: int | None = None) -> Report:
+        """The loss so far, for data that differ in `d_in` records (default: the budget's unit).
+
+        A `Loss`, or of a time-uniform odometer a `TimeUniformBound`.
+        """
         mechanism = self._root.mechanism
         if not self._path and not mechanism.reports_loss:
             return mechanism.privacy_map(records(d_in, 1))
-        loss: Loss = self.ask(PrivacyLossQuery(d_in))
-        return loss
+        report: Report = self.ask(PrivacyLossQuery(d_in))
+        return report
 
     def can_afford(self, mechanism: InteractiveMechanism[Any], d_out: Loss | None = None) -> bool:
         """Whether a launch would be admitted now. Charges nothing and runs nothing."""

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from typing import Any, Self
 
 from queryable.losses import Loss, Measure
+from queryable.reports import Report
 
 
 class Tally(ABC):
@@ -20,12 +21,21 @@ class Tally(ABC):
         """The tally after one more launch, whether or not it fits."""
 
     @abstractmethod
-    def total(self) -> Loss:
-        """G: a bound on the loss so far."""
+    def total(self) -> Report:
+        """G: a bound on the loss so far, and of which kind."""
+
+    @property
+    def objection(self) -> str:
+        """Why even an odometer may not take the last loss; empty where it may."""
+        return ""
 
 
 class Account(Tally):
     """What has been charged under one rule."""
+
+    @abstractmethod
+    def total(self) -> Loss:
+        """A bound on the loss so far."""
 
     @property
     @abstractmethod
@@ -50,6 +60,10 @@ class Accumulator(ABC):
     @abstractmethod
     def open(self) -> Tally:
         """An empty tally."""
+
+    def filter(self) -> "Rule | None":
+        """The rule [G(.) <= d], where there is more to it than comparing totals with d."""
+        return None
 
 
 class Rule(ABC):
