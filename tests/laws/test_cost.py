@@ -210,19 +210,23 @@ def test_children_share_the_data() -> None:
 
 
 def calls(act: Callable[[], object]) -> int:
-    """How many functions are called, Python's and C's: the same on every machine."""
-    count = 0
+    """How many functions are called, Python's and C's: the same on every machine.
+
+    The least of three times: a block of random words may run out, a collection may call back.
+    """
+    counts = []
 
     def see(frame: FrameType, event: str, argument: Any) -> None:
-        nonlocal count
-        count += event in {"call", "c_call"}
+        counts[-1] += event in {"call", "c_call"}
 
-    sys.setprofile(see)
-    try:
-        act()
-    finally:
-        sys.setprofile(None)
-    return count
+    for _ in range(3):
+        counts.append(0)
+        sys.setprofile(see)
+        try:
+            act()
+        finally:
+            sys.setprofile(None)
+    return min(counts)
 
 
 def holding(count: int) -> Queryable:
@@ -244,7 +248,7 @@ def test_calls_do_not_grow_with_the_children() -> None:
     ):
         act(few), act(many)
         counted = calls(lambda act=act: act(few)), calls(lambda act=act: act(many))  # type: ignore[misc]
-        assert abs(counted[0] - counted[1]) <= 3  # a block of random words may run out
+        assert counted[0] == counted[1]
         assert max(counted) <= most
 
 
