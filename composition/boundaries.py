@@ -290,7 +290,7 @@ class RenyiOdometer(TimeUniform):
     """
 
     orders: tuple[Fraction, ...] = attrs.field(converter=orders_of)
-    weights: tuple[Fraction, ...] = attrs.field(default=None, converter=_weights)
+    weights: tuple[Fraction, ...] | None = attrs.field(default=None, converter=_weights)
     measure: Measure = attrs.field(init=False, repr=False, eq=False)
     _prices: tuple[Fraction, ...] = attrs.field(init=False, repr=False, eq=False)
 
@@ -300,7 +300,7 @@ class RenyiOdometer(TimeUniform):
 
     def __attrs_post_init__(self) -> None:
         count = len(self.orders)
-        weights = self.weights or (Fraction(1, count),) * count
+        weights = (Fraction(1, count),) * count if self.weights is None else self.weights
         if len(weights) != count or sum(weights) != 1:
             raise ValueError(
                 f"weights is {[shown(weight) for weight in weights]}; it should be one number "
