@@ -15,6 +15,7 @@ def draw(rows: Sequence[Row], path: Path) -> None:
     """A dot a party; a line joins those of one row."""
     timed = [row for row in rows if row.unit == "s"][::-1]
     mpl.rcParams["svg.hashsalt"] = "queryable"  # equal figures make equal files
+    mpl.rcParams["svg.fonttype"] = "none"  # text as text
     figure = Figure(figsize=(9, 0.34 * len(timed) + 1.2), layout="constrained")
     axes = figure.add_subplot()
     for place, row in enumerate(timed):
