@@ -16,15 +16,21 @@ from composition.odometers import Odom, OdomCon, OdomSeq
 from composition.optimal import optimal_delta, optimal_epsilon
 from composition.parallel import Parallel
 from composition.partition import Partition
+from composition.planning import Candidate, Recommendation, admitted, recommend
 from composition.rules import (
     Account,
     Accumulator,
     Basic,
+    Fitted,
+    GDPResidue,
+    Menu,
     Rogers2016,
     Rule,
     ViaGDP,
+    ViaRenyi,
     ViaZCDP,
     Whitehouse2023,
+    fitted,
 )
 from composition.time_uniform import TimeUniform
 from composition.universal import Universal
@@ -36,11 +42,15 @@ __all__ = [
     "Account",
     "Accumulator",
     "Basic",
+    "Candidate",
     "ConComp",
     "Filt",
     "FiltCon",
     "FiltSeq",
+    "Fitted",
+    "GDPResidue",
     "LinearOdometer",
+    "Menu",
     "MixtureOdometer",
     "Odom",
     "OdomCon",
@@ -50,6 +60,7 @@ __all__ = [
     "Partition",
     "PersonInTheMiddle",
     "Postprocessed",
+    "Recommendation",
     "RenyiOdometer",
     "Rogers2016",
     "Rogers2016Odometer",
@@ -59,10 +70,14 @@ __all__ = [
     "TimeUniform",
     "Universal",
     "ViaGDP",
+    "ViaRenyi",
     "ViaZCDP",
     "Whitehouse2023",
     "accumulator_of",
+    "admitted",
     "filter_of",
+    "fitted",
     "optimal_delta",
     "optimal_epsilon",
+    "recommend",
 ]

@@ -61,7 +61,7 @@ class FiltCon(AdaptiveComposition):
         reason = "insufficient budget" + account.hint(requested)
         if _by_a_hair(requested, remaining):
             reason += "; it is short by less than 1e-9, so a sum of floats may be to blame"
-        return Refused(reason, requested, account.total(), remaining)
+        return Refused(reason, requested, account.spent(), remaining)
 
     def _declined(
         self, state: CompositionState, refusal: Refused

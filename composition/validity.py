@@ -9,8 +9,20 @@ from typing import Any
 import attrs
 
 from queryable.errors import UnprovenCompositionError
-from queryable.losses import ZCDP, ApproxDP, ApproxZCDP, Loss, Measure, PureDP, measure_name
+from queryable.losses import (
+    GDP,
+    RDP,
+    ZCDP,
+    ApproxDP,
+    ApproxZCDP,
+    Loss,
+    Measure,
+    PureDP,
+    measure_name,
+)
 from queryable.mechanism import InteractiveMechanism, Measurement
+from queryable.numbers import shown
+from queryable.renyi import RenyiCurve
 
 
 @attrs.frozen
@@ -54,6 +66,22 @@ _OPEN = Unproven(
     "state the child's (epsilon, delta)-DP or zCDP loss, or launch a noninteractive version",
 )
 
+_NOT_OPTIMAL = Unproven(
+    "invalid, parameters chosen by answers reach more than the claim (tests/attacks/"
+    "test_optimal_as_filter.py)",
+    "rule=Menu(...) or GDPResidue(), or ConComp(..., delta=) with parameters fixed in advance",
+)
+
+_NOT_SOME_ORDER = Unproven(
+    "invalid, which order fits may depend on answers (tests/attacks/test_some_order_fits.py)",
+    "rule=ViaRenyi(orders), whose weights are fixed, or a budget at every order",
+)
+
+_NOT_TENSOR = Unproven(
+    "invalid in general for curves chosen on the way (Tran et al. 2026; Regehr et al. 2026)",
+    "compose in ApproxDP, ZCDP or GDP, or fix the curves in advance with ConComp",
+)
+
 _ADAPTIVE_ONLY = Proven("as adaptive, interleaved")
 
 VALIDITY: tuple[Row, ...] = (
@@ -79,6 +107,34 @@ VALIDITY: tuple[Row, ...] = (
         Proven("Whitehouse et al. 2023, Theorem 2"),
     ),
     Row(
+        "PureDP",
+        "Rogers2016",
+        _ADAPTIVE_ONLY,
+        Proven("Haney et al. 2023, Theorem 1.20 with Rogers et al. 2016, Theorem 5.1"),
+        Proven("Rogers et al. 2016, Theorem 5.1"),
+    ),
+    Row(
+        "PureDP, ApproxDP",
+        "Menu",
+        _ADAPTIVE_ONLY,
+        Proven("Haney et al. 2023, Theorem 1.20 with docs/theory.md, menu filter"),
+        Proven("docs/theory.md, menu filter, after Kairouz, Oh, Viswanath 2017"),
+    ),
+    Row(
+        "PureDP, ApproxDP, GDP",
+        "GDPResidue",
+        _ADAPTIVE_ONLY,
+        Proven("Haney et al. 2023, Theorem 3.4 with docs/theory.md, GDP residue filter"),
+        Proven("Regehr et al. 2026; docs/theory.md, GDP residue filter"),
+    ),
+    Row(
+        "ApproxDP",
+        "optimal or numerical composition, as a filter",
+        Proven("Haney et al. 2023, Theorem 1.8"),
+        _NOT_OPTIMAL,
+        _NOT_OPTIMAL,
+    ),
+    Row(
         "ZCDP",
         "Basic",
         Proven("Lyu 2022"),
@@ -91,6 +147,48 @@ VALIDITY: tuple[Row, ...] = (
         Proven("Lyu 2022"),
         Proven("Haney et al. 2023, Theorems 4.6 and 4.9"),
         Proven("Feldman, Zrnic 2021"),
+    ),
+    Row(
+        "RDP.at(alphas)",
+        "Basic: within the budget at every order",
+        Proven("Lyu 2022, order by order"),
+        Proven("Haney et al. 2023, Theorems 4.6 and 4.9, order by order"),
+        Proven("Feldman, Zrnic 2021, order by order"),
+    ),
+    Row(
+        "RDP.at(alphas)",
+        "ViaRenyi, fixed weights",
+        _ADAPTIVE_ONLY,
+        Proven("docs/theory.md, weighted Renyi filter"),
+        Proven("docs/theory.md, weighted Renyi filter"),
+    ),
+    Row(
+        "RDP.at(alphas)",
+        "some order still fits",
+        Proven("Lyu 2022, order by order, and a conversion at the end"),
+        _NOT_SOME_ORDER,
+        _NOT_SOME_ORDER,
+    ),
+    Row(
+        "ApproxZCDP, the delta as below",
+        "ViaZCDP",
+        Proven("docs/theory.md, mixed children"),
+        Proven("docs/theory.md, mixed children, after Haney et al. 2023, Theorem 4.10"),
+        Proven("Whitehouse et al. 2023, Theorem 1"),
+    ),
+    Row(
+        "GDP",
+        "ViaGDP",
+        Proven("Vadhan, Zhang 2023"),
+        Proven("Haney et al. 2023, Theorem 3.4 with Smith, Thakurta 2022 and Koskela et al. 2022"),
+        Proven("Smith, Thakurta 2022; Koskela et al. 2022"),
+    ),
+    Row(
+        "FDP",
+        "tensor product",
+        Proven("Vadhan, Zhang 2023"),
+        _NOT_TENSOR,
+        _NOT_TENSOR,
     ),
     Row(
         "GDP",
@@ -189,9 +287,31 @@ def hint(mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure | Non
         return ""
     if measure is ZCDP and isinstance(own, ApproxDP | ApproxZCDP) and own.delta:
         return "; ApproxZCDP would take it: in a time-uniform odometer, with deltas and margin"
-    if measure in (PureDP, ApproxDP) and isinstance(own, Loss):
-        return f"; a budget of {measure_name(own.measure)} would take its {own}"
-    return ""
+    if not isinstance(own, Loss) or own.measure == measure:
+        return ""
+    rules = [] if measure is PureDP else _rules_for(own)
+    hints = [f"an ApproxDP budget with rule={rule} would take its {own}" for rule in rules]
+    if measure in (PureDP, ApproxDP):
+        hints.append(f"a budget of {measure_name(own.measure)} would take its {own}")
+    return "".join(f"; {each}" for each in hints)
+
+
+def _rules_for(loss: Loss) -> list[str]:
+    """The rules for ApproxDP budgets that take such a loss as it is."""
+    match loss:
+        case ZCDP():
+            return ["ViaZCDP()"]
+        case ApproxZCDP():
+            return ["ViaZCDP(slack), a slack below delta,"]
+        case RDP(alpha):
+            return [f"ViaRenyi(orders), orders up to {shown(alpha)},"]
+        case RenyiCurve(orders):
+            return [f"ViaRenyi([{', '.join(map(shown, orders))}])"]
+        case GDP():
+            return ["ViaGDP()"]
+        case ApproxDP(_, delta) if delta > 0:
+            return ["Whitehouse2023(slack), a slack below delta,"]
+    return []
 
 
 def as_markdown() -> str:

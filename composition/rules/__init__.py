@@ -2,6 +2,10 @@
 
 from composition.rules.additive import Additive, Basic, Sum, additive
 from composition.rules.base import Account, Accumulator, Rule, Tally
+from composition.rules.costs import Fitted, fitted
+from composition.rules.menu import Menu, MenuAccount, Units
+from composition.rules.renyi import RenyiAccount, ViaRenyi
+from composition.rules.residue import GDPResidue, ResidueAccount
 from composition.rules.rogers import Rogers2016
 from composition.rules.slack import SlackAccount, SlackRule, ViaGDP, ViaZCDP, Whitehouse2023
 
@@ -10,14 +14,23 @@ __all__ = [
     "Accumulator",
     "Additive",
     "Basic",
+    "Fitted",
+    "GDPResidue",
+    "Menu",
+    "MenuAccount",
+    "RenyiAccount",
+    "ResidueAccount",
     "Rogers2016",
     "Rule",
     "SlackAccount",
     "SlackRule",
     "Sum",
     "Tally",
+    "Units",
     "ViaGDP",
+    "ViaRenyi",
     "ViaZCDP",
     "Whitehouse2023",
     "additive",
+    "fitted",
 ]

@@ -69,26 +69,31 @@ def additive(loss: Loss) -> AdditiveLoss:
 class AdditiveAccount(Account):
     """A sum against a budget, coordinate by coordinate."""
 
-    spent: Sum
+    sum: Sum
     budget: AdditiveLoss
     most: Parts
 
     def add(self, loss: AdditiveLoss) -> "AdditiveAccount":
         """The sum grows."""
-        return AdditiveAccount(self.spent.add(loss), self.budget, self.most)
+        return AdditiveAccount(self.sum.add(loss), self.budget, self.most)
+
+    def add_many(self, loss: AdditiveLoss, count: int) -> "AdditiveAccount":
+        """The sum grows by so many times as much."""
+        grown = add_parts(self.sum.parts, tuple(count * part for part in loss.parts))
+        return AdditiveAccount(Sum(self.sum.zero, grown), self.budget, self.most)
 
     @property
     def within(self) -> bool:
         """No coordinate exceeds the budget's."""
-        return all(spent <= most for spent, most in zip(self.spent.parts, self.most, strict=True))
+        return all(spent <= most for spent, most in zip(self.sum.parts, self.most, strict=True))
 
     def total(self) -> AdditiveLoss:
         """The sum."""
-        return self.spent.total()
+        return self.sum.total()
 
     def remaining(self) -> AdditiveLoss:
         """The budget less the sum."""
-        left = (most - spent for most, spent in zip(self.most, self.spent.parts, strict=True))
+        left = (most - spent for most, spent in zip(self.most, self.sum.parts, strict=True))
         return self.budget.room(tuple(max(part, Fraction(0)) for part in left))
 
 

@@ -46,6 +46,19 @@ class Account(Tally):
     def remaining(self) -> Loss:
         """The largest single loss that would still be admitted."""
 
+    def spent(self) -> object:
+        """What was charged, in the rule's own units; by default the bound on the loss."""
+        return self.total()
+
+    def add_many(self, loss: Any, count: int) -> "Account":
+        """The account after `count` equal launches, or after the first that does not fit."""
+        account: Account = self
+        for _ in range(count):
+            account = account.add(loss)
+            if not account.within:
+                break
+        return account
+
     def hint(self, loss: Any) -> str:
         """What else to say when `loss` is refused."""
         return ""

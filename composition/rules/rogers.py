@@ -59,9 +59,13 @@ class RogersAccount(Account):
 
     def add(self, loss: PureDP) -> "RogersAccount":
         """Both grow."""
+        return self.add_many(loss, 1)
+
+    def add_many(self, loss: PureDP, count: int) -> "RogersAccount":
+        """So many times both."""
         epsilon = loss.epsilon
         variance, total_drift = add_parts(
-            (self.variance, self.drift), (epsilon * epsilon, drift(epsilon))
+            (self.variance, self.drift), (count * epsilon * epsilon, count * drift(epsilon))
         )
         return RogersAccount(self.budget, variance, total_drift, started=True)
 

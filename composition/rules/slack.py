@@ -28,7 +28,8 @@ from queryable.losses import (
 from queryable.numbers import positive, probability, round_down, round_up, shown, sqrt_down, sqrt_up
 
 
-def _slack(value: Any) -> Fraction | None:
+def slack_field(value: Any) -> Fraction | None:
+    """Read a share of delta: above 0 and at most 1; None stands for all of the budget's."""
     return None if value is None else positive(probability(value, "slack"), "slack")
 
 
@@ -45,6 +46,13 @@ def share_of(slack: Fraction | None, budget: ApproxDP) -> Fraction:
             f"{shown(budget.delta)}"
         )
     return share
+
+
+def why_no_delta(delta: Fraction, slack: Fraction, budget: ApproxDP) -> str:
+    """What to say to a launch with a delta of its own when all of the budget's is the slack."""
+    if delta > 0 and slack == budget.delta:
+        return f"; all of delta is the rule's slack, pass a slack below {shown(slack)}"
+    return ""
 
 
 def require_approx(budget: Loss, rule: Rule) -> ApproxDP:
@@ -75,7 +83,7 @@ class SlackRule(Rule):
 
     takes: ClassVar[Measure]
 
-    slack: Fraction | None = attrs.field(default=None, converter=_slack)
+    slack: Fraction | None = attrs.field(default=None, converter=slack_field)
 
     def child_measure(self, budget: Loss) -> Measure:
         """What the rule adds up."""
@@ -119,7 +127,11 @@ class SlackAccount(Account):
 
     def add(self, loss: Any) -> "SlackAccount":
         """The weight grows, and the deltas."""
-        grown = (self.rule.weight(loss), _delta_of(loss))
+        return self.add_many(loss, 1)
+
+    def add_many(self, loss: Any, count: int) -> "SlackAccount":
+        """So many times both."""
+        grown = (count * self.rule.weight(loss), count * _delta_of(loss))
         weight, deltas = add_parts((self.weight, self.deltas), grown)
         return SlackAccount(
             self.rule, self.budget, self.slack, self.capacity, weight, deltas, started=True
@@ -147,9 +159,7 @@ class SlackAccount(Account):
 
     def hint(self, loss: Any) -> str:
         """Say so when all of delta is the slack."""
-        if _delta_of(loss) > 0 and self.slack == self.budget.delta:
-            return f"; all of delta is the rule's slack, pass a slack below {shown(self.slack)}"
-        return ""
+        return why_no_delta(_delta_of(loss), self.slack, self.budget)
 
 
 @attrs.frozen

@@ -1,0 +1,287 @@
+"""Which rule to take: how many launches of a plan each of them admits.
+
+Responsible for counting. A rule cannot be changed once an analysis runs, so it is chosen before,
+from what will probably be launched. Touches no data and knows no mechanism.
+"""
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from itertools import groupby
+from math import gcd, lcm, log, sqrt
+
+import attrs
+
+from composition.rules import (
+    Account,
+    Basic,
+    GDPResidue,
+    Rogers2016,
+    Rule,
+    ViaGDP,
+    ViaRenyi,
+    ViaZCDP,
+    Whitehouse2023,
+    fitted,
+)
+from queryable import conversions
+from queryable.losses import AdditiveLoss, ApproxDP, Loss
+
+Plan = list[tuple[Loss, int]]
+"""Losses, and how often each comes in a row."""
+
+MOST_ENTRIES = 16
+"""Plans with more different epsilons get no menu."""
+
+_MOST_TIMES = 2**20  # plans that fit more often than this cost nothing
+_MOST_STEPPED = 10_000  # launches, where an account takes them one by one
+_FINEST = 20_000  # units of a menu
+
+
+def admitted(budget: Loss, rule: Rule, loss: Loss) -> int:
+    """How many equal launches a fresh filter admits, exactly.
+
+    Args:
+        loss: of one launch; stated in the measure that the rule takes, or converted to it.
+
+    Raises:
+        ValueError: the rule is not about such budgets, does not take the loss, or takes any number.
+    """
+    account, stated = rule.open(budget), loss.to(rule.child_measure(budget))
+    once = account.add(stated)
+    if once.within and once.add(stated) == once:
+        raise ValueError(f"{loss} costs nothing under {type(rule).__name__}: any number fits")
+    return _more(account, stated)[1]
+
+
+def _more(account: Account, loss: Loss, most: int | None = None) -> tuple[Account, int]:
+    """The account after as many equal launches as fit, `most` at most, and how many."""
+    if type(account).add_many is Account.add_many:
+        return _one_by_one(account, loss, most)
+
+    def fits(count: int) -> bool:
+        return account.add_many(loss, count).within
+
+    fit = _greatest(fits, most)
+    return account.add_many(loss, fit) if fit else account, fit
+
+
+def _greatest(fits: Callable[[int], bool], most: int | None) -> int:
+    """The largest count that fits, at most `most`; what is below a count that fits does too."""
+    low, high = 0, 1
+    while (most is None or high <= most) and fits(high):
+        low, high = high, 2 * high
+    if most is not None:
+        high = min(high, most + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def _one_by_one(account: Account, loss: Loss, most: int | None) -> tuple[Account, int]:
+    count = 0
+    while most is None or count < most:
+        further = account.add(loss)
+        if not further.within:
+            break
+        account, count = further, count + 1
+    return account, count
+
+
+@attrs.frozen
+class Candidate:
+    """What one rule does with a plan.
+
+    `admitted` launches fit before the first refusal, in the worst of the orders tried; the whole
+    plan fits `times` times over. Both are None where the rule does not take the plan, and `why`.
+    """
+
+    rule: Rule
+    admitted: int | None = None
+    times: int | None = None
+    why: str = ""
+
+
+@attrs.frozen
+class Recommendation:
+    """The rule that admits most of a plan, and all that were compared, the best first."""
+
+    planned: int
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def rule(self) -> Rule:
+        """The best."""
+        return self.candidates[0].rule
+
+    @property
+    def admitted(self) -> int:
+        """How many launches of the plan it admits, whatever the order."""
+        return self.candidates[0].admitted or 0
+
+    def __str__(self) -> str:
+        lines = ["| Rule | Launches | Whole plans |", "|---|---|---|"]
+        for each in self.candidates:
+            name = type(each.rule).__name__
+            if each.admitted is None:
+                lines.append(f"| {name} | no: {each.why} | |")
+            else:
+                lines.append(f"| {name} | {each.admitted} of {self.planned} | {each.times} |")
+        return "\n".join(lines)
+
+
+def recommend(budget: Loss, losses: Iterable[Loss]) -> Recommendation:
+    """Which rule admits most of a plan, in any order the analyst may take it.
+
+    Counted are the launches before the first refusal, in the worst of these orders: as listed, and
+    by rising and by falling loss. Where launches add to one number the heaviest first is the worst
+    there is. Rules that admit equally many are ranked by how often the whole plan fits. A slack
+    leaves room for the plan's own deltas, if they are at most half of delta. Costs of a menu are
+    fitted to the plan.
+
+    Args:
+        budget: of the filter.
+        losses: of the planned launches.
+
+    Raises:
+        ValueError: the plan is empty.
+    """
+    listed = list(losses)
+    for loss in listed:
+        if not isinstance(loss, Loss):
+            raise TypeError(f"{loss!r} is no privacy loss; plan with values such as PureDP(0.1)")
+    plan: Plan = [(loss, len(list(run))) for loss, run in groupby(listed)]
+    if not plan:
+        raise ValueError("the plan is empty; list the losses of the planned launches")
+    tried = [_tried(make, budget, plan) for make in _makers(budget, plan)]
+    tried.sort(key=lambda each: (-1 if each.admitted is None else each.admitted, each.times or 0))
+    tried.reverse()
+    best = {type(each.rule): each for each in reversed(tried)}  # of several menus one
+    return Recommendation(len(listed), tuple(each for each in tried if each in best.values()))
+
+
+def _makers(budget: Loss, plan: Plan) -> list[Callable[[], Rule]]:
+    """The simplest last: of equals it is taken."""
+    if not isinstance(budget, ApproxDP) or budget.delta == 0:
+        return [Basic]
+    slack = _slack(budget, plan)
+    return [
+        Rogers2016,
+        lambda: Whitehouse2023(slack),
+        lambda: ViaGDP(slack),
+        lambda: ViaRenyi(_orders(budget.epsilon, slack), slack=slack),
+        lambda: GDPResidue(slack),
+        *_menus(budget, plan, slack),
+        lambda: ViaZCDP(slack),
+        Basic,
+    ]
+
+
+def _tried(make: Callable[[], Rule], budget: Loss, plan: Plan) -> Candidate:
+    try:
+        rule = make()
+    except ValueError as error:
+        return Candidate(Basic(), why=str(error))
+    try:
+        account, measure = rule.open(budget), rule.child_measure(budget)
+        stated = [(loss.to(measure), count) for loss, count in plan]
+    except ValueError as error:
+        return Candidate(rule, why=str(error))
+    fewest = min(_in_order(account, order) for order in _orders_of(stated))
+    return Candidate(rule, fewest, _times(account, stated))
+
+
+def _in_order(account: Account, plan: Plan) -> int:
+    total = 0
+    for loss, count in plan:
+        account, fits = _more(account, loss, count)
+        total += fits
+        if fits < count:
+            break
+    return total
+
+
+def _orders_of(plan: Plan) -> list[Plan]:
+    def by_first(item: tuple[Loss, int]) -> tuple[Fraction, ...]:
+        return item[0].parts if isinstance(item[0], AdditiveLoss) else ()
+
+    def by_last(item: tuple[Loss, int]) -> tuple[Fraction, ...]:
+        return by_first(item)[::-1]
+
+    orders = [plan]
+    for key in (by_first, by_last):
+        for falling in (False, True):
+            order = sorted(plan, key=key, reverse=falling)
+            if order not in orders:
+                orders.append(order)
+    return orders
+
+
+def _times(account: Account, plan: Plan) -> int:
+    """How often the whole plan fits, as listed."""
+    launches = sum(count for _, count in plan)
+    most = _MOST_TIMES
+    if type(account).add_many is Account.add_many:
+        most = max(1, _MOST_STEPPED // launches)
+
+    def fits(times: int) -> bool:
+        filled = account
+        for loss, count in plan:
+            filled = filled.add_many(loss, times * count)
+        return filled.within
+
+    return _greatest(fits, most)
+
+
+def _slack(budget: ApproxDP, plan: Plan) -> Fraction:
+    deltas = sum((getattr(loss, "delta", Fraction(0)) * n for loss, n in plan), Fraction(0))
+    return max(budget.delta - deltas, budget.delta / 2)
+
+
+def _orders(epsilon: Fraction, slack: Fraction) -> list[Fraction]:
+    """Around the order at which Gaussians that fill the budget are converted."""
+    rho = float(conversions.largest_zcdp(epsilon, slack)) or 1e-12
+    centre = sqrt(max(1.0, log(slack.denominator) - log(slack.numerator)) / rho)
+    excess = (Fraction(f"{centre * 2 ** (third / 3):.3g}") for third in range(-6, 16))
+    return [1 + each for each in excess]
+
+
+def _menus(budget: ApproxDP, plan: Plan, slack: Fraction) -> list[Callable[[], Rule]]:
+    """Menus of the plan's epsilons, at their common unit, or near the least if that is too fine."""
+    try:
+        stated = [(loss.to(ApproxDP), count) for loss, count in plan]
+    except ValueError:
+        return []
+    mix: dict[Fraction, int] = {}
+    for loss, count in stated:
+        assert isinstance(loss, ApproxDP)
+        if loss.epsilon > 0:
+            mix[loss.epsilon] = mix.get(loss.epsilon, 0) + count
+    if not mix:
+        return []
+    least = min(mix)
+    finest = conversions.largest_gdp(budget.epsilon, slack) / Fraction(sqrt(_FINEST))
+    common = _common(mix)
+    units = [common] if common >= finest else [least / part for part in (1, 2, 4)]
+    return [
+        lambda unit=unit: _menu(budget, unit, mix, slack)  # type: ignore[misc]
+        for unit in units
+        if unit >= finest
+    ]
+
+
+def _common(values: Iterable[Fraction]) -> Fraction:
+    """The largest number that all of these are multiples of."""
+    each = list(values)
+    bottom = lcm(*(value.denominator for value in each))
+    return Fraction(gcd(*(int(value * bottom) for value in each)), bottom)
+
+
+def _menu(budget: ApproxDP, unit: Fraction, mix: dict[Fraction, int], slack: Fraction) -> Rule:
+    entries: dict[int, int] = {}
+    for epsilon, count in mix.items():
+        multiple = -(-epsilon // unit)
+        entries[multiple] = entries.get(multiple, 0) + count
+    if len(entries) > MOST_ENTRIES:
+        raise ValueError(f"more than {MOST_ENTRIES} different epsilons make no menu")
+    return fitted(budget, unit, entries, slack).rule

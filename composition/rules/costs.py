@@ -1,0 +1,133 @@
+"""Costs of a menu for a declared mix of parameters.
+
+Responsible for a search among integer costs for those under which a budget takes the mix most
+often. Any costs are sound; which entries they favour is for the analyst to say, in advance.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from functools import cache
+from itertools import pairwise, product
+from typing import Any
+
+import attrs
+
+from composition.rules.menu import Menu, entry
+from composition.rules.slack import require_approx, share_of, slack_field
+from composition.rules.worst_case import Priced, worst_cases
+from queryable.losses import ApproxDP
+from queryable.numbers import natural
+
+_SHARES = tuple(Fraction(quarters, 4) for quarters in range(5))
+_SCALES = (1, 2, 3, 4, 6)
+_STEPS = (Fraction(1, 5), Fraction(1, 10), Fraction(1, 20))
+_GAIN = Fraction(1001, 1000)
+_MOST_TRIES = 200
+
+Value = Callable[[Priced], Fraction]
+
+
+@attrs.frozen
+class Fitted:
+    """A menu whose costs were found for a mix, and what it admits.
+
+    `times` says how often the whole mix fits, as a ratio of units, `singly` how many launches of
+    each epsilon fit alone.
+    """
+
+    rule: Menu
+    times: Fraction
+    singly: dict[Fraction, int]
+
+
+def fitted(
+    budget: ApproxDP,
+    unit: Any,
+    mix: Mapping[Any, int],
+    slack: Any = None,
+    spare: Iterable[Any] = (),
+) -> Fitted:
+    """The menu of these parameters whose costs let the mix fit most often, as far as a search goes.
+
+    Costs between u^2, which is best for many small launches, and 1/(how many u fit alone), which
+    is fair to large ones, at several resolutions; then one entry at a time, while that helps.
+
+    Args:
+        unit: the epsilon that every parameter is a multiple of.
+        mix: how often each parameter is launched; an int key counts units.
+        slack: the rule's own share of delta; by default all of it.
+        spare: further entries, at no weight.
+    """
+    rule = Menu(unit, mix, slack=slack)
+    approx = require_approx(budget, rule)
+    share = share_of(slack_field(slack), approx)
+    counts = {entry(value, rule.unit): natural(n, "count") for value, n in mix.items()}
+    counts |= {entry(value, rule.unit): 0 for value in spare} | counts
+    if not any(counts.values()):
+        raise ValueError(f"the mix is {dict(mix)}; at least one count should be above 0")
+    entries = sorted(counts)
+
+    @cache
+    def units(costs: Priced) -> int:
+        return len(worst_cases(approx.epsilon, rule.unit, costs, share)) - 1
+
+    def times(costs: Priced) -> Fraction:
+        return Fraction(units(costs), sum(counts[each] * cost for each, cost in costs))
+
+    alone = [units(((each, 1),)) for each in entries]
+    best = _improved(max(_family(entries, alone), key=times), times)
+    found = dict(best)
+    return Fitted(
+        Menu(rule.unit, entries, found, slack),
+        times(best),
+        {each * rule.unit: units(best) // cost for each, cost in best},
+    )
+
+
+def _family(entries: list[int], alone: list[int]) -> list[Priced]:
+    """Costs between u^2 and 1/(how many fit alone); the smallest entry costs the scale."""
+    least, most = entries[0], max(alone[0], 1)
+    if len(entries) == 1:
+        return [((least, 1),)]
+    found = []
+    for scale, share in product(_SCALES, _SHARES):
+        costs = [
+            (1 - share) * Fraction(each, least) ** 2 + share * Fraction(most, max(fit, 1))
+            for each, fit in zip(entries, alone, strict=True)
+        ]
+        found.append(
+            tuple(zip(entries, _rising(round(scale * cost) for cost in costs), strict=True))
+        )
+    return found
+
+
+def _rising(costs: Iterable[int]) -> list[int]:
+    raised: list[int] = []
+    for cost in costs:
+        raised.append(max(cost, raised[-1] if raised else 1))
+    return raised
+
+
+def _improved(best: Priced, value: Value) -> Priced:
+    """Costs changed one at a time, by a fifth, a tenth, a twentieth, while that gains."""
+    most, tries = value(best), 0
+    for step in _STEPS:
+        gained = True
+        while gained and tries < _MOST_TRIES and len(best) > 1:
+            gained = False
+            for place, sign in product(range(len(best)), (1, -1)):
+                candidate = _moved(best, place, sign * step)
+                tries += 1
+                if candidate is None or value(candidate) <= most * _GAIN:
+                    continue
+                best, most, gained = candidate, value(candidate), True
+    return best
+
+
+def _moved(costs: Priced, place: int, share: Fraction) -> Priced | None:
+    """One cost changed by a share of it, at least by 1; None if costs would fall or vanish."""
+    steps, cost = costs[place]
+    change = max(1, round(abs(share) * cost)) * (1 if share > 0 else -1)
+    moved = (*costs[:place], (steps, cost + change), *costs[place + 1 :])
+    rises = all(cheap <= dear for (_, cheap), (_, dear) in pairwise(moved))
+    return moved if rises and moved[0][1] >= 1 else None

@@ -1,0 +1,228 @@
+"""The menu filter: launches from a public menu, charged by their exact worst case.
+
+Responsible for turning epsilons into entries and costs. What a budget is worth in units is found
+in `worst_case`, costs for a declared mix in `costs`.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import attrs
+import numpy as np
+
+from composition.rules.base import Account, Rule
+from composition.rules.slack import require_approx, share_of, slack_field, why_no_delta
+from composition.rules.worst_case import Priced, worst_cases
+from queryable.losses import ApproxDP, Loss, Measure, add_parts
+from queryable.numbers import exact, natural, positive, shown
+
+Costs = Mapping[Any, int] | Iterable[int] | None
+
+
+def _unit(value: Any) -> Fraction:
+    return positive(value, "unit")
+
+
+def entry(value: Any, unit: Fraction) -> int:
+    """Read an entry of a menu: an int is a multiple of the unit, anything else an epsilon.
+
+    Raises:
+        ValueError: not above 0, or an epsilon that is no multiple of the unit.
+    """
+    counts = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    multiple = Fraction(int(value)) if counts else exact(value, "menu entry") / unit
+    if multiple.denominator != 1 or not multiple > 0:
+        raise ValueError(
+            f"menu entry is {value!r}; it should be a positive multiple of the unit, {shown(unit)}:"
+            " an int counts units, anything else is an epsilon"
+        )
+    return int(multiple)
+
+
+def priced(unit: Fraction, menu: Iterable[Any], costs: Costs) -> Priced:
+    """The entries in rising order with their costs; by default the square of the entry.
+
+    Raises:
+        ValueError: the menu is empty or names an entry twice; costs do not fit it, are below 1, or
+            fall as entries rise.
+    """
+    entries = [entry(value, unit) for value in menu]
+    if not entries:
+        raise ValueError("the menu is empty; name at least one parameter")
+    if len(set(entries)) < len(entries):
+        raise ValueError(f"the menu names an entry twice: {entries}, in units of {shown(unit)}")
+    if costs is None:
+        stated = [each**2 for each in entries]
+    elif isinstance(costs, Mapping):
+        by_entry = {entry(value, unit): cost for value, cost in costs.items()}
+        if by_entry.keys() != set(entries):
+            raise ValueError(f"costs are for {sorted(by_entry)}, the menu is {sorted(entries)}")
+        stated = [by_entry[each] for each in entries]
+    else:
+        stated = list(costs)
+        if len(stated) != len(entries):
+            raise ValueError(f"{len(stated)} costs for a menu of {len(entries)}")
+    found = tuple(sorted((u, natural(c, "cost")) for u, c in zip(entries, stated, strict=True)))
+    if found[0][1] < 1 or any(cheap > dear for (_, cheap), (_, dear) in pairwise(found)):
+        raise ValueError(f"costs are {dict(found)}; they should be at least 1 and never fall")
+    return found
+
+
+@attrs.frozen(init=False)
+class Menu(Rule):
+    """Each launch costs its entry's units, of as many as the exact worst case allows.
+
+    Launches are (epsilon_i, delta_i)-DP. An epsilon_i between two entries is charged as the one
+    above, never as several smaller ones; above the menu it is refused; epsilon_i = 0 is free.
+
+    Privacy:
+        Claim: what was launched is (epsilon, slack + deltas)-DP, and with the slack's units used
+            up some analyst attains it, up to rounding and to one unit.
+        Theorem: docs/theory.md, menu filter, after Kairouz, Oh, Viswanath 2017 and Whitehouse et
+            al. 2023, Lemma 11; interleaved by Haney et al. 2023, Theorem 1.20.
+        Assumes: unit, menu, costs and slack are fixed here. Recomputing the units as deltas arrive
+            would break the claim (tests/attacks/test_menu_recomputed.py).
+        Checked by: tests/audit/test_rules.py, tests/unit/composition/rules/test_menu.py
+    Args:
+        unit: the epsilon that every entry is a multiple of.
+        menu: the entries; an int counts units, anything else is an epsilon.
+        costs: whole units of cost, at least 1, one an entry or by entry; by default the entry
+            squared. `composition.rules.costs.fitted` finds some for a declared mix.
+        slack: the rule's own share of delta; by default all of it, and then launches with a delta
+            of their own are refused.
+    """
+
+    unit: Fraction
+    priced: Priced
+    slack: Fraction | None
+
+    def __init__(
+        self, unit: Any, menu: Iterable[Any], costs: Costs = None, slack: Any = None
+    ) -> None:
+        step = _unit(unit)
+        self.__attrs_init__(step, priced(step, menu, costs), slack_field(slack))
+
+    def child_measure(self, budget: Loss) -> Measure:
+        """ApproxDP."""
+        require_approx(budget, self)
+        return ApproxDP
+
+    def open(self, budget: Loss) -> "MenuAccount":
+        """An empty account; the units and the split of delta are fixed now.
+
+        Raises:
+            ValueError: a bad slack, or a unit too fine for the budget.
+        """
+        approx = require_approx(budget, self)
+        slack = share_of(self.slack, approx)
+        terms = _terms(approx.epsilon, self.unit, self.priced, slack)
+        return MenuAccount(approx, slack, terms)
+
+
+@attrs.frozen
+class Terms:
+    """What is the same for every account of a rule under one budget."""
+
+    unit: Fraction
+    entries: tuple[int, ...]
+    costs: tuple[int, ...]
+    worst: tuple[float, ...] = attrs.field(repr=False, eq=False)
+    """By units used."""
+
+    @property
+    def units(self) -> int:
+        """How many units the budget is."""
+        return len(self.worst) - 1
+
+    def cost(self, epsilon: Fraction) -> int:
+        """The units of a launch; more than there are if it is above the menu."""
+        if epsilon == 0:
+            return 0
+        place = bisect_left(self.entries, epsilon / self.unit)
+        return self.costs[place] if place < len(self.costs) else self.units + 1
+
+    @property
+    def top(self) -> Fraction:
+        """The largest epsilon on the menu."""
+        return self.entries[-1] * self.unit
+
+
+@lru_cache(maxsize=128)
+def _terms(epsilon: Fraction, unit: Fraction, priced: Priced, slack: Fraction) -> Terms:
+    entries, costs = zip(*priced, strict=True)
+    return Terms(unit, entries, costs, tuple(worst_cases(epsilon, unit, priced, slack)))
+
+
+@attrs.frozen
+class Units:
+    """What a menu filter has spent, in its own units."""
+
+    used: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.used} of {self.of} units"
+
+
+@attrs.frozen
+class MenuAccount(Account):
+    """Units used, and the sum of the deltas."""
+
+    budget: ApproxDP
+    slack: Fraction
+    terms: Terms
+    used: int = 0
+    deltas: Fraction = Fraction(0)
+    started: bool = False
+
+    def add(self, loss: ApproxDP) -> "MenuAccount":
+        """The entry's cost, and the delta."""
+        return self.add_many(loss, 1)
+
+    def add_many(self, loss: ApproxDP, count: int) -> "MenuAccount":
+        """So many times both."""
+        used = self.used + count * self.terms.cost(loss.epsilon)
+        deltas = self.deltas
+        if loss.delta:
+            (deltas,) = add_parts((deltas,), (count * loss.delta,))
+        return MenuAccount(self.budget, self.slack, self.terms, used, deltas, started=True)
+
+    @property
+    def within(self) -> bool:
+        """Units are left, and slack + deltas are within delta."""
+        return self.used <= self.terms.units and self.slack + self.deltas <= self.budget.delta
+
+    def total(self) -> ApproxDP:
+        """(epsilon, the worst case of the units used + the share for deltas), at first zero.
+
+        The share is reported whole: what is a function of both would be the recomputed rule.
+        """
+        if not self.started:
+            return self.budget.zero()
+        worst = Fraction(self.terms.worst[min(self.used, self.terms.units)])
+        return ApproxDP(self.budget.epsilon, worst + self.budget.delta - self.slack)
+
+    def spent(self) -> Units:
+        """The units used."""
+        return Units(self.used, self.terms.units)
+
+    def remaining(self) -> ApproxDP:
+        """The largest entry that the units left would take, with what is left of delta."""
+        left = self.terms.units - self.used
+        fitting = [
+            steps
+            for steps, cost in zip(self.terms.entries, self.terms.costs, strict=True)
+            if cost <= left
+        ]
+        room = max(self.budget.delta - self.slack - self.deltas, Fraction(0))
+        return ApproxDP(max(fitting, default=0) * self.terms.unit, room)
+
+    def hint(self, loss: ApproxDP) -> str:
+        """Say so when a parameter is off the menu, or all of delta is the slack."""
+        if loss.epsilon > self.terms.top:
+            return f"; the largest epsilon on the menu is {shown(self.terms.top)}"
+        return why_no_delta(loss.delta, self.slack, self.budget)

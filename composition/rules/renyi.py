@@ -1,0 +1,244 @@
+"""A filter for (epsilon, delta) budgets that adds up Renyi privacy at several orders at once.
+
+Responsible for one inequality, docs/theory.md, weighted Renyi filter: with fixed weights w_j >= 0
+that sum to 1, R_j the sum at order alpha_j and
+
+    m(l) = sum over j of w_j * exp((alpha_j - 1)*(l - R_j)),
+
+whatever was launched is (epsilon, delta)-DP if (1 - e^(epsilon-l))/m(l) <= delta for all l >
+epsilon. That *some* order fits is no filter: which one may depend on answers.
+
+Theory of operation: g = log m is convex, so it lies above its tangent at any l, of slope s > 0 say.
+With the tangent in its place the supremum is elementary, and it is at most delta once epsilon is
+
+    l - (g + log(1+s) + log(delta))/s - log(1 + 1/s).
+
+So every l gives an epsilon that is valid, for all l at once and not on a grid; the best is exact,
+and it solves g + log(1+s) = log(1/delta), which rises with l. It is looked for in floats, and then
+used in exact arithmetic.
+"""
+
+from collections.abc import Iterable
+from fractions import Fraction
+from math import inf, log, log1p
+from typing import Any
+
+import attrs
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from composition.rules.base import Account, Rule
+from composition.rules.slack import require_approx, share_of, slack_field
+from queryable.losses import RDP, AdditiveLoss, ApproxDP, Loss, Measure, Parts, add_parts, zero_of
+from queryable.numbers import ball, exact, round_up, shown
+from queryable.renyi import orders_of
+
+_CLIPPED = Fraction(10**12)  # floats only say where to look
+_MARGINS = tuple(Fraction(1, 2**bits) for bits in (44, 36, 28, 20))
+
+
+def _weights(values: Iterable[Any] | None) -> tuple[Fraction, ...] | None:
+    return None if values is None else tuple(exact(value, "weight") for value in values)
+
+
+@attrs.frozen
+class ViaRenyi(Rule):
+    """The weighted mixture of all orders stays within (epsilon, slack).
+
+    Launches state Renyi privacy at each of the orders, which has no delta.
+
+    Privacy:
+        Claim: what was launched is (epsilon, slack)-DP.
+        Theorem: docs/theory.md, weighted Renyi filter; every interleaving, by the supermartingale
+            of interleaved Renyi mechanisms.
+        Assumes: orders, weights and slack are fixed, here or by the budget.
+        Checked by: tests/unit/composition/rules/test_renyi.py, tests/audit/test_rules.py
+    Args:
+        orders: above 1, rising.
+        weights: one an order, summing to 1 exactly. By default half is for the order that would
+            serve the budget best if all launches were Gaussian, and the rest is shared evenly.
+        slack: the delta it keeps to; by default all of the budget's.
+    """
+
+    orders: tuple[Fraction, ...] = attrs.field(converter=orders_of)
+    weights: tuple[Fraction, ...] | None = attrs.field(default=None, converter=_weights)
+    slack: Fraction | None = attrs.field(default=None, converter=slack_field)
+
+    @weights.validator
+    def _one_each(self, attribute: object, weights: tuple[Fraction, ...] | None) -> None:
+        if weights is None:
+            return
+        if len(weights) != len(self.orders):
+            raise ValueError(f"{len(weights)} weights for {len(self.orders)} orders")
+        if sum(weights) != 1:
+            raise ValueError(f"the weights sum to {sum(weights)}; they should sum to 1 exactly")
+
+    def child_measure(self, budget: Loss) -> Measure:
+        """Renyi privacy at these orders."""
+        require_approx(budget, self)
+        return RDP.at(*self.orders)
+
+    def open(self, budget: Loss) -> "RenyiAccount":
+        """An empty account; weights and slack are fixed now."""
+        approx = require_approx(budget, self)
+        slack = share_of(self.slack, approx)
+        weights = self.weights or _for_gaussians(self.orders, float(approx.epsilon), slack)
+        zero = zero_of(self.child_measure(budget))
+        assert isinstance(zero, AdditiveLoss)
+        return RenyiAccount(approx, Mixture(self.orders, weights, slack), zero, zero.parts)
+
+
+def _for_gaussians(
+    orders: tuple[Fraction, ...], epsilon: float, slack: Fraction
+) -> tuple[Fraction, ...]:
+    """Half of the weight where rho*alpha fits for the largest rho, the rest evenly."""
+    if len(orders) == 1:
+        return (Fraction(1),)
+
+    def rho(order: Fraction) -> float:
+        alpha = float(order)
+        room = epsilon - log1p(-1 / alpha) + (_log(slack) + log(alpha)) / (alpha - 1)
+        return room / alpha
+
+    best = max(orders, key=rho)
+    rest = Fraction(1, 2 * (len(orders) - 1))
+    return tuple(Fraction(1, 2) if order == best else rest for order in orders)
+
+
+def _log(value: Fraction) -> float:
+    return log(value.numerator) - log(value.denominator)
+
+
+@attrs.frozen
+class Mixture:
+    """Orders, their weights and the slack; in floats too, for finding where to look."""
+
+    orders: tuple[Fraction, ...]
+    weights: tuple[Fraction, ...]
+    slack: Fraction
+    _excess: NDArray[np.float64] = attrs.field(init=False, repr=False, eq=False)
+    _log_weights: NDArray[np.float64] = attrs.field(init=False, repr=False, eq=False)
+
+    def __attrs_post_init__(self) -> None:
+        excess = np.array([float(order - 1) for order in self.orders])
+        logs = np.array([_log(weight) if weight else -inf for weight in self.weights])
+        object.__setattr__(self, "_excess", excess)
+        object.__setattr__(self, "_log_weights", logs)
+
+    def epsilon(self, losses: Parts) -> Fraction:
+        """The least epsilon at delta = slack for these sums, from above."""
+        if not any(losses):
+            return Fraction(0)
+        at = Fraction(self._tilt(self._floats(losses))[0])
+        used = [
+            (order - 1, weight, loss)
+            for order, weight, loss in zip(self.orders, self.weights, losses, strict=True)
+            if weight
+        ]
+
+        def epsilon(level: arb, delta: arb) -> arb:
+            mass, slope = arb(0), arb(0)
+            for excess, weight, loss in used:
+                rate = ball(excess)
+                term = ball(weight) * (rate * (level - ball(loss))).exp()
+                mass += term
+                slope += rate * term
+            slope /= mass
+            room = (mass * (1 + slope) * delta).log()
+            return level - room / slope - (1 / slope).log1p()
+
+        return max(Fraction(0), round_up(epsilon, at, self.slack))
+
+    def largest_rho(self, losses: Parts, epsilon: Fraction) -> Fraction:
+        """About the largest rho so that rho*alpha fits beside `losses` at every order."""
+        orders, start = self._excess + 1, self._floats(losses)
+        target, rho = float(min(epsilon, _CLIPPED)), 0.0
+        for _ in range(60):  # Newton's method; the slope is that of the mixture's mean
+            level, slope, share = self._tilt(start + rho * orders)
+            step = (target - level + log1p(1 / slope)) * slope / float(share @ orders)
+            rho = max(0.0, rho + step)
+            if abs(step) <= 1e-14 * rho:
+                break
+        return Fraction(rho)
+
+    def _floats(self, losses: Parts) -> NDArray[np.float64]:
+        return np.array([float(min(loss, _CLIPPED)) for loss in losses])
+
+    def _tilt(self, losses: NDArray[np.float64]) -> tuple[float, float, NDArray[np.float64]]:
+        """Where g + log(1 + s) = log(1/slack), the slope s there, and each order's part in it."""
+        goal = -_log(self.slack)
+        # from the right: there one term alone is 1/slack, or a little more
+        level = float(np.min(losses + (goal - self._log_weights) / self._excess))
+        for _ in range(60):
+            terms = self._log_weights + self._excess * (level - losses)
+            top = float(terms.max())
+            masses = np.exp(terms - top)
+            mass = float(masses.sum())
+            share = masses * self._excess / mass
+            slope = float(share.sum())
+            spread = float(share @ self._excess) - slope * slope
+            step = (top + log(mass) + log1p(slope) - goal) / (slope + spread / (1 + slope))
+            level -= step
+            if abs(step) <= 1e-9 * (1 + abs(level)):
+                break
+        return level, slope, share
+
+
+@attrs.frozen
+class RenyiAccount(Account):
+    """The sums so far, one an order, against epsilon."""
+
+    budget: ApproxDP
+    mixture: Mixture
+    empty: AdditiveLoss
+    losses: Parts
+    started: bool = False
+
+    def add(self, loss: AdditiveLoss) -> "RenyiAccount":
+        """Every sum grows."""
+        return self._with(add_parts(self.losses, loss.parts))
+
+    def add_many(self, loss: AdditiveLoss, count: int) -> "RenyiAccount":
+        """Every sum grows by so many times as much."""
+        return self._with(add_parts(self.losses, tuple(count * part for part in loss.parts)))
+
+    def _with(self, losses: Parts) -> "RenyiAccount":
+        return RenyiAccount(self.budget, self.mixture, self.empty, losses, started=True)
+
+    @property
+    def within(self) -> bool:
+        """The mixture's epsilon at the slack is within the budget's."""
+        return self.mixture.epsilon(self.losses) <= self.budget.epsilon
+
+    def total(self) -> ApproxDP:
+        """(epsilon of the mixture, slack), zero before the first launch."""
+        if not self.started:
+            return self.budget.zero()
+        return ApproxDP(self.mixture.epsilon(self.losses), self.mixture.slack)
+
+    def remaining(self) -> AdditiveLoss:
+        """The largest curve rho*alpha, that of a Gaussian, that would still be admitted.
+
+        Renyi curves are only partly ordered: one that is larger at some orders may fit too.
+        """
+        most = self.mixture.largest_rho(self.losses, self.budget.epsilon)
+        for margin in _MARGINS:
+            rho = most * (1 - margin)
+            curve = self.empty.of_parts(tuple(rho * order for order in self.mixture.orders))
+            if self.add(curve).within:
+                return curve
+        return self.empty
+
+    def hint(self, loss: Loss) -> str:
+        """How much of epsilon the orders' conversion takes before anything is lost."""
+        least = self.mixture.epsilon(tuple(_NOTHING for _ in self.empty.parts))
+        if least <= self.budget.epsilon:
+            return ""
+        return (
+            f"; at delta={shown(self.mixture.slack)} these orders take epsilon="
+            f"{shown(least)} even for no loss, name higher ones"
+        )
+
+
+_NOTHING = Fraction(1, 10**30)

@@ -1,0 +1,222 @@
+"""The residue filter: of an (epsilon, delta) budget, what Gaussian is left after each launch.
+
+Responsible for launches with a randomized response or a Gaussian above them, on an ApproxDP budget.
+
+Theory of operation: the state is a mu. A launch that RR_e dominates moves it to the largest m with
+RR_e and G_m, together, dominated by G_mu; by induction all that may follow is then G_m-DP given any
+answer. Domination has to hold at every t, and t = 0 decides it:
+
+    tanh(e/2) + 2*delta_m(e)/(1 + e^e) <= erf(mu/sqrt(8)),
+
+the total variation distances of the two sides, delta_m(e) the profile of G_m.
+
+    Let D(x) be the profile of G_mu at t = log x less that of the pair. Both pairs are symmetric, so
+    t >= 0 is enough, and D(1/x) = D(x)/x, whence D'(1) = D(1)/2. A profile's second derivative in x
+    is the density of the likelihood ratio under the second law, so D'' has the sign of 1 - r, where
+    r(t) is the ratio of the pair's density of the loss to the Gaussian's:
+
+        r(t) = C*exp(-k*t^2)*cosh(b*t),  b = e/m^2,  2k = 1/m^2 - 1/mu^2.
+
+    The inequality gives m < mu, so k > 0; and (log r)' = t*(b*tanh(b*t)/t - 2k), where the bracket
+    falls in t. So on t >= 0 the sign of D'' is +, -, + with the first or the first two left out
+    (not all +: both densities integrate to 1, so r > 1 somewhere). In the last part D is convex and
+    tends to 0, with D', hence positive. In the first D'(1) = D(1)/2 >= 0, so D does not fall below
+    D(1) >= 0. On the concave part between it is at least the smaller of its ends. So D >= 0.
+
+The proof is ours; the rule without it is Regehr et al. 2026.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+from math import erf, erfc, exp, pi, sqrt, tanh
+
+import attrs
+from flint import arb
+
+from composition.rules.base import Account, Rule
+from composition.rules.slack import require_approx, share_of, slack_field, why_no_delta
+from queryable import conversions
+from queryable.conversions import greatest, normal_below
+from queryable.dominated import Dominated
+from queryable.losses import ApproxDP, Loss, Measure, add_parts
+from queryable.numbers import round_down, round_up, sqrt_down
+
+_MARGINS = (Fraction(1, 2**47), Fraction(1, 2**40), Fraction(1, 2**33))
+_TIGHT = Fraction(1, 2**30)
+
+
+@attrs.frozen
+class GDPResidue(Rule):
+    """After each launch the largest mu' such that the launch and G_mu' are dominated by G_mu.
+
+    The first launch is held against (epsilon, slack) itself, later ones against what is left.
+    Launches are (epsilon_i, delta_i)-DP, their deltas within what the slack leaves, or mu_i-GDP,
+    which moves mu to sqrt(mu^2 - mu_i^2).
+
+    Privacy:
+        Claim: slack + deltas <= delta and everything launched is (epsilon, delta)-DP.
+        Theorem: the module's, docs/theory.md, GDP residue filter, after Regehr et al. 2026;
+            interleaved by Haney et al. 2023, Theorem 3.4.
+        Assumes: nothing about order: launches may come in any, but what fits depends on it.
+        Checked by: tests/unit/composition/rules/test_residue.py, tests/audit/test_rules.py
+    Args:
+        slack: the rule's own share of delta, below 1; by default all of it.
+    """
+
+    slack: Fraction | None = attrs.field(default=None, converter=slack_field)
+
+    def child_measure(self, budget: Loss) -> Measure:
+        """`Dominated`, which takes PureDP, ApproxDP and GDP."""
+        require_approx(budget, self)
+        return Dominated
+
+    def open(self, budget: Loss) -> "ResidueAccount":
+        """An empty account; the split of delta is fixed now.
+
+        Raises:
+            ValueError: the slack is not above 0, above the budget's delta, or 1.
+        """
+        approx = require_approx(budget, self)
+        slack = share_of(self.slack, approx)
+        if slack == 1:
+            raise ValueError("slack is 1; it should be below 1, or there is nothing to keep to")
+        return ResidueAccount(approx, slack)
+
+
+@attrs.frozen
+class ResidueAccount(Account):
+    """The mu that is left; None before anything but deltas was charged."""
+
+    budget: ApproxDP
+    slack: Fraction
+    mu: Fraction | None = None
+    deltas: Fraction = Fraction(0)
+    started: bool = False
+    exceeded: bool = False
+
+    def add(self, loss: Dominated) -> "ResidueAccount":
+        """The mu falls, and the deltas grow."""
+        (deltas,) = add_parts((self.deltas,), (loss.delta,))
+        mu = self.mu
+        if loss.epsilon > 0:
+            mu = self._beside_response(loss.epsilon)
+        if loss.mu > 0 and not (loss.epsilon > 0 and mu is None):
+            mu = self._beside_gaussian(mu, loss.mu)
+        exceeded = self.exceeded or (mu is None and (loss.epsilon > 0 or loss.mu > 0))
+        return ResidueAccount(self.budget, self.slack, mu, deltas, started=True, exceeded=exceeded)
+
+    def _beside_response(self, epsilon: Fraction) -> Fraction | None:
+        if self.mu is None:
+            return first_residue(self.budget.epsilon, self.slack, epsilon)
+        return residue(self.mu, epsilon)
+
+    def _beside_gaussian(self, left: Fraction | None, mu: Fraction) -> Fraction | None:
+        at = conversions.largest_gdp(self.budget.epsilon, self.slack) if left is None else left
+        return sqrt_down(at**2 - mu**2) if mu <= at else None
+
+    @property
+    def within(self) -> bool:
+        """Some mu is left, and slack + deltas are within delta."""
+        return not self.exceeded and self.slack + self.deltas <= self.budget.delta
+
+    def total(self) -> ApproxDP:
+        """The whole budget, once anything was launched."""
+        return self.budget if self.started else self.budget.zero()
+
+    def remaining(self) -> Dominated:
+        """The largest epsilon, with what is left of delta, that would still be admitted."""
+        if self.mu is None:
+            epsilon = largest_first(self.budget.epsilon, self.slack)
+        else:
+            epsilon = largest_response(self.mu)
+        left = max(self.budget.delta - self.slack - self.deltas, Fraction(0))
+        return Dominated(epsilon, 0, left)
+
+    def hint(self, loss: Dominated) -> str:
+        """Say so when all of delta is the slack."""
+        return why_no_delta(loss.delta, self.slack, self.budget)
+
+
+def largest_response(mu: Fraction) -> Fraction:
+    """The largest epsilon, from below, with RR_epsilon dominated by G_mu: the inequality, m = 0."""
+
+    def epsilon(m: arb) -> arb:
+        x = m / arb(8).sqrt()
+        return ((1 + x.erf()) / x.erfc()).log()
+
+    return max(Fraction(0), round_down(epsilon, mu)) if mu else mu
+
+
+def largest_first(budget: Fraction, slack: Fraction) -> Fraction:
+    """The largest epsilon, from below, with RR_epsilon within (budget, slack)-DP."""
+    return max(budget, round_down(lambda e, s: ((e.exp() + s) / (1 - s)).log(), budget, slack))
+
+
+def _profile(m: arb, t: arb) -> arb:
+    """delta(t) of G_m, for any real t."""
+    return normal_below(m / 2 - t / m) - t.exp() * normal_below(-m / 2 - t / m)
+
+
+@lru_cache(maxsize=4096)
+def first_residue(budget: Fraction, slack: Fraction, epsilon: Fraction) -> Fraction | None:
+    """The largest m, from below, with RR_epsilon and G_m together within (budget, slack)-DP.
+
+    Both pairs are symmetric, so one direction is both.
+    """
+    if not epsilon <= largest_first(budget, slack):
+        return None
+
+    def delta(m: arb, t: arb, e: arb) -> arb:
+        p = 1 / (1 + (-e).exp())
+        return p * _profile(m, t - e) + (1 - p) * _profile(m, t + e)
+
+    return greatest(lambda m: round_up(delta, m, budget, epsilon) <= slack)
+
+
+@lru_cache(maxsize=4096)
+def residue(mu: Fraction, epsilon: Fraction) -> Fraction | None:
+    """The largest m, from below, with RR_epsilon and G_m dominated by G_mu; None if not even 0.
+
+    Found in floats, and certified on both sides: it fits, and hardly more does not.
+    """
+    if not epsilon <= largest_response(mu):
+        return None
+
+    def spare(m: arb, whole: arb, e: arb) -> arb:
+        distance = (e / 2).tanh() + 2 * _profile(m, e) / (1 + e.exp())
+        return (whole / arb(8).sqrt()).erf() - distance
+
+    def fits(m: Fraction) -> bool:
+        return round_down(spare, m, mu, epsilon) >= 0
+
+    return _just_below(_guess(float(mu), float(epsilon)), fits) or greatest(fits, start=mu)
+
+
+def _just_below(guess: float, fits: Callable[[Fraction], bool]) -> Fraction | None:
+    if not 0 < guess < 1e300:
+        return None
+    near = Fraction(guess)
+    if fits(near * (1 + _TIGHT)):
+        return None
+    candidates = (near * (1 - margin) for margin in _MARGINS)
+    return next((candidate for candidate in candidates if fits(candidate)), None)
+
+
+def _guess(mu: float, epsilon: float) -> float:
+    """Newton's method on the equality, in floats; 0 where they are of no use."""
+    if not 1e-100 < epsilon < 50:
+        return 0.0
+    grown, target = exp(epsilon), erf(mu / sqrt(8)) - tanh(epsilon / 2)
+    m = sqrt(max(mu * mu - epsilon * epsilon, mu * mu / 16))
+    for _ in range(12):
+        up, down = (epsilon / m - m / 2) / sqrt(2), (epsilon / m + m / 2) / sqrt(2)
+        excess = (erfc(up) - grown * erfc(down)) / (1 + grown) - target
+        slope = 2 * exp(-up * up) / sqrt(2 * pi) / (1 + grown)
+        if slope == 0:
+            return 0.0
+        step = excess / slope
+        m = min(max(m - step, m / 2), mu)
+        if abs(step) <= 1e-15 * m:
+            break
+    return m

@@ -1,0 +1,109 @@
+"""The exact worst case of launches from a public menu, by dynamic programming.
+
+Responsible for w_b(0): the most that (P - e^epsilon * P')+ can come to, over every adaptive
+analyst that launches randomized responses from a menu within b units. Knows no rule.
+
+Theory of operation: with b units left and a loss of l steps so far, in units of the probability
+under P (docs/theory.md, menu filter),
+
+    w_b(l) = max( (1 - e^(epsilon - l*step))+,
+                  max over u with cost c_u <= b of p_u*w_{b-c_u}(l+u) + (1-p_u)*w_{b-c_u}(l-u) ),
+
+p_u = 1/(1 + e^(-u*step)). It rises with l and with b, and is at most 1. Every value here is at or
+above the true one: beyond the upper edge of the lattice it is 1, below the lower edge that of the
+edge, and constants are enlarged by more than the floats of a step can lose.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import islice, takewhile
+from math import ceil, expm1, log, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queryable import conversions
+from queryable.numbers import round_up, shown
+
+Priced = tuple[tuple[int, int], ...]
+"""(steps, cost), one an entry."""
+
+MOST_UNITS = 2**17
+"""Budgets of more units are refused, they would take too long."""
+
+MOST_STEPS = 2**15
+"""So are lattices of more steps."""
+
+_STEP = 1 + Fraction(1, 2**49)  # two roundings, and one of the constant, lose under 4/2**53
+_STOP = 1 + 2.0**-46  # expm1 and a conversion lose under 16/2**53, whatever the platform
+_FLOOR = 1e-250  # far above where floats lose digits, far below any delta
+_SHARP = 16  # edges are where about e^-16 of the slack is left
+
+
+def worst_cases(epsilon: Fraction, step: Fraction, priced: Priced, slack: Fraction) -> list[float]:
+    """w_b(0) for b = 0, 1, ... while it is within the slack, from above.
+
+    Raises:
+        ValueError: the lattice is too fine for the budget.
+    """
+    levels = islice(_levels(epsilon, step, priced, slack), MOST_UNITS + 1)
+    found = list(takewhile(lambda worst: Fraction(worst) <= slack, levels))
+    if len(found) > MOST_UNITS:
+        raise ValueError(
+            f"the budget is more than {MOST_UNITS} units of cost; take a coarser unit or lower "
+            "costs"
+        )
+    return found
+
+
+def _levels(epsilon: Fraction, step: Fraction, priced: Priced, slack: Fraction) -> Iterator[float]:
+    largest = max(steps for steps, _ in priced)
+    low, high = _edges(epsilon, step, largest, slack)
+    size = high - low + 1
+    stop = np.array([_stopped(step * level - epsilon) for level in range(low, high + 1)])
+    moves = [(cost, steps, *_chances(steps * step)) for steps, cost in priced]
+    rows: deque[NDArray[np.float64]] = deque(maxlen=max(cost for _, cost in priced))
+    scratch, other = np.empty(size), np.empty(size)
+    while True:
+        row = np.empty(size + 2 * largest)
+        middle = row[largest : largest + size]
+        middle[:] = stop
+        for cost, steps, up, down in moves:
+            if cost > len(rows):
+                continue
+            later = rows[-cost]
+            np.multiply(later[largest + steps : largest + steps + size], up, out=scratch)
+            np.multiply(later[largest - steps : largest - steps + size], down, out=other)
+            np.add(scratch, other, out=scratch)
+            np.maximum(middle, scratch, out=middle)
+        row[:largest] = middle[0]
+        row[largest + size :] = _STOP
+        rows.append(row)
+        yield float(middle[-low])
+
+
+def _edges(epsilon: Fraction, step: Fraction, largest: int, slack: Fraction) -> tuple[int, int]:
+    """Steps beyond which hardly any analyst gets; wrong ones cost tightness, never soundness."""
+    mu = float(conversions.largest_gdp(epsilon, slack))
+    far = mu * sqrt(2 * (_SHARP + log(slack.denominator) - log(slack.numerator)))
+    high = max(float(epsilon), far + mu * mu / 2) / float(step) + 2 * largest + 2
+    low = far / 2 / float(step) + largest + 2
+    if not low + high <= MOST_STEPS:
+        raise ValueError(
+            f"unit is {shown(step)}; for epsilon={shown(epsilon)} that is a lattice of more than "
+            f"{MOST_STEPS} steps, take a coarser one"
+        )
+    return -ceil(low), ceil(high)
+
+
+def _stopped(excess: Fraction) -> float:
+    """1 - e^-excess, or 0, from above."""
+    return max(-expm1(-float(excess)) * _STOP, _FLOOR) if excess > 0 else _FLOOR
+
+
+def _chances(loss: Fraction) -> tuple[float, float]:
+    """p and 1 - p, enlarged."""
+    likely = round_up(lambda e: 1 / (1 + (-e).exp()), loss)
+    unlikely = round_up(lambda e: 1 / (1 + e.exp()), loss)
+    return float(likely * _STEP), float(unlikely * _STEP)
