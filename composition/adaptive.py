@@ -181,7 +181,12 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         account = self._opened()
         for claim in state.claims.values():
             account = account.add(map_at(claim.mechanism, at, self.child_measure))
-        return account.total()
+        return self._report_at(account, at)
+
+    def _report_at(self, account: Any, d_in: int) -> Report:
+        """The report for data that differ in other than the budget's records."""
+        total: Report = account.total()
+        return total
 
 
 def _launched(state: CompositionState, identity: Any) -> InteractiveMechanism[Any] | None:

@@ -65,6 +65,9 @@ class ConComp(FixedComposition):
                 return total(losses, ApproxDP)
             return ApproxDP(optimal_epsilon(losses, self.delta), self.delta)
         composed = common_measure(maps) if measure is None else measure
+        if d_in:
+            for each in self.mechanisms:
+                validity.require_proof(each, composed, d_in)
         return total((stated(composed) for stated in maps), composed)
 
     @property

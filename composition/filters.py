@@ -8,6 +8,7 @@ from composition.adaptive import AdaptiveComposition, CompositionState
 from composition.rules import Account, Basic, Rule
 from queryable.losses import AdditiveLoss, Loss, Measure, group_size
 from queryable.messages import Answer, Halted, Refused
+from queryable.reports import Report
 
 
 @attrs.frozen
@@ -50,6 +51,16 @@ class FiltCon(AdaptiveComposition):
     def loss(self, d_in: int) -> Loss:
         """The budget up to the filter's `d_in`, the budget's group bound beyond."""
         return self.budget.group(group_size(d_in, self.d_in))
+
+    def _report_at(self, account: Any, d_in: int) -> Report:
+        """The total; where it is capped by a budget that it does not fit, the budget's own map.
+
+        A rule may report the whole budget for whatever it admits, and at another `d_in` the
+        children may lose more than it would admit.
+        """
+        total: Report = account.total()
+        capped = isinstance(total, type(self.budget)) and total <= self.budget
+        return self.privacy_map(d_in) if capped and not account.within else total
 
     def _opened(self) -> Account:
         return self._empty

@@ -4,24 +4,29 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
+from types import MappingProxyType
 from typing import Any
 
 import attrs
 
-from composition import children as kin
 from composition import validity
+from composition.adaptive import AdaptiveComposition
 from composition.fixed import FixedComposition, FixedState, common_measure, maps_at
 from composition.launching import map_at
 from composition.partition import Partition
-from queryable.coins import SYSTEM, ChildId
+from queryable.coins import ChildId
+from queryable.errors import PrivacyClaimError
 from queryable.losses import AdditiveLoss, Loss, Measure, Parts, measure_name, zero_of
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import PrivacyLossQuery
 
-
 _LARGEST_CONVOLUTION = 100
 """Records up to which flat maps are spread exactly; the time grows with their square."""
+
+
+def _frozen(mechanisms: Mapping[ChildId, Any]) -> Mapping[ChildId, Any]:
+    return MappingProxyType(dict(mechanisms))
 
 
 @attrs.frozen
@@ -46,7 +51,7 @@ class Parallel(FixedComposition):
     """
 
     partition: Partition = attrs.field(validator=attrs.validators.instance_of(Partition))
-    mechanisms: Mapping[ChildId, InteractiveMechanism[Any]] = attrs.field(converter=dict)
+    mechanisms: Mapping[ChildId, InteractiveMechanism[Any]] = attrs.field(converter=_frozen)
 
     def __attrs_post_init__(self) -> None:
         for name, mechanism in self.mechanisms.items():
@@ -65,10 +70,10 @@ class Parallel(FixedComposition):
         composed = common_measure(maps_at(mechanisms, d_in)) if measure is None else measure
         zero = _additive_zero(composed)
         if d_in > 1:  # several parts may differ, and then they are composed
-            for each in mechanisms:
-                validity.require_proof(each, composed, d_in)
+            for each, k in product(mechanisms, range(1, d_in + 1)):
+                validity.require_proof(each, composed, k)
         curves = Counter(
-            tuple(_parts(each.privacy_map(k, composed)) for k in range(d_in + 1))
+            tuple(_parts(each.privacy_map(k, composed), composed) for k in range(d_in + 1))
             for each in mechanisms
         )
         coordinates = range(len(zero.parts))
@@ -83,10 +88,17 @@ class Parallel(FixedComposition):
         return _join((loss.to(measure) for loss in spent), measure)
 
     def _spent(self, state: FixedState, name: ChildId) -> Loss:
+        """What a compositor says it has spent; of any other part, what was declared.
+
+        Only a compositor's own report is known to leave its state alone. A person over one might
+        launch something to answer, and the charge would be lost with the state.
+        """
         child = state.children.get(name)
-        if child is None or not child.mechanism.reports_loss:
+        if child is None or not isinstance(child.mechanism, AdaptiveComposition):
             return map_at(self.mechanisms[name], 1, None)
-        spent: Loss = kin.ask(state.children, name, PrivacyLossQuery(1), 1, SYSTEM)[1]
+        spent = child.mechanism.step(child.state, PrivacyLossQuery(1))[1]
+        if not isinstance(spent, Loss):
+            raise PrivacyClaimError(f"part {name!r} reports {spent}, which is no privacy loss")
         return spent
 
     @property
@@ -104,8 +116,9 @@ def _additive_zero(measure: Measure) -> AdditiveLoss:
     return zero
 
 
-def _parts(loss: Loss) -> Parts:
-    assert isinstance(loss, AdditiveLoss)
+def _parts(loss: Loss, measure: Measure) -> Parts:
+    if loss.measure != measure or not isinstance(loss, AdditiveLoss):
+        raise PrivacyClaimError(f"a part states {loss}, asked for {measure_name(measure)}")
     return loss.parts
 
 
@@ -115,7 +128,7 @@ def _stated(loss: Loss, measure: Measure | None) -> Loss:
 
 def _join(losses: Iterable[Loss], measure: Measure) -> Loss:
     zero = _additive_zero(measure)
-    columns = zip(zero.parts, *(_parts(loss) for loss in losses), strict=True)
+    columns = zip(zero.parts, *(_parts(loss, measure) for loss in losses), strict=True)
     return zero.of_parts(tuple(max(column) for column in columns))
 
 

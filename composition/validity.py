@@ -269,14 +269,20 @@ def require_proof_if_claimed(mechanism: InteractiveMechanism[Any]) -> None:
 
 
 def has_coin(mechanism: InteractiveMechanism[Any], d_in: int) -> bool:
-    """Whether its delta comes from (epsilon, delta)-DP or from a coin at launch, or is zero."""
+    """Whether its approximate zCDP has a delta of zero, from a coin, or from (epsilon, delta)-DP.
+
+    The last must yield all that is claimed: a smaller rho would rest on something else.
+    """
     if isinstance(mechanism, Measurement) or mechanism.coin_at_launch:
         return True
     try:
+        stated = mechanism.privacy_map(d_in, ApproxZCDP)
         own = mechanism.privacy_map(d_in)
+        if isinstance(stated, ApproxZCDP) and stated.delta == 0:
+            return True
+        return isinstance(own, ApproxDP) and own.to(ApproxZCDP) <= stated
     except Exception:
         return False
-    return not isinstance(own, ApproxZCDP) or own.delta == 0
 
 
 def hint(mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure | None) -> str:

@@ -12,6 +12,7 @@ from queryable.coins import (
     SystemCoins,
     UniformBelow,
 )
+from queryable.dominated import Dominated
 from queryable.errors import (
     HandleError,
     InteractiveError,
@@ -70,6 +71,7 @@ __all__ = [
     "Bit",
     "CanAfford",
     "Coins",
+    "Dominated",
     "Exchange",
     "Failed",
     "FairBits",

@@ -15,6 +15,7 @@ import numpy as np
 _BLOCK = 512  # words asked for at a time
 
 _words: list[int] = []
+_owner = [os.getpid()]
 
 
 def random_bytes(count: int) -> bytes:
@@ -24,6 +25,9 @@ def random_bytes(count: int) -> bytes:
 
 def random_word() -> int:
     """An integer uniform on [0, 2**64): each is given out once, as `list.pop` is atomic."""
+    if os.getpid() not in _owner:  # forked without a word to Python
+        _words.clear()
+        _owner[:] = [os.getpid()]
     try:
         return _words.pop()
     except IndexError:

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TypeVar
 
+import numpy as np
+
 from queryable.errors import MechanismFault, QueryError
 
 T = TypeVar("T")
@@ -51,7 +53,8 @@ def touching_data(run: Callable[[], T]) -> T:
     by the function is not mistaken for one about the query.
     """
     try:
-        return run()
+        with np.errstate(all="ignore"):  # numpy's warnings would say something about the data
+            return run()
     except BaseException as fault:
         _report(fault)
     raise MechanismFault  # outside the handler, so that it has no __context__

@@ -12,7 +12,7 @@ The new state is committed before faults are told to the curator and before anyt
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, Never
 
@@ -256,9 +256,11 @@ class Queryable:
 
 
 def _told(on_fault: Callable[[BaseException], object], faults: list[BaseException]) -> None:
-    for fault in faults:
-        with suppress(Exception):  # its text, too, would be about the data
+    for fault in list(faults):
+        try:
             on_fault(fault)
+        except BaseException as error:  # its text, too, would be about the data
+            faults.append(error)
 
 
 def _protected(dataset: Any) -> Any:

@@ -34,9 +34,12 @@ class Pools:
         self._pools: dict[Law[Any], list[Any]] = {}
         self._seen: dict[Law[Any], int] = {}
         self._lock = RLock()
+        self._process = os.getpid()
 
     def draw(self, law: "Law[Any]", source: "FairBits") -> Any:
         """One draw of a law, from its pool once it has one."""
+        if os.getpid() != self._process:  # forked without a word to Python
+            self.forget()
         pool = self._pools.get(law)
         if pool is None:
             self._note(law)

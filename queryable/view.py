@@ -113,7 +113,7 @@ def truncated_view(
             if query is None:
                 break
             state, answer = advance(mechanism, state, query, coins, len(view) + 1)
-            loss = advance(mechanism, state, PrivacyLossQuery(), coins, 0)[1]
+            state, loss = advance(mechanism, state, PrivacyLossQuery(), coins, 0)
             if not loss <= threshold:
                 break
             view = view.then(query, answer)
