@@ -1,0 +1,43 @@
+"""Adding up, at every Renyi order at once and in one step."""
+
+from fractions import Fraction
+
+import pytest
+
+from composition import Basic, admitted
+from queryable import RDP, Loss, PureDP, RenyiCurve
+from tests.strategies import LOSSES
+
+ORDERS = (2, 8, 32)
+
+
+def test_a_budget_of_curves_holds_at_every_order() -> None:
+    """That one order still fits is not enough: the first that does not refuses."""
+    budget = RenyiCurve(ORDERS, ("1", "1", "1"))
+    account = Basic().open(budget).add(RenyiCurve(ORDERS, ("0.1", "0.2", "0.9")))
+    assert account.within
+    assert account.remaining() == RenyiCurve(ORDERS, ("0.9", "0.8", "0.1"))
+    for over in range(3):
+        most = list(account.remaining().parts)
+        most[over] += Fraction(1, 10**30)
+        assert not account.add(RenyiCurve(ORDERS, most)).within
+    assert account.add(account.remaining()).within
+
+
+def test_the_worst_order_decides_how_many_curves_fit() -> None:
+    """As many equal mechanisms as the most expensive order allows."""
+    budget = RenyiCurve(ORDERS, ("0.1", "0.1", "0.1"))
+    loss = PureDP("0.1").to(RDP.at(*ORDERS))
+    assert isinstance(loss, RenyiCurve)
+    fewest = min(Fraction(1, 10) // part for part in loss.parts)
+    assert admitted(budget, Basic(), loss) == fewest < Fraction(1, 10) // loss.parts[0]
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_many_at_once_are_as_many_in_turn(loss: Loss) -> None:
+    """Adding seven at once gives the account of seven."""
+    account = Basic().open(loss)
+    one_by_one = account
+    for _ in range(7):
+        one_by_one = one_by_one.add(loss)
+    assert account.add_many(loss, 7) == one_by_one

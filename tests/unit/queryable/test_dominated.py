@@ -1,0 +1,49 @@
+"""Losses that are a response and a Gaussian: what is stated without loss, and what is not."""
+
+from fractions import Fraction
+
+import pytest
+
+from queryable import GDP, ZCDP, ApproxDP, Dominated, PureDP
+from queryable.losses import zero_of
+
+
+@pytest.mark.parametrize(
+    ("loss", "stated"),
+    [
+        (PureDP("0.1"), Dominated("0.1", 0, 0)),
+        (ApproxDP("0.1", "1e-9"), Dominated("0.1", 0, "1e-9")),
+        (GDP("0.3"), Dominated(0, "0.3", 0)),
+    ],
+)
+def test_both_families_are_stated_exactly_and_come_back(loss: object, stated: Dominated) -> None:
+    """A loss and its statement convert into each other, unchanged."""
+    assert loss.to(Dominated) == stated  # type: ignore[attr-defined]
+    assert stated.to(type(loss)) == loss  # type: ignore[arg-type]
+
+
+def test_coordinates_add_up_and_are_compared() -> None:
+    """Epsilons and deltas add, mus add as squares; every coordinate counts in the order."""
+    both = Dominated("0.1", 3, "1e-9") + Dominated("0.2", 4, "1e-9")
+    assert both == Dominated("0.3", 5, "2e-9")
+    assert Dominated("0.1", 3, 0) <= both
+    assert not Dominated("0.1", "5.1", 0) <= both
+    assert zero_of(Dominated) == Dominated(0, 0, 0)
+
+
+def test_what_no_theorem_converts_is_refused() -> None:
+    """zCDP is dominated by no such pair; a mixture of both kinds has no other measure or group."""
+    with pytest.raises(ValueError, match="no theorem converts"):
+        ZCDP("0.1").to(Dominated)
+    mixed = Dominated("0.1", "0.1", 0)
+    with pytest.raises(ValueError, match="no theorem converts"):
+        mixed.to(ApproxDP, "1e-6")
+    with pytest.raises(ValueError, match="no group bound"):
+        mixed.group(2)
+
+
+def test_groups_of_one_kind_are_those_of_its_own_measure() -> None:
+    """Twice the records: twice epsilon, with the delta that goes with it; twice mu."""
+    grown = ApproxDP("0.1", "1e-9").group(2)
+    assert Dominated("0.1", 0, "1e-9").group(2) == Dominated(grown.epsilon, 0, grown.delta)
+    assert Dominated(0, "0.1", 0).group(2) == Dominated(0, Fraction(1, 5), 0)
