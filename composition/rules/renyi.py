@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from composition.rules.base import Account, Rule
 from composition.rules.slack import require_approx, share_of, slack_field
+from queryable.conversions import log_up
 from queryable.losses import RDP, AdditiveLoss, ApproxDP, Loss, Measure, Parts, add_parts, zero_of
 from queryable.numbers import ball, exact, round_up, shown
 from queryable.renyi import orders_of
@@ -148,7 +149,12 @@ class Mixture:
             room = (mass * (1 + slope) * delta).log()
             return level - room / slope - (1 / slope).log1p()
 
-        return max(Fraction(0), round_up(epsilon, at, self.slack))
+        try:
+            return max(Fraction(0), round_up(epsilon, at, self.slack))
+        except ArithmeticError:  # losses beyond what exponents hold: each term alone is a bound
+            return min(
+                loss + log_up(1 / (weight * self.slack)) / excess for excess, weight, loss in used
+            )
 
     def largest_rho(self, losses: Parts, epsilon: Fraction) -> Fraction:
         """About the largest rho so that rho*alpha fits beside `losses` at every order."""

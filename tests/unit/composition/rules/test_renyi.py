@@ -86,16 +86,14 @@ def test_one_order_is_the_usual_conversion(alpha: Any) -> None:
     assert abs(account.total().epsilon / usual - 1) < Fraction(1, 10**12)
 
 
-def test_the_mixture_is_never_better_than_the_best_order_and_not_much_worse() -> None:
-    """Its epsilon is between the best conversion and that conversion at delta times the weight."""
+def test_the_mixture_is_never_worse_than_a_union_over_orders() -> None:
+    """Its epsilon is at most each order's usual conversion at delta times its weight."""
     random = Random(17)
     for _ in range(40):
         orders, weights, slack, curve = plan(random)
         reported = ViaRenyi(orders, weights).open(ApproxDP(10**6, slack)).add(_loss(curve)).total()
         points = list(zip(orders, weights, curve.epsilons, strict=True))
-        best = min(rdp_to_approx(a, r, slack) for a, _, r in points)
         unions = [rdp_to_approx(a, r, slack * w) for a, w, r in points if w]
-        assert best * (1 - Fraction(1, 10**9)) <= reported.epsilon
         assert reported.epsilon <= min(unions) * (1 + Fraction(1, 10**9))
 
 
@@ -139,7 +137,7 @@ def test_what_remains_fits_and_more_does_not() -> None:
 
 
 def test_no_loss_at_all_costs_nothing() -> None:
-    """Even with orders that are too low for the budget; any loss is then refused, and it says why."""
+    """Even with orders too low for the budget; any loss is then refused, and it says why."""
     account = ViaRenyi([2]).open(BUDGET)
     nothing, something = RDP(2, 0), RDP(2, "1e-9")
     assert account.add(nothing).within
@@ -155,6 +153,7 @@ def test_huge_losses_are_refused_and_not_a_crash() -> None:
     account = ViaRenyi(ORDERS).open(BUDGET)
     huge = RenyiCurve(ORDERS, [Fraction(10**390)] * 6)
     assert not account.add(huge).within
+    assert account.add(huge).total().epsilon >= 10**390
     mixed = RenyiCurve(ORDERS, [Fraction(1, 10)] * 5 + [Fraction(10**390)])
     assert account.add(mixed).total().epsilon < 10
 
