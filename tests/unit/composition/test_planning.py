@@ -1,0 +1,204 @@
+"""Counting launches, and choosing a rule for a plan."""
+
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import pytest
+
+from composition import (
+    Additive,
+    Basic,
+    GDPResidue,
+    Menu,
+    Rogers2016,
+    Rule,
+    ViaGDP,
+    ViaRenyi,
+    ViaZCDP,
+    Whitehouse2023,
+    admitted,
+    filter_of,
+    recommend,
+)
+from queryable import GDP, ZCDP, ApproxDP, Loss, PureDP
+from tests.strategies import LOSSES
+
+BUDGET = ApproxDP(1, "1e-6")
+PUBLISHED: tuple[Rule, ...] = (Basic(), Rogers2016(), Whitehouse2023())
+
+
+def in_turn(budget: Loss, rule: Rule, loss: Loss) -> int:
+    """Launches one by one, until one does not fit."""
+    account, count = rule.open(budget), 0
+    stated = loss.to(rule.child_measure(budget))
+    while (account := account.add(stated)).within:
+        count += 1
+    return count
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        Basic(),
+        Rogers2016(),
+        Whitehouse2023(),
+        ViaZCDP(),
+        ViaGDP(),
+        ViaRenyi([2, 8, 32, 64]),
+        GDPResidue(),
+        Menu("0.001", [1, 5, 20, 100, 200]),
+    ],
+    ids=lambda rule: type(rule).__name__,
+)
+def test_admitted_is_what_launching_in_turn_finds(rule: Rule) -> None:
+    """However it counts: the same number as adding one loss after the other."""
+    random = Random(23)
+    for _ in range(6):
+        loss = PureDP(Fraction(random.randint(10, 300), 1000))
+        assert admitted(BUDGET, rule, loss) == in_turn(BUDGET, rule, loss)
+
+
+def test_admitted_counts_under_any_rule() -> None:
+    """Also one made from an accumulator, and for budgets of other measures."""
+    assert admitted(ZCDP(1), filter_of(Additive(ZCDP)), ZCDP("0.03")) == 33
+    for loss in LOSSES:
+        assert admitted(loss, Basic(), loss) == 1
+
+
+def test_a_launch_that_never_fits_is_counted_as_none() -> None:
+    """Zero, not an error."""
+    assert admitted(BUDGET, Whitehouse2023(), PureDP(3)) == 0
+    assert admitted(BUDGET, GDPResidue(), PureDP(3)) == 0
+
+
+def test_launches_that_cost_nothing_are_refused_and_not_counted_for_ever() -> None:
+    """No loss, and a rule for which it is free: there is no number."""
+    for rule in (Basic(), GDPResidue(), Menu("0.1", [1]), ViaZCDP(), ViaRenyi([2, 64])):
+        with pytest.raises(ValueError, match="any number fits"):
+            admitted(BUDGET, rule, PureDP(0))
+
+
+def test_losses_that_a_rule_does_not_take_are_refused() -> None:
+    """As everywhere, by the conversion."""
+    with pytest.raises(ValueError, match="delta"):
+        admitted(BUDGET, Whitehouse2023(), ZCDP("0.01"))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "each", "optimum"),
+    [(1, "0.1", 10), (1, "0.01", 562), (2, "0.1", 24), (2, "0.01", 2012), (5, "0.1", 108)],
+)
+def test_equal_launches_get_the_optimum_or_nearly(epsilon: int, each: str, optimum: int) -> None:
+    """At least 97% of what parameters fixed in advance admit, and no less than published rules."""
+    budget = ApproxDP(epsilon, "1e-6")
+    found = recommend(budget, [PureDP(each)] * (optimum + 50))
+    assert Fraction(97, 100) * optimum <= found.admitted <= optimum
+    assert found.admitted >= max(admitted(budget, rule, PureDP(each)) for rule in PUBLISHED)
+    assert admitted(budget, found.rule, PureDP(each)) == found.admitted
+
+
+def plans() -> list[list[Loss]]:
+    """Mixed plans of several sizes, with and without deltas."""
+    random, found = Random(29), []
+    for _ in range(5):
+        sizes = [Fraction(random.randint(1, 20), 100) for _ in range(random.randint(2, 4))]
+        losses: list[Loss] = []
+        for _ in range(random.randint(5, 60)):
+            losses.append(ApproxDP(random.choice(sizes), Fraction(random.randint(0, 1), 10**9)))
+        found.append(losses)
+    return found
+
+
+@pytest.mark.parametrize("plan", plans())
+def test_no_published_rule_admits_more(plan: list[Loss]) -> None:
+    """The recommended rule takes at least as many launches, in whichever of these orders."""
+    found = recommend(BUDGET, plan)
+    for order in (plan, plan[::-1]):
+        for rule in (*PUBLISHED, Whitehouse2023("5e-7")):
+            try:
+                stated = [loss.to(rule.child_measure(BUDGET)) for loss in order]
+            except ValueError:
+                continue
+            by_weight = sorted(stated, key=lambda loss: loss.parts, reverse=True)  # type: ignore[attr-defined]
+            assert found.admitted >= fitting(rule, by_weight)
+        assert fitting(
+            found.rule, [loss.to(found.rule.child_measure(BUDGET)) for loss in order]
+        ) >= (found.admitted)
+
+
+def fitting(rule: Rule, losses: list[Any]) -> int:
+    """Launches before the first refusal."""
+    account = rule.open(BUDGET)
+    for count, loss in enumerate(losses):
+        account = account.add(loss)
+        if not account.within:
+            return count
+    return len(losses)
+
+
+def test_a_plan_that_fits_gets_the_rule_with_most_room() -> None:
+    """Of the rules that take all of it, the one that takes it most often; of equals the simplest."""
+    found = recommend(BUDGET, [PureDP("0.01")] * 20)
+    assert found.admitted == found.planned == 20
+    assert found.candidates[0].times == 28 == max(each.times or 0 for each in found.candidates)
+    assert isinstance(recommend(BUDGET, [PureDP("0.5"), PureDP("0.5")]).rule, Basic)
+
+
+def test_a_plan_may_come_in_any_order() -> None:
+    """Listing it differently changes nothing."""
+    losses: list[Loss] = [*[PureDP("0.01")] * 100, *[PureDP("0.1")] * 5, *[PureDP("0.05")] * 8]
+    shuffled = losses.copy()
+    Random(31).shuffle(shuffled)
+    first, second = recommend(BUDGET, losses), recommend(BUDGET, shuffled)
+    assert first.admitted == second.admitted
+    assert {type(each.rule): each.admitted for each in first.candidates} == {
+        type(each.rule): each.admitted for each in second.candidates
+    }
+
+
+def test_rules_that_do_not_take_the_plan_say_why() -> None:
+    """A Gaussian among the launches leaves the rules that know zCDP or Renyi privacy."""
+    found = recommend(BUDGET, [PureDP("0.01"), ZCDP("0.001")])
+    assert isinstance(found.rule, ViaZCDP)
+    excluded = {type(each.rule) for each in found.candidates if each.admitted is None}
+    assert {Basic, Whitehouse2023, GDPResidue} <= excluded
+    assert all(each.why for each in found.candidates if each.admitted is None)
+    assert "no theorem converts" in str(found)
+    assert "2 of 2" in str(found)
+
+
+def test_deltas_of_the_plan_get_room() -> None:
+    """Slacks leave what the launches need, if that is at most half."""
+    found = recommend(BUDGET, [ApproxDP("0.01", "1e-10")] * 600)
+    slack = found.rule.slack  # type: ignore[attr-defined]
+    assert slack == Fraction(1, 10**6) - 600 * Fraction(1, 10**10)
+    assert found.admitted >= 545
+    greedy = recommend(BUDGET, [ApproxDP("0.01", "1e-8")] * 600)
+    assert greedy.admitted >= 50
+
+
+def test_other_budgets_have_one_rule() -> None:
+    """Without a delta there is nothing to gain: losses add."""
+    for budget, loss in ((PureDP(1), PureDP("0.1")), (ZCDP(1), ZCDP("0.1")), (GDP(1), GDP("0.1"))):
+        found = recommend(budget, [loss] * 200)
+        assert isinstance(found.rule, Basic)
+        assert found.admitted == (100 if budget == GDP(1) else 10)
+    assert isinstance(recommend(ApproxDP(1, 0), [PureDP("0.1")]).rule, Basic)
+
+
+def test_odd_epsilons_get_a_coarser_menu() -> None:
+    """Parameters with no common unit worth having are rounded up to one; many get no menu."""
+    found = recommend(BUDGET, [PureDP("0.0137")] * 40 + [PureDP(Fraction(1, 17))] * 3)
+    assert Menu in {type(each.rule) for each in found.candidates if each.admitted}
+    many = recommend(BUDGET, [PureDP(Fraction(n, 1000)) for n in range(1, 40)])
+    assert "different epsilons" in str(many)
+    assert recommend(BUDGET, [PureDP(0), PureDP("0.1")]).admitted == 2
+
+
+def test_no_plan_is_refused() -> None:
+    """Nothing planned, or something that is no loss."""
+    with pytest.raises(ValueError, match="empty"):
+        recommend(BUDGET, [])
+    with pytest.raises(TypeError, match="no privacy loss"):
+        recommend(BUDGET, [0.1])  # type: ignore[list-item]
