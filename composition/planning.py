@@ -153,35 +153,31 @@ def recommend(budget: Loss, losses: Iterable[Loss]) -> Recommendation:
     plan: Plan = [(loss, len(list(run))) for loss, run in groupby(listed)]
     if not plan:
         raise ValueError("the plan is empty; list the losses of the planned launches")
-    tried = [_tried(make, budget, plan) for make in _makers(budget, plan)]
+    tried = [_tried(rule, budget, plan) for rule in _rules(budget, plan)]
     tried.sort(key=lambda each: (-1 if each.admitted is None else each.admitted, each.times or 0))
     tried.reverse()
     best = {type(each.rule): each for each in reversed(tried)}  # of several menus one
     return Recommendation(len(listed), tuple(each for each in tried if each in best.values()))
 
 
-def _makers(budget: Loss, plan: Plan) -> list[Callable[[], Rule]]:
+def _rules(budget: Loss, plan: Plan) -> list[Rule]:
     """The simplest last: of equals it is taken."""
     if not isinstance(budget, ApproxDP) or budget.delta == 0:
-        return [Basic]
+        return [Basic()]
     slack = _slack(budget, plan)
     return [
-        Rogers2016,
-        lambda: Whitehouse2023(slack),
-        lambda: ViaGDP(slack),
-        lambda: ViaRenyi(_orders(budget.epsilon, slack), slack=slack),
-        lambda: GDPResidue(slack),
+        Rogers2016(),
+        Whitehouse2023(slack),
+        ViaGDP(slack),
+        ViaRenyi(_orders(budget.epsilon, slack), slack=slack),
+        GDPResidue(slack),
         *_menus(budget, plan, slack),
-        lambda: ViaZCDP(slack),
-        Basic,
+        ViaZCDP(slack),
+        Basic(),
     ]
 
 
-def _tried(make: Callable[[], Rule], budget: Loss, plan: Plan) -> Candidate:
-    try:
-        rule = make()
-    except ValueError as error:
-        return Candidate(Basic(), why=str(error))
+def _tried(rule: Rule, budget: Loss, plan: Plan) -> Candidate:
     try:
         account, measure = rule.open(budget), rule.child_measure(budget)
         stated = [(loss.to(measure), count) for loss, count in plan]
@@ -246,7 +242,7 @@ def _orders(epsilon: Fraction, slack: Fraction) -> list[Fraction]:
     return [1 + each for each in excess]
 
 
-def _menus(budget: ApproxDP, plan: Plan, slack: Fraction) -> list[Callable[[], Rule]]:
+def _menus(budget: ApproxDP, plan: Plan, slack: Fraction) -> list[Rule]:
     """Menus of the plan's epsilons, at their common unit, or near the least if that is too fine."""
     try:
         stated = [(loss.to(ApproxDP), count) for loss, count in plan]
@@ -257,17 +253,12 @@ def _menus(budget: ApproxDP, plan: Plan, slack: Fraction) -> list[Callable[[], R
         assert isinstance(loss, ApproxDP)
         if loss.epsilon > 0:
             mix[loss.epsilon] = mix.get(loss.epsilon, 0) + count
-    if not mix:
+    if not 0 < len(mix) <= MOST_ENTRIES:
         return []
-    least = min(mix)
     finest = conversions.largest_gdp(budget.epsilon, slack) / Fraction(sqrt(_FINEST))
-    common = _common(mix)
+    common, least = _common(mix), min(mix)
     units = [common] if common >= finest else [least / part for part in (1, 2, 4)]
-    return [
-        lambda unit=unit: _menu(budget, unit, mix, slack)  # type: ignore[misc]
-        for unit in units
-        if unit >= finest
-    ]
+    return [_menu(budget, unit, mix, slack) for unit in units if unit >= finest]
 
 
 def _common(values: Iterable[Fraction]) -> Fraction:
@@ -282,6 +273,4 @@ def _menu(budget: ApproxDP, unit: Fraction, mix: dict[Fraction, int], slack: Fra
     for epsilon, count in mix.items():
         multiple = -(-epsilon // unit)
         entries[multiple] = entries.get(multiple, 0) + count
-    if len(entries) > MOST_ENTRIES:
-        raise ValueError(f"more than {MOST_ENTRIES} different epsilons make no menu")
     return fitted(budget, unit, entries, slack).rule

@@ -22,7 +22,8 @@ _SHARES = tuple(Fraction(quarters, 4) for quarters in range(5))
 _SCALES = (1, 2, 3, 4, 6)
 _STEPS = (Fraction(1, 5), Fraction(1, 10), Fraction(1, 20))
 _GAIN = Fraction(1001, 1000)
-_MOST_TRIES = 200
+_FINE = 6_000  # units beyond which a higher resolution gains nothing worth its time
+_MOST_WORK = 200_000  # units that a search computes
 
 Value = Callable[[Priced], Fraction]
 
@@ -67,15 +68,20 @@ def fitted(
         raise ValueError(f"the mix is {dict(mix)}; at least one count should be above 0")
     entries = sorted(counts)
 
+    work = 0
+
     @cache
     def units(costs: Priced) -> int:
-        return len(worst_cases(approx.epsilon, rule.unit, costs, share)) - 1
+        nonlocal work
+        found = len(worst_cases(approx.epsilon, rule.unit, costs, share)) - 1
+        work += found
+        return found
 
     def times(costs: Priced) -> Fraction:
         return Fraction(units(costs), sum(counts[each] * cost for each, cost in costs))
 
     alone = [units(((each, 1),)) for each in entries]
-    best = _improved(max(_family(entries, alone), key=times), times)
+    best = _improved(max(_family(entries, alone), key=times), times, lambda: work > _MOST_WORK)
     found = dict(best)
     return Fitted(
         Menu(rule.unit, entries, found, slack),
@@ -90,7 +96,8 @@ def _family(entries: list[int], alone: list[int]) -> list[Priced]:
     if len(entries) == 1:
         return [((least, 1),)]
     found = []
-    for scale, share in product(_SCALES, _SHARES):
+    scales = [scale for scale in _SCALES if scale == 1 or scale * most <= _FINE]
+    for scale, share in product(scales, _SHARES):
         costs = [
             (1 - share) * Fraction(each, least) ** 2 + share * Fraction(most, max(fit, 1))
             for each, fit in zip(entries, alone, strict=True)
@@ -108,17 +115,16 @@ def _rising(costs: Iterable[int]) -> list[int]:
     return raised
 
 
-def _improved(best: Priced, value: Value) -> Priced:
+def _improved(best: Priced, value: Value, tired: Callable[[], bool]) -> Priced:
     """Costs changed one at a time, by a fifth, a tenth, a twentieth, while that gains."""
-    most, tries = value(best), 0
+    most = value(best)
     for step in _STEPS:
-        gained = True
-        while gained and tries < _MOST_TRIES and len(best) > 1:
+        gained = len(best) > 1
+        while gained:
             gained = False
             for place, sign in product(range(len(best)), (1, -1)):
                 candidate = _moved(best, place, sign * step)
-                tries += 1
-                if candidate is None or value(candidate) <= most * _GAIN:
+                if candidate is None or tired() or value(candidate) <= most * _GAIN:
                     continue
                 best, most, gained = candidate, value(candidate), True
     return best
