@@ -3,6 +3,7 @@
 #   make test    the tests; test-all adds the slow ones
 #   make check   lint, format, types
 #   make bench   what everything costs, beside OpenDP and numpy; some minutes
+#   make notebooks  run the notebooks and save their outputs; one of them: ONLY=3_choosing_a_rule
 #   make readme  bring the generated parts of README.md up to date
 #   make clean   forget .venv and every cache
 # Another interpreter: make PYTHON=/path/to/python3.12 test
@@ -17,7 +18,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all check format bench readme clean
+.PHONY: help demo test test-all check format bench notebooks readme clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -42,6 +43,9 @@ format: $(VENV)/.installed-test
 
 bench: $(VENV)/.installed-bench
 	@$(BIN)/python -m benchmarks
+
+notebooks: $(VENV)/.installed-test
+	@$(BIN)/python tests/test_notebooks.py $(ONLY)
 
 readme: $(VENV)/.installed-test
 	$(BIN)/python tests/test_readme.py
