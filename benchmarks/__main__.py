@@ -11,7 +11,7 @@ from pathlib import Path
 import attrs
 import opendp.prelude as dp
 
-from benchmarks import compositors, noise
+from benchmarks import compositors, noise, rules
 from benchmarks.chart import draw
 from benchmarks.measure import Row
 
@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 def main() -> None:
     dp.enable_features("contrib", "honest-but-curious")
     rows = []
-    for each in chain(noise.rows(), compositors.rows()):
+    for each in chain(noise.rows(), compositors.rows(), rules.rows()):
         rows.append(each)
         print(line(each), flush=True)
     results = {

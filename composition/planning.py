@@ -215,10 +215,8 @@ def _orders_of(plan: Plan) -> list[Plan]:
 
 def _times(account: Account, plan: Plan) -> int:
     """How often the whole plan fits, as listed."""
-    launches = sum(count for _, count in plan)
-    most = _MOST_TIMES
     if type(account).add_many is Account.add_many:
-        most = max(1, _MOST_STEPPED // launches)
+        return _times_in_turn(account, plan)
 
     def fits(times: int) -> bool:
         filled = account
@@ -226,7 +224,18 @@ def _times(account: Account, plan: Plan) -> int:
             filled = filled.add_many(loss, times * count)
         return filled.within
 
-    return _greatest(fits, most)
+    return _greatest(fits, _MOST_TIMES)
+
+
+def _times_in_turn(account: Account, plan: Plan) -> int:
+    """The same, one launch after another."""
+    most = max(1, _MOST_STEPPED // sum(count for _, count in plan))
+    for times in range(most):
+        for loss, count in plan:
+            account = account.add_many(loss, count)
+        if not account.within:
+            return times
+    return most
 
 
 def _slack(budget: ApproxDP, plan: Plan) -> Fraction:

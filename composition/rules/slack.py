@@ -68,8 +68,11 @@ def require_approx(budget: Loss, rule: Rule) -> ApproxDP:
     return budget
 
 
+_ZERO = Fraction(0)
+
+
 def _delta_of(loss: Loss) -> Fraction:
-    return loss.delta if isinstance(loss, ApproxDP | ApproxZCDP) else Fraction(0)
+    return loss.delta if isinstance(loss, ApproxDP | ApproxZCDP) else _ZERO
 
 
 @attrs.frozen
@@ -127,20 +130,27 @@ class SlackAccount(Account):
 
     def add(self, loss: Any) -> "SlackAccount":
         """The weight grows, and the deltas."""
-        return self.add_many(loss, 1)
+        return self._with(self.rule.weight(loss), _delta_of(loss))
 
     def add_many(self, loss: Any, count: int) -> "SlackAccount":
         """So many times both."""
-        grown = (count * self.rule.weight(loss), count * _delta_of(loss))
-        weight, deltas = add_parts((self.weight, self.deltas), grown)
+        return self._with(count * self.rule.weight(loss), count * _delta_of(loss))
+
+    def _with(self, more: Fraction, delta: Fraction) -> "SlackAccount":
+        (weight,) = add_parts((self.weight,), (more,))
+        deltas = self.deltas
+        if delta:
+            (deltas,) = add_parts((deltas,), (delta,))
         return SlackAccount(
             self.rule, self.budget, self.slack, self.capacity, weight, deltas, started=True
         )
 
     @property
     def within(self) -> bool:
-        """The weight is within capacity, and slack + deltas within delta."""
-        return self.weight <= self.capacity and self.slack + self.deltas <= self.budget.delta
+        """The weight is within capacity, and slack + deltas within delta, as slack alone is."""
+        if not self.weight <= self.capacity:
+            return False
+        return not self.deltas or self.slack + self.deltas <= self.budget.delta
 
     def total(self) -> ApproxDP:
         """(epsilon of the weight, slack + deltas), zero before the first launch."""
