@@ -31,18 +31,24 @@ class Gaussian(Measurement):
 
     Args:
         statistic: integer-valued, with declared sensitivities.
-        scale: sigma, rational. Exactly one of `scale` and `rho` is given.
+        scale: sigma, rational. Exactly one of `scale`, `rho` and `variance` is given.
         rho: at d_in=1; the variance is l2^2 / (2 rho), which is what is kept.
+        variance: sigma^2, rational.
     """
 
     statistic: IntegerStatistic
     variance: Fraction
 
     def __init__(
-        self, statistic: Any, *, scale: Number | None = None, rho: Number | None = None
+        self,
+        statistic: Any,
+        *,
+        scale: Number | None = None,
+        rho: Number | None = None,
+        variance: Number | None = None,
     ) -> None:
         checked = integer_statistic(statistic)
-        self.__attrs_init__(checked, _variance(checked.l2, scale, rho))
+        self.__attrs_init__(checked, _variance(checked.l2, scale, rho, variance))
 
     def loss(self, d_in: int) -> ZCDP:
         """(l2 * d_in)^2 / (2 variance)."""
@@ -53,9 +59,15 @@ class Gaussian(Measurement):
         return noisy(self.statistic, dataset, DiscreteGaussian(self.variance), coins)
 
 
-def _variance(l2: Fraction, scale: Number | None, rho: Number | None) -> Fraction:
-    if (scale is None) == (rho is None):
-        raise ValueError(f"scale is {scale} and rho is {rho}; give exactly one of them")
+def _variance(
+    l2: Fraction, scale: Number | None, rho: Number | None, variance: Number | None
+) -> Fraction:
+    if (scale, rho, variance).count(None) != 2:
+        raise ValueError(
+            f"scale is {scale}, rho is {rho} and variance is {variance}; give exactly one of them"
+        )
+    if variance is not None:
+        return positive(variance, "variance")
     if scale is not None:
         return positive(scale, "scale") ** 2
     if not l2 > 0:

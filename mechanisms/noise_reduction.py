@@ -1,0 +1,140 @@
+"""Brownian noise reduction: pay for the last, finest answer alone.
+
+Responsible for a person in the middle that turns every refinement into one Gaussian launch of the
+precision that is missing. Knows no filter: it works over any compositor that takes Gaussians.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+
+from mechanisms.estimates import Estimate, Estimating, Held, Open, UnderWay, refinable
+from mechanisms.gaussian import Gaussian
+from mechanisms.stopping import Schedule, schedule_of
+from queryable.errors import QueryError
+from queryable.losses import ZCDP, AdditiveLoss
+from queryable.messages import Refused
+from queryable.numbers import shown
+
+_LONGEST = 1024  # bits of a value's denominator
+_GRID = 1 << 64
+
+
+@attrs.frozen
+class BrownianNoiseReduction(Estimating):
+    """Estimates that become finer for the price of the difference; `... @ FiltCon(ZCDP(...))`.
+
+    Answers: `Open(statistic, schedule)` with a child, which answers `Refine(variance)`,
+    `Until(condition)`, `Latest()`, `PrivacyLossQuery`, `CanAfford(Refine(...))`. Every other query
+    is the mechanism's below, so that noise reductions interleave with each other and with whatever
+    it launches. Stop whenever you like, and come back later.
+
+    To go from variance t1 to t2, an independent Gaussian measurement of variance
+    t1 t2 / (t1 - t2) is launched, and the two are weighted by precision.
+
+    Privacy:
+        Claim: what the compositor below is charged. An estimate refined to variance t has been
+            charged (l2 d_in)^2 / (2t) in all, exactly, however many steps it took.
+        Theorem: docs/theory.md, Brownian noise reduction; a postprocessing of Gaussian launches
+            (Haney et al. 2023, Theorems 2.17 and 4.10).
+        Assumes: the statistics' declared `l2`.
+        Checked by: tests/unit/mechanisms/test_noise_reduction.py
+    """
+
+    def _opened(self, query: Open) -> Held:
+        schedule = () if query.schedule is None else schedule_of(query.schedule)
+        return Held(refinable(query.statistic), schedule)
+
+    def _measurement(self, held: Held, target: Fraction) -> Gaussian:
+        if held.level is None:
+            return Gaussian(held.statistic, variance=target)
+        if not target < held.level:
+            raise QueryError(
+                f"the target variance {shown(target)} is not finer than {shown(held.level)}, "
+                "where the estimate is"
+            )
+        return Gaussian(held.statistic, variance=held.level * target / (held.level - target))
+
+    def _whole(self, held: Held, targets: Schedule) -> Gaussian:
+        return self._measurement(held, targets[-1])
+
+    def _combined(self, held: Held, target: Fraction, measured: Any) -> Estimate:
+        value = _number(measured)
+        if held.estimate is None or held.level is None:
+            return Estimate(value, target)
+        share: Any = 1 - target / held.level  # of the new measurement: target / its variance
+        before = held.estimate.value
+        if isinstance(value, np.ndarray):
+            share = float(share)
+        return Estimate(_kept(before + share * (value - before)), target)
+
+    def _loss(self, held: Held, d_in: int) -> ZCDP:
+        if held.level is None:
+            return ZCDP(Fraction(0))
+        return ZCDP((held.statistic.l2 * d_in) ** 2 / (2 * held.level))
+
+    def _explained(self, refusal: Refused, under_way: UnderWay) -> Refused:
+        ratio = _affordable(refusal)
+        if ratio is None:
+            return refusal
+        held, target = under_way.held, under_way.targets[under_way.place]
+        precision = Fraction(0) if held.level is None else 1 / held.level
+        finest = precision + ratio * (1 / target - precision)
+        if ratio:
+            more = f"the finest variance affordable is {_at_least(1 / finest)}"
+        else:
+            more = "no finer variance is affordable"
+        return attrs.evolve(refusal, reason=f"{refusal.reason}; {more}")
+
+
+def _affordable(refusal: Refused) -> Fraction | None:
+    """What remains, as a share of what was requested: losses of Gaussians grow as 1/variance."""
+    requested, remaining = refusal.requested, refusal.remaining
+    if not (isinstance(requested, AdditiveLoss) and isinstance(remaining, AdditiveLoss)):
+        return None
+    pairs = zip(requested.parts, remaining.parts, strict=False)
+    return min((left / wanted for wanted, left in pairs if wanted > 0), default=None)
+
+
+def _at_least(variance: Fraction) -> str:
+    """A variance to be quoted back: exact where it is short, else rounded up to six digits."""
+    if len(str(variance)) <= 12:
+        return str(variance)
+    unit = Fraction(1, 10**6)
+    while variance / unit >= 10**6:
+        unit *= 10
+    while variance / unit < 10**5:
+        unit /= 10
+    return shown(-(-variance // unit) * unit)
+
+
+def _number(measured: Any) -> Any:
+    """A measurement as something that weights can multiply; beyond floats it is infinite."""
+    if not isinstance(measured, np.ndarray):
+        return Fraction(int(measured))
+    plain = np.asarray(measured)
+    try:
+        value = plain.astype(np.float64)
+    except OverflowError:
+        value = np.array([_float(each) for each in plain.flat]).reshape(plain.shape)
+    value.flags.writeable = False
+    return value
+
+
+def _float(number: Any) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf") if number > 0 else float("-inf")
+
+
+def _kept(value: Any) -> Any:
+    """Read-only; a fraction with a very long denominator is rounded to a grid of 2**-64."""
+    if isinstance(value, np.ndarray):
+        value.flags.writeable = False
+        return value
+    if value.denominator.bit_length() <= _LONGEST:
+        return value
+    return Fraction(round(value * _GRID), _GRID)

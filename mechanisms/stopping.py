@@ -1,0 +1,152 @@
+"""When to stop refining an estimate, and by which steps to go there.
+
+Responsible for conditions and schedules. A condition is any function of an `Estimate` to a bool; it
+sees noisy answers alone, so it costs nothing. A schedule is any falling sequence of variances.
+Knows no mechanism.
+"""
+
+from fractions import Fraction
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from queryable.errors import QueryError
+from queryable.numbers import natural, positive, shown
+
+if TYPE_CHECKING:
+    from mechanisms.estimates import Estimate
+
+Schedule = tuple[Fraction, ...]
+
+LONGEST = 5_000
+"""Steps of a schedule, at most: half of the rounds that `Postprocessed` gives a person."""
+
+
+def _alpha(value: Any) -> Fraction:
+    alpha = positive(value, "alpha")
+    if not alpha < 1:
+        raise ValueError(f"alpha is {shown(alpha)}; it should be below 1")
+    return alpha
+
+
+def _margin(value: Any) -> Fraction:
+    return positive(value, "margin")
+
+
+def _deviations(value: Any) -> Fraction:
+    return positive(value, "deviations")
+
+
+@attrs.frozen
+class RelativeError:
+    """Whether a noisy answer is known to within a share of itself.
+
+    With m = `deviations` times the standard deviation: 1 - alpha < |(y + m) / (y - m)| <= 1 + alpha
+    and |y| > m (Rogers et al. 2023, section 7.2), compared without rounding; of an array, for each
+    entry. The truth is so near as often as the noise is within m, no more: for more, ask for more
+    deviations.
+
+    Args:
+        alpha: the share, between 0 and 1.
+        deviations: how many standard deviations the noise is taken to be off by.
+    """
+
+    alpha: Fraction = attrs.field(converter=_alpha)
+    deviations: Fraction = attrs.field(default=Fraction(1), converter=_deviations)
+
+    def __call__(self, estimate: "Estimate") -> bool:
+        """Whether the estimate is."""
+        alpha: Any = self.alpha
+        margin2: Any = self.deviations**2 * estimate.variance
+        value = estimate.value
+        if isinstance(value, np.ndarray):
+            alpha, margin2 = float(alpha), float(margin2)
+        # (y + m)/(y - m) <= 1 + alpha says (2 + alpha) m <= alpha y; below zero, the other side
+        # of 1 counts: (|y| - m)/(|y| + m) > 1 - alpha says (2 - alpha) m < alpha |y|.
+        above = (value > 0) & ((2 + alpha) ** 2 * margin2 <= (alpha * value) ** 2)
+        below = (value < 0) & ((2 - alpha) ** 2 * margin2 < (alpha * value) ** 2)
+        return bool(np.all(above | below))
+
+
+@attrs.frozen
+class AbsoluteError:
+    """Whether the standard deviation, times `deviations`, is at most `margin`."""
+
+    margin: Fraction = attrs.field(converter=_margin)
+    deviations: Fraction = attrs.field(default=Fraction(1), converter=_deviations)
+
+    def __call__(self, estimate: "Estimate") -> bool:
+        """Whether the estimate's is."""
+        return self.deviations**2 * estimate.variance <= self.margin**2
+
+
+def even_schedule(coarsest: Any, finest: Any, steps: Any = 1000) -> Schedule:
+    """Variances whose precisions 1/t are equally spaced, so that each step costs the same.
+
+    Raises:
+        ValueError: `finest` is not below `coarsest`, or fewer than 2 steps.
+    """
+    start, end = _ends(coarsest, finest)
+    count = natural(steps, "steps")
+    if not 2 <= count <= LONGEST:
+        raise ValueError(f"steps is {count}; it should be between 2 and {LONGEST}")
+    step = (1 / end - 1 / start) / (count - 1)
+    return tuple(1 / (1 / start + index * step) for index in range(count))
+
+
+def geometric_schedule(coarsest: Any, finest: Any, factor: Any = 2) -> Schedule:
+    """Variances that fall by a factor each, the last step by as much as is left.
+
+    Raises:
+        ValueError: `finest` is not below `coarsest`, the factor not above 1, or too many steps.
+    """
+    start, end = _ends(coarsest, finest)
+    ratio = above_one(factor)
+    variances = [start]
+    while variances[-1] > end:
+        if len(variances) == LONGEST:
+            raise ValueError(f"factor is {shown(ratio)}: that takes more than {LONGEST} steps")
+        variances.append(max(variances[-1] / ratio, end))
+    return tuple(variances)
+
+
+def above_one(value: Any) -> Fraction:
+    """Read a factor by which variances fall.
+
+    Raises:
+        ValueError: it is not above 1.
+    """
+    factor = positive(value, "factor")
+    if not factor > 1:
+        raise ValueError(f"factor is {shown(factor)}; it should be above 1")
+    return factor
+
+
+def _ends(coarsest: Any, finest: Any) -> tuple[Fraction, Fraction]:
+    start, end = positive(coarsest, "coarsest"), positive(finest, "finest")
+    if not end < start:
+        raise ValueError(f"finest is {shown(end)}; it should be below coarsest, {shown(start)}")
+    return start, end
+
+
+def schedule_of(values: Any) -> Schedule:
+    """Read what an analyst gave as a schedule: positive variances, each below the one before.
+
+    Raises:
+        QueryError: it is not.
+    """
+    try:
+        variances = tuple(positive(each, "a variance") for each in islice(values, LONGEST + 1))
+    except Exception as error:
+        raise QueryError(f"a schedule is a sequence of falling variances: {error}") from None
+    if not 0 < len(variances) <= LONGEST:
+        raise QueryError(f"a schedule has between 1 and {LONGEST} variances")
+    for place in range(1, len(variances)):
+        if not variances[place] < variances[place - 1]:
+            raise QueryError(
+                f"the schedule does not fall: {shown(variances[place - 1])} is followed by "
+                f"{shown(variances[place])}"
+            )
+    return variances
