@@ -4,6 +4,7 @@ from mechanisms.columns import Column, Predicate, column
 from mechanisms.estimates import Estimate, Latest, Open, Refine, Stopped, Until
 from mechanisms.gaussian import Gaussian
 from mechanisms.laplace import Laplace
+from mechanisms.laplace_reduction import LaplaceNoiseReduction
 from mechanisms.multiplicative_weights import (
     LinearQuery,
     PrivateMultiplicativeWeights,
@@ -28,6 +29,7 @@ __all__ = [
     "Gaussian",
     "Histogram",
     "Laplace",
+    "LaplaceNoiseReduction",
     "Latest",
     "LinearQuery",
     "Open",

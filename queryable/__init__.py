@@ -26,6 +26,7 @@ from queryable.errors import (
     UnknownQueryError,
     UnprovenCompositionError,
 )
+from queryable.ex_post import Expense, ExPostMechanism, Opening
 from queryable.faults import touching_data
 from queryable.handle import Queryable
 from queryable.losses import GDP, RDP, ZCDP, ApproxDP, ApproxZCDP, Loss, Measure, PureDP
@@ -72,7 +73,9 @@ __all__ = [
     "CanAfford",
     "Coins",
     "Dominated",
+    "ExPostMechanism",
     "Exchange",
+    "Expense",
     "Failed",
     "FairBits",
     "FromAnalyst",
@@ -89,6 +92,7 @@ __all__ = [
     "Measure",
     "Measurement",
     "MechanismFault",
+    "Opening",
     "PersonInTheMiddle",
     "Postprocessed",
     "PrivacyClaimError",

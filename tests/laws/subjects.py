@@ -135,6 +135,11 @@ COMPOSITORS = (
     ),
 )
 MECHANISMS = (
+    Subject(
+        "LaplaceNoiseReduction",
+        mechanisms.LaplaceNoiseReduction(SIZE, scales=[100, 50, 20, 10]),
+        (mechanisms.Refine(), mechanisms.Refine(20), mechanisms.Latest(), mechanisms.Refine()),
+    ),
     Subject("RandomizedResponse", mechanisms.RandomizedResponse(Bit(odd), odds=3)),
     Subject("RandomizedResponse eps", mechanisms.RandomizedResponse(Bit(odd), epsilon=1)),
     Subject(

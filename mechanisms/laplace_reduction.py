@@ -1,0 +1,217 @@
+"""Laplace noise reduction: one statistic at falling noise, paid for at the last scale alone."""
+
+from bisect import bisect_left
+from fractions import Fraction
+from operator import neg
+from typing import Any, Self
+
+import attrs
+import numpy as np
+
+from mechanisms.additive import _sum as added
+from mechanisms.additive import integer_statistic
+from mechanisms.estimates import Estimate, Latest, Refine, Stopped, Until
+from mechanisms.laplace import Laplace
+from mechanisms.laplace_path import laplace_path, schedule
+from queryable.coins import SYSTEM, Coins
+from queryable.errors import QueryError, UnknownQueryError
+from queryable.ex_post import Expense, ExPostMechanism, Opening
+from queryable.losses import Loss, Measure
+from queryable.messages import Answer, Query, Refused
+from queryable.numbers import positive, shown
+from queryable.statistics import IntegerStatistic
+
+USED_UP = Refused("the schedule is used up: its finest scale has been released")
+
+
+@attrs.frozen
+class LaplaceReductionState:
+    """How many scales of the schedule are behind us; the rest is private.
+
+    The data are kept until they are read, at the first release, then the statistic's value is.
+    """
+
+    behind: int
+    noise: tuple[Any, ...] = attrs.field(repr=False)
+    dataset: Any = attrs.field(repr=False)
+    value: Any = attrs.field(default=None, repr=False)
+
+
+@attrs.frozen(init=False)
+class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
+    """An integer statistic with Laplace noise at falling scales, each release finer than the last.
+
+    Answers: `Refine()` with the statistic at the next scale of the schedule, `Refine(scale)` at a
+    later one; `Until(condition)` at the first scale from here on where the condition holds of the
+    noisy statistic, or at the last (a condition that raises stops it too, `met` is False then);
+    `Latest()` with the last release again. An `Estimate`, whose value is an int, or a read-only
+    integer array where the statistic has a shape, and whose variance is 2 scale^2, a little above
+    the noise's. When the finest scale has been released, `Refused`.
+
+    Privacy:
+        Claim: PureDP(l1 * d_in / scale) for the scale of the last release, ex post; in advance what
+            `Laplace` claims at the schedule's last scale.
+        Theorem: Koufogiannis, Han, Pappas 2017; Ligett et al. 2017; on the integers docs/theory.md,
+            the discrete Laplace process: all that was said is a postprocessing of the last release,
+            which is a `Laplace` answer of that scale. So a condition may look at coarser noise.
+        Assumes: the statistic's declared `l1`.
+        Checked by: tests/unit/mechanisms/test_laplace_reduction.py
+
+    Args:
+        statistic: integer-valued, with declared sensitivities. It is evaluated at the first
+            release, which is the first that costs anything.
+        scales: of the noise, the schedule: public, positive and falling. Exactly one of `scales`
+            and `epsilons` is given.
+        epsilons: what each release has cost in all, at d_in=1: rising; the scales are l1 / epsilon.
+    """
+
+    statistic: IntegerStatistic
+    scales: tuple[Fraction, ...]
+
+    def __init__(self, statistic: Any, *, scales: Any = None, epsilons: Any = None) -> None:
+        checked = integer_statistic(statistic)
+        self.__attrs_init__(checked, _schedule(checked.l1, scales, epsilons))
+
+    def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
+        """That of one `Laplace` answer at the last scale."""
+        return Laplace(self.statistic, scale=self.scales[-1]).privacy_map(d_in, measure)
+
+    def expense(self) -> "LaplaceExpense":
+        """Nothing, until something is released."""
+        return LaplaceExpense(self)
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[LaplaceReductionState, None]:
+        """Draw all noise; there is nothing to say, and the data are not read."""
+        noise = laplace_path(self.scales, self.statistic.shape, coins)
+        return LaplaceReductionState(0, noise, dataset), None
+
+    def step(
+        self, state: LaplaceReductionState, query: Query, coins: Coins = SYSTEM
+    ) -> tuple[LaplaceReductionState, Answer]:
+        """Release the statistic at a later scale, or say the last release again.
+
+        Raises:
+            QueryError: none of these, or to a scale that is not a later one of the schedule.
+            MechanismFault: the statistic failed.
+        """
+        first, last = self.places(query, state.behind)
+        if first == len(self.scales):
+            return state, USED_UP
+        if state.behind == 0:
+            value = self.statistic(state.dataset)
+            state = LaplaceReductionState(0, state.noise, None, value)
+        if not isinstance(query, Until):
+            return self._released(state, last), self._estimate(state, last)
+        for place in range(first, last + 1):
+            estimate = self._estimate(state, place)
+            verdict = _judged(query.condition, estimate)
+            if verdict is not False or place == last:
+                break
+        met = verdict is True
+        return self._released(state, place), Stopped(estimate.value, estimate.variance, met)
+
+    def places(self, query: Query, behind: int) -> tuple[int, int]:
+        """Where in the schedule a query may lead, first and last, with so many scales behind.
+
+        Raises:
+            QueryError: nowhere.
+        """
+        match query:
+            case Refine(to=None):
+                return behind, behind
+            case Refine(to=to):
+                place = self._place(to, behind)
+                return place, place
+            case Until(condition, schedule):
+                if not callable(condition):
+                    raise QueryError("condition is no function of an Estimate")
+                if schedule is not None:
+                    raise QueryError("the schedule was fixed at launch; leave it out")
+                return max(behind - 1, 0), len(self.scales) - 1
+            case Latest():
+                if behind == 0:
+                    raise QueryError("nothing has been released yet: there is nothing to tell")
+                return behind - 1, behind - 1
+        raise UnknownQueryError(
+            f"LaplaceNoiseReduction answers Refine, Until and Latest, not {type(query).__name__}"
+        )
+
+    def _place(self, to: Any, behind: int) -> int:
+        try:
+            scale = positive(to, "the scale")
+        except (TypeError, ValueError) as error:
+            raise QueryError(str(error)) from None
+        place = bisect_left(self.scales, -scale, key=neg)
+        if place == len(self.scales) or self.scales[place] != scale:
+            raise QueryError(f"scale {shown(scale)} is not in the schedule")
+        if place < behind:
+            last = shown(self.scales[behind - 1])
+            raise QueryError(f"scale {shown(scale)} is not finer than the last release, at {last}")
+        return place
+
+    def _released(self, state: LaplaceReductionState, place: int) -> LaplaceReductionState:
+        return LaplaceReductionState(place + 1, state.noise, None, state.value)
+
+    def _estimate(self, state: LaplaceReductionState, place: int) -> Estimate:
+        variance = variance_at(self.scales[place])
+        if self.statistic.shape is None:
+            return Estimate(state.value + state.noise[place], variance)
+        value = added(np.asarray(state.value), state.noise[place])
+        value.flags.writeable = False
+        return Estimate(value, variance)
+
+
+@attrs.frozen
+class LaplaceExpense(Expense):
+    """The cost of the last release."""
+
+    mechanism: LaplaceNoiseReduction
+    behind: int = 0
+
+    def epsilon(self, d_in: int) -> Fraction:
+        """l1 * d_in / scale."""
+        if self.behind == 0:
+            return Fraction(0)
+        return self.mechanism.statistic.l1 * d_in / self.mechanism.scales[self.behind - 1]
+
+    def at_worst(self, query: Query, d_in: int) -> Fraction:
+        """That of the finest scale which the query may lead to."""
+        return self._reaching(query).epsilon(d_in)
+
+    def after(self, query: Query, answer: Answer) -> Self:
+        """Where it stopped, or where the query leads for certain."""
+        if not isinstance(answer, Stopped):
+            return self._reaching(query)
+        scales = self.mechanism.scales
+        place = bisect_left(scales, -answer.variance, key=lambda scale: -variance_at(scale))
+        return attrs.evolve(self, behind=min(place + 1, len(scales)))
+
+    def _reaching(self, query: Query) -> Self:
+        if isinstance(query, Opening):
+            return self
+        _, last = self.mechanism.places(query, self.behind)
+        return attrs.evolve(self, behind=min(last + 1, len(self.mechanism.scales)))
+
+
+def variance_at(scale: Fraction) -> Fraction:
+    """2 scale^2, that of continuous Laplace noise: on the integers it is 1/(2 sinh(1/2t)^2)."""
+    return 2 * scale**2
+
+
+def _judged(condition: Any, estimate: Estimate) -> bool | None:
+    """The condition's verdict; None where it raises, or does not decide."""
+    try:
+        verdict = condition(estimate)
+    except Exception:
+        return None
+    return bool(verdict) if isinstance(verdict, bool | np.bool_) else None
+
+
+def _schedule(l1: Fraction, scales: Any, epsilons: Any) -> tuple[Fraction, ...]:
+    if (scales is None) == (epsilons is None):
+        raise ValueError("give exactly one of scales and epsilons")
+    if scales is not None:
+        return schedule(scales, "scales")
+    if not l1 > 0:
+        raise ValueError("epsilons are given but the statistic's l1 is 0; give scales instead")
+    return tuple(l1 / epsilon for epsilon in schedule(epsilons, "epsilons", rising=True))
