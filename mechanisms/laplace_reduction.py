@@ -1,6 +1,7 @@
 """Laplace noise reduction: one statistic at falling noise, paid for at the last scale alone."""
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from fractions import Fraction
 from operator import neg
 from typing import Any, Self
@@ -44,7 +45,7 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
     Answers: `Refine()` with the statistic at the next scale of the schedule, `Refine(scale)` at a
     later one; `Until(condition)` at the first scale from here on where the condition holds of the
     noisy statistic, or at the last (a condition that raises stops it too, `met` is False then);
-    `Latest()` with the last release again. An `Estimate`, whose value is an int, or a read-only
+    `Until(condition, scales)` likewise along some scales of the schedule; `Latest()` with the last release again. An `Estimate`, whose value is an int, or a read-only
     integer array where the statistic has a shape, and whose variance is 2 scale^2, a little above
     the noise's. When the finest scale has been released, `Refused`.
 
@@ -94,47 +95,63 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
             QueryError: none of these, or to a scale that is not a later one of the schedule.
             MechanismFault: the statistic failed.
         """
-        first, last = self.places(query, state.behind)
-        if first == len(self.scales):
+        places = self.places(query, state.behind)
+        if not places:
             return state, USED_UP
         if state.behind == 0:
             value = self.statistic(state.dataset)
             state = LaplaceReductionState(0, state.noise, None, value)
-        if not isinstance(query, Until):
-            return self._released(state, last), self._estimate(state, last)
-        for place in range(first, last + 1):
-            estimate = self._estimate(state, place)
-            verdict = _judged(query.condition, estimate)
-            if verdict is not False or place == last:
-                break
-        met = verdict is True
-        return self._released(state, place), Stopped(estimate.value, estimate.variance, met)
+        for place in places:
+            estimate, met = self._estimate(state, place), None
+            if isinstance(query, Until):
+                met = _judged(query.condition, estimate)
+                if met is False:
+                    continue
+            break
+        after = LaplaceReductionState(place + 1, state.noise, None, state.value)
+        if isinstance(query, Until):
+            estimate = Stopped(estimate.value, estimate.variance, met is True)
+        return after, estimate
 
-    def places(self, query: Query, behind: int) -> tuple[int, int]:
-        """Where in the schedule a query may lead, first and last, with so many scales behind.
+    def places(self, query: Query, behind: int) -> Sequence[int]:
+        """Where in the schedule a query may lead, with so many scales behind; nowhere at its end.
 
         Raises:
             QueryError: nowhere.
         """
         match query:
             case Refine(to=None):
-                return behind, behind
+                return range(behind, min(behind + 1, len(self.scales)))
             case Refine(to=to):
-                place = self._place(to, behind)
-                return place, place
-            case Until(condition, schedule):
-                if not callable(condition):
-                    raise QueryError("condition is no function of an Estimate")
-                if schedule is not None:
-                    raise QueryError("the schedule was fixed at launch; leave it out")
-                return max(behind - 1, 0), len(self.scales) - 1
+                return (self._place(to, behind),)
+            case Until():
+                return self._until(query, behind)
             case Latest():
                 if behind == 0:
                     raise QueryError("nothing has been released yet: there is nothing to tell")
-                return behind - 1, behind - 1
+                return (behind - 1,)
         raise UnknownQueryError(
             f"LaplaceNoiseReduction answers Refine, Until and Latest, not {type(query).__name__}"
         )
+
+    def _until(self, query: Until, behind: int) -> Sequence[int]:
+        if not callable(query.condition):
+            raise QueryError(
+                f"condition is {type(query.condition).__name__}; it should be a function"
+            )
+        if query.schedule is None:
+            return range(max(behind - 1, 0), len(self.scales))
+        try:
+            wanted = schedule(query.schedule, "the schedule")
+        except (TypeError, ValueError) as error:
+            raise QueryError(str(error)) from None
+        here = self.scales[behind - 1] if behind else wanted[0] + 1
+        finer = tuple(self._place(scale, behind) for scale in wanted if scale < here)
+        if not finer:
+            raise QueryError(
+                f"the schedule has no scale finer than the last release, at {shown(here)}"
+            )
+        return (behind - 1, *finer) if behind else finer
 
     def _place(self, to: Any, behind: int) -> int:
         try:
@@ -148,9 +165,6 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
             last = shown(self.scales[behind - 1])
             raise QueryError(f"scale {shown(scale)} is not finer than the last release, at {last}")
         return place
-
-    def _released(self, state: LaplaceReductionState, place: int) -> LaplaceReductionState:
-        return LaplaceReductionState(place + 1, state.noise, None, state.value)
 
     def _estimate(self, state: LaplaceReductionState, place: int) -> Estimate:
         variance = variance_at(self.scales[place])
@@ -189,8 +203,8 @@ class LaplaceExpense(Expense):
     def _reaching(self, query: Query) -> Self:
         if isinstance(query, Opening):
             return self
-        _, last = self.mechanism.places(query, self.behind)
-        return attrs.evolve(self, behind=min(last + 1, len(self.mechanism.scales)))
+        places = self.mechanism.places(query, self.behind)
+        return attrs.evolve(self, behind=places[-1] + 1) if places else self
 
 
 def variance_at(scale: Fraction) -> Fraction:

@@ -97,7 +97,10 @@ def test_the_end_of_the_schedule() -> None:
         (Refine(float("nan")), "nan"),
         (Refine(object()), "scale is"),
         (Until(3), "function"),
-        (Until(AbsoluteError(1), [2, 1]), "fixed at launch"),
+        (Until(AbsoluteError(1), [3, 1]), "not in the schedule"),
+        (Until(AbsoluteError(1), [10, 5]), "no scale finer"),
+        (Until(AbsoluteError(1), ["1/1000", "5/2"]), "fall"),
+        (Until(AbsoluteError(1), 7), "list of numbers"),
     ],
 )
 def test_what_is_no_refinement_changes_nothing(query: Any, message: str) -> None:
@@ -138,6 +141,22 @@ def test_until_stops_at_the_end_and_where_the_condition_fails() -> None:
     for condition in (broken, lambda estimate: estimate.variance < 100 and None):
         stopped = running(mechanism)(Until(condition))
         assert (stopped.variance, stopped.met) == (50, False)
+
+
+def test_until_along_some_scales() -> None:
+    """The last of them bounds what it may cost; what is behind is passed over."""
+    mechanism = LaplaceNoiseReduction(WIDE, scales=SCALES)
+    never = Until(lambda estimate: False, [10, 5])
+    expense = mechanism.expense()
+    assert expense.at_worst(never, 1) == Fraction(3, 5)
+    reduction = running(mechanism)
+    stopped = reduction(never)
+    assert (stopped.variance, stopped.met) == (50, False)
+    assert expense.after(never, stopped).epsilon(1) == Fraction(3, 5)
+    assert reduction(Until(AbsoluteError(4), [10, 5, "5/2"])).variance == Fraction(25, 2)
+    tried: list[Any] = []
+    reduction(Until(lambda estimate: bool(tried.append(estimate.variance)), ["1/1000"]))
+    assert tried == [Fraction(25, 2), Fraction(2, 10**6)]
 
 
 def test_there_is_nothing_to_tell_before_the_first_release() -> None:
