@@ -42,12 +42,13 @@ class LaplaceReductionState:
 class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
     """An integer statistic with Laplace noise at falling scales, each release finer than the last.
 
-    Answers: `Refine()` with the statistic at the next scale of the schedule, `Refine(scale)` at a
-    later one; `Until(condition)` at the first scale from here on where the condition holds of the
-    noisy statistic, or at the last (a condition that raises stops it too, `met` is False then);
-    `Until(condition, scales)` likewise along some scales of the schedule; `Latest()` with the last release again. An `Estimate`, whose value is an int, or a read-only
-    integer array where the statistic has a shape, and whose variance is 2 scale^2, a little above
-    the noise's. When the finest scale has been released, `Refused`.
+    Answers `Refine()` with the statistic at the next scale of the schedule, `Refine(scale)` at a
+    later one. `Until(condition)` at the first scale from here on where the condition holds of the
+    noisy statistic, else at the last; a condition that raises stops it too, with `met` False.
+    `Until(condition, scales)` goes along some scales of the schedule. `Latest()` is the last
+    release again. The answer is an `Estimate`: its value is an int, or a read-only integer array
+    where the statistic has a shape, and its variance is 2 scale^2, a little above the noise's.
+    When the finest scale has been released, `Refused`.
 
     Privacy:
         Claim: PureDP(l1 * d_in / scale) for the scale of the last release, ex post; in advance what
@@ -102,12 +103,10 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
             value = self.statistic(state.dataset)
             state = LaplaceReductionState(0, state.noise, None, value)
         for place in places:
-            estimate, met = self._estimate(state, place), None
-            if isinstance(query, Until):
-                met = _judged(query.condition, estimate)
-                if met is False:
-                    continue
-            break
+            estimate = self._estimate(state, place)
+            met = _judged(query, estimate)
+            if met is not False:
+                break
         after = LaplaceReductionState(place + 1, state.noise, None, state.value)
         if isinstance(query, Until):
             estimate = Stopped(estimate.value, estimate.variance, met is True)
@@ -149,7 +148,7 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
         finer = tuple(self._place(scale, behind) for scale in wanted if scale < here)
         if not finer:
             raise QueryError(
-                f"the schedule has no scale finer than the last release, at {shown(here)}"
+                f"the schedule has no scale finer than {shown(here)}, the last release"
             )
         return (behind - 1, *finer) if behind else finer
 
@@ -212,10 +211,12 @@ def variance_at(scale: Fraction) -> Fraction:
     return 2 * scale**2
 
 
-def _judged(condition: Any, estimate: Estimate) -> bool | None:
-    """The condition's verdict; None where it raises, or does not decide."""
+def _judged(query: Query, estimate: Estimate) -> bool | None:
+    """Whether to stop here; None where a condition raises, or does not decide."""
+    if not isinstance(query, Until):
+        return True
     try:
-        verdict = condition(estimate)
+        verdict = query.condition(estimate)
     except Exception:
         return None
     return bool(verdict) if isinstance(verdict, bool | np.bool_) else None
