@@ -6,7 +6,9 @@
 import os
 import re
 import sys
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -47,11 +49,24 @@ def run(notebook: NotebookNode) -> NotebookNode:
             allow_errors=True,
             kernel_name="python3",
             record_timing=False,
+            coalesce_streams=True,  # else what was printed comes in pieces, by chance
             extra_arguments=["--log-level=ERROR"],  # it warns that it speaks TCP, to this machine
             resources={"metadata": {"path": folder}},
         )
         client.execute(env=environment)
+    for _, output in outputs(fresh):
+        if picture := output.get("data", {}).get("image/png"):
+            output.data["image/png"] = small(picture)
     return cleaned(fresh)
+
+
+def small(picture: str) -> str:
+    """A picture in 128 colours, in base64: a fourth of the bytes, and no chart needs more."""
+    from PIL import Image
+
+    image = Image.open(BytesIO(b64decode(picture))).convert("RGB")
+    image.quantize(128, dither=Image.Dither.NONE).save(into := BytesIO(), "png", optimize=True)
+    return b64encode(into.getvalue()).decode()
 
 
 def cleaned(notebook: NotebookNode) -> NotebookNode:
@@ -138,7 +153,7 @@ BAD = {
     "warning": "import warnings\nwarnings.warn('look out')",
     "path": "import os\nos.getcwd()",
     "address": "object()",
-    "size": "print('x' * 300_001)",
+    "size": "print('a line\\n' * 50_000)",
 }
 
 
