@@ -12,6 +12,8 @@ import attrs
 from immutables import Map
 
 from composition import children as kin
+from composition import validity
+from composition.books import CompositionBooks
 from composition.children import Children
 from composition.launching import (
     Claimed,
@@ -24,6 +26,7 @@ from composition.launching import (
 from composition.rules import Tally
 from queryable.coins import SYSTEM, Coins
 from queryable.errors import QueryError, UnknownQueryError
+from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, Measure
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import (
@@ -40,6 +43,10 @@ from queryable.messages import (
 from queryable.numbers import natural
 from queryable.reports import Report
 
+_NO_MORE = (
+    "nothing was read or charged. No launch beyond max_mechanisms is taken, whatever the budget; "
+    "what was launched goes on answering"
+)
 NO_CLAIMS: "Map[int, Claimed]" = Map()
 
 
@@ -104,6 +111,23 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         """What becomes of a launch that is not permitted."""
         return state, refusal
 
+    @property
+    @abstractmethod
+    def _rule_name(self) -> str:
+        """What the table of what is proven calls the rule."""
+
+    def guarantee(self) -> Guarantee:
+        """The docstring's, with the theorem that the table names for this measure and rule."""
+        words, name = documented(type(self)), self._rule_name
+        column = "adaptive" if self.interleaves else "sequential"
+        found = validity.theorem(self.child_measure, name, column)
+        told = found or f"{name}, which is not in the table of what is proven"
+        return attrs.evolve(words, theorem=f"{told}.")
+
+    def books(self) -> CompositionBooks:
+        """Nothing is charged yet."""
+        return CompositionBooks(self, self._opened())
+
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[CompositionState, Answer]:
         """Nothing has been launched; says nothing."""
         return CompositionState(dataset, self._opened()), None
@@ -138,7 +162,12 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
             return state, answer
         return CompositionState(state.dataset, state.account, state.claims, children), answer
 
-    def _claimed(self, launch: Any) -> Claimed:
+    def claimed(self, launch: Any) -> Claimed:
+        """A launch, checked: what would run and what it would be charged. Touches no data.
+
+        Raises:
+            QueryError: it is none that the compositor takes.
+        """
         claim = claimed(launch, self.child_measure, self.d_in, interleaved=self.interleaves)
         if self.noninteractive and not isinstance(claim.mechanism, Measurement):
             raise QueryError(
@@ -150,9 +179,9 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
     def _launch(
         self, state: CompositionState, launch: Launch, coins: Coins
     ) -> tuple[CompositionState, Answer]:
-        claim = self._claimed(launch)
+        claim = self.claimed(launch)
         if self.max_mechanisms is not None and len(state.claims) >= self.max_mechanisms:
-            return self._declined(state, Refused("at mechanism count limit"))
+            return self._declined(state, Refused("at mechanism count limit", instead=_NO_MORE))
         account = state.account.add(claim.loss)
         refusal = self._exceeds(state.account, account, claim.loss)
         if refusal is not None:
@@ -166,7 +195,7 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         return CompositionState(state.dataset, account, claims, children), answer
 
     def _can_afford(self, state: CompositionState, launch: Any) -> bool:
-        claim = self._claimed(launch)
+        claim = self.claimed(launch)
         if self.max_mechanisms is not None and len(state.claims) >= self.max_mechanisms:
             return False
         candidate = state.account.add(claim.loss)

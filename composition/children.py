@@ -103,7 +103,10 @@ def require_live(
         return
     mechanism = launched(identity)
     if mechanism is not None and not isinstance(mechanism, Measurement):
-        raise RetiredChildError(f"child {identity!r} has been retired and answers no more")
+        raise RetiredChildError(
+            f"child {identity!r} has been retired and answers no more: it failed, or a later "
+            "launch ended it; to go on launch it again, which is charged again"
+        )
     raise UnknownChildError(f"there is no interactive child {identity!r}")
 
 

@@ -9,10 +9,13 @@ import attrs
 from composition import validity
 from composition.fixed import FixedComposition, common_measure, maps_at
 from composition.optimal import optimal_epsilon
+from composition.rules import Basic
 from queryable.coins import ChildId
+from queryable.guarantees import Guarantee, documented
 from queryable.losses import ApproxDP, Loss, Measure, total
 from queryable.mechanism import InteractiveMechanism
 from queryable.numbers import probability
+from queryable.tradeoff import FDP
 
 
 def _mechanisms(values: Iterable[Any]) -> tuple[InteractiveMechanism[Any], ...]:
@@ -69,6 +72,16 @@ class ConComp(FixedComposition):
             for each in self.mechanisms:
                 validity.require_proof(each, composed, d_in)
         return total((stated(composed) for stated in maps), composed)
+
+    def guarantee(self) -> Guarantee:
+        """With the theorem for the measure that the losses are composed in."""
+        words = documented(type(self))
+        if self.delta is not None:
+            return attrs.evolve(words, theorem="Haney et al. 2023, Theorem 1.8.")
+        measure = common_measure(maps_at(self.mechanisms, 1))
+        rule = "tensor" if measure is FDP else Basic.__name__
+        found = validity.theorem(measure, rule, "fixed")
+        return words if found is None else attrs.evolve(words, theorem=f"{found}.")
 
     @property
     def _named(self) -> Mapping[ChildId, InteractiveMechanism[Any]]:

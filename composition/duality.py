@@ -67,6 +67,11 @@ class AccumulatorRule(Rule):
 
     accumulator: Accumulator
 
+    @property
+    def known_as(self) -> str:
+        """As the accumulator."""
+        return self.accumulator.known_as
+
     def child_measure(self, budget: Loss) -> Measure:
         """What the accumulator takes."""
         return self.accumulator.measure
@@ -155,6 +160,11 @@ class RuleAccumulator(Accumulator):
     rule: Rule
     measure: Measure
     budget: Callable[[Fraction], Loss]
+
+    @property
+    def known_as(self) -> str:
+        """As the rule."""
+        return self.rule.known_as
 
     def open(self) -> LeastBudget:
         """No losses yet.

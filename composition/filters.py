@@ -48,6 +48,10 @@ class FiltCon(AdaptiveComposition):
         """As the rule says."""
         return self.rule.child_measure(self.budget)
 
+    @property
+    def _rule_name(self) -> str:
+        return self.rule.known_as
+
     def loss(self, d_in: int) -> Loss:
         """The budget up to the filter's `d_in`, the budget's group bound beyond."""
         return self.budget.group(group_size(d_in, self.d_in))
@@ -72,7 +76,7 @@ class FiltCon(AdaptiveComposition):
         reason = "insufficient budget" + account.hint(requested)
         if _by_a_hair(requested, remaining):
             reason += "; it is short by less than 1e-9, so a sum of floats may be to blame"
-        return Refused(reason, requested, account.spent(), remaining)
+        return Refused(reason, requested, account.spent(), remaining, _instead(remaining))
 
     def _declined(
         self, state: CompositionState, refusal: Refused
@@ -105,6 +109,18 @@ class FiltSeq(FiltCon):
     """
 
     interleaves = False
+
+
+def _instead(remaining: Any) -> str:
+    if remaining <= remaining.zero():
+        return (
+            "nothing was read or charged. This budget is used up: what was launched goes on "
+            "answering, and anything further needs a budget from whoever gave this one"
+        )
+    return (
+        "nothing was read or charged. Launch what loses no more than remains: more noise, that is "
+        "a larger scale, or a smaller epsilon or rho; can_afford(mechanism) tells in advance"
+    )
 
 
 def _by_a_hair(requested: AdditiveLoss, remaining: AdditiveLoss) -> bool:

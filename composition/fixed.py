@@ -50,6 +50,10 @@ class FixedComposition(InteractiveMechanism[FixedState]):
         """The loss so far: by default what was declared."""
         return map_at(self, d_in, None)
 
+    def started_with(self) -> Mapping[ChildId, InteractiveMechanism[Any]]:
+        """All of them, by child id."""
+        return self._named
+
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[FixedState, Answer]:
         """Start every mechanism; the opening is a tuple of their `Launched`."""
         shares = self._shares(dataset)

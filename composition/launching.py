@@ -47,7 +47,10 @@ def claimed(launch: Any, measure: Measure, d_in: int, *, interleaved: bool = Tru
     if launch.d_out is not None:
         d_out = _converted(launch.d_out, measure)
         if not loss <= d_out:
-            raise PrivacyClaimError(f"d_out is {d_out}, below the privacy map: {loss} at {d_in}")
+            raise PrivacyClaimError(
+                f"d_out is {d_out}, below the privacy map: {loss} at {d_in}; leave d_out out to be "
+                "charged the map, or give at least that"
+            )
         loss = d_out
     if interleaved:
         validity.require_proof(mechanism, measure, d_in)

@@ -13,7 +13,9 @@ from composition.adaptive import AdaptiveComposition
 from composition.duality import filter_of
 from composition.filters import Filt, FiltCon, FiltSeq
 from composition.rules import Accumulator, Additive, Basic, Tally
+from composition.time_uniform import TimeUniform
 from queryable.errors import PrivacyClaimError
+from queryable.guarantees import Guarantee
 from queryable.losses import Loss, Measure, as_measure, measure_name
 from queryable.messages import Refused
 
@@ -67,6 +69,17 @@ class OdomCon(AdaptiveComposition):
         """The odometer's own."""
         return self.measure
 
+    @property
+    def _rule_name(self) -> str:
+        return self._accumulator.known_as
+
+    def guarantee(self) -> Guarantee:
+        """By Lemma 2.19 too, where losses add up."""
+        words = super().guarantee()
+        if isinstance(self._accumulator, TimeUniform):
+            return words
+        return attrs.evolve(words, theorem=f"Haney et al. 2023, Lemma 2.19 with {words.theorem}")
+
     def loss(self, d_in: int) -> Loss:
         """None of its own.
 
@@ -90,7 +103,8 @@ class OdomCon(AdaptiveComposition):
     def _exceeds(self, account: Tally, candidate: Tally, requested: Loss) -> Refused | None:
         if not candidate.objection:
             return None
-        return Refused(candidate.objection, requested, account.total())
+        instead = "nothing was read or charged; launch what has no delta, or a smaller one"
+        return Refused(candidate.objection, requested, account.total(), instead=instead)
 
 
 @attrs.frozen

@@ -231,6 +231,11 @@ class Stopping(Rule):
 
     odometer: TimeUniform
 
+    @property
+    def known_as(self) -> str:
+        """As the odometer."""
+        return self.odometer.known_as
+
     def child_measure(self, budget: Loss) -> Measure:
         """What the odometer takes."""
         return self.odometer.measure

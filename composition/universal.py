@@ -69,5 +69,8 @@ class Universal(InteractiveMechanism[UniversalState]):
             raise UnknownQueryError(f"Universal takes one Launch first, not {type(query).__name__}")
         claim = claimed(query, self.budget.measure, self.d_in)
         if not claim.loss <= self.budget:
-            raise PrivacyClaimError(f"{claim.loss} does not fit the universal {self.budget}")
+            raise PrivacyClaimError(
+                f"{claim.loss} does not fit the universal {self.budget}; nothing was read, and it "
+                "still waits for a launch that fits"
+            )
         return claim.mechanism

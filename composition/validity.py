@@ -4,6 +4,7 @@ Responsible for saying why a composition is proven, or which open problem stands
 what to do instead. The README's table is generated from it.
 """
 
+import re
 from typing import Any
 
 import attrs
@@ -18,6 +19,7 @@ from queryable.losses import (
     Loss,
     Measure,
     PureDP,
+    RenyiOrder,
     measure_name,
 )
 from queryable.mechanism import InteractiveMechanism, Measurement
@@ -89,20 +91,20 @@ VALIDITY: tuple[Row, ...] = (
         "PureDP",
         "Basic",
         Proven("Vadhan, Wang 2021"),
-        Proven("Haney et al. 2023, Theorem 1.20"),
+        Proven("Haney et al. 2023, Theorem 1.20 with Rogers et al. 2016, Theorem 3.4"),
         Proven("Rogers et al. 2016, Theorem 3.4"),
     ),
     Row(
         "ApproxDP",
         "Basic",
         Proven("Lyu 2022; Vadhan, Zhang 2023"),
-        Proven("Haney et al. 2023, Theorem 1.20"),
-        Proven("Rogers et al. 2016, Theorem 3.4"),
+        Proven("Haney et al. 2023, Theorem 1.20 with docs/theory.md, mixed children"),
+        Proven("docs/theory.md, mixed children; Rogers et al. 2016, Theorem 3.4 if no delta is > 0"),
     ),
     Row(
         "ApproxDP",
         "Whitehouse2023",
-        Proven("Haney et al. 2023, Theorem 1.8"),
+        Proven("Haney et al. 2023, Theorem 1.8 with Whitehouse et al. 2023, Theorem 2"),
         Proven("Haney et al. 2023, Theorem 1.20 with Whitehouse et al. 2023, Theorem 2"),
         Proven("Whitehouse et al. 2023, Theorem 2"),
     ),
@@ -209,7 +211,10 @@ VALIDITY: tuple[Row, ...] = (
         "LinearOdometer, OneSidedMixtureOdometer, StitchedOdometer, RenyiOdometer",
         _ADAPTIVE_ONLY,
         Proven("docs/theory.md, time-uniform odometers interleave"),
-        Proven("Whitehouse et al. 2023, Theorem 3"),
+        Proven(
+            "docs/theory.md, time-uniform odometers interleave, after Whitehouse et al. 2023, "
+            "Theorem 3"
+        ),
     ),
     Row(
         "RDP.at(alphas)",
@@ -223,7 +228,10 @@ VALIDITY: tuple[Row, ...] = (
         "MixtureOdometer, Rogers2016Odometer, RogersLemma64Odometer",
         _ADAPTIVE_ONLY,
         Proven("docs/theory.md: never below the one-sided ones"),
-        Proven("Whitehouse et al. 2023, Theorem 3; Rogers et al. 2016, Lemma 6.4, Theorem 6.5"),
+        Proven(
+            "docs/theory.md: never below the one-sided ones, after Whitehouse et al. 2023, Theorem "
+            "3; Rogers et al. 2016, Lemma 6.4, Theorem 6.5"
+        ),
     ),
     Row(
         "ApproxZCDP, as above",
@@ -318,6 +326,35 @@ def _rules_for(loss: Loss) -> list[str]:
         case ApproxDP(_, delta) if delta > 0:
             return ["Whitehouse2023(slack), a slack below delta,"]
     return []
+
+
+def theorem(measure: Measure, rule: str, column: str) -> str | None:
+    """What the table names; None where no row is about the rule.
+
+    Args:
+        measure: that launches state their loss in.
+        rule: the name of a rule or of a time-uniform odometer.
+        column: "fixed", "adaptive" or "sequential".
+    """
+    rows = [row for row in VALIDITY if rule in _WORD.findall(row.rule)]
+    if measure is ApproxZCDP and rows and not any("ApproxZCDP" in row.measure for row in rows):
+        rows = [row for row in VALIDITY if "margin" in row.rule]  # a time-uniform odometer
+    fitting = [row for row in rows if _measure_word(measure) in _MEASURE.findall(row.measure)]
+    for row in fitting or rows:
+        verdict = getattr(row, column)
+        if isinstance(verdict, Proven):
+            return str(verdict.theorem)
+    return None
+
+
+_WORD = re.compile(r"\w+")
+_MEASURE = re.compile(r"RDP\.at\(alphas?\)|\w+")
+
+
+def _measure_word(measure: Measure) -> str:
+    if isinstance(measure, type):
+        return measure.__name__
+    return "RDP.at(alpha)" if isinstance(measure, RenyiOrder) else "RDP.at(alphas)"
 
 
 def as_markdown() -> str:

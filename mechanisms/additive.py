@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from queryable.answers import NoisyArray, NoisyInt, noisy_array
 from queryable.coins import Coins, Law
 from queryable.statistics import IntegerStatistic
 
@@ -27,22 +28,23 @@ def integer_statistic(value: Any) -> IntegerStatistic:
     return value
 
 
-def noisy(statistic: IntegerStatistic, dataset: Any, law: Law[int], coins: Coins) -> Any:
+def noisy(
+    statistic: IntegerStatistic, dataset: Any, law: Law[int], coins: Coins
+) -> NoisyInt | NoisyArray:
     """The statistic with independent noise of `law` on each coordinate.
 
     Returns:
-        A Python int, or a read-only array of the statistic's shape: int64 where every sum fits,
-        else Python integers. The dtype is thus a function of the answer, not of the data.
+        An int, or a read-only array of the statistic's shape: int64 where every sum fits, else
+        Python integers. The dtype is thus a function of the answer, not of the data. Both remember
+        the law of their noise, for `.interval(0.95)`.
 
     Raises:
         MechanismFault: the statistic failed.
     """
     value = statistic(dataset)
     if statistic.shape is None:
-        return value + coins.draw(law)
-    answer = _sum(np.asarray(value), np.asarray(coins.draw(law, statistic.shape)))
-    answer.flags.writeable = False
-    return answer
+        return NoisyInt(value + coins.draw(law), law)
+    return noisy_array(_sum(np.asarray(value), np.asarray(coins.draw(law, statistic.shape))), law)
 
 
 def _sum(value: Array, noise: Array) -> Array:

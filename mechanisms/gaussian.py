@@ -7,6 +7,7 @@ import attrs
 
 from mechanisms.additive import integer_statistic, noisy
 from mechanisms.noise import DiscreteGaussian
+from queryable.answers import Noise
 from queryable.coins import Coins
 from queryable.losses import ZCDP
 from queryable.mechanism import Measurement
@@ -57,6 +58,15 @@ class Gaussian(Measurement):
     def release(self, dataset: Any, coins: Coins) -> Any:
         """The noisy statistic."""
         return noisy(self.statistic, dataset, DiscreteGaussian(self.variance), coins)
+
+    @property
+    def public_name(self) -> str:
+        """With the statistic's."""
+        return f"Gaussian of {self.statistic.public_name}"
+
+    def added_noise(self) -> Noise:
+        """The same law on each coordinate."""
+        return Noise(DiscreteGaussian(self.variance), self.statistic.shape)
 
 
 def _variance(

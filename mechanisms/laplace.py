@@ -7,6 +7,7 @@ import attrs
 
 from mechanisms.additive import integer_statistic, noisy
 from mechanisms.noise import DiscreteLaplace
+from queryable.answers import Noise
 from queryable.coins import Coins
 from queryable.conversions import discrete_laplace_to_zcdp
 from queryable.losses import ZCDP, ApproxZCDP, Loss, Measure, PureDP, RenyiOrder
@@ -63,6 +64,15 @@ class Laplace(Measurement):
     def release(self, dataset: Any, coins: Coins) -> Any:
         """The noisy statistic."""
         return noisy(self.statistic, dataset, DiscreteLaplace(self.scale), coins)
+
+    @property
+    def public_name(self) -> str:
+        """With the statistic's."""
+        return f"Laplace of {self.statistic.public_name}"
+
+    def added_noise(self) -> Noise:
+        """The same law on each coordinate."""
+        return Noise(DiscreteLaplace(self.scale), self.statistic.shape)
 
 
 def _scale(l1: Fraction, scale: Number | None, epsilon: Number | None) -> Fraction:

@@ -73,6 +73,7 @@ class TruthfulAnswer(Law[bool]):
 
 
 _MANY = 256  # draws for which it pays to lay out tickets
+_SUMMED = 64  # sigmas up to which tails are summed term by term
 _TABLES = 32  # laws whose tickets are kept: half a megabyte each, at most
 
 
@@ -120,6 +121,13 @@ class DiscreteLaplace(_BulkLaw):
     def fall(self, magnitude: int) -> Fraction:
         """Always the same."""
         return 1 / self.scale
+
+    def beyond(self, magnitude: int) -> Fraction:
+        """2 exp(-(magnitude + 1)/scale) / (1 + exp(-1/scale)), rounded up."""
+        chance = round_up(
+            lambda t, k: 2 * (-(k + 1) / t).exp() / (1 + (-1 / t).exp()), self.scale, magnitude
+        )
+        return min(chance, Fraction(1))
 
     def truncated(self, tail: Fraction) -> tuple[tuple[tuple[int, Chance], ...], Fraction]:
         """Values up to where 2 exp(-|x|/scale) falls below the tail.
@@ -175,6 +183,44 @@ class DiscreteGaussian(_BulkLaw):
         """Half the difference of the squares, over the variance."""
         return (2 * magnitude + 1) / (2 * self.variance)
 
+    def beyond(self, magnitude: int) -> Fraction:
+        """Summed term by term where sigma is small, else by the integral of the curve f.
+
+        By Poisson's summation all terms together are sqrt(2 pi v) (1 + 2q + 2q^4 + ...), with
+        q = exp(-2 pi^2 v). Beyond sigma f is convex, so each term is at most its integral over
+        [x - 1/2, x + 1/2]; within sigma f is concave, and it is at least that (Hermite, Hadamard).
+        """
+        if self.spread <= _SUMMED:
+            return self._summed_beyond(magnitude)
+        if (2 * magnitude + 1) ** 2 >= 4 * self.variance:
+            return round_up(lambda v, k: _edge(v, k).erfc(), self.variance, magnitude)
+
+        def within(v: arb, k: arb) -> arb:
+            q = (-2 * arb.pi() ** 2 * v).exp()
+            return _edge(v, k).erf() / (1 + 2 * q / (1 - q))
+
+        return 1 - round_down(within, self.variance, magnitude)
+
+    def _summed_beyond(self, magnitude: int) -> Fraction:
+        first, last = magnitude + 1, magnitude + 12 * self.spread + 12
+
+        def tail(v: arb) -> arb:
+            term, ratio = (-first * first / (2 * v)).exp(), (-(2 * first + 1) / (2 * v)).exp()
+            step, whole = (-1 / v).exp(), arb(0)
+            for _ in range(first, last):
+                whole += term
+                term, ratio = term * ratio, ratio * step
+            return 2 * (whole + term / (1 - ratio))
+
+        def near(v: arb) -> arb:
+            return 1 + 2 * sum(((-x * x / (2 * v)).exp() for x in range(1, 9)), arb(0))
+
+        def poisson(v: arb) -> arb:
+            return (2 * arb.pi() * v).sqrt() * (1 + 2 * (-2 * arb.pi() ** 2 * v).exp())
+
+        least = max(round_down(near, self.variance), round_down(poisson, self.variance))
+        return min(round_up(tail, self.variance) / least, Fraction(1))
+
     def truncated(self, tail: Fraction) -> tuple[tuple[tuple[int, Chance], ...], Fraction]:
         """Values up to k with 4 exp(-k^2/(2 variance)) (1 + sqrt(variance)) below the tail.
 
@@ -194,6 +240,11 @@ class DiscreteGaussian(_BulkLaw):
         most = 2 * sum(term.high for term in terms) - terms[0].low + tail
         chances = [Interval(term.low / most, term.high / least) for term in terms]
         return _two_sided(chances), tail
+
+
+def _edge(v: arb, k: arb) -> arb:
+    """Half an integer beyond k, in units in which the curve is exp(-x^2)."""
+    return (k + arb(0.5)) / (2 * v).sqrt()
 
 
 def _enclosed(formula: Callable[..., arb], *arguments: Fraction) -> Interval:

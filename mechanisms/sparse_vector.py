@@ -31,6 +31,9 @@ def _cutoff(value: Any) -> int:
     return cutoff
 
 
+_USED_UP = "nothing was read; it has said True as often as it may. Launch another to go on"
+
+
 @attrs.frozen
 class SparseVectorState:
     """How many more times it may say True; the rest is private."""
@@ -90,7 +93,7 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
         """
         statistic = _comparable(query)
         if not state.left:
-            return state, Refused("cutoff reached")
+            return state, Refused("cutoff reached", instead=_USED_UP)
         noisy_value = statistic(state.dataset) + coins.draw(self._query_noise())
         if noisy_value < self.threshold + state.threshold_noise:
             return state, False

@@ -76,6 +76,13 @@ class Law(ABC, Generic[T]):
         """
         return None
 
+    def beyond(self, magnitude: int) -> Fraction | None:
+        """At least the probability that |X| > magnitude; None where nothing is known about it.
+
+        For laws of noise: `queryable.accuracy` turns it into half-widths.
+        """
+        return None
+
 
 class Coins(Protocol):
     """What `init` and `step` are given."""

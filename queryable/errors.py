@@ -42,7 +42,7 @@ class QueryRefusedError(InteractiveError):
     """The mechanism declined; state and live children are unharmed.
 
     `requested`, `spent` and `remaining` are losses of the filter that refused, the innermost one,
-    or None where a refusal is not about a budget.
+    or None where a refusal is not about a budget. `instead` says what to do now, in words.
     """
 
     def __init__(
@@ -51,14 +51,17 @@ class QueryRefusedError(InteractiveError):
         requested: object = None,
         spent: object = None,
         remaining: object = None,
+        instead: str = "",
     ) -> None:
         amounts = (("requested", requested), ("spent", spent), ("remaining", remaining))
         told = [f"{name} {amount}" for name, amount in amounts if amount is not None]
-        super().__init__(f"{reason} ({', '.join(told)})" if told else reason)
+        text = f"{reason} ({', '.join(told)})" if told else reason
+        super().__init__(f"{text}; {instead}" if instead else text)
         self.reason = reason
         self.requested = requested
         self.spent = spent
         self.remaining = remaining
+        self.instead = instead
 
 
 class MechanismFault(InteractiveError):  # noqa: N818 (the contract's name)
@@ -67,7 +70,8 @@ class MechanismFault(InteractiveError):  # noqa: N818 (the contract's name)
     def __init__(self) -> None:
         super().__init__(
             "the mechanism failed; its charge is kept and it will not answer again "
-            "(the curator's on_fault has the details)"
+            "(the curator's on_fault has the details; rehearse it on public sample data to find "
+            "errors for free)"
         )
 
 

@@ -16,9 +16,11 @@ from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, Never
 
+import attrs
 import numpy as np
 
 from queryable.coins import SYSTEM, ChildId, Coins, SystemCoins
+from queryable.datasets import protected, remember
 from queryable.errors import (
     HandleError,
     MechanismFault,
@@ -27,6 +29,8 @@ from queryable.errors import (
     ReentrantQueryError,
 )
 from queryable.faults import collecting, raise_interrupt
+from queryable.history import History
+from queryable.ledger import Ledger, ledger_of
 from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism, advance, begin
 from queryable.messages import (
@@ -43,9 +47,34 @@ from queryable.messages import (
     records,
 )
 from queryable.reports import Report
+from queryable.sameness import difference, mark
+from queryable.tree import as_text
 from queryable.view import Exchange, View, exchange
 
 Path = tuple[ChildId, ...]
+
+_AFTER_HALT = "it has halted for good and tells only its privacy_loss; work elsewhere"
+
+
+@attrs.frozen
+class _Named:
+    """The mark of a launch that was given a name, and its answer."""
+
+    mark: Any
+    answer: Answer
+
+    def recalled(self, name: str, taken: Any) -> Answer:
+        """The answer, for a launch with the same mark."""
+        where = difference(self.mark, taken)
+        if not where:
+            return self.answer
+        raise QueryError(
+            f"{name!r} was launched here before with another mechanism (they differ in {where}), "
+            "and nothing has been charged. Take another name for a new question; for the old "
+            "answer launch what was launched then. Column expressions compare by what they say, "
+            "functions by their code and by the variables that they read, and a class that is "
+            "defined again is another class"
+        )
 
 
 class _Root:
@@ -63,6 +92,8 @@ class _Root:
         self.on_fault = on_fault
         self.log: list[Exchange] = []
         self.children: dict[Path, dict[ChildId, Queryable]] = {}
+        self.names: dict[int, str] = {}
+        self._named: dict[tuple[Path, str], _Named] = {}
         self._messages = 0
         self._process = os.getpid()
         self._lock = threading.Lock()
@@ -86,14 +117,20 @@ class _Root:
             finally:
                 self._holder = None
 
-    def tell(self, path: Path, query: Query) -> Answer:
-        """Send a query to the mechanism at `path`, commit the new state, return the answer."""
+    def tell(self, path: Path, query: Query, name: str | None = None) -> Answer:
+        """Send a query to the mechanism at `path`, commit the new state, return the answer.
+
+        A launch of a name that has been launched there is not sent: its answer is the old one.
+        """
+        taken = None if name is None else mark(query)
         message = query
         for child in reversed(path):
             message = Ask(child, message)
         wrong: QueryError | None = None
         answer: Answer = None
         with self._exclusively(), collecting() as faults:
+            if name is not None and (path, name) in self._named:
+                return self._named[path, name].recalled(name, taken)
             self._messages += 1
             try:
                 self._state, answer = advance(
@@ -103,12 +140,20 @@ class _Root:
                 wrong = error
             else:
                 answer = _read_only(answer)
+                if name is not None:
+                    self.names[len(self.log)] = name
+                    if not isinstance(answer, Refused | Halted):
+                        self._named[path, name] = _Named(taken, answer)
                 self.log.append(exchange(message, answer))
         self._tell_curator(faults)
         if wrong is not None:
             wrong.__cause__ = wrong.__context__ = None
             raise wrong.with_traceback(None)
         return answer
+
+    def history(self) -> History:
+        """What has happened, read off the log."""
+        return History(self.mechanism, self.opening, list(self.log), dict(self.names))
 
     def _tell_curator(self, faults: list[BaseException]) -> None:
         if self.on_fault is not None:
@@ -155,7 +200,8 @@ class Queryable:
                 f"coins are {coins!r}: their noise can be recomputed. Pass allow_seeded=True for "
                 "tests; leave coins out for a real analysis"
             )
-        root = _Root(mechanism, _protected(dataset), coins, on_fault)
+        root = _Root(mechanism, protected(dataset), coins, on_fault)
+        remember(dataset)
         self._root = root
         self._path: Path = ()
         self.opening = self._delivered((), root.opening)
@@ -182,20 +228,44 @@ class Queryable:
             path, query = (*path, query.child), query.query
         return self._delivered(path, answer)
 
-    def launch(self, mechanism: InteractiveMechanism[Any], d_out: Loss | None = None) -> Any:
+    def launch(
+        self,
+        mechanism: InteractiveMechanism[Any],
+        d_out: Loss | None = None,
+        *,
+        name: str | None = None,
+    ) -> Any:
         """Launch a mechanism: a measurement gives its answer, any other a child `Queryable`.
+
+        With a name a launch happens once: running the same line again gives the same answer, or
+        the same child, and spends nothing. A launch that failed fails again under its name, since
+        it was charged; one that was refused may be tried again.
 
         Args:
             d_out: the loss to charge, by default the mechanism's own; never below it.
+            name: what to call it, here and in `tree` and `ledger`; public.
 
-        Raises: as `ask`.
+        Raises: as `ask`, and
+            QueryError: the name was taken here by another mechanism or another d_out.
         """
-        return self.ask(Launch(mechanism, d_out))
+        query = Launch(mechanism, d_out)
+        if name is None:
+            return self.ask(query)
+        if not isinstance(name, str) or not name.strip():
+            raise QueryError(f"name is {name!r}; it should be a string that is not empty")
+        answer = self._root.tell(self._path, query, str(name))
+        if isinstance(answer, Launched) and answer.child is not None:
+            known = self.children.get(answer.child)
+            if known is not None:
+                return known
+        return self._delivered(self._path, answer)
 
-    def __call__(self, query: Any, d_out: Loss | None = None) -> Any:
+    def __call__(self, query: Any, d_out: Loss | None = None, *, name: str | None = None) -> Any:
         """`launch` for a mechanism, `ask` for anything else."""
         if isinstance(query, InteractiveMechanism):
-            return self.launch(query, d_out)
+            return self.launch(query, d_out, name=name)
+        if name is not None or d_out is not None:
+            raise QueryError(f"only launches have a name or a d_out, not {_named(query)}")
         return self.ask(query)
 
     def privacy_loss(self, d_in: int | None = None) -> Report:
@@ -226,16 +296,41 @@ class Queryable:
         below = (each for each in list(self._root.log) if each.path[:depth] == self._path)
         return View(self.opening, tuple(below))
 
+    def ledger(self) -> Ledger:
+        """Every launch at or below this queryable: its claim, its charge, the running total."""
+        depth = len(self._path)
+        entries = self._root.history().entries
+        return ledger_of([each for each in entries if each.path[:depth] == self._path])
+
+    def tree(self) -> str:
+        """The tree of mechanisms from here down, as text to print.
+
+        Made of the view alone, as `ledger` is: reading it asks nothing and spends nothing.
+        """
+        return as_text(self._root.history().at(self._path))
+
+    def explain(self) -> str:
+        """In plain words: what is guaranteed here, by which theorem, under which assumptions."""
+        from queryable.explanation import explained
+
+        node = self._root.history().at(self._path)
+        return explained(node, within=self._path != ())
+
+    def _repr_html_(self) -> str:
+        from queryable.html import as_html
+
+        return as_html(self._root.history().at(self._path))
+
     def _delivered(self, path: Path, answer: Answer) -> Any:
         match answer:
             case Launched(child=None, answer=given):
                 return given
             case Launched(child=int() | str() as child, answer=opening):
                 return Queryable._at(self._root, (*path, child), opening)
-            case Refused(reason, requested, spent, remaining):
-                raise QueryRefusedError(reason, requested, spent, remaining)
+            case Refused(reason, requested, spent, remaining, instead):
+                raise QueryRefusedError(reason, requested, spent, remaining, instead)
             case Halted(reason):
-                raise QueryRefusedError(reason)
+                raise QueryRefusedError(reason, instead=_AFTER_HALT)
             case Failed():
                 raise MechanismFault
             case tuple() if any(isinstance(entry, Launched | Failed) for entry in answer):
@@ -261,18 +356,6 @@ def _told(on_fault: Callable[[BaseException], object], faults: list[BaseExceptio
             on_fault(fault)
         except BaseException as error:  # its text, too, would be about the data
             faults.append(error)
-
-
-def _protected(dataset: Any) -> Any:
-    if isinstance(dataset, Iterator):
-        raise TypeError("the dataset is a one-shot iterator; pass a list or an array")
-    if isinstance(dataset, np.ndarray):
-        view = dataset.view()
-        view.flags.writeable = False
-        return view
-    if type(dataset) is dict:
-        return {name: _protected(column) for name, column in dataset.items()}
-    return dataset
 
 
 def _read_only(answer: Answer) -> Answer:

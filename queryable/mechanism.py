@@ -4,13 +4,17 @@ Responsible for the interface alone. Knows no compositor, no handle, no noise.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, Generic, TypeVar, final
 
 import attrs
 
-from queryable.coins import SYSTEM, Coins
+from queryable.answers import Noise
+from queryable.books import Books
+from queryable.coins import SYSTEM, ChildId, Coins
 from queryable.errors import PrivacyClaimError, UnknownQueryError
 from queryable.faults import contained_init, contained_step
+from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, Measure
 from queryable.messages import Answer, Failed, Query
 from queryable.numbers import natural
@@ -68,9 +72,45 @@ class InteractiveMechanism(ABC, Generic[State]):
             QueryError: the query is wrong. Raised before data or coins are touched.
         """
 
+    @property
+    def public_name(self) -> str:
+        """What trees and ledgers call it: made of public facts alone, by default its class."""
+        return type(self).__name__
+
+    def guarantee(self) -> Guarantee:
+        """In words, what is claimed and why; by default as the docstring's Privacy section says."""
+        return documented(type(self))
+
+    def books(self) -> Books | None:
+        """Of a compositor, its empty books; None where what it charges is not in the view."""
+        return None
+
+    def started_with(self) -> "Mapping[ChildId, InteractiveMechanism[Any]]":
+        """The children that its opening answer is about, in that order, where they are fixed."""
+        return {}
+
+    def added_noise(self) -> Noise | None:
+        """What is added to a number to make the answer, where that is all that is done to it."""
+        return None
+
     def within(self, d_out: Loss, d_in: int) -> "InteractiveMechanism[Any]":
         """What runs when it is launched with `d_out` at `d_in`; an odometer becomes a filter."""
         return self
+
+
+_LONGEST_NAME = 60
+
+
+def public_name(mechanism: Any) -> str:
+    """A mechanism's public name on one line, shortened; its class's where it gives none."""
+    try:
+        text = mechanism.public_name
+    except Exception:
+        text = None
+    if not isinstance(text, str) or not text.strip():
+        text = type(mechanism).__name__
+    line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
+    return line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME - 3]}..."
 
 
 @attrs.frozen

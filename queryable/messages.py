@@ -70,12 +70,16 @@ class Launched:
 
 @attrs.frozen
 class Refused:
-    """The mechanism declined and is otherwise unchanged; the amounts are losses, or None."""
+    """The mechanism declined and is otherwise unchanged; the amounts are losses, or None.
+
+    `instead` says what to do now, in words, and is no part of what is compared.
+    """
 
     reason: str
     requested: Any = None
     spent: Any = None
     remaining: Any = None
+    instead: str = attrs.field(default="", eq=False)
 
 
 @attrs.frozen

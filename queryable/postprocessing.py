@@ -12,6 +12,7 @@ import attrs
 from queryable.coins import SYSTEM, Coins
 from queryable.errors import MechanismFault
 from queryable.faults import touching_data
+from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, Measure
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, Query
@@ -119,9 +120,27 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
         """As the mechanism has."""
         return self.mechanism.coin_at_launch
 
+    @property
+    def public_name(self) -> str:
+        """`Person @ Mechanism`."""
+        return f"{type(self.person).__name__} @ {self.mechanism.public_name}"
+
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
         """The mechanism's own."""
         return self.mechanism.privacy_map(d_in, measure)
+
+    def guarantee(self) -> Guarantee:
+        """The person's or one's own words, on top of what the mechanism rests on."""
+        own, inner = documented(type(self)), self.mechanism.guarantee()
+        person = documented(type(self.person))
+        name = self.mechanism.public_name
+        assumes = " ".join(filter(None, (own.assumes, person.assumes, f"{name}: {inner.assumes}")))
+        return Guarantee(
+            person.summary or own.summary,
+            person.claim or own.claim,
+            f"{person.theorem or own.theorem} {name}: {inner.theorem}",
+            assumes,
+        )
 
     def within(self, d_out: Loss, d_in: int) -> "Postprocessed[PersonState]":
         """The person over what the mechanism becomes at `d_out`."""

@@ -29,6 +29,11 @@ class IntegerStatistic(ABC):
     l2: Fraction
     shape: tuple[int, ...] | None
 
+    @property
+    def public_name(self) -> str:
+        """What trees and ledgers call it: made of public facts alone, by default its class."""
+        return type(self).__name__
+
     @abstractmethod
     def value(self, dataset: Any) -> Any:
         """The exact value; may raise, the text never reaches the analyst."""
@@ -51,13 +56,17 @@ class IntegerStatistic(ABC):
         array = np.asarray(value)
         if array.shape != self.shape:
             raise ValueError(f"the statistic has shape {array.shape}, {self.shape} was declared")
-        if array.dtype == object and all(type(entry) is int for entry in array.flat):
+        if array.dtype == object and all(_is_integer(entry) for entry in array.flat):
             return array
         if array.dtype == np.uint64:
             return array.astype(object)
         if not np.issubdtype(array.dtype, np.integer):
             raise TypeError(f"the statistic gave {array.dtype}, not integers")
         return array.astype(np.int64)
+
+
+def _is_integer(entry: Any) -> bool:
+    return isinstance(entry, int) and not isinstance(entry, bool)
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:

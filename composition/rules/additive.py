@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import attrs
 
-from composition.rules.base import Account, Accumulator, Rule, Tally
+from composition.rules.base import Account, Accumulator, Rule, Tally, of_whole
 from queryable.errors import UnprovenCompositionError
 from queryable.losses import (
     AdditiveLoss,
@@ -39,6 +39,11 @@ class Additive(Accumulator):
     """G adds losses up."""
 
     measure: Measure = attrs.field(converter=as_measure)
+
+    @property
+    def known_as(self) -> str:
+        """The rule that adds."""
+        return Basic.__name__
 
     def open(self) -> Sum:
         """An empty sum.
@@ -90,6 +95,10 @@ class AdditiveAccount(Account):
     def total(self) -> AdditiveLoss:
         """The sum."""
         return self.sum.total()
+
+    def share(self) -> Fraction:
+        """Of the coordinate that is used most."""
+        return max(map(of_whole, self.sum.parts, self.most))
 
     def remaining(self) -> AdditiveLoss:
         """The budget less the sum."""

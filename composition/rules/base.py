@@ -7,9 +7,10 @@ Knows no mechanism and no data.
 """
 
 from abc import ABC, abstractmethod
+from fractions import Fraction
 from typing import Any, Self
 
-from queryable.losses import Loss, Measure
+from queryable.losses import AdditiveLoss, Loss, Measure
 from queryable.reports import Report
 
 
@@ -33,6 +34,9 @@ class Tally(ABC):
 class Account(Tally):
     """What has been charged under one rule."""
 
+    budget: Any = None
+    """The loss that it is held against."""
+
     @abstractmethod
     def total(self) -> Loss:
         """A bound on the loss so far."""
@@ -50,6 +54,16 @@ class Account(Tally):
         """What was charged, in the rule's own units; by default the bound on the loss."""
         return self.total()
 
+    def share(self) -> Fraction | None:
+        """How much of the budget is used, 0 to 1, for pictures; None where it is no number.
+
+        By default of the first coordinate: a second one, delta, may be a slack, all of it used.
+        """
+        total, budget = self.total(), self.budget
+        if not isinstance(total, AdditiveLoss) or type(total) is not type(budget):
+            return None
+        return of_whole(total.parts[0], budget.parts[0])
+
     def add_many(self, loss: Any, count: int) -> "Account":
         """The account after `count` equal launches, or after the first that does not fit."""
         account: Account = self
@@ -64,11 +78,21 @@ class Account(Tally):
         return ""
 
 
+def of_whole(used: Fraction, whole: Fraction) -> Fraction:
+    """How much of a whole is used, 0 to 1; of nothing, all as soon as anything is."""
+    return min(used / whole, Fraction(1)) if whole else Fraction(bool(used))
+
+
 class Accumulator(ABC):
     """G: what the losses charged so far come to (Haney et al. 2023, Definition 2.14)."""
 
     measure: Measure
     """What launches state their loss in."""
+
+    @property
+    def known_as(self) -> str:
+        """What the table of what is proven calls it."""
+        return type(self).__name__
 
     @abstractmethod
     def open(self) -> Tally:
@@ -81,6 +105,11 @@ class Accumulator(ABC):
 
 class Rule(ABC):
     """A continuation rule for budgets of some measure."""
+
+    @property
+    def known_as(self) -> str:
+        """What the table of what is proven calls it."""
+        return type(self).__name__
 
     @abstractmethod
     def child_measure(self, budget: Loss) -> Measure:

@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from composition.rules.base import Account, Rule
+from composition.rules.base import Account, Rule, of_whole
 from composition.rules.slack import require_approx, share_of, slack_field, why_no_delta
 from composition.rules.worst_case import Priced, worst_cases
 from queryable.losses import ApproxDP, Loss, Measure, add_parts
@@ -209,6 +209,11 @@ class MenuAccount(Account):
     def spent(self) -> Units:
         """The units used."""
         return Units(self.used, self.terms.units)
+
+    def share(self) -> Fraction:
+        """Of the units, or of what the slack leaves of delta."""
+        deltas = of_whole(self.deltas, self.budget.delta - self.slack)
+        return max(of_whole(Fraction(self.used), Fraction(self.terms.units)), deltas)
 
     def remaining(self) -> ApproxDP:
         """The largest entry that the units left would take, with what is left of delta."""

@@ -34,7 +34,7 @@ from math import erf, erfc, exp, pi, sqrt, tanh
 import attrs
 from flint import arb
 
-from composition.rules.base import Account, Rule
+from composition.rules.base import Account, Rule, of_whole
 from composition.rules.slack import require_approx, share_of, slack_field, why_no_delta
 from queryable import conversions
 from queryable.conversions import greatest, normal_below
@@ -123,6 +123,15 @@ class ResidueAccount(Account):
     def total(self) -> ApproxDP:
         """The whole budget, once anything was launched."""
         return self.budget if self.started else self.budget.zero()
+
+    def share(self) -> Fraction:
+        """Of the square of the first mu, or of what the slack leaves of delta."""
+        deltas = of_whole(self.deltas, self.budget.delta - self.slack)
+        if self.mu is None:
+            return max(Fraction(self.exceeded), deltas)
+        first = conversions.largest_gdp(self.budget.epsilon, self.slack)
+        used = max(first**2 - self.mu**2, Fraction(0))
+        return max(of_whole(used, first**2), deltas)
 
     def remaining(self) -> Dominated:
         """The largest epsilon, with what is left of delta, that would still be admitted."""

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import attrs
 from flint import arb
 
-from composition.rules.base import Account, Rule
+from composition.rules.base import Account, Rule, of_whole
 from queryable import conversions
 from queryable.losses import (
     GDP,
@@ -160,6 +160,11 @@ class SlackAccount(Account):
         if self.weight <= self.capacity:  # then the budget's is a bound too, rounding or not
             epsilon = min(epsilon, self.budget.epsilon)
         return ApproxDP(epsilon, min(Fraction(1), self.slack + self.deltas))
+
+    def share(self) -> Fraction:
+        """Of the capacity, or of what the slack leaves of delta."""
+        deltas = of_whole(self.deltas, self.budget.delta - self.slack)
+        return max(of_whole(self.weight, self.capacity), deltas)
 
     def remaining(self) -> AdditiveLoss:
         """The loss that the capacity and delta that are left would take."""
