@@ -99,7 +99,7 @@ VALIDITY: tuple[Row, ...] = (
         "Basic",
         Proven("Lyu 2022; Vadhan, Zhang 2023"),
         Proven("Haney et al. 2023, Theorem 1.20 with docs/theory.md, mixed children"),
-        Proven("docs/theory.md, mixed children; Rogers et al. 2016, Theorem 3.4 if no delta is > 0"),
+        Proven("docs/theory.md, mixed children; for delta = 0 Rogers et al. 2016, Theorem 3.4"),
     ),
     Row(
         "ApproxDP",
