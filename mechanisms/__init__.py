@@ -16,6 +16,8 @@ from mechanisms.queries import Count, Histogram, Sum
 from mechanisms.randomized_response import RandomizedResponse, Revealed
 from mechanisms.sparse_vector import SparseVector
 from mechanisms.stopping import AbsoluteError, RelativeError, even_schedule, geometric_schedule
+from mechanisms.table import Table
+from mechanisms.units import Neighbours, PrivacyUnit
 
 __all__ = [
     "AbsoluteError",
@@ -32,8 +34,10 @@ __all__ = [
     "LaplaceNoiseReduction",
     "Latest",
     "LinearQuery",
+    "Neighbours",
     "Open",
     "Predicate",
+    "PrivacyUnit",
     "PrivateMultiplicativeWeights",
     "RandomizedResponse",
     "Refine",
@@ -43,6 +47,7 @@ __all__ = [
     "Stopped",
     "Sum",
     "SyntheticHistogram",
+    "Table",
     "TruthfulAnswer",
     "Until",
     "column",

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import attrs
 import numpy as np
 
-from queryable.tables import Array
+from queryable.tables import Array, Mask
 
 Exact: TypeAlias = int | Fraction | Decimal
 
@@ -74,6 +74,12 @@ class Lattice:
         ends = self.lower.__floor__(), self.upper.__ceil__()
         units = (_units(_number(cell), self.unit, ends, (low, high)) for cell in values)
         return np.fromiter(units, object, len(values))
+
+
+def are_numbers(values: Array) -> Mask:
+    """Which cells of an object array are numbers that can be added up."""
+    numbers = (_number(cell) is not None for cell in values)
+    return np.fromiter(numbers, dtype=bool, count=len(values))
 
 
 def _number(cell: Any) -> Exact | None:

@@ -1,47 +1,51 @@
-"""Counts, sums and histograms of arrays and data frames, as integer statistics.
+"""Counts, sums and histograms of tables, arrays and data frames, as integer statistics.
 
 Responsible for sensitivities that hold for whatever the data are: a record adds an integer within
 public bounds that depends on that record alone, and integers are added exactly. Knows no noise.
 
-A dataset is a structured array, a mapping of columns, or a pandas or polars frame; a count needs
-only a length. A record is a row.
+A dataset is a `Table`, a structured array, a mapping of columns, or a pandas or polars frame. A
+record is a row, or with `per` whatever names the rows of one privacy unit of a table.
 """
 
-from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
 import attrs
-import numpy as np
 
-from mechanisms.columns import Scalar, Where, column_name, scalars, selected, where_field
+from mechanisms.aggregates import Aggregate, per_field
+from mechanisms.columns import Scalar, Where, column_name, scalars, where_field
 from mechanisms.lattice import Lattice
 from mechanisms.signed import signed
+from mechanisms.totals import Categories, Term, Totals
+from mechanisms.units import PrivacyUnit
 from queryable.numbers import positive, shown
-from queryable.statistics import IntegerStatistic
-from queryable.tables import Array, cells, count_records
+from queryable.tables import Array
 
 
 @attrs.frozen
-class Count(IntegerStatistic):
+class Count(Aggregate):
     """How many records there are, or how many satisfy `where`.
 
     Args:
-        where: a predicate such as `column("age") >= 30`, or a function from the data to one
-            boolean per record that decides about each record by that record alone.
+        where: a predicate such as `column("age") >= 30`, or, not for tables, a function from the
+            data to one boolean per record that decides about each record by that record alone.
+        per: whose rows are counted up to a bound, as a table's `unit`; None for each row by itself.
     """
 
     where: Where | None = attrs.field(default=None, converter=where_field)
+    per: PrivacyUnit | None = attrs.field(default=None, kw_only=True, converter=per_field)
 
-    l1 = Fraction(1)
-    l2 = Fraction(1)
     shape = None
+    largest = (1,)
 
-    def value(self, dataset: Any) -> int:
+    @property
+    def request(self) -> Totals:
+        """The number of rows."""
+        return Totals((Term(),), self.where, per=self.per)
+
+    def combined(self, totals: Array) -> Array:
         """The count."""
-        if self.where is None:
-            return count_records(dataset)
-        return int(np.count_nonzero(selected(self.where, dataset)))
+        return totals
 
 
 def _lower(value: Any) -> Fraction:
@@ -57,19 +61,16 @@ def _unit(value: Any) -> Fraction:
 
 
 @attrs.frozen
-class Sum(IntegerStatistic):
-    """The sum of a column, in whole `unit`s.
-
-    Each record's number is clipped to [lower, upper], divided by `unit` and truncated toward
-    zero; these integers are added exactly. A record adds 0 where its cell is missing or, in a
-    column of objects, no number: 0 is within the sensitivity even if `lower` is above it.
+class Bounded(Aggregate):
+    """What statistics of one column within public bounds have in common.
 
     Args:
         column: its name, or `column(name)`.
         lower, upper: public bounds; never taken from the data.
-        where: which records to add up, as for `Count`.
-        unit: public lattice step, a positive rational: with unit="0.01" an answer of 1234 means
-            12.34. Integers at unit 1, and floats at powers of two, are added at numpy speed.
+        where: which records, as for `Count`.
+        unit: public lattice step, a positive rational: with unit="0.01" 1234 means 12.34. Integers
+            at unit 1, and floats at powers of two, are added at numpy speed.
+        per: whose rows, as for `Count`.
     """
 
     column: str = attrs.field(converter=column_name)
@@ -77,10 +78,7 @@ class Sum(IntegerStatistic):
     upper: Fraction = attrs.field(converter=_upper)
     where: Where | None = attrs.field(default=None, converter=where_field)
     unit: Fraction = attrs.field(default=Fraction(1), kw_only=True, converter=_unit)
-    l1: Fraction = attrs.field(init=False, repr=False)
-    l2: Fraction = attrs.field(init=False, repr=False)
-
-    shape = None
+    per: PrivacyUnit | None = attrs.field(default=None, kw_only=True, converter=per_field)
 
     @upper.validator
     def _ordered(self, attribute: object, upper: Fraction) -> None:
@@ -89,25 +87,51 @@ class Sum(IntegerStatistic):
                 f"lower is {shown(self.lower)}, above upper, {shown(upper)}; it should be below"
             )
 
-    @l1.default
-    def _sensitivity(self) -> Fraction:
-        return Fraction(self._lattice().largest)
-
-    @l2.default
-    def _same(self) -> Fraction:
-        return self.l1
-
-    def _lattice(self) -> Lattice:
+    @property
+    def lattice(self) -> Lattice:
+        """What a record's number is clipped to and counted in."""
         return Lattice(self.lower, self.upper, self.unit)
 
-    def value(self, dataset: Any) -> int:
+    @property
+    def public_name(self) -> str:
+        """`Sum(column)`, by the statistic's own name."""
+        return f"{type(self).__name__}({self.column})"
+
+
+@attrs.frozen
+class Sum(Bounded):
+    """The sum of a column, in whole `unit`s.
+
+    Each record's number is clipped to [lower, upper], divided by `unit` and truncated toward
+    zero; these integers are added exactly. A record adds 0 where its cell is missing or, in a
+    column of objects, no number: 0 is within the sensitivity even if `lower` is above it.
+
+    Args: as `Bounded`.
+    """
+
+    shape = None
+
+    @property
+    def largest(self) -> tuple[int, ...]:
+        """The larger bound, in units."""
+        return (self.lattice.largest,)
+
+    @property
+    def request(self) -> Totals:
         """The sum of the units."""
-        present, values = cells(dataset, self.column)
-        chosen = selected(self.where, dataset)
-        return self._lattice().total(values[chosen[present]])
+        return Totals((Term(self.column, self.lattice, power=1),), self.where, per=self.per)
+
+    def combined(self, totals: Array) -> Array:
+        """The sum."""
+        return totals
 
 
-def _categories(values: Any) -> tuple[Scalar, ...]:
+def categories_of(values: Any) -> tuple[Scalar, ...]:
+    """Check public categories.
+
+    Raises:
+        TypeError, ValueError: none, equal ones, or no scalars.
+    """
     categories = scalars(values, "categories")
     if not categories:
         raise ValueError("categories is empty; it should name at least one")
@@ -117,7 +141,7 @@ def _categories(values: Any) -> tuple[Scalar, ...]:
 
 
 @attrs.frozen
-class Histogram(IntegerStatistic):
+class Histogram(Aggregate):
     """How many records are in each of some public categories.
 
     A record whose cell is missing or in no category is not counted. Each is counted once at most:
@@ -126,46 +150,33 @@ class Histogram(IntegerStatistic):
     Args:
         column: its name, or `column(name)`.
         categories: public and different from each other; the answer is in their order.
+        where: which records, as for `Count`.
+        per: whose rows, as for `Count`. Its bounds on groups are about the categories.
     """
 
     column: str = attrs.field(converter=column_name)
-    categories: tuple[Scalar, ...] = attrs.field(converter=_categories)
+    categories: tuple[Scalar, ...] = attrs.field(converter=categories_of)
+    where: Where | None = attrs.field(default=None, converter=where_field)
+    per: PrivacyUnit | None = attrs.field(default=None, kw_only=True, converter=per_field)
 
-    l1 = Fraction(1)
-    l2 = Fraction(1)
+    largest = (1,)
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
         """One count per category."""
         return (len(self.categories),)
 
-    def value(self, dataset: Any) -> Array:
+    @property
+    def public_name(self) -> str:
+        """`Histogram(column)`."""
+        return f"Histogram({self.column})"
+
+    @property
+    def request(self) -> Totals:
+        """The number of rows, by category."""
+        by = Categories(self.column, self.categories)
+        return Totals((Term(),), self.where, (by,), self.per)
+
+    def combined(self, totals: Array) -> Array:
         """The counts."""
-        position = {category: index for index, category in enumerate(self.categories)}
-        counts = np.zeros(len(self.categories), dtype=np.int64)
-        for cell, times in _tally(cells(dataset, self.column).values):
-            index = _lookup(position, cell)
-            if index is not None:
-                counts[index] += times
-        return counts
-
-
-def _tally(values: Array) -> Iterable[tuple[Any, int]]:
-    """Python values, each with a number of records; the same value may come again."""
-    if values.dtype == object:
-        return ((cell, 1) for cell in values)
-    if values.dtype.kind == "M":  # nanoseconds have no Python counterpart
-        values = values.astype(np.dtype("M8[D]") if _are_dates(values) else np.dtype("M8[us]"))
-    kinds, counts = np.unique(values, return_counts=True)
-    return zip(kinds.tolist(), counts.tolist(), strict=True)
-
-
-def _are_dates(values: Array) -> bool:
-    return np.datetime_data(values.dtype)[0] in ("Y", "M", "W", "D")
-
-
-def _lookup(position: dict[Scalar, int], cell: Any) -> int | None:
-    try:
-        return position.get(cell)
-    except Exception:  # it has no hash
-        return None
+        return totals

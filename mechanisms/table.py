@@ -1,0 +1,158 @@
+"""Tables: files, frames and warehouses that an engine adds up.
+
+Responsible for opening a source, for its public description, and for holding what a request may
+not choose: the privacy unit and the seed. Draws no noise and knows no mechanism.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from mechanisms.columns import column_name
+from mechanisms.engines.protocol import Choice, Engine
+from mechanisms.kinds import Kind
+from mechanisms.totals import Tabular, Totals
+from mechanisms.units import PrivacyUnit
+from queryable.coins import SYSTEM, Coins, UniformBelow
+from queryable.numbers import natural
+from queryable.statistics import IntegerStatistic
+from queryable.tables import Array
+
+
+class Table(Tabular):
+    """A dataset of rows in a file, a frame or a warehouse: `Queryable(mechanism, Table(...))`.
+
+    Opening it reads names and types of columns, which are public. Rows are read when a launch that
+    was paid for evaluates a statistic, once for each; the sums that come back are exact integers.
+
+    Privacy:
+        Claim: a statistic moves by at most its declared sensitivity when one privacy unit is added
+            or removed: a row, or with `privacy_unit` all rows of one person. A statistic that was
+            declared for another unit than the table's fails before the data are read.
+        Theorem: docs/tables.md, contribution bounding.
+        Assumes: the source does not change; what names a unit names one person.
+        Checked by: tests/unit/mechanisms/test_table_sensitivity.py
+
+    Args:
+        source: a path of CSV or Parquet files, a pandas, polars or Arrow frame, a numpy structured
+            array, a dict of columns, or an Ibis table.
+        privacy_unit: the column that names who is protected; without it each row is by itself.
+        max_rows, max_groups, max_rows_per_group: how much of a unit `unit` counts, see
+            `PrivacyUnit`. With a privacy unit, `max_rows` is needed.
+        keep: a public column: of a unit the rows with its smallest values count. By default the
+            choice is random, the same for every statistic.
+        columns: the columns to know; by default all. Fewer are faster to choose rows by.
+        seed: of the random choice, drawn from `coins` by default. No secret, and no part of any
+            claim; equal seeds choose equal rows on one version of one engine.
+        engine: what adds up; by default DuckDB, or the Ibis table's own.
+        **options: of DuckDB: types, memory_limit, threads, temp_directory.
+    """
+
+    def __init__(
+        self,
+        source: Any = None,
+        *,
+        privacy_unit: str | None = None,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
+        keep: Any = None,
+        columns: Any = None,
+        seed: int | None = None,
+        coins: Coins = SYSTEM,
+        engine: Engine | None = None,
+        **options: Any,
+    ) -> None:
+        self._unit = _unit(privacy_unit, max_rows, max_groups, max_rows_per_group)
+        if engine is None:
+            engine = _engine(source, columns, options)
+        elif source is not None or columns is not None or options:
+            raise TypeError("engine is opened already; give either an engine or a source")
+        self._engine: Engine = engine
+        given = coins.draw(UniformBelow(2**63)) if seed is None else natural(seed, "seed")
+        if not given < 2**63:
+            raise ValueError("seed is too large; it should be below 2**63")
+        self._choice = Choice(given, None if keep is None else column_name(keep))
+        for column in (self._unit.column if self._unit else None, self._choice.column):
+            if column is not None and column not in engine.kinds:
+                raise ValueError(f"there is no column {column!r} in the source")
+
+    @property
+    def unit(self) -> PrivacyUnit | None:
+        """Who is protected and how much of them counts, for `per=`; None for rows. Public."""
+        return self._unit
+
+    @property
+    def columns(self) -> Mapping[str, Kind]:
+        """What each column holds. Public."""
+        return self._engine.kinds
+
+    def check(self, statistic: IntegerStatistic) -> None:
+        """Whether a statistic fits the table. Reads no rows and costs nothing.
+
+        Raises:
+            KeyError, TypeError: with what a launch would fail, hidden.
+        """
+        request = getattr(statistic, "request", None)
+        if not isinstance(request, Totals):
+            raise TypeError(f"{type(statistic).__name__} is no statistic of a table")
+        self._plan(request)
+
+    def totals(self, request: Totals) -> Array:
+        """The sums, exactly: Python integers of the request's shape."""
+        result = np.zeros(request.shape, dtype=object)
+        dimensions = len(request.by)
+        for row in self._engine.run(self._plan(request)):
+            result[row[:dimensions]] += np.array(row[dimensions:], dtype=object)
+        return result
+
+    def _plan(self, request: Totals) -> Any:
+        mine = self._unit.column if self._unit else None
+        theirs = request.per.column if request.per else None
+        if mine != theirs:
+            raise TypeError(
+                f"the statistic is declared per {theirs or 'row'}, the table's privacy unit is "
+                f"{mine or 'the row'}; give the statistic per=table.unit"
+            )
+        return self._engine.plan(request, self._choice)
+
+    def close(self) -> None:
+        """Let go of the data, and remove what was written to disk."""
+        self._engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Table of {len(self.columns)} columns>"
+
+
+def _unit(
+    column: str | None, rows: int | None, groups: int | None, per_group: int | None
+) -> PrivacyUnit | None:
+    if column is None:
+        if (rows, groups, per_group) != (None, None, None):
+            raise ValueError("max_rows and max_groups bound a privacy_unit, which is not given")
+        return None
+    if rows is None:
+        raise ValueError("max_rows is not given; how many rows of a privacy unit should count?")
+    return PrivacyUnit(column, max_rows=rows, max_groups=groups, max_rows_per_group=per_group)
+
+
+def _engine(source: Any, columns: Any, options: dict[str, Any]) -> Engine:
+    if type(source).__module__.partition(".")[0] == "ibis":
+        from mechanisms.engines.ibis import Ibis
+
+        if options:
+            raise TypeError(f"{next(iter(options))} is an option of DuckDB, not of an Ibis table")
+        return Ibis(source, columns=columns)
+    from mechanisms.engines.duckdb import DuckDB
+    from mechanisms.engines.frames import as_arrow
+
+    opened = source if isinstance(source, str | Path) else as_arrow(source)
+    return DuckDB(opened, columns=columns, **options)

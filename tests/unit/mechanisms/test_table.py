@@ -1,0 +1,218 @@
+"""Tables: what they open, what they refuse, and what a launch over one may touch."""
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from composition import FiltCon
+from mechanisms import Count, Gaussian, Histogram, PrivacyUnit, Sum, Table, column
+from queryable import ZCDP, MechanismFault, Queryable, QueryRefusedError, Statistic
+
+PEOPLE = {
+    "age": [17, 30, None, 64],
+    "state": ["NY", "CA", "NY", None],
+    "born": [dt.date(2000, 1, 1), dt.date(1990, 1, 1), None, dt.date(1950, 1, 1)],
+}
+
+
+def arrow() -> pa.Table:
+    return pa.table(PEOPLE)
+
+
+def sources(folder: Path) -> dict[str, Any]:
+    """The same rows in every form."""
+    pq.write_table(arrow(), folder / "people.parquet")
+    pd.DataFrame(PEOPLE).to_csv(folder / "people.csv", index=False)
+    fields = [("age", float), ("state", "U2"), ("born", "datetime64[D]")]
+    rows = list(zip(*PEOPLE.values(), strict=True))
+    structured = np.array([tuple("" if c is None else c for c in row[1:2]) for row in rows])
+    ages = [np.nan if row[0] is None else row[0] for row in rows]
+    array = np.empty(4, dtype=fields)
+    array["age"], array["state"] = ages, structured.ravel()
+    array["born"] = [np.datetime64(row[2], "D") if row[2] else np.datetime64("NaT") for row in rows]
+    return {
+        "parquet": folder / "people.parquet",
+        "csv": str(folder / "people.csv"),
+        "pandas": pd.DataFrame(PEOPLE),
+        "polars": pl.DataFrame(PEOPLE),
+        "arrow": arrow(),
+        "structured": array,
+        "dict": {name: pd.Series(values) for name, values in PEOPLE.items()},
+    }
+
+
+@pytest.mark.parametrize(
+    "form", ["parquet", "csv", "pandas", "polars", "arrow", "structured", "dict"]
+)
+def test_every_form_gives_the_same(form: str, tmp_path: Path) -> None:
+    with Table(sources(tmp_path)[form]) as table:
+        assert Count()(table) == 4
+        assert Count(column("age") >= 29.5)(table) == 2
+        assert Count(~(column("age") >= 30))(table) == 2
+        assert Count(column("born") < dt.date(1990, 1, 1))(table) == 1
+        assert Sum("age", 0, 50)(table) == 17 + 30 + 50
+        assert Sum("age", 20, 50, column("state") == "NY")(table) == 20
+        assert Histogram("state", ["CA", "TX", "NY"])(table).tolist() == [1, 0, 2]
+
+
+def test_a_launch_over_a_table() -> None:
+    """The statistics that work on frames work on a table, unchanged."""
+    queryable = Queryable(FiltCon(ZCDP(10**5)), Table(pd.DataFrame(PEOPLE)))
+    answer = queryable.launch(Gaussian(Histogram("state", ["NY", "CA"]), scale="1/100"))
+    assert answer.tolist() == [2, 1]
+
+
+def visits(**unit: Any) -> Table:
+    """Twenty persons with one to twenty visits each."""
+    persons = np.repeat(np.arange(1, 21), np.arange(1, 21))
+    return Table({"person": persons, "day": np.arange(210), "state": persons % 4}, **unit)
+
+
+def test_rows_of_a_person_are_bounded() -> None:
+    table = visits(privacy_unit="person", max_rows=3)
+    assert Count(per=table.unit)(table) == 1 + 2 + 18 * 3
+
+
+def test_groups_of_a_person_are_bounded() -> None:
+    persons, days = np.repeat(np.arange(10), 12), np.tile(np.arange(12), 10)
+    source = {"person": persons, "group": days % 6}
+    for groups, each in ((2, None), (4, 1), (None, 1), (1, 2)):
+        bounds = {"max_groups": groups, "max_rows_per_group": each}
+        table = Table(source, privacy_unit="person", max_rows=12, **bounds)
+        counts = Histogram("group", range(6), per=table.unit)(table)
+        assert counts.sum() == 10 * (groups or 6) * (each or 2)
+
+
+def test_the_choice_is_stable_and_random() -> None:
+    """Asked twice a table chooses the same rows; another seed chooses others."""
+    one, same, other = (visits(privacy_unit="person", max_rows=2, seed=seed) for seed in (1, 1, 2))
+    days = [Sum("day", 0, 300, per=table.unit)(table) for table in (one, one, same, other)]
+    assert days[0] == days[1] == days[2] != days[3]
+
+
+def test_a_public_column_may_choose() -> None:
+    """The rows with the smallest values count, whatever the seed."""
+    first = sum(
+        np.flatnonzero(np.repeat(np.arange(1, 21), np.arange(1, 21)) == p)[0] for p in range(1, 21)
+    )
+    for seed in range(3):
+        table = visits(privacy_unit="person", max_rows=1, keep="day", seed=seed)
+        assert Sum("day", 0, 300, per=table.unit)(table) == first
+
+
+def test_who_has_no_name_is_not_counted() -> None:
+    """Rows without a unit, null or NaN, belong to nobody."""
+    table = Table({"person": [1.0, None, float("nan"), 2.0]}, privacy_unit="person", max_rows=5)
+    assert Count(per=table.unit)(table) == 2
+
+
+@pytest.mark.parametrize(
+    ("unit", "per"),
+    [
+        ({}, PrivacyUnit("person", max_rows=1)),
+        ({"privacy_unit": "person", "max_rows": 1}, None),
+        ({"privacy_unit": "person", "max_rows": 1}, PrivacyUnit("state", max_rows=1)),
+    ],
+)
+def test_a_statistic_of_another_unit_fails_closed(unit: Any, per: Any) -> None:
+    """Its sensitivity is about other neighbours than the table's; nothing is read."""
+    table, seen = visits(**unit), []
+    queryable = Queryable(FiltCon(ZCDP(1)), table, on_fault=seen.append)
+    with pytest.raises(MechanismFault):
+        queryable.launch(Gaussian(Count(per=per), scale=1))
+    assert isinstance(seen[0], TypeError)
+    with pytest.raises(TypeError, match="declared per"):
+        table.check(Count(per=per))
+
+
+def test_arrays_have_no_unit() -> None:
+    with pytest.raises(MechanismFault):
+        Count(per=PrivacyUnit("age", max_rows=1))(PEOPLE)
+
+
+def test_nothing_is_read_before_it_is_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refused launch runs no statement; an admitted one runs one."""
+    table, statements = visits(privacy_unit="person", max_rows=1), []
+    run = table._engine.run
+    monkeypatch.setattr(table._engine, "run", lambda plan: (statements.append(plan), run(plan))[1])
+    queryable = Queryable(FiltCon(ZCDP(1)), table)
+    with pytest.raises(QueryRefusedError):
+        queryable.launch(Gaussian(Histogram("state", range(4), per=table.unit), rho=2))
+    assert not statements
+    queryable.launch(Gaussian(Histogram("state", range(4), per=table.unit), rho=1))
+    assert len(statements) == 1
+
+
+@pytest.mark.parametrize(
+    "statistic",
+    [
+        Count(column("height") > 1),
+        Count(column("age") == "old"),
+        Count(lambda data: data),
+        Sum("state", 0, 1),
+        Sum("age", 0, 10, unit="1/3"),
+        Statistic(len, l1=1, l2=1),
+    ],
+)
+def test_check_says_publicly_what_a_launch_would_hide(statistic: Any) -> None:
+    table = Table(arrow().set_column(0, "age", pa.array([1.5, 2.5, None, 0.0])))
+    with pytest.raises((KeyError, TypeError)) as caught:
+        table.check(statistic)
+    assert "17" not in str(caught.value)
+    with pytest.raises(MechanismFault):
+        statistic(table)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: Table("people.xlsx"), ValueError, "should end in"),
+        (lambda: Table([1, 2]), TypeError, "source is a list"),
+        (lambda: Table(PEOPLE, max_rows=3), ValueError, "privacy_unit"),
+        (lambda: Table(PEOPLE, privacy_unit="age"), ValueError, "max_rows"),
+        (lambda: Table(PEOPLE, privacy_unit="id", max_rows=3), ValueError, "'id'"),
+        (lambda: Table(PEOPLE, privacy_unit="age", max_rows=0), ValueError, "at least 1"),
+        (lambda: Table(PEOPLE, privacy_unit="age", max_rows=True), ValueError, "max_rows"),
+        (lambda: Table(PEOPLE, privacy_unit="age", max_rows=1, max_groups=0), ValueError, "groups"),
+        (lambda: Table(PEOPLE, keep="weight"), ValueError, "weight"),
+        (lambda: Table(PEOPLE, columns=["weight"]), ValueError, "weight"),
+        (lambda: Table(PEOPLE, types={"age": "INT"}), TypeError, "CSV"),
+        (lambda: Table(PEOPLE, seed=2**63), ValueError, "seed"),
+        (lambda: Table({"a": [1], "A": [2]}), ValueError, "upper and lower"),
+        (lambda: Count(per=3), TypeError, "per is 3"),
+    ],
+)
+def test_construction_is_checked(make: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_cells_of_a_csv_file_that_do_not_fit_are_missing(tmp_path: Path) -> None:
+    """One odd cell neither stops the scan nor turns a column into text."""
+    rows = "\n".join(f"{i},{i}.5" for i in range(30_000))
+    path = tmp_path / "people.csv"
+    path.write_text(f"age,weight\n{rows}\nsecret,heavy\n")
+    with Table(path, types={"age": "SMALLINT", "weight": "DECIMAL(10,1)"}) as table:
+        assert Count()(table) == 30_001
+        assert Count(column("age") >= 0)(table) == 30_000
+        assert Sum("weight", 0, 10**6, column("age") < 2, unit="0.1")(table) == 5 + 15
+    with pytest.raises(ValueError, match="type"):
+        Table(path, types={"age": "INT) FROM data; DROP TABLE data --"})
+
+
+def test_what_spills_is_removed(tmp_path: Path) -> None:
+    """Nothing of the data stays on disk when the table is closed."""
+    table = visits()
+    folder = Path(table._engine._folder)
+    assert folder.stat().st_mode & 0o077 == 0
+    table.close()
+    assert not folder.exists()
+    with pytest.raises(MechanismFault):
+        Count()(table)

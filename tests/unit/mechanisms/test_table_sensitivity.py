@@ -1,0 +1,157 @@
+"""Declared sensitivities hold for random tables and every kind of neighbour, however rows lie."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mechanisms import Count, Histogram, PrivacyUnit, Sum, Table, column
+from queryable import IntegerStatistic
+
+Rows = list[dict[str, Any]]
+
+SCHEMA = pa.schema(
+    {"person": pa.int64(), "x": pa.float64(), "n": pa.int64(), "g": pa.string(), "day": pa.int8()}
+)
+cell = st.fixed_dictionaries(
+    {
+        "person": st.one_of(st.none(), st.integers(0, 4)),
+        "x": st.one_of(st.none(), st.floats(), st.sampled_from([0.0, -0.0, 0.29, 1.0])),
+        "n": st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1), st.integers(-3, 3)),
+        "g": st.one_of(st.none(), st.sampled_from(["a", "b", "c", "d"])),
+        "day": st.integers(0, 2),
+    }
+)
+units = st.builds(
+    PrivacyUnit,
+    st.just("person"),
+    max_rows=st.integers(1, 5),
+    max_groups=st.one_of(st.none(), st.integers(1, 3)),
+    max_rows_per_group=st.one_of(st.none(), st.integers(1, 3)),
+)
+
+
+def statistics(per: PrivacyUnit | None) -> Iterator[IntegerStatistic]:
+    """Each kind, with and without a `where`."""
+    yield Count(per=per)
+    yield Count((column("x") < 1) | ~(column("g") == "a"), per=per)
+    yield Sum("n", -7, 5, per=per)
+    yield Sum("x", 1, 3, column("n") != 0, unit="0.01", per=per)
+    yield Histogram("g", ["a", "b", "c"], per=per)
+    yield Histogram("x", [0, 0.29, 1], column("g") != "b", per=per)
+
+
+def table(rows: Rows, **options: Any) -> Table:
+    return Table(pa.Table.from_pylist(rows, schema=SCHEMA), seed=5, **options)
+
+
+def moves(statistic: IntegerStatistic, one: Table, other: Table) -> tuple[int, int]:
+    """The L1 and the squared L2 norm of the change."""
+    change = np.asarray(statistic(one), dtype=object) - np.asarray(statistic(other), dtype=object)
+    entries = np.atleast_1d(change)
+    return int(abs(entries).sum()), int((entries**2).sum())
+
+
+def within(statistic: IntegerStatistic, one: Table, other: Table, d_in: int) -> bool:
+    """Whether the statistic moves by no more than it declares, for so many units."""
+    l1, l2_squared = moves(statistic, one, other)
+    return l1 <= d_in * statistic.l1 and l2_squared <= (d_in * statistic.l2) ** 2
+
+
+def shuffled(rows: Rows, data: st.DataObject) -> Rows:
+    return data.draw(st.permutations(rows))
+
+
+@settings(max_examples=12)
+@given(st.lists(cell, max_size=12), cell, st.data())
+def test_rows(rows: Rows, another: dict[str, Any], data: st.DataObject) -> None:
+    """One row more moves a statistic by its sensitivity at most, another row by twice that."""
+    more, other = [*rows, another], [*rows, data.draw(cell)]
+    here, there, instead = (table(shuffled(each, data)) for each in (rows, more, other))
+    for statistic in statistics(None):
+        assert within(statistic, here, there, 1)
+        assert within(statistic, there, instead, 2)
+
+
+@settings(max_examples=20)
+@given(st.lists(cell, max_size=30), units, st.sampled_from([None, "day"]), st.data())
+def test_persons(rows: Rows, per: PrivacyUnit, keep: str | None, data: st.DataObject) -> None:
+    """The same for all rows of a person; rows of nobody may come and go."""
+    person = data.draw(st.integers(0, 4))
+    others = [row for row in rows if row["person"] not in (person, None)]
+    instead = [{**row, "person": person} for row in data.draw(st.lists(cell, max_size=8))]
+    here, there, changed = (
+        table(shuffled(each, data), privacy_unit="person", max_rows=1, keep=keep)
+        for each in (rows, others, [*others, *instead])
+    )
+    for statistic in statistics(per):
+        assert within(statistic, here, there, 1)
+        assert within(statistic, here, changed, 2)
+
+
+@settings(max_examples=8)
+@given(st.lists(cell, max_size=30), units, st.data())
+def test_the_order_of_rows_is_nothing(rows: Rows, per: PrivacyUnit, data: st.DataObject) -> None:
+    one, other = (
+        table(each, privacy_unit="person", max_rows=1) for each in (rows, shuffled(rows, data))
+    )
+    for statistic in statistics(per):
+        assert moves(statistic, one, other) == (0, 0)
+
+
+def everyone() -> Rows:
+    """Five persons with six rows each, in two groups."""
+    return [
+        {"person": p, "x": float(i), "n": i, "g": "ab"[i % 2], "day": i % 3}
+        for p in range(5)
+        for i in range(6)
+    ]
+
+
+@attrs.frozen
+class AsIfPerRow(Count):
+    """A count of persons' rows that claims the sensitivity of a count of rows."""
+
+    l1 = 1
+    l2 = 1
+
+
+@attrs.frozen
+class AsIfOneGroup(Histogram):
+    """A histogram that claims a person is in one group only."""
+
+    l1 = 1
+    l2 = 1
+
+
+@pytest.mark.parametrize("wrong", [AsIfPerRow, lambda per: AsIfOneGroup("g", ["a", "b"], per=per)])
+def test_a_wrong_sensitivity_is_caught(wrong: Any) -> None:
+    per = PrivacyUnit("person", max_rows=4, max_rows_per_group=1)
+    statistic = wrong(per=per)
+    with_zero = table(everyone(), privacy_unit="person", max_rows=1)
+    without = table(everyone()[6:], privacy_unit="person", max_rows=1)
+    assert not within(statistic, with_zero, without, 1)
+
+
+def test_choosing_by_arrival_would_break_it() -> None:
+    """Rows numbered as they come give another sum when the same rows come in another order."""
+    query = (
+        "SELECT sum(n) FROM (SELECT *, row_number() OVER (PARTITION BY person) AS r FROM rows) "
+        "WHERE r <= 2"
+    )
+    naive = set()
+    for rows in (everyone(), everyone()[::-1]):
+        with duckdb.connect() as connection:
+            connection.register("rows", pa.Table.from_pylist(rows, schema=SCHEMA))
+            naive.add(connection.execute(query).fetchone())
+    assert len(naive) == 2
+    tables = [
+        table(rows, privacy_unit="person", max_rows=2) for rows in (everyone(), everyone()[::-1])
+    ]
+    assert moves(Sum("n", 0, 9, per=tables[0].unit), *tables) == (0, 0)
