@@ -1,7 +1,9 @@
 """Mechanisms that look at data, and the statistics and predicates they take."""
 
 from mechanisms.columns import Column, Predicate, column
+from mechanisms.doubling import Doubling
 from mechanisms.estimates import Estimate, Latest, Open, Refine, Stopped, Until
+from mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, TopK
 from mechanisms.gaussian import Gaussian
 from mechanisms.laplace import Laplace
 from mechanisms.laplace_reduction import LaplaceNoiseReduction
@@ -16,8 +18,6 @@ from mechanisms.queries import Count, Histogram, Sum
 from mechanisms.randomized_response import RandomizedResponse, Revealed
 from mechanisms.sparse_vector import SparseVector
 from mechanisms.stopping import AbsoluteError, RelativeError, even_schedule, geometric_schedule
-from mechanisms.table import Table
-from mechanisms.units import Neighbours, PrivacyUnit
 
 __all__ = [
     "AbsoluteError",
@@ -27,17 +27,18 @@ __all__ = [
     "Count",
     "DiscreteGaussian",
     "DiscreteLaplace",
+    "Doubling",
     "Estimate",
+    "ExponentialMechanism",
     "Gaussian",
     "Histogram",
     "Laplace",
     "LaplaceNoiseReduction",
     "Latest",
     "LinearQuery",
-    "Neighbours",
     "Open",
+    "PermuteAndFlip",
     "Predicate",
-    "PrivacyUnit",
     "PrivateMultiplicativeWeights",
     "RandomizedResponse",
     "Refine",
@@ -47,7 +48,7 @@ __all__ = [
     "Stopped",
     "Sum",
     "SyntheticHistogram",
-    "Table",
+    "TopK",
     "TruthfulAnswer",
     "Until",
     "column",

@@ -10,7 +10,6 @@ mints a queryable, and `Ask("estimate 0", Refine(100))` stops here.
 """
 
 from abc import abstractmethod
-from bisect import bisect_right
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -117,13 +116,22 @@ class Stopped(Estimate):
 class Held:
     """An open estimate: what it is of, and how far it is. All of it is public.
 
-    `level`: the last target, a variance unless the subclass means something else.
+    `level`: the last target, a variance unless the subclass means something else. `behind`: how
+    many entries of the schedule are not finer.
     """
 
     statistic: IntegerStatistic
     schedule: Schedule
     level: Fraction | None = None
     estimate: Estimate | None = None
+    behind: int = 0
+
+    def at(self, level: Fraction | None, estimate: Estimate | None) -> "Held":
+        """The same statistic, estimated as finely as that."""
+        behind = self.behind
+        while level is not None and behind < len(self.schedule) and self.schedule[behind] >= level:
+            behind += 1
+        return Held(self.statistic, self.schedule, level, estimate, behind)
 
 
 @attrs.frozen
@@ -195,15 +203,16 @@ class Estimating(PersonInTheMiddle[Estimates]):
     def _target(self, held: Held, query: Refine) -> Fraction:
         """The target of a query."""
         if query.to is not None:
-            return variance_of(query.to)
-        targets = _finer(held, held.schedule)
-        return targets[0]
+            return target_of(query.to)
+        require_more(held)
+        return held.schedule[held.behind]
 
     def _targets(self, held: Held, query: Until) -> Schedule:
         """The targets of a query, at least one."""
-        return _finer(
-            held, held.schedule if query.schedule is None else schedule_of(query.schedule)
-        )
+        if query.schedule is not None:
+            held = Held(held.statistic, schedule_of(query.schedule)).at(held.level, held.estimate)
+        require_more(held)
+        return held.schedule[held.behind :]
 
     def init(self) -> Estimates:
         """Nothing is open."""
@@ -289,7 +298,7 @@ class Estimating(PersonInTheMiddle[Estimates]):
     def _measured(self, state: Estimates, under_way: UnderWay, measured: Any) -> Reply:
         target = under_way.targets[under_way.place]
         estimate = self._combined(under_way.held, target, measured)
-        held = Held(under_way.held.statistic, under_way.held.schedule, target, estimate)
+        held = under_way.held.at(target, estimate)
         then = Estimates(state.held.set(under_way.name, held))
         if under_way.condition is None:
             return then, ToAnalyst(estimate)
@@ -304,7 +313,7 @@ class Estimating(PersonInTheMiddle[Estimates]):
         return self._launch(then, following)
 
 
-def variance_of(value: Any) -> Fraction:
+def target_of(value: Any) -> Fraction:
     """Read a target.
 
     Raises:
@@ -330,25 +339,26 @@ def refinable(value: Any) -> IntegerStatistic:
     for name in ("l1", "l2"):
         try:
             positive(getattr(value, name), name)
-        except (AttributeError, TypeError, ValueError) as error:
+        except Exception as error:
             raise QueryError(
                 f"the statistic has no sensitivity to reduce noise for: {error}"
             ) from None
     return value
 
 
-def _finer(held: Held, schedule: Schedule) -> Schedule:
-    if not schedule:
+def require_more(held: Held) -> None:
+    """Check that the schedule has an entry that is finer than the estimate.
+
+    Raises:
+        QueryError: it has none.
+    """
+    if not held.schedule:
         raise QueryError("the estimate has no schedule; open it with one, or say how far to go")
-    if held.level is None:
-        return schedule
-    passed = bisect_right(schedule, -held.level, key=lambda variance: -variance)
-    if passed == len(schedule):
+    if held.level is not None and held.behind == len(held.schedule):
         raise QueryError(
-            f"the schedule ends at {shown(schedule[-1])}, not finer than {shown(held.level)}, "
-            "where the estimate is"
+            f"the schedule ends at {shown(held.schedule[-1])}, and the estimate is at "
+            f"{shown(held.level)}: not finer"
         )
-    return schedule[passed:]
 
 
 def _holds(condition: Callable[[Estimate], Any], estimate: Estimate) -> bool:

@@ -6,14 +6,14 @@ from typing import Any
 import attrs
 
 from mechanisms.additive import integer_statistic, noisy
+from mechanisms.bounds import with_zcdp
 from mechanisms.noise import DiscreteLaplace
 from queryable.answers import Noise
 from queryable.coins import Coins
 from queryable.conversions import discrete_laplace_to_zcdp
-from queryable.losses import ZCDP, ApproxZCDP, Loss, Measure, PureDP, RenyiOrder
+from queryable.losses import Loss, Measure, PureDP
 from queryable.mechanism import Measurement
 from queryable.numbers import Number, positive
-from queryable.renyi import RenyiCurve, RenyiOrders
 from queryable.statistics import IntegerStatistic
 
 
@@ -53,13 +53,8 @@ class Laplace(Measurement):
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
         """The loss at `d_in` records; in zCDP and RDP the better of two bounds."""
         converted = super().privacy_map(d_in, measure)
-        if measure not in (ZCDP, ApproxZCDP) and not isinstance(measure, RenyiOrder | RenyiOrders):
-            return converted
-        rho = discrete_laplace_to_zcdp(self.statistic.l1 * d_in, self.scale)
-        own = ZCDP(rho).to(measure)
-        if isinstance(own, RenyiCurve) and isinstance(converted, RenyiCurve):
-            return RenyiCurve(own.orders, map(min, own.epsilons, converted.epsilons))
-        return own if own <= converted else converted  # noqa: FURB136 (a partial order)
+        width = self.statistic.l1 * d_in
+        return with_zcdp(converted, lambda: discrete_laplace_to_zcdp(width, self.scale), measure)
 
     def release(self, dataset: Any, coins: Coins) -> Any:
         """The noisy statistic."""

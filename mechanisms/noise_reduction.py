@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 import attrs
-import numpy as np
 
+from mechanisms.averages import moved, number
 from mechanisms.estimates import Estimate, Estimating, Held, Open, UnderWay, refinable
 from mechanisms.gaussian import Gaussian
 from mechanisms.stopping import Schedule, schedule_of
@@ -17,9 +17,6 @@ from queryable.errors import QueryError
 from queryable.losses import ZCDP, AdditiveLoss
 from queryable.messages import Refused
 from queryable.numbers import shown
-
-_LONGEST = 1024  # bits of a value's denominator
-_GRID = 1 << 64
 
 
 @attrs.frozen
@@ -61,14 +58,11 @@ class BrownianNoiseReduction(Estimating):
         return self._measurement(held, targets[-1])
 
     def _combined(self, held: Held, target: Fraction, measured: Any) -> Estimate:
-        value = _number(measured)
+        value = number(measured)
         if held.estimate is None or held.level is None:
             return Estimate(value, target)
-        share: Any = 1 - target / held.level  # of the new measurement: target / its variance
-        before = held.estimate.value
-        if isinstance(value, np.ndarray):
-            share = float(share)
-        return Estimate(_kept(before + share * (value - before)), target)
+        # The measurement has precision 1/target - 1/level, the two together 1/target.
+        return Estimate(moved(held.estimate.value, value, 1 - target / held.level), target)
 
     def _loss(self, held: Held, d_in: int) -> ZCDP:
         if held.level is None:
@@ -108,33 +102,3 @@ def _at_least(variance: Fraction) -> str:
     while variance / unit < 10**5:
         unit /= 10
     return shown(-(-variance // unit) * unit)
-
-
-def _number(measured: Any) -> Any:
-    """A measurement as something that weights can multiply; beyond floats it is infinite."""
-    if not isinstance(measured, np.ndarray):
-        return Fraction(int(measured))
-    plain = np.asarray(measured)
-    try:
-        value = plain.astype(np.float64)
-    except OverflowError:
-        value = np.array([_float(each) for each in plain.flat]).reshape(plain.shape)
-    value.flags.writeable = False
-    return value
-
-
-def _float(number: Any) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return float("inf") if number > 0 else float("-inf")
-
-
-def _kept(value: Any) -> Any:
-    """Read-only; a fraction with a very long denominator is rounded to a grid of 2**-64."""
-    if isinstance(value, np.ndarray):
-        value.flags.writeable = False
-        return value
-    if value.denominator.bit_length() <= _LONGEST:
-        return value
-    return Fraction(round(value * _GRID), _GRID)

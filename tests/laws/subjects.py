@@ -51,7 +51,13 @@ def odd(dataset: Any) -> bool:
     return bool(len(dataset) % 2)
 
 
+def tally(dataset: Any) -> Any:
+    """How many are even, and how many odd, twice."""
+    return np.bincount(np.asarray(dataset) % 2, minlength=4)
+
+
 SIZE = Statistic(size, l1=1, l2=1)
+TALLY = Statistic(tally, l1=1, l2=1, shape=4)
 BITS = "bits"
 OPEN = Launch(RandomBits(PureDP("0.01")))
 WORD = Launch(RandomWord(PureDP("0.01")))
@@ -88,6 +94,25 @@ def compositor(name: str, mechanism: InteractiveMechanism[Any]) -> Subject:
         PrivacyLossQuery(2),
     )
     return Subject(name, mechanism, script)
+
+
+def refining(name: str, person: Any, schedule: Any) -> Subject:
+    """Two estimates and other launches in turns, and a refusal."""
+    script = (
+        mechanisms.Open(SIZE, schedule),
+        mechanisms.Open(TALLY, schedule),
+        Ask("estimate 0", mechanisms.Refine()),
+        WORD,
+        Ask("estimate 1", mechanisms.Refine()),
+        OPEN,
+        Ask("estimate 0", mechanisms.Until(mechanisms.AbsoluteError(14))),
+        Ask(3, BITS),
+        Ask("estimate 1", mechanisms.Refine()),
+        Ask("estimate 1", CanAfford(mechanisms.Refine())),
+        Ask("estimate 0", PrivacyLossQuery()),
+        Ask("estimate 1", mechanisms.Latest()),
+    )
+    return Subject(name, person @ FiltCon(ZCDP(1)), script)
 
 
 TOYS = (
@@ -151,6 +176,16 @@ MECHANISMS = (
         "SparseVector",
         mechanisms.SparseVector(20, epsilon="1/10", cutoff=2),
         (SIZE,) * 12,
+    ),
+    Subject("ExponentialMechanism", mechanisms.ExponentialMechanism(TALLY, "1/2")),
+    Subject("PermuteAndFlip", mechanisms.PermuteAndFlip(TALLY, "1/2")),
+    Subject("TopK", mechanisms.TopK(TALLY, "1/2", k=2)),
+    refining("BrownianNoiseReduction", mechanisms.BrownianNoiseReduction(), (900, 300, 30)),
+    refining("Doubling", mechanisms.Doubling(500), None),
+    refining("Doubling Laplace", mechanisms.Doubling(500, noise="laplace"), None),
+    compositor(
+        "BrownianNoiseReduction of FiltCon",
+        mechanisms.BrownianNoiseReduction() @ FiltCon(PureDP(1)),
     ),
 )
 SUBJECTS = (*TOYS, *COMPOSITORS, *MECHANISMS)

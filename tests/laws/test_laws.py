@@ -188,6 +188,7 @@ TREES = {
     "FiltCon": FiltCon(PureDP(1)),
     "OdomCon": OdomCon(PureDP),
     "person over FiltCon": Courier() @ FiltCon(PureDP(1)),
+    "noise reduction over FiltCon": mechanisms.BrownianNoiseReduction() @ FiltCon(PureDP(1)),
     "ConComp": ConComp([BITS, BITS, FiltCon(PureDP(1))]),
 }
 

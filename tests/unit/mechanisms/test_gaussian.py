@@ -20,8 +20,9 @@ def test_rho_sets_the_variance() -> None:
 
 
 def test_scale_is_sigma() -> None:
-    """A scale is squared."""
+    """A scale is squared; a variance is taken as it is, so that sigma may be irrational."""
     assert Gaussian(COUNT, scale="3/2").variance == Fraction(9, 4)
+    assert Gaussian(COUNT, variance=2) == Gaussian(COUNT, rho="1/4")
 
 
 @pytest.mark.parametrize("d_in", [0, 1, 2, 7])
@@ -67,6 +68,8 @@ def test_answers_an_array() -> None:
     [
         ({}, "exactly one"),
         ({"scale": 1, "rho": 1}, "exactly one"),
+        ({"scale": 1, "variance": 1}, "exactly one"),
+        ({"variance": 0}, "variance"),
         ({"scale": 0}, "scale"),
         ({"rho": 0}, "rho"),
         ({"rho": "-1"}, "rho"),

@@ -1,5 +1,6 @@
 """Brownian noise reduction: what it costs, what it tells, and that it interleaves with anything."""
 
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -8,26 +9,38 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from composition import FiltCon
+from composition import FiltCon, OdomCon, ViaZCDP
 from mechanisms import (
+    AbsoluteError,
     BrownianNoiseReduction,
     Count,
     Estimate,
     Gaussian,
     Histogram,
+    Latest,
     Open,
     Refine,
+    RelativeError,
     SparseVector,
+    Stopped,
     Until,
     even_schedule,
+    geometric_schedule,
 )
 from queryable import (
+    RDP,
     ZCDP,
+    ApproxDP,
     CanAfford,
     IntegerStatistic,
+    Launch,
+    MechanismFault,
+    PrivacyClaimError,
+    PureDP,
     Queryable,
     QueryError,
     QueryRefusedError,
+    RetiredChildError,
     SeededCoins,
     Statistic,
 )
@@ -208,3 +221,208 @@ def test_a_schedule_is_followed_entry_by_entry() -> None:
     estimate(Refine(10))
     with pytest.raises(QueryError, match="ends at 10"):
         estimate(Refine())
+
+
+def test_until_stops_where_the_condition_first_holds() -> None:
+    """The charge is that of the step it stopped at, and to ask again costs nothing."""
+    table = over()
+    schedule = even_schedule(10**4, 1, 200)
+    estimate = table(Open(Count(), schedule))
+    stopped = estimate(Until(RelativeError("1/10")))
+    assert isinstance(stopped, Stopped)
+    assert stopped.met
+    place = schedule.index(stopped.variance)
+    assert 0 < place < len(schedule) - 1
+    assert stopped.variance * 21**2 <= stopped.value**2
+    assert table.privacy_loss() == ZCDP(1 / (2 * stopped.variance))
+    assert estimate(Until(RelativeError("1/10"))) == stopped
+    assert table.privacy_loss() == ZCDP(1 / (2 * stopped.variance))
+
+
+def test_until_goes_on_later_and_further() -> None:
+    """A stricter condition takes it up where it was, by the same schedule."""
+    estimate = over()(Open(Count(), even_schedule(10**4, 1, 200)))
+    first = estimate(Until(AbsoluteError(50)))
+    seen: list[Any] = []
+    second = estimate(Until(lambda each: bool(seen.append(each) or len(seen) == 4)))
+    assert first.variance == seen[0].variance > seen[1].variance > second.variance
+    assert second == Stopped(seen[3].value, seen[3].variance, True)
+
+
+def test_until_the_schedule_ends() -> None:
+    """It says that the condition was not met, with the estimate it paid for."""
+    table = over()
+    estimate = table(Open(Count()))
+    stopped = estimate(Until(lambda _: False, [100, 10]))
+    assert (stopped.met, stopped.variance) == (False, 10)
+    assert table.privacy_loss() == ZCDP("1/20")
+    with pytest.raises(QueryError, match="ends at 10"):
+        estimate(Until(lambda _: False, [100, 10]))
+
+
+def test_a_schedule_beyond_the_budget_charges_nothing() -> None:
+    """All of it must be affordable before its first step is taken."""
+    table = over("1/100")
+    estimate = table(Open(Count(), [1000, 100, 10]))
+    with pytest.raises(QueryRefusedError, match="finest variance affordable is 50"):
+        estimate(Until(lambda _: True))
+    assert table.privacy_loss() == ZCDP(0)
+    with pytest.raises(QueryError, match="not been refined"):
+        estimate(Latest())
+
+
+@pytest.mark.parametrize("wrong", [lambda _: {}[1], lambda _: "yes", lambda each: each.nothing])
+def test_a_condition_that_fails_loses_nothing(wrong: Any) -> None:
+    """What was paid for can be asked for, and everything goes on."""
+    table = over()
+    estimate = table(Open(Count(), [1000, 100]))
+    with pytest.raises(QueryRefusedError, match="condition"):
+        estimate(Until(wrong))
+    assert estimate(Latest()).variance == 1000
+    assert table.privacy_loss() == ZCDP("1/2000")
+    assert estimate(Refine()).variance == 100
+
+
+def test_a_statistic_that_fails_retires_its_estimate() -> None:
+    """The charge is kept, nothing is told, and the others answer."""
+
+    def leaky(dataset: Any) -> int:
+        raise ValueError("Ada is in row 7")
+
+    table = over()
+    bad, good = table(Open(Statistic(leaky, l1=1, l2=1))), table(Open(Count()))
+    with pytest.raises(MechanismFault) as caught:
+        bad(Until(lambda _: False, [100, 10]))
+    assert "Ada" not in str(caught.value)
+    assert table.privacy_loss() == ZCDP("1/200")
+    for query in (Refine(10), Latest()):
+        with pytest.raises(RetiredChildError):
+            bad(query)
+    assert good(Refine(100)).variance == 100
+
+
+def test_what_remains_is_said_under_other_budgets() -> None:
+    """RDP at an order and at several, zCDP within (epsilon, delta), a budget for two records."""
+    for filtered, match in (
+        (FiltCon(RDP(8, "4/5")), "affordable is 5$"),
+        (FiltCon(RDP.at(2, 8).from_loss(ZCDP("1/10"))), "affordable is 5$"),
+        (FiltCon(ZCDP("1/10"), d_in=2), "affordable is 20$"),
+        (FiltCon(ApproxDP(1, "1e-6"), rule=ViaZCDP()), r"affordable is \d\d\.\d+$"),
+    ):
+        table = Queryable(BrownianNoiseReduction() @ filtered, DATA)  # type: ignore[arg-type]
+        estimate = table(Open(Count()))
+        with pytest.raises(QueryRefusedError) as caught:
+            estimate(Refine("1/10"))
+        found = re.search(match, caught.value.reason)
+        assert found
+        estimate(Refine(found[0].split()[-1]))
+
+
+def test_the_count_of_launches_is_a_limit_too() -> None:
+    """Each refinement is one; what was reached stays."""
+    table = over(1, max_mechanisms=2)
+    estimate = table(Open(Count(), [1000, 100, 10]))
+    with pytest.raises(QueryRefusedError, match="count limit"):
+        estimate(Until(lambda _: False))
+    assert estimate(Latest()).variance == 100
+
+
+def test_a_halting_filter_halts() -> None:
+    """That is what it was asked to do; what is known stays."""
+    table = over("1/100", on_exceed="halt")
+    estimate = table(Open(Count(), [1000, 100]))
+    estimate(Refine())
+    for query in (Refine(1), Refine(), Until(lambda _: False)):
+        with pytest.raises(QueryRefusedError, match="insufficient budget"):
+            estimate(query)
+    assert estimate(Latest()).variance == 1000
+
+
+def test_over_an_odometer_there_is_no_end() -> None:
+    """Any compositor that takes Gaussians will do."""
+    table = Queryable(BrownianNoiseReduction() @ OdomCon(ZCDP), DATA)
+    estimate = table(Open(Count()))
+    estimate(Refine("1/1000"))
+    assert table.privacy_loss() == ZCDP(500)
+
+
+def test_a_budget_that_takes_no_gaussian_says_so() -> None:
+    """The filter's own words, and nothing is lost."""
+    table = Queryable(BrownianNoiseReduction() @ FiltCon(PureDP(1)), DATA)
+    estimate = table(Open(Count(), [100]))
+    for query in (Refine(), Until(lambda _: False), CanAfford(Refine())):
+        with pytest.raises(PrivacyClaimError, match="Gaussian"):
+            estimate(query)
+    assert table(Open(Count())).privacy_loss() == ZCDP(0)
+
+
+def test_everything_else_passes_through_unchanged() -> None:
+    """Ids, refusals, nested filters, reports: as without the person."""
+    table, plain = over(1), Queryable(FiltCon(ZCDP(1)), DATA)
+    table(Open(Count()))
+    for q in (table, plain):
+        team = q(FiltCon(ZCDP("1/2")))
+        team(Gaussian(Count(), rho="1/4"))
+        with pytest.raises(QueryRefusedError, match="insufficient") as caught:
+            team(Gaussian(Count(), rho=1))
+        assert caught.value.remaining == ZCDP("1/4")
+        assert team.privacy_loss() == ZCDP("1/4")
+        assert q.privacy_loss(2) == ZCDP(2)
+        assert q.can_afford(Gaussian(Count(), rho="1/2"))
+        assert set(q.children) - {"estimate 0"} == {0}
+        with pytest.raises(QueryError):
+            team(Open(Count()))
+        with pytest.raises(QueryError):
+            q(Launch(3))
+
+
+def test_noise_reductions_nest() -> None:
+    """Within a part of the budget, beside one that is outside."""
+    table = over(1)
+    team = table(BrownianNoiseReduction() @ FiltCon(ZCDP("1/10")))
+    inner, outer = team(Open(Count())), table(Open(Count()))
+    inner(Refine(100))
+    outer(Refine(50))
+    inner(Refine(5))
+    with pytest.raises(QueryRefusedError, match="no finer"):
+        inner(Refine(4))
+    assert outer(Refine(10)).variance == 10
+    assert table.privacy_loss() == ZCDP("3/20")
+
+
+def test_the_handle_shows_estimates_among_its_children() -> None:
+    """Each by its name, with a view of its own."""
+    table = over()
+    visits, ages = table(Open(Count())), table(Open(TWICE))
+    assert table.children["estimate 0"] is visits
+    ages(Refine(7))
+    visits(Refine(9))
+    ages(Refine(5))
+    assert [each.query for each in ages.view.exchanges] == [Refine(7), Refine(5)]
+    assert ages(Latest()) == ages.view.answers[-1]
+    assert "estimate 1" in repr(ages)
+
+
+def test_estimates_compare_by_value() -> None:
+    """Arrays too, so that views can be compared."""
+    one, same, other = (Estimate(np.array([1.0, each]), Fraction(1)) for each in (2, 2, 3))
+    assert one == same != other
+    assert hash(one) == hash(same)
+    assert str(Estimate(Fraction(5, 2), Fraction(1, 4))) == "2.5 with variance 0.25"
+
+
+@pytest.mark.parametrize(
+    "schedule", [even_schedule(10**4, "1/2", 30), geometric_schedule(10**4, "1/2", "7/5")]
+)
+def test_the_finest_variance_quoted_is_affordable(schedule: Any) -> None:
+    """What the refusal says is admitted when it is said back, to the last digit it has."""
+    for budget in ("1/7", "0.3333333", "123456789/1000000007", "1e-9"):
+        table = over(budget)
+        estimate = table(Open(TWICE, schedule))
+        if estimate(CanAfford(Refine())):
+            estimate(Refine())
+        with pytest.raises(QueryRefusedError) as caught:
+            estimate(Refine("1e-30"))
+        quoted = caught.value.reason.split()[-1]
+        assert estimate(CanAfford(Refine(quoted)))
+        assert not estimate(CanAfford(Refine(Fraction(quoted) * Fraction(99999, 100000))))

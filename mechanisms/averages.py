@@ -1,0 +1,49 @@
+"""Released values as numbers that can be averaged: fractions, or arrays of floats.
+
+Responsible for arithmetic after the noise, where rounding costs no privacy. It raises nothing,
+whatever the values: what has been paid for must not be lost. Knows no mechanism.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+_LONGEST = 1024  # bits of a denominator
+_GRID = 1 << 64
+
+
+def number(released: Any) -> Any:
+    """An integer as a Fraction, an array as read-only float64; beyond floats it is infinite."""
+    if not isinstance(released, np.ndarray):
+        return Fraction(int(released))
+    plain = np.asarray(released)
+    try:
+        value = plain.astype(np.float64)
+    except OverflowError:
+        value = np.array([_float(each) for each in plain.flat]).reshape(plain.shape)
+    value.flags.writeable = False
+    return value
+
+
+def moved(before: Any, towards: Any, share: Fraction) -> Any:
+    """before + share * (towards - before).
+
+    Exact for fractions, but for denominators beyond 1,024 bits, rounded to multiples of 2**-64.
+    """
+    if isinstance(before, np.ndarray):
+        with np.errstate(all="ignore"):  # infinities
+            value = np.asarray(before + float(share) * (towards - before))
+        value.flags.writeable = False
+        return value
+    mean = before + share * (towards - before)
+    if mean.denominator.bit_length() <= _LONGEST:
+        return mean
+    return Fraction(round(mean * _GRID), _GRID)
+
+
+def _float(integer: int) -> float:
+    try:
+        return float(integer)
+    except OverflowError:
+        return float("inf") if integer > 0 else float("-inf")

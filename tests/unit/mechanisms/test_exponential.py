@@ -1,0 +1,251 @@
+"""Choosing by scores: the claims against exact laws, and lies that are found out."""
+
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from math import exp, log
+from typing import Any
+
+import numpy as np
+import pytest
+
+from composition import FiltCon
+from mechanisms import Count, ExponentialMechanism, Histogram, PermuteAndFlip, TopK
+from mechanisms.choices import Softmax
+from queryable import (
+    RDP,
+    ZCDP,
+    ApproxDP,
+    MechanismFault,
+    PureDP,
+    Queryable,
+    SeededCoins,
+    Statistic,
+)
+from queryable.audit import view_law
+from queryable.intervals import Interval
+
+EPSILON = Fraction(1, 2)
+Scores = tuple[int, ...]
+
+
+def given(candidates: int, l1: Any = 1, l2: Any = 1) -> Statistic:
+    """Scores that are the data themselves."""
+    return Statistic(np.array, l1=l1, l2=l2, shape=candidates)
+
+
+@cache
+def law(mechanism: Any, scores: Scores) -> dict[Any, float]:
+    """What it chooses, with probabilities good to many digits."""
+    views = view_law(mechanism, list(scores), lambda view: None)
+    chances = {}
+    for answers, chance in views.items():
+        assert isinstance(chance, Interval)
+        assert chance.high - chance.low < 1e-20
+        chances[answers[0]] = float(chance.high)  # type: ignore[index]
+    return chances
+
+
+STARTS = [(0, 0, 0), (0, 0, 8), (0, 8, 8), (0, 1, 3), (2, 0, 0), (5, 5, 0)]
+UP = list(product((0, 1, 2), repeat=3))  # scores that all move up, by at most 2
+BOTH = list(product((-2, 0, 2), repeat=3))
+
+
+def neighbours(moves: list[Scores]) -> list[tuple[Scores, Scores]]:
+    """Every start with every move."""
+    return [
+        (start, tuple(a + b for a, b in zip(start, move, strict=True)))
+        for start, move in product(STARTS, moves)
+    ]
+
+
+def log_ratios(mechanism: Any, moves: list[Scores]) -> list[list[float]]:
+    """log P(choice)/Q(choice) for all starts and moves."""
+    pairs = [(law(mechanism, x), law(mechanism, y)) for x, y in neighbours(moves)]
+    return [[log(p[choice] / q[choice]) for choice in p] for p, q in pairs]
+
+
+def largest(mechanism: Any, moves: list[Scores]) -> float:
+    """The worst loss, in either direction."""
+    return max(abs(each) for ratios in log_ratios(mechanism, moves) for each in ratios)
+
+
+CHOICES = {
+    "ExponentialMechanism": lambda m: ExponentialMechanism(
+        given(3), EPSILON, sensitivity=2, monotone=m
+    ),
+    "PermuteAndFlip": lambda m: PermuteAndFlip(given(3), EPSILON, sensitivity=2, monotone=m),
+    "TopK": lambda m: TopK(given(3), EPSILON, sensitivity=2, monotone=m, k=2),
+}
+every = pytest.mark.parametrize("name", CHOICES)
+
+
+@every
+@pytest.mark.parametrize(("monotone", "moves"), [(False, BOTH), (True, UP)])
+def test_epsilon_holds_of_exact_laws(name: str, monotone: bool, moves: list[Scores]) -> None:
+    """The worst loss over all small scores and moves is at most epsilon, and not far below."""
+    worst = largest(CHOICES[name](monotone), moves)
+    assert EPSILON / 2 < worst <= EPSILON + 1e-12
+
+
+@every
+def test_scores_that_lie_about_moving_one_way_are_found_out(name: str) -> None:
+    """Twice the rate is paid for by scores that all move one way, and by no others."""
+    assert largest(CHOICES[name](True), BOTH) > EPSILON + 1e-3
+
+
+@every
+def test_a_sensitivity_that_is_too_small_is_found_out(name: str) -> None:
+    """The claim rests on what was declared."""
+    by_four = [tuple(2 * each for each in move) for move in BOTH]
+    assert largest(CHOICES[name](False), by_four) > EPSILON + 1e-3
+
+
+@pytest.mark.parametrize(("monotone", "moves"), [(False, BOTH), (True, UP)])
+def test_the_range_of_the_exponential_mechanism(monotone: bool, moves: list[Scores]) -> None:
+    """The losses of any two choices differ by at most epsilon, which is what its zCDP rests on."""
+    mechanism = CHOICES["ExponentialMechanism"](monotone)
+    ranges = [max(each) - min(each) for each in log_ratios(mechanism, moves)]
+    assert EPSILON - 1e-9 < max(ranges) <= EPSILON + 1e-12
+
+
+def test_permute_and_flip_has_a_larger_range() -> None:
+    """So no zCDP bound of bounded range is claimed for it."""
+    mechanism = CHOICES["PermuteAndFlip"](False)
+    ranges = [max(each) - min(each) for each in log_ratios(mechanism, BOTH)]
+    assert max(ranges) > EPSILON + 1e-3
+    assert mechanism.privacy_map(1, ZCDP) == PureDP(EPSILON).to(ZCDP)
+
+
+@pytest.mark.parametrize("alpha", ["1.01", "2", "8", "64"])
+@pytest.mark.parametrize("name", ["ExponentialMechanism", "TopK"])
+def test_zcdp_holds_of_exact_laws(name: str, alpha: str) -> None:
+    """Renyi divergences are at most alpha rho, and RDP claims no less than they are."""
+    mechanism, order = CHOICES[name](False), float(alpha)
+    rho = float(mechanism.privacy_map(1, ZCDP).rho)
+    claimed = float(mechanism.privacy_map(1, RDP.at(alpha)).epsilon)
+    assert claimed <= order * rho * (1 + 1e-12)
+    worst = 0.0
+    for x, y in neighbours(BOTH):
+        p, q = law(mechanism, x), law(mechanism, y)
+        moment = sum(q[each] * exp(order * log(p[each] / q[each])) for each in p)
+        worst = max(worst, log(moment) / (order - 1))
+    assert claimed * 0.2 < worst <= claimed + 1e-9
+
+
+def test_claims() -> None:
+    """Epsilon grows with the records, rho with their square; the better of two bounds is stated."""
+    mechanism = ExponentialMechanism(given(3), "1/10", sensitivity=1)
+    assert mechanism.privacy_map(3) == PureDP("3/10")
+    assert mechanism.privacy_map(3, ZCDP) == ZCDP("9/800")
+    assert ExponentialMechanism(given(3), 100).privacy_map(1, ZCDP) == PureDP(100).to(ZCDP)
+    assert mechanism.privacy_map(1, ApproxDP) == ApproxDP("1/10", 0)
+    assert mechanism.privacy_map(1, RDP.at(2, 8)).to(RDP.at(8)) == RDP(8, "1/100")
+    best = TopK(given(9), 1, k=5, sensitivity=1)
+    assert best.privacy_map(1) == PureDP(1)
+    assert best.privacy_map(2, ZCDP) == ZCDP("1/10")
+
+
+def test_peeling_is_the_exponential_mechanism_again_and_again() -> None:
+    """The exact law of the pair is that of one choice, then one among those left."""
+    mechanism = TopK(given(3), 1, k=2, sensitivity=1)
+    scores = (3, 0, 1)
+    exact = law(mechanism, scores)
+    assert len(exact) == 6
+    for (first, second), chance in exact.items():
+        weights = [exp(each / 4) for each in scores]
+        expected = weights[first] / sum(weights)
+        weights[first] = 0
+        assert chance == pytest.approx(expected * weights[second] / sum(weights), rel=1e-12)
+
+
+def test_all_candidates_come_out_once() -> None:
+    """k may be all of them: an order."""
+    ordered = TopK(given(5), 10**6, k=5).release([3, 9, 1, 7, 5], SeededCoins(1))
+    assert ordered == (1, 3, 4, 0, 2)
+
+
+def test_the_sensitivity_is_what_the_statistic_implies() -> None:
+    """No entry moves by more than the smaller norm, nor by a part of an integer."""
+    assert ExponentialMechanism(given(3, l1=9, l2="5.5"), 1).sensitivity == 5
+    assert ExponentialMechanism(Histogram("a", [1, 2]), 1).sensitivity == 1
+    with pytest.raises(ValueError, match="sensitivity"):
+        ExponentialMechanism(given(3, l1="1/2", l2="1/2"), 1)
+
+
+@pytest.mark.parametrize("kind", [ExponentialMechanism, PermuteAndFlip])
+def test_under_a_filter(kind: Any) -> None:
+    """Through the handle it answers a plain index, and is charged its bound."""
+    table = Queryable(FiltCon(ZCDP(1)), {"state": np.array(["NY"] * 500 + ["CA"])})
+    chosen = table(kind(Histogram("state", ["CA", "NY", "TX"]), "1/2", monotone=True))
+    assert type(chosen) is int
+    assert chosen == 1
+    own = kind(Histogram("state", ["CA", "NY", "TX"]), "1/2").privacy_map(1, ZCDP)
+    assert table.privacy_loss() == own
+    assert (own == ZCDP("1/32")) == (kind is ExponentialMechanism)
+
+
+@pytest.mark.parametrize("kind", CHOICES)
+def test_a_failing_statistic_tells_nothing(kind: str) -> None:
+    """As everywhere: charged, and no cause."""
+
+    def leaky(dataset: Any) -> Any:
+        raise ValueError("Ada is in row 7")
+
+    mechanism: Any = {
+        "ExponentialMechanism": ExponentialMechanism,
+        "PermuteAndFlip": PermuteAndFlip,
+        "TopK": lambda *given, **named: TopK(*given, **named, k=1),
+    }[kind](Statistic(leaky, l1=1, l2=1, shape=3), 1)
+    table = Queryable(FiltCon(PureDP(1)), None)
+    with pytest.raises(MechanismFault) as caught:
+        table(mechanism)
+    assert "Ada" not in str(caught.value)
+    assert table.privacy_loss() == PureDP(1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named", "error"),
+    [
+        ((Count(), 1), {}, ValueError),
+        ((Statistic(len, l1=1, l2=1, shape=0), 1), {}, ValueError),
+        ((Statistic(len, l1=1, l2=1, shape=(2, 2)), 1), {}, ValueError),
+        ((len, 1), {}, TypeError),
+        (([1, 2], 1), {}, TypeError),
+        ((given(3), 0), {}, ValueError),
+        ((given(3), -1), {}, ValueError),
+        ((given(3), float("nan")), {}, ValueError),
+        ((given(3), 1), {"sensitivity": 0}, ValueError),
+        ((given(3), 1), {"monotone": "yes"}, TypeError),
+    ],
+)
+@pytest.mark.parametrize("kind", [ExponentialMechanism, PermuteAndFlip])
+def test_bad_parameters(kind: Any, arguments: Any, named: Any, error: Any) -> None:
+    """Refused at construction."""
+    with pytest.raises(error):
+        kind(*arguments, **named)
+
+
+@pytest.mark.parametrize("k", [0, 4, -1, True, 1.5])
+def test_k_is_a_number_of_candidates(k: Any) -> None:
+    """Between one and all of them."""
+    with pytest.raises((ValueError, TypeError), match="k is"):
+        TopK(given(3), 1, k=k)
+
+
+def test_the_rate_is_the_theorems() -> None:
+    """epsilon / (2 sensitivity), or without the two; of k choices a share each."""
+
+    class Laws:
+        seen: Any = ()
+
+        def draw(self, law: Any, size: Any = None) -> int:
+            assert isinstance(law, Softmax)
+            self.seen = (*self.seen, law.rate)
+            return 0
+
+    coins: Any = Laws()
+    ExponentialMechanism(given(3), 1, sensitivity=5).release([1, 2, 3], coins)
+    ExponentialMechanism(given(3), 1, sensitivity=5, monotone=True).release([1, 2, 3], coins)
+    TopK(given(3), 1, sensitivity=5, k=2).release([1, 2, 3], coins)
+    assert coins.seen == (Fraction(1, 10), Fraction(1, 5), Fraction(1, 20), Fraction(1, 20))
