@@ -78,6 +78,7 @@ class TimeUniform(Accumulator):
         Theorem: docs/theory.md, time-uniform odometers interleave, and with (epsilon, delta)
             children; this module's docstring has the proof of the first.
         Assumes: the launched privacy maps are sound.
+        Checked by: tests/statistical/test_time_uniform.py, tests/audit/test_odometers.py
 
     Children that are (epsilon_i, delta_i)-DP need a share `deltas` for their delta_i and a `margin`
     to add to the bound from the first of them on, both fixed here: then the claim is made at

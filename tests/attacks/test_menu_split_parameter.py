@@ -33,10 +33,10 @@ def attack(price: int, units: int) -> float:
 
 
 def test_a_parameter_charged_in_two_pieces_breaks_the_claim() -> None:
-    """0.04 as 0.02 + 0.02 costs 8 units and not 25, nor even 16: over 150 times the claim."""
+    """0.04 as 0.02 + 0.02 costs 8 units and not 25, nor even 16: 170 times the claim."""
     units = Menu(UNIT, COSTS).open(BUDGET).terms.units
     assert units == 551
-    assert attack(2 * COSTS[2], units) > 150e-6
+    assert attack(2 * COSTS[2], units) == pytest.approx(170.08e-6, rel=1e-4)
 
 
 def test_the_next_entry_above_keeps_the_claim() -> None:

@@ -1,22 +1,39 @@
-"""Odometers, exactly: whatever threshold is fixed, the view truncated at it stays within it."""
+"""Odometers, exactly: thresholds fixed in advance, and reports that hold at all times at once.
 
+Whatever threshold is fixed, the view truncated at it stays within it; a time-uniform report is ever
+passed with probability at most delta.
+"""
+
+from math import log
 from typing import Any
 
 import attrs
 import pytest
 
-from composition import FiltCon, Odom, OdomCon, OdomSeq
+from composition import (
+    FiltCon,
+    LinearOdometer,
+    Odom,
+    OdomCon,
+    OdomSeq,
+    OneSidedMixtureOdometer,
+    RenyiOdometer,
+    TimeUniform,
+)
 from composition.rules import Whitehouse2023
 from queryable import (
     SYSTEM,
     ZCDP,
     ApproxDP,
     Ask,
+    Coins,
     InteractiveMechanism,
     Launch,
     Launched,
+    Measurement,
     PrivacyLossQuery,
     PureDP,
+    UnknownQueryError,
     truncated_view,
 )
 from queryable.audit import every_outcome, hashable, view_law
@@ -30,11 +47,14 @@ from tests.audit.toys import (
     excess,
     moment,
     nats,
+    passing,
     reader,
     script,
     wanderer,
     worst_cases,
+    yes,
 )
+from tests.walks import hidden_bit, worst_crossing
 
 both = pytest.mark.parametrize(("x", "x_prime"), [(0, 1), (1, 0)])
 LAUNCHES = [Launch(PadReveal(3)), Launch(Response(2)), Launch(reader(3)), Launch(TwoRounds())]
@@ -174,3 +194,110 @@ def test_odometers_report_and_do_not_stop() -> None:
     assert all(isinstance(answer, Launched) for seen in laws[0] for answer in seen[1:])
     assert divergence(*laws, excess(3)) > 0
     assert divergence(*laws, excess(27)) == 0
+
+
+# Time-uniform reports: the chance of ever passing one, for the worst adversary.
+
+OFTEN = F(7, 10)
+"""Few launches pass a report at a small delta; this one two of the hidden bits below pass."""
+
+
+@attrs.frozen
+class HiddenBit(InteractiveMechanism[bool]):
+    """Keeps a randomized response at odds 9/4; opens with a noisy reading of it, may tell it.
+
+    `tests.walks.hidden_bit` at a step of log(3/2), as a mechanism.
+    """
+
+    def loss(self, d_in: int) -> PureDP:
+        return PureDP(nats(F(9, 4)))
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[bool, Any]:
+        hidden = coins.draw(yes(F(9, 4))) == bool(dataset)
+        return hidden, coins.draw(yes(F(19, 6))) == hidden
+
+    def step(self, state: bool, query: Any, coins: Coins = SYSTEM) -> tuple[bool, Any]:
+        if query != "tell":
+            raise UnknownQueryError("ask to 'tell'")
+        return state, state
+
+
+def ever_passed(
+    rule: TimeUniform, x: Any, x_prime: Any, queries: Any, horizon: int, **options: Any
+) -> Any:
+    """The chance under x, over all adversaries, of a loss above the report of its moment."""
+    odometer = OdomCon(rule.measure, rule, **options)
+
+    def leaf(state: Any) -> Any:
+        return (passing(odometer.step(state, PrivacyLossQuery())[1].epsilon),)
+
+    return worst_cases(odometer, x, x_prime, queries, horizon, leaf)[0]
+
+
+BITS = [Launch(HiddenBit()), *(Ask(child, "tell") for child in range(3))]
+
+
+@both
+def test_interleaved_hidden_bits_pass_no_report_too_often(x: int, x_prime: int) -> None:
+    """Three of them, in any order; the game on trees, which longer tests play, finds the same."""
+    rule = LinearOdometer(OFTEN, 1)
+    found = ever_passed(rule, x, x_prime, BITS, 6, max_mechanisms=3)
+    assert 0 < found <= OFTEN
+
+    def report(launched: tuple[int, ...]) -> float:
+        return float(rule.bound([PureDP(nats(F(9, 4)))] * launched[0]))
+
+    played = worst_crossing([hidden_bit(log(1.5))], (3,), report, log(1.5))
+    assert played == pytest.approx(float(found), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "rule", [OneSidedMixtureOdometer(OFTEN, 1), RenyiOdometer(OFTEN, ["3/2", 2, 3])], ids=str
+)
+def test_two_kinds_pass_no_report_too_often(rule: TimeUniform) -> None:
+    """Children that lose at once and children that lose late, told apart and interleaved."""
+    queries = [Launch(PadReveal(F(3, 2))), *BITS[:3]]
+    queries += [Ask(child, query) for child in (0, 1) for query in ("key", "sum")]
+    assert ever_passed(rule, 0, 1, queries, 5, max_mechanisms=2) <= OFTEN
+
+
+@both
+def test_children_with_deltas_pass_no_report_too_often(x: int, x_prime: int) -> None:
+    """Interactive and with a delta of their own: the claim is at the whole delta."""
+    rule = LinearOdometer("1/2", 1, deltas="1/10", margin=1)
+    queries = [Launch(reader(F(3, 2), delta="1/20")), *(Ask(child, "read") for child in (0, 1))]
+    found = ever_passed(rule, x, x_prime, queries, 5)
+    assert F(5, 100) < found <= rule.total_delta < F(2, 3)
+
+
+@attrs.frozen
+class Halved(LinearOdometer):
+    """A false odometer."""
+
+    def boundary(self, variance: Any) -> Any:
+        return super().boundary(variance) / 2
+
+
+def test_a_report_that_is_too_low_is_caught() -> None:
+    """Half of the bound is passed too often."""
+    assert ever_passed(Halved(F(1, 2), 1), 1, 0, BITS, 4, max_mechanisms=2) > F(1, 2)
+
+
+@attrs.frozen
+class Graded(Measurement):
+    """Says yes at odds 4/9, 1 or 9/4, for 0, 1 or 2 records."""
+
+    def loss(self, d_in: int) -> PureDP:
+        return PureDP(nats(F(13, 8) if d_in == 1 else F(9, 4)))
+
+    def release(self, dataset: Any, coins: Coins) -> bool:
+        return coins.draw(yes(F(9, 4) ** (dataset - 1)))
+
+
+@both
+def test_a_report_is_about_the_records_it_was_made_for(x: int, x_prime: int) -> None:
+    """Two records more lose more than is reported for one; the odometer for two reports that."""
+    rule, launches = LinearOdometer("1/2", "7/10"), [Launch(Graded())]
+    assert ever_passed(rule, x, x_prime, launches, 4) <= rule.delta
+    assert ever_passed(rule, 2 * x, 2 * x_prime, launches, 4, d_in=2) <= rule.delta
+    assert ever_passed(rule, 2 * x, 2 * x_prime, launches, 4) > rule.delta

@@ -243,6 +243,12 @@ def excess(factor: Any) -> Leaf:
     return lambda p, q: max(p - F(factor) * q, F(0))
 
 
+def passing(epsilon: Fraction) -> Leaf:
+    """All of a view's probability, if its loss is above epsilon."""
+    factor = odds_below(epsilon)
+    return lambda p, q: p if p > factor * q else F(0)
+
+
 def moment(order: int) -> Leaf:
     """A term of exp((order - 1) * Renyi divergence)."""
     return lambda p, q: (p**order / q ** (order - 1) if q else inf) if p else F(0)
@@ -263,15 +269,19 @@ def worst_cases(
     x_prime: Any,
     queries: Iterable[Any],
     horizon: int,
-    leaves: Iterable[Leaf],
+    leaves: Iterable[Leaf] | Callable[[Any], Iterable[Leaf]],
 ) -> tuple[Any, ...]:
     """The exact suprema of divergences over all adversaries that ask at most `horizon` `queries`.
 
     Recursion over the tree of views. What an adversary can still gain depends on the law of the
     states given what it saw, for x and for x' at once; divergences are homogeneous, so equal
     beliefs up to a factor have equal values. That a query is legal must be seen from the view.
+
+    Args:
+        leaves: what stopping is worth; a function of the state where that is public in part, such
+            as an odometer's report.
     """
-    queries, leaves = tuple(queries), tuple(leaves)
+    queries, stopping = tuple(queries), leaves if callable(leaves) else tuple(leaves)
     states: list[Any] = []
     numbers: dict[Any, int] = {}  # hashing a deep state is slow, so each is hashed once
     moves: dict[Any, list[tuple[Fraction, int, Any]] | None] = {}
@@ -309,11 +319,12 @@ def worst_cases(
     def best(belief: Belief, left: int) -> tuple[Any, ...]:
         p, q = (sum(pair[side] for pair in belief.values()) for side in (0, 1))
         scale = p + q
+        here = stopping(states[next(iter(belief))]) if callable(stopping) else stopping
         if not scale:
-            return (F(0),) * len(leaves)
+            return tuple(F(0) for _ in here)
         key = (left, frozenset((s, a / scale, b / scale) for s, (a, b) in belief.items()))
         if key not in values:
-            found = [leaf(p / scale, q / scale) for leaf in leaves]
+            found = [leaf(p / scale, q / scale) for leaf in here]
             for place in range(len(queries) if left else 0):
                 following = branches(belief, place)
                 if following is not None:

@@ -331,3 +331,73 @@ def test_without_d_out_it_has_no_loss() -> None:
     """Like every odometer."""
     with pytest.raises(PrivacyClaimError, match="d_out"):
         Queryable(OdomCon(ZCDP, LINEAR), None).launch(OdomCon(ZCDP, LINEAR))
+
+
+# Other numbers of records: fixed in advance, and every child is converted there.
+
+
+@every
+def test_an_odometer_for_two_records(rule: TimeUniform) -> None:
+    """Its report is at d_in=2, by the children's own maps there: 2*epsilon, 4*rho."""
+    for_two = Queryable(OdomCon(rule.measure, rule, d_in=2), None)
+    for_one = Queryable(OdomCon(rule.measure, rule), None)
+    for q in (for_two, for_one):
+        q(RandomBits(PureDP("0.1")))
+        q(RandomWord(GDP("0.2")))
+    at_two = TimeUniformBound(rule.bound([PureDP("0.2"), GDP("0.4")]), DELTA)
+    assert for_two.privacy_loss() == for_one.privacy_loss(2) == at_two
+    assert for_two.privacy_loss(1) == for_one.privacy_loss()
+    assert for_one.privacy_loss().epsilon < at_two.epsilon
+    assert for_two.privacy_loss(0) == TimeUniformBound(0, 0)
+
+
+@every
+def test_a_filter_for_three_records(rule: TimeUniform) -> None:
+    """It admits what its bound at d_in=3 allows; its map is its budget, and beyond that groups."""
+    budget, child = ApproxDP(2, DELTA), RandomWord(ZCDP("0.0005"))
+    filtered = FiltCon(budget, filter_of(rule), d_in=3)
+    assert [filtered.privacy_map(d_in) for d_in in (1, 3)] == [budget, budget]
+    assert filtered.privacy_map(4) == filtered.privacy_map(6) == budget.group(2)
+    q, admitted = Queryable(filtered, None), 0
+    while q.can_afford(child):
+        q(child)
+        admitted += 1
+    assert admitted > 0
+    for_three = [ZCDP("0.0045")] * admitted
+    assert q.privacy_loss() == ApproxDP(rule.bound(for_three), DELTA)
+    assert rule.bound(for_three) <= 2 < rule.bound([*for_three, for_three[0]])
+    for_six = ApproxDP(rule.bound([ZCDP("0.018")] * admitted), DELTA)
+    assert q.privacy_loss(6) == for_six
+    assert q.privacy_loss(1) <= q.privacy_loss()
+
+
+@every
+def test_launched_in_a_parent_for_two_records(rule: TimeUniform) -> None:
+    """With a d_out an odometer runs as the filter for as many records as its parent's budget."""
+    parent = Queryable(FiltCon(ApproxDP(3, "1e-5"), d_in=2), None)
+    inner = parent(OdomCon(rule.measure, rule), ApproxDP(2, DELTA))
+    inner(RandomWord(PureDP("0.05")))
+    assert inner.privacy_loss() == ApproxDP(rule.bound([PureDP("0.1")]), DELTA)
+    assert parent.privacy_loss() == ApproxDP(2, DELTA)
+
+
+def test_deltas_at_two_records_are_the_groups() -> None:
+    """(epsilon, delta) for one record is (2 epsilon, delta (1 + e^epsilon)) for two."""
+    q = Queryable(OdomCon(ApproxZCDP, SHARED, d_in=2), None)
+    q(RandomWord(ApproxDP("0.1", "4e-8")))
+    pair = ApproxDP("0.1", "4e-8").group(2)
+    assert q.privacy_loss().epsilon == LINEAR.bound([PureDP("0.2")]) + F(1, 10)
+    assert pair.delta > F(8, 10**8)
+    with pytest.raises(QueryRefusedError, match="more than their share"):
+        q(RandomWord(ApproxDP(0, "8e-9")))
+    q(RandomWord(ApproxDP(0, "7e-9")))
+
+
+def test_renyi_privacy_of_groups_needs_a_map() -> None:
+    """What is known at one order only has no group bound: refused, and nothing is lost."""
+    rule = RenyiOdometer(DELTA, [8])
+    q = Queryable(OdomCon(rule.measure, rule, d_in=2), None)
+    with pytest.raises(PrivacyClaimError):
+        q(RandomWord(RDP(8, "0.01")))
+    q(RandomWord(PureDP("0.1")))
+    assert q.privacy_loss() == TimeUniformBound(rule.bound([PureDP("0.2")]), DELTA)

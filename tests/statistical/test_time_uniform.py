@@ -1,0 +1,259 @@
+"""Time-uniform odometers: how often the realised loss ever passes the report, at delta = 0.05.
+
+The adversary stops as soon as it does. Most chances here are exact (`tests/walks.py`), so those
+tests have no false alarms. The simulation at the end has: were a report passed with probability
+delta exactly, `PATHS` paths would fail it with probability at most `FALSE_ALARM`, so three of
+them together with at most 3e-6; the seed is fixed, so they fail always or never.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import exp, log, sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from composition import (
+    LinearOdometer,
+    MixtureOdometer,
+    OneSidedMixtureOdometer,
+    RenyiOdometer,
+    Rogers2016Odometer,
+    RogersLemma64Odometer,
+    StitchedOdometer,
+    TimeUniform,
+)
+from queryable import ZCDP, ApproxDP, Loss, PureDP
+from tests.walks import (
+    Counts,
+    crossing,
+    hidden_bit,
+    leak,
+    response,
+    two_rounds,
+    worst_crossing,
+)
+
+F = Fraction
+DELTA = F(1, 20)
+TIGHT = (LinearOdometer, OneSidedMixtureOdometer, RenyiOdometer)
+
+
+def odometers(variance: Any) -> dict[str, TimeUniform]:
+    """Every one there is, at its best near this V."""
+    return {
+        "linear": LinearOdometer.optimised_at(DELTA, variance),
+        "mixture": MixtureOdometer.optimised_at(DELTA, variance),
+        "one-sided": OneSidedMixtureOdometer.optimised_at(DELTA, variance),
+        "stitched": StitchedOdometer.optimised_at(DELTA, variance),
+        "Renyi": RenyiOdometer.optimised_at(DELTA, variance),
+        "Theorem 6.5": Rogers2016Odometer(DELTA, 1000),
+        "Lemma 6.4": RogersLemma64Odometer.optimised_at(DELTA, variance),
+    }
+
+
+every = pytest.mark.parametrize("name", odometers(1))
+tightest = pytest.mark.parametrize("name", ["linear", "one-sided", "Renyi"])
+
+
+def rho_of(loss: Loss) -> Fraction:
+    """In zCDP."""
+    stated = loss.to(ZCDP)
+    assert isinstance(stated, ZCDP)
+    return stated.rho
+
+
+def reports(odometer: TimeUniform, *losses: Loss) -> Callable[[Counts], float]:
+    """What is reported after so many launches of each."""
+    rhos = [rho_of(loss) for loss in losses]
+
+    def report(counts: Counts) -> float:
+        spent = sum((n * rho for n, rho in zip(counts, rhos, strict=True)), F(0))
+        return float(odometer.bound([ZCDP(spent)]))
+
+    return report
+
+
+def at_a_fixed_time(*losses: Loss) -> Callable[[Counts], float]:
+    """Advanced composition: right at a moment that was fixed in advance, and only there."""
+    rhos = [float(rho_of(loss)) for loss in losses]
+
+    def report(counts: Counts) -> float:
+        variance = 2 * sum(n * rho for n, rho in zip(counts, rhos, strict=True))
+        return sqrt(2 * variance * log(1 / DELTA)) + variance / 2
+
+    return report
+
+
+# Noninteractive children: 1,000 responses at 0.1, so V goes from 0.01 to 10.
+
+EACH, LAUNCHES = F(1, 10), 1000
+REACHED = {"linear": 0.04, "mixture": 0.012, "one-sided": 0.025, "Renyi": 0.028}
+"""Some bounds are nearly tight, so what holds them to delta can fail."""
+
+
+@every
+def test_responses(name: str) -> None:
+    """Every report is passed with probability at most delta."""
+    report = reports(odometers(1)[name], PureDP(EACH))
+    passed = crossing([report((n,)) for n in range(1, LAUNCHES + 1)], float(EACH))
+    assert REACHED.get(name, 0) <= passed <= DELTA
+
+
+def test_responses_at_a_fixed_time() -> None:
+    """The invalid reading is passed nearly twice as often."""
+    report = at_a_fixed_time(PureDP(EACH))
+    passed = crossing([report((n,)) for n in range(1, LAUNCHES + 1)], float(EACH))
+    assert passed > 1.9 * DELTA
+
+
+def test_the_chance_is_that_of_one_stop_where_only_one_is_looked_at() -> None:
+    """The sums themselves: a bound that is infinite but for one moment is a binomial tail."""
+    bounds = [99.0] * 40
+    bounds[29] = 0.55
+    yeses = stats.binom(30, 1 / (1 + exp(-0.1)))
+    assert crossing(bounds, 0.1) == pytest.approx(yeses.sf(17), rel=1e-12)  # 18 - 12 steps of 0.1
+
+
+@tightest
+def test_sizes_chosen_by_the_answers(name: str) -> None:
+    """Responses at 0.1 and at 0.3, at most 25 of each, in the order that is worst."""
+    small, large = response(0.1), response(0.1, size=3)
+    report = reports(odometers(2)[name], PureDP(EACH), PureDP(3 * EACH))
+    assert worst_crossing([small, large], (25, 25), report, 0.1) <= DELTA
+
+
+# Interactive children, interleaved.
+
+STEP = F(1, 20)
+HIDDEN, ROUNDS = PureDP(2 * STEP), ZCDP(2 * rho_of(PureDP(STEP)))
+"""What they lose: twice the response, and one response after another."""
+
+
+def test_what_the_children_lose() -> None:
+    """Their trees: chances sum to 1 on both sides, and no path moves the loss beyond epsilon."""
+    for child in (hidden_bit(0.05), two_rounds(0.05)):
+        for side in (child, child.swapped(0.05)):
+            opening, asks = side.opening, [ask for ask in side.asks if isinstance(ask, tuple)]
+            for answers in (opening, *asks):
+                assert sum(answer.chance for answer in answers) == pytest.approx(1, rel=1e-12)
+            moves = [
+                first.move + then.move
+                for first in opening
+                if first.then is not None
+                for then in asks[first.then]
+            ]
+            assert max(map(abs, moves)) == 2
+
+
+@every
+def test_hidden_bits_interleaved(name: str) -> None:
+    """Read through noise, and plainly when that suits: 300 of them, three open at once."""
+    report = reports(odometers("0.5")[name], HIDDEN)
+    passed = worst_crossing([hidden_bit(0.05)], (300,), report, 0.05)
+    assert 0.8 * REACHED.get(name, 0) <= passed <= DELTA
+
+
+def test_hidden_bits_at_a_fixed_time() -> None:
+    """The invalid reading is passed with probability 0.079; interleaving is worth something."""
+    report = at_a_fixed_time(HIDDEN)
+    passed = [worst_crossing([hidden_bit(0.05)], (300,), report, 0.05, n) for n in (0, 1, 3)]
+    assert passed[0] < passed[1] < passed[2]
+    assert passed[2] > 1.5 * DELTA
+
+
+@tightest
+@pytest.mark.parametrize("swapped", [False, True])
+def test_two_kinds_interleaved(name: str, swapped: bool) -> None:
+    """Hidden bits and mechanisms of two rounds, 14 of each, in both directions."""
+    kinds = [hidden_bit(0.05), two_rounds(0.05)]
+    if swapped:
+        kinds = [child.swapped(0.05) for child in kinds]
+    report = reports(odometers("0.1")[name], HIDDEN, ROUNDS)
+    assert worst_crossing(kinds, (14, 14), report, 0.05) <= DELTA
+
+
+# Children with a delta of their own, interactive too: each leaks when the adversary likes.
+
+SHARE, MARGIN = F(1, 50), F(3, 5)
+
+
+def leaking(odometer: TimeUniform, hidden: int, leaks: int) -> float:
+    """The chance of passing its report, with so many hidden bits and leaks, interleaved.
+
+    With one leak and nothing else it is exact, otherwise it is that or more.
+    """
+
+    def report(counts: Counts) -> float:
+        losses: list[Loss] = [ZCDP(counts[0] * rho_of(HIDDEN))]
+        if counts[1]:
+            losses.append(ApproxDP(0, counts[1] * SHARE / leaks))
+        return float(odometer.bound(losses))
+
+    kinds = [hidden_bit(0.05), leak(float(SHARE / leaks))]
+    return worst_crossing(kinds, (hidden, leaks), report, 0.05)
+
+
+@pytest.mark.parametrize("kind", TIGHT)
+def test_leaks_with_a_margin(kind: Any) -> None:
+    """delta + deltas/(1 - e^-margin), reported as the whole, is enough."""
+    odometer = kind.optimised_at(DELTA, "0.1", deltas=SHARE, margin=MARGIN)
+    assert float(odometer.total_delta) == pytest.approx(0.05 + 0.02 / (1 - exp(-0.6)))
+    assert 0.4 * odometer.total_delta < leaking(odometer, 50, 2) <= odometer.total_delta
+
+
+def test_leaks_with_next_to_no_margin() -> None:
+    """One leak passes it far more often than delta + deltas, and total_delta says so."""
+    odometer = LinearOdometer.optimised_at(DELTA, "0.1", deltas=SHARE, margin="0.03")
+    assert 9 * (DELTA + SHARE) < leaking(odometer, 0, 1) <= odometer.total_delta
+
+
+# Simulated: hidden bits that are read through noise as often as one likes.
+
+PATHS, FALSE_ALARM = 10_000, 1e-6
+CHILDREN, AT_ONCE, READINGS = 600, 3, 2
+EPSILON, NOISE = 0.1, 60.0
+MOST = stats.binom(PATHS, float(DELTA)).ppf(1 - FALSE_ALARM)
+
+
+def simulated(bounds: np.ndarray) -> np.ndarray:
+    """On how many paths the loss passes each row of bounds.
+
+    The adversary launches a child, and reads those that are open, the most promising first.
+    """
+    random, paths = np.random.default_rng(2023), np.arange(PATHS)
+    odds, balances = exp(EPSILON), np.arange(-READINGS, READINGS + 1)
+    said = NOISE**balances
+    losses = np.log((odds * said + 1) / (odds + said))  # of a child, by its yeses less its noes
+    bits = np.empty((AT_ONCE, PATHS), dtype=bool)
+    balance, left = np.zeros((2, AT_ONCE, PATHS), dtype=int)
+    total, passed = np.zeros(PATHS), np.zeros((len(bounds), PATHS), dtype=bool)
+    for child in range(CHILDREN):
+        opened = child % AT_ONCE
+        bits[opened] = random.random(PATHS) < odds / (1 + odds)
+        balance[opened], left[opened] = 0, READINGS
+        for _ in range(READINGS):
+            best = np.where(left > 0, balance, -READINGS - 1).argmax(axis=0)
+            readable = left[best, paths] > 0
+            wrong = random.random(PATHS) < 1 / (1 + NOISE)
+            before = balance[best, paths]
+            after = before + np.where(bits[best, paths] ^ wrong, 1, -1) * readable
+            total += losses[after + READINGS] - losses[before + READINGS]
+            balance[best, paths] = after
+            left[best, paths] -= readable
+            passed |= total > bounds[:, child, None]
+    return np.asarray(passed.sum(axis=1))
+
+
+def test_simulated() -> None:
+    """Valid reports are passed on no more paths than delta accounts for; the same paths refute
+    the invalid reading."""
+    loss = PureDP(str(EPSILON))
+    valid = [reports(kind.optimised_at(DELTA, 1), loss) for kind in TIGHT]
+    bounds = [[report((n,)) for n in range(1, CHILDREN + 1)] for report in valid]
+    bounds.append([at_a_fixed_time(loss)((n,)) for n in range(1, CHILDREN + 1)])
+    *found, invalid = simulated(np.array(bounds))
+    assert min(found) > DELTA * PATHS / 4
+    assert max(found) <= MOST < invalid
