@@ -1,5 +1,6 @@
 """Audits: claims held against exact laws of views, worst-case adversaries and samples."""
 
+from queryable.audit.auditing import audit
 from queryable.audit.concentrated import zcdp
 from queryable.audit.divergences import (
     hockey_stick,
@@ -13,20 +14,16 @@ from queryable.audit.enumeration import (
     EnumeratedCoins,
     NotEnumerable,
     ViewLaw,
+    Wrong,
     every_outcome,
     hashable,
     push_forward,
     view_law,
 )
-from queryable.audit.verdict import Finding, Outcome, Verdict, audit
-from queryable.audit.worst_case import (
-    Divergence,
-    HockeyStick,
-    Renyi,
-    Strategy,
-    WorstCase,
-    worst_case,
-)
+from queryable.audit.objectives import Divergence, HockeyStick, Renyi
+from queryable.audit.strategies import Strategy
+from queryable.audit.verdict import Finding, Outcome, Verdict
+from queryable.audit.worst_case import WorstCase, worst_case
 
 __all__ = [
     "Divergence",
@@ -40,6 +37,7 @@ __all__ = [
     "Verdict",
     "ViewLaw",
     "WorstCase",
+    "Wrong",
     "audit",
     "every_outcome",
     "hashable",

@@ -26,7 +26,7 @@ from queryable.audit.divergences import (
     renyi_divergence,
     renyi_divergence_below,
 )
-from queryable.audit.worst_case import Divergence, HockeyStick, Renyi
+from queryable.audit.objectives import Divergence, HockeyStick, Renyi
 from queryable.conversions import log_up
 from queryable.losses import GDP, RDP, ZCDP, ApproxDP, ApproxZCDP, Loss, PureDP
 from queryable.numbers import shown

@@ -7,6 +7,7 @@ against the mechanism, as if it gave the data away.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from math import inf
 from typing import Any, TypeAlias
 
@@ -25,11 +26,13 @@ Bound: TypeAlias = Fraction | float
 _LARGEST_EPSILON = Fraction(4096)  # e^epsilon beyond fills the memory
 
 
+@lru_cache(maxsize=256)
 def factor_below(epsilon: Fraction) -> Fraction:
     """e^epsilon from below, closely enough that log_up of a rational comes back to it."""
     return round_down(arb.exp, min(epsilon, _LARGEST_EPSILON), bits=176) if epsilon else Fraction(1)
 
 
+@lru_cache(maxsize=256)
 def factor_above(epsilon: Fraction) -> Bound:
     """e^epsilon from above; infinite where it is astronomic."""
     if epsilon > _LARGEST_EPSILON:
@@ -141,7 +144,7 @@ def renyi_divergence(p: Law, q: Law, alpha: Number) -> Bound:
     if cut_off(p) > 0 or any(not below > 0 for _, below in pairs):
         return inf
     flat = [chance for pair in pairs for chance in pair]
-    return max(Fraction(0), round_up(_divergence_of, order, *flat))
+    return max(Fraction(0), round_up(_divergence_of, order, *flat)) if flat else Fraction(0)
 
 
 def renyi_divergence_below(p: Law, q: Law, alpha: Number) -> Bound:

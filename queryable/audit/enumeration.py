@@ -9,17 +9,18 @@ infinite support is enumerated up to a tail, if the caller allows one: paths int
 up, and their mass stands in the law as `CUT`.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
 from math import prod
 from operator import is_
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import attrs
 import numpy as np
 
 from queryable.coins import ChildId, Law, Shape
+from queryable.errors import QueryError
 from queryable.faults import collecting, raise_interrupt
 from queryable.intervals import Chance, Interval, high
 from queryable.mechanism import InteractiveMechanism, advance, begin
@@ -44,6 +45,18 @@ class _Cut:
 
 CUT = _Cut()
 """In a law, the key of the mass that was not enumerated."""
+
+
+@attrs.frozen
+class Wrong:
+    """A query error, as something that an adversary sees."""
+
+    text: str
+
+    @classmethod
+    def of(cls, error: QueryError) -> "Wrong":
+        """Its kind and its message."""
+        return cls(f"{type(error).__name__}: {error}")
 
 
 class EnumeratedCoins:
@@ -169,13 +182,17 @@ def view_law(
     max_rounds: int | None = None,
     tail: Number | None = None,
     limit: int | None = None,
+    *,
+    errors: bool = False,
 ) -> ViewLaw:
     """The exact law of a deterministic adversary's view.
 
     Args:
         tail: where a draw has infinite support, the mass that each draw may give up; it is
             collected under `CUT`.
-        limit: how many paths may be taken, about.
+        limit: how many views, with the hidden states behind them, may be followed, about.
+        errors: whether a `QueryError` is an answer, `Wrong(text)`, that leaves the state alone. It
+            is one to the adversaries of `worst_case`, for whether a query is wrong may tell.
 
     Returns:
         A mapping from the answers, the opening first, to their probability: a Fraction, or an
@@ -183,8 +200,8 @@ def view_law(
 
     Raises:
         NotEnumerable: a draw has infinite support and no tail may be given up, or there are more
-            paths than the limit.
-        QueryError: the adversary asked something illegal.
+            views than the limit.
+        QueryError: the adversary asked something illegal, and errors are no answers.
     """
     given_up = None if tail is None else positive(tail, "tail")
     law: dict[Hashable, Chance] = {}
@@ -192,35 +209,73 @@ def view_law(
     def reached(seen: Hashable, chance: Chance) -> None:
         law[seen] = law[seen] + chance if seen in law else chance
 
-    running: list[tuple[Chance, Any, View]] = []
+    def told(chances: Iterable[tuple[Chance, Any]], then: Callable[[Any], View]) -> list[_Running]:
+        """Views one answer later, each with the states behind it."""
+        after: dict[Hashable, tuple[Any, list[tuple[Any, Chance]]]] = {}
+        for chance, outcome in chances:
+            if outcome is CUT:
+                reached(CUT, chance)
+            else:
+                state, answer = outcome
+                after.setdefault(hashable(answer), (answer, []))[1].append((state, chance))
+        return [(then(answer), merged(states)) for answer, states in after.values()]
+
     start = every_outcome(lambda coins: begin(mechanism, dataset, coins), given_up, limit)
-    for chance, outcome in start:
-        if outcome is CUT:
-            reached(CUT, chance)
-        else:
-            running.append((chance, outcome[0], View(outcome[1])))
+    running = told(start, View)
     while running:
-        if limit is not None and len(running) + len(law) > limit:
-            raise NotEnumerable(f"more than {limit} views after {len(running[-1][2])} queries")
-        chance, state, view = running.pop()
+        following = len(law) + sum(len(states) for _, states in running)
+        if limit is not None and following > limit:
+            raise NotEnumerable(f"more than {limit} views after {len(running[-1][0])} queries")
+        view, states = running.pop()
         stop = max_rounds is not None and len(view) >= max_rounds
         query = None if stop else adversary(view)
         if query is None:
-            reached(hashable((view.opening, *view.answers)), chance)
+            for _, chance in states:
+                reached(hashable((view.opening, *view.answers)), chance)
             continue
-        step = partial(_step, mechanism, state, query)
-        for more, outcome in every_outcome(step, given_up, limit):
-            if outcome is CUT:
-                reached(CUT, chance * more)
-            else:
-                running.append((chance * more, outcome[0], view.then(query, outcome[1])))
+        asked = (
+            (chance * more, outcome)
+            for state, chance in states
+            for more, outcome in _stepped(mechanism, state, query, given_up, limit, errors)
+        )
+        running.extend(told(asked, partial(view.then, query)))
     return law
 
 
-def _step(
-    mechanism: InteractiveMechanism[Any], state: Any, query: Any, coins: EnumeratedCoins
-) -> tuple[Any, Any]:
-    return advance(mechanism, state, query, coins, 0)
+_Running: TypeAlias = tuple[View, Sequence[tuple[Any, Chance]]]
+
+
+def _stepped(
+    mechanism: InteractiveMechanism[Any],
+    state: Any,
+    query: Any,
+    tail: Fraction | None,
+    limit: int | None,
+    errors: bool,
+) -> list[tuple[Chance, Any]]:
+    def step(coins: EnumeratedCoins) -> tuple[Any, Any]:
+        return advance(mechanism, state, query, coins, 0)
+
+    try:
+        return every_outcome(step, tail, limit)
+    except QueryError as error:
+        if not errors:
+            raise
+        return [(Fraction(1), (state, Wrong.of(error)))]
+
+
+def merged(weights: Sequence[tuple[Any, Chance]]) -> Sequence[tuple[Any, Chance]]:
+    """Equal states once, with their chances added up; states that cannot be hashed stay apart."""
+    together: dict[Any, Chance] = {}
+    try:
+        for state, chance in weights:
+            together[state] = together[state] + chance if state in together else chance
+    except TypeError:
+        return weights
+    return tuple(together.items())
+
+
+_NAN = float("nan")  # as a key it equals itself
 
 
 def push_forward(law: ViewLaw, function: Callable[[Any], Any]) -> ViewLaw:
@@ -235,7 +290,7 @@ def push_forward(law: ViewLaw, function: Callable[[Any], Any]) -> ViewLaw:
 def hashable(value: Any) -> Hashable:
     """An answer as a value that can be compared and hashed; arrays become tuples, sets frozen.
 
-    Answers that compare equal count as one: True and 1, a list and an array.
+    Answers that compare equal count as one: True and 1, a list and an array. So do all NaNs.
     """
     if isinstance(value, np.ndarray):
         return hashable(tuple(value.tolist()))
@@ -247,6 +302,8 @@ def hashable(value: Any) -> Hashable:
         entries = tuple(hashable(entry) for entry in value)
         if isinstance(value, list) or not all(map(is_, entries, value)):
             return entries
+    if isinstance(value, float | np.floating) and np.isnan(value):
+        return _NAN
     if attrs.has(type(value)):
         fields = [getattr(value, field.name) for field in attrs.fields(type(value))]
         keys = [hashable(field) for field in fields]

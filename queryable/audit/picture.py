@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from queryable.audit.divergences import Law, hockey_stick, trade_off
-from queryable.audit.worst_case import Node, Strategy
+from queryable.audit.strategies import Node, Strategy
 from queryable.losses import GDP, ApproxDP, Loss, PureDP
 from queryable.messages import Ask, Launch, Launched
 from queryable.tradeoff import FDP

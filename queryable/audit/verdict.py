@@ -1,36 +1,25 @@
-"""An audit: the claim of a mechanism held against what its views really show.
+"""The verdict of an audit: its findings, and a text that says what was found.
 
-Responsible for choosing how to look, for the verdict and for its report. What a claim means is in
-`claims`, how to look is in `enumeration`, `worst_case` and `statistical`.
-
-Theory of operation: for each pair of neighbours, in both directions, the first that applies of
-
-- the exact worst case over all adversaries that ask from `queries`, up to `horizon`;
-- the exact laws of the view, of a measurement or of one `adversary`, infinite supports cut at a
-  `tail` whose mass counts as delta;
-- samples of that view, which can refute but never prove.
+Responsible for what is reported, not for how it was looked at; that is `auditing`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from enum import Enum
 from fractions import Fraction
+from itertools import islice
 from math import inf
 from typing import Any
 
 import attrs
 
-from queryable.audit import claims
-from queryable.audit.claims import Check, DeltaAt
-from queryable.audit.divergences import Bound, Law, best_event, cut_off, least_epsilon
-from queryable.audit.enumeration import NotEnumerable, view_law
-from queryable.audit.statistical import Separation, sampled, separate
-from queryable.audit.worst_case import Alphabet, Strategy, worst_case
-from queryable.coins import SYSTEM, Coins
-from queryable.losses import ApproxDP, Loss, PureDP
+from queryable.audit.claims import Check
+from queryable.audit.divergences import Bound
+from queryable.audit.statistical import Separation
+from queryable.audit.strategies import Strategy
+from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism
-from queryable.numbers import Number, natural, positive, probability, shown
-from queryable.view import Adversary, View
+from queryable.numbers import shown
+from queryable.view import Adversary
 
 _LINES = 40
 _FEW = 6
@@ -70,10 +59,10 @@ class Finding:
         return self.below - self.check.bound
 
     def __str__(self) -> str:
-        sides = f"x={_short(self.x)}, x'={_short(self.x_prime)}"
-        if self.above is None:
+        sides = f"x={short(self.x)}, x'={short(self.x_prime)}"
+        if self.above is None or self.above < self.below:  # the tails hold the rest
             measured = f"is at least {_value(self.below)}"
-        elif self.above - self.below <= Fraction(1, 10**6) * self.above:
+        elif self.above == self.below or _close(self.below, self.above):
             measured = f"is {_value(self.above)}"
         else:
             measured = f"is between {_value(self.below)} and {_value(self.above)}"
@@ -128,7 +117,7 @@ class Verdict:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
-        yield f"{self.outcome.value}: {_short(self.mechanism)} is {self.claim} at d_in={self.d_in}"
+        yield f"{self.outcome.value}: {short(self.mechanism)} is {self.claim} at d_in={self.d_in}"
         yield f"  by {self.method}"
         worst: dict[Check, Finding] = {}
         for finding in self.findings:
@@ -145,245 +134,26 @@ class Verdict:
             yield f"  under x and at most {_value(found.at_most)} under x', which makes epsilon"
             yield f"  at least {_value(found.epsilon)} at delta={shown(found.point[1])}"
         if witness.views:
-            few = ", ".join(_short(view) for view in witness.views[:_FEW])
+            few = ", ".join(short(view) for view in witness.views[:_FEW])
             more = f", and {len(witness.views) - _FEW} more" if len(witness.views) > _FEW else ""
             yield f"  witness: the event that the answers are {few}{more}"
         if isinstance(witness.adversary, Strategy):
             yield "  witness: the adversary that after each answer"
-            lines = str(witness.adversary).splitlines()
+            lines = list(islice(witness.adversary.lines(), _LINES + 1))
             yield from (f"    {line}" for line in lines[:_LINES])
             if len(lines) > _LINES:
-                yield f"    ... and {len(lines) - _LINES} lines more"
+                yield "    ... and more"
 
 
-def _short(value: Any, most: int = 60) -> str:
+def short(value: Any, most: int = 60) -> str:
+    """What a value looks like, in not too many letters."""
     text = repr(value)
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
+def _close(below: Bound, above: Bound) -> bool:
+    return above < inf and above - below <= Fraction(1, 10**6) * above
+
+
 def _value(bound: Bound) -> str:
     return shown(bound) if isinstance(bound, Fraction) else str(bound)
-
-
-def audit(
-    mechanism: InteractiveMechanism[Any],
-    pairs: Iterable[tuple[Any, Any]],
-    *,
-    queries: Alphabet = (),
-    horizon: int = 0,
-    adversary: Adversary | None = None,
-    claim: Loss | None = None,
-    d_in: int = 1,
-    tail: Number = "1e-12",
-    slack: Number = "1e-9",
-    samples: int = 20_000,
-    confidence: Number = "0.999",
-    limit: int = 200_000,
-    coins: Coins = SYSTEM,
-    progress: bool | None = None,
-) -> Verdict:
-    """Hold a mechanism's claim against its exact worst case, or against samples.
-
-    Privacy:
-        A claim is refuted by a proof: a witness whose divergence, from below, exceeds the bound.
-        It holds for these pairs, queries and horizon where the divergence, from above, does not.
-        By samples a true claim is refuted with probability at most 1 - confidence, over all pairs
-        and directions together (Bonferroni); a false one is refuted if the samples suffice.
-
-    Args:
-        pairs: datasets that differ in `d_in` records; both directions are checked.
-        queries: what an adversary may ask, launches included; see `worst_case`.
-        horizon: how many queries; with none, only the opening answer is looked at.
-        adversary: look at the view of this one adversary instead of searching for the worst.
-        claim: what to check; the mechanism's own `privacy_map(d_in)` by default.
-        tail: the mass that each draw of infinite support may give up.
-        slack: the most that tails may add to delta in a claim that holds.
-        samples: how many views of each dataset, where they cannot be enumerated.
-        confidence: that no true claim is refuted by them.
-        limit: how many beliefs or views may be enumerated.
-        coins: what samples are drawn with; seeded ones repeat.
-        progress: a bar (extra `audit`); by default on a terminal, once it has taken seconds.
-
-    Raises:
-        NotEnumerable: a search over adversaries meets a draw of infinite support; name one.
-        ValueError: too large a search, after an estimate.
-        PrivacyClaimError: the mechanism has no loss of its own; give a claim.
-    """
-    looking = _Looking(
-        mechanism=mechanism,
-        claim=mechanism.privacy_map(d_in) if claim is None else claim,
-        pairs=[(x, y) for pair in pairs for x, y in (pair, pair[::-1])],
-        queries=queries,
-        horizon=natural(horizon, "horizon"),
-        adversary=adversary,
-        tail=positive(tail, "tail"),
-        slack=probability(slack, "slack"),
-        samples=natural(samples, "samples"),
-        alarm=1 - probability(confidence, "confidence"),
-        limit=natural(limit, "limit"),
-        coins=coins,
-    )
-    if not looking.pairs:
-        raise ValueError("pairs is empty; name neighbouring datasets, as in [(x, x_prime)]")
-    if not (looking.alarm > 0 and looking.samples >= 8):
-        raise ValueError(f"{samples} samples give no verdict at a confidence of {confidence}")
-    with _bar(progress) as tick:
-        method, findings = looking.search(tick) if looking.searching else looking.laws(tick)
-    return Verdict(mechanism, looking.claim, d_in, method, tuple(findings))
-
-
-@attrs.frozen(kw_only=True)
-class _Looking:
-    mechanism: InteractiveMechanism[Any]
-    claim: Loss
-    pairs: Sequence[tuple[Any, Any]]
-    queries: Alphabet
-    horizon: int
-    adversary: Adversary | None
-    tail: Fraction
-    slack: Fraction
-    samples: int
-    alarm: Fraction
-    limit: int
-    coins: Coins
-
-    @property
-    def searching(self) -> bool:
-        """Whether to look for the worst adversary."""
-        return self.adversary is None and self.horizon > 0
-
-    @property
-    def against(self) -> Adversary:
-        """The adversary whose view is looked at; by default one that asks nothing."""
-        return _silent if self.adversary is None else self.adversary
-
-    def search(self, tick: Any) -> tuple[str, list[Finding]]:
-        """The worst case over all adversaries."""
-        findings = []
-        for check in claims.checks_of_search(self.claim):
-            for x, x_prime in self.pairs:
-                findings.append(self._worst(check, x, x_prime, tick))
-        offered = "queries that depend on the view"
-        if not callable(self.queries):
-            count = len(self.queries)
-            offered = "1 query" if count == 1 else f"{count} queries"
-        return f"the exact worst of all adversaries, {offered}, horizon {self.horizon}", findings
-
-    def _worst(self, check: Check, x: Any, x_prime: Any, tick: Any) -> Finding:
-        proving, bounding = check.searched() or (None, None)
-        found = self._worst_of(bounding, x, x_prime, tick)
-        below = above = found.value
-        if proving == bounding:  # a rational total: only its logarithm was rounded
-            below = max(Fraction(0), above - check.slack(self.slack)) if above < inf else above
-        elif above > check.bound:
-            found = self._worst_of(proving, x, x_prime, tick)
-            below = found.value
-        outcome = self._judge(check, below, above, Fraction(0))
-        return Finding(x, x_prime, check, below, above, outcome, adversary=found.adversary)
-
-    def _worst_of(self, divergence: Any, x: Any, x_prime: Any, tick: Any) -> Any:
-        return worst_case(
-            self.mechanism,
-            x,
-            x_prime,
-            self.queries,
-            self.horizon,
-            divergence,
-            limit=self.limit,
-            progress=tick,
-        )
-
-    def laws(self, tick: Any) -> tuple[str, list[Finding]]:
-        """The laws of one adversary's view, exact or else sampled."""
-        whose = "the opening answer" if self.adversary is None else "the adversary's view"
-        try:
-            found = [self._law(x) for x, _ in self.pairs]
-        except NotEnumerable as too_many:
-            return self._sample(whose, too_many, tick)
-        findings: list[Finding] = []
-        for place, (x, x_prime) in enumerate(self.pairs):
-            p, q = found[place], found[place ^ 1]  # pairs come with their reverse beside them
-            for check in claims.checks_of_laws(self.claim):
-                tick(len(findings))
-                findings.append(self._compare(check, x, x_prime, p, q))
-        return f"the exact law of {whose}", findings
-
-    def _law(self, dataset: Any) -> Law:
-        return view_law(self.mechanism, dataset, self.against, tail=self.tail, limit=self.limit)
-
-    def _compare(self, check: Check, x: Any, x_prime: Any, p: Law, q: Law) -> Finding:
-        found = check.enclosed(p, q)
-        views: tuple[Any, ...] = ()
-        epsilon = None
-        if isinstance(check, DeltaAt):
-            views = tuple(best_event(p, q, check.epsilon))
-            if isinstance(self.claim, PureDP | ApproxDP) and not cut_off(p) > 0:
-                epsilon = least_epsilon(p, q, check.bound)
-        return Finding(
-            x,
-            x_prime,
-            check,
-            found.below,
-            found.above,
-            self._judge(check, found.below, found.above, found.missed),
-            found.missed,
-            self.adversary,
-            views=views,
-            epsilon=epsilon,
-        )
-
-    def _judge(self, check: Check, below: Bound, above: Bound, missed: Fraction) -> Outcome:
-        if below > check.bound:
-            return Outcome.REFUTED
-        if above <= check.bound + check.slack(self.slack) and missed <= self.slack:
-            return Outcome.HOLDS
-        return Outcome.NOT_REFUTED
-
-    def _sample(self, whose: str, reason: Exception, tick: Any) -> tuple[str, list[Finding]]:
-        """Bounds by samples."""
-        checks = claims.points_of(self.claim)
-        points = [(check.epsilon, check.bound) for check in checks]
-        level = float(self.alarm / len(self.pairs))
-        seen = [
-            sampled(self.mechanism, x, self.against, self._coins(place, tick))
-            for place, (x, _) in enumerate(self.pairs)
-        ]
-        findings = []
-        for place, (x, x_prime) in enumerate(self.pairs):
-            found = separate(seen[place], seen[place ^ 1], points, level)
-            check = DeltaAt(*found.point)
-            proved = found.delta > check.bound
-            outcome = Outcome.REFUTED if proved else Outcome.NOT_REFUTED
-            findings.append(Finding(x, x_prime, check, found.delta, None, outcome, event=found))
-        method = (
-            f"{self.samples} samples of {whose} under each dataset, confidence "
-            f"{shown(1 - self.alarm)} ({reason})"
-        )
-        return method, findings
-
-    def _coins(self, place: int, tick: Any) -> Iterator[Coins]:
-        for number in range(self.samples):
-            tick(number)
-            yield self.coins.spawn(f"sample {place}/{number}", 0)  # a message is no path
-
-
-def _silent(view: View) -> None:
-    """Ask nothing."""
-
-
-@contextmanager
-def _bar(wanted: bool | None) -> Iterator[Any]:
-    """Something to tell how far it is: shown if wanted, or on a terminal after some seconds."""
-    if wanted is False:
-        yield lambda _: None
-        return
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        if wanted:
-            raise ImportError("a progress bar needs tqdm: pip install 'queryable[audit]'") from None
-        yield lambda _: None
-        return
-    disable = None if wanted is None else False
-    with tqdm(disable=disable, delay=0 if wanted else 3, unit=" steps") as bar:
-        yield lambda _: bar.update()

@@ -1,6 +1,7 @@
 """Enumerated coins: every path once, each with its exact probability."""
 
 from fractions import Fraction
+from math import comb
 from typing import Any
 
 import attrs
@@ -10,10 +11,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from composition import FiltCon
-from queryable import Bernoulli, FairBits, Launch, Launched, Law, PureDP, Refused, UniformBelow
+from queryable import (
+    SYSTEM,
+    Bernoulli,
+    Coins,
+    FairBits,
+    InteractiveMechanism,
+    Launch,
+    Launched,
+    Law,
+    PureDP,
+    Refused,
+    UniformBelow,
+    UnknownQueryError,
+)
 from queryable.audit import (
     EnumeratedCoins,
     NotEnumerable,
+    Wrong,
     every_outcome,
     hashable,
     push_forward,
@@ -203,3 +218,46 @@ def test_dictionaries_and_sets_become_hashable() -> None:
     """In whatever order they were filled."""
     assert hashable({"a": [1], "b": {2}}) == hashable({"b": {2}, "a": [1]})
     assert hash(hashable({"a": [1]})) != hash(hashable({"a": [2]}))
+
+
+def test_all_nans_are_one_answer() -> None:
+    """However they were made; else each would be a view that only one dataset shows."""
+    values = [float("nan"), np.nan, np.float32("nan"), float("inf") - float("inf")]
+    assert len({hashable((value, "x")) for value in values}) == 1
+    assert hashable(float("nan")) != hashable(0.0)
+
+
+@attrs.frozen
+class Walk(InteractiveMechanism[int]):
+    """Takes hidden fair steps; says at last where it is."""
+
+    taken: list[int] = attrs.field(factory=list, eq=False)
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[int, Any]:
+        return dataset, None
+
+    def step(self, state: int, query: Any, coins: Coins = SYSTEM) -> tuple[int, Any]:
+        if query == "where":
+            return state, state
+        if query != "step":
+            raise UnknownQueryError("only 'step' and 'where'")
+        self.taken.append(state)
+        return state + 2 * coins.draw(UniformBelow(2)) - 1, None
+
+
+def test_equal_states_behind_a_view_are_followed_once() -> None:
+    """Ten hidden steps lead to eleven places, not to a thousand paths."""
+    walk = Walk()
+    law = view_law(walk, 0, script(*["step"] * 10, "where"))
+    assert len(walk.taken) == sum(2 * (n + 1) for n in range(10))  # each place, either way
+    assert {seen[-1]: chance for seen, chance in law.items()} == {
+        10 - 2 * k: F(comb(10, k), 2**10) for k in range(11)
+    }
+
+
+def test_a_wrong_query_may_count_as_an_answer() -> None:
+    """Where the adversary goes on afterwards, from the same state."""
+    law = view_law(Walk(), 3, script("jump", "where"), errors=True)
+    assert law == {(None, Wrong("UnknownQueryError: only 'step' and 'where'"), 3): 1}
+    with pytest.raises(UnknownQueryError):
+        view_law(Walk(), 3, script("jump", "where"))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
-from math import inf
+from math import comb, inf
 from typing import Any
 
 import attrs
@@ -205,8 +205,29 @@ def test_too_large_a_search_is_refused_before_it_starts() -> None:
             FiltCon(PureDP(99)), 0, 1, queries, 40, HockeyStick(0), limit=2000, progress=told.append
         )
     assert told == []
-    with pytest.raises(ValueError, match="more than 5 beliefs"):
-        worst_case(PadReveal(3), 0, 1, ("key", "sum"), 3, HockeyStick(0), limit=5)
+    with pytest.raises(ValueError, match="more than 3 beliefs"):
+        worst_case(PadReveal(3), 0, 1, ("key", "sum"), 3, HockeyStick(0), limit=3)
+
+
+READERS = ConComp([reader(3), reader(3), reader(2)])
+READS = [Ask(child, "read") for child in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "queries", "beliefs"),
+    [
+        # after d reads a belief is how often each child said what: comb(d + 5, 5) of them
+        (READERS, READS, comb(25, 6)),
+        # every view of d coins is a case of its own
+        (Forks(), lambda view: ["L"], 2**20),
+    ],
+)
+def test_the_estimate_is_about_right(mechanism: Any, queries: Any, beliefs: int) -> None:
+    """Within a factor of four of how many there are, whether they grow by powers or by factors."""
+    with pytest.raises(ValueError, match="about") as caught:
+        worst_case(mechanism, 0, 1, queries, 20, HockeyStick(0), limit=5000)
+    estimate = float(str(caught.value).split()[1])
+    assert beliefs / 4 < estimate < 4 * beliefs
 
 
 def test_a_function_that_is_no_sum_over_views_is_found_out() -> None:
@@ -224,10 +245,70 @@ def test_a_function_that_is_no_sum_over_views_is_found_out() -> None:
 
 
 def test_refusing_by_a_secret_is_seen() -> None:
-    """A mechanism that calls a query wrong only for one dataset gives it away."""
+    """A mechanism that calls a query wrong only for one dataset gives it away, and it replays."""
     found = worst_case(Coy(), 0, 1, ("?",), 1, HockeyStick(5))
     assert found.value == 1
+    laws = [view_law(Coy(), bit, found.adversary, errors=True) for bit in (0, 1)]
+    assert hockey_stick(*laws, 5) == 1
     assert worst_case(Coy(), 1, 1, ("?",), 1, HockeyStick(0)).value == 0
+
+
+def test_what_was_never_legal_is_told() -> None:
+    """A query that no state takes is offered in vain."""
+    found = worst_case(PadReveal(3), 0, 1, ("key", "keys", "sum"), 2, HockeyStick(0))
+    assert found.never_legal == ("keys",)
+    assert found.value == F(1, 2)
+
+
+@attrs.frozen
+class Lists(InteractiveMechanism[Any]):
+    """Opens with a list and answers with lists."""
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        return bool(dataset), ["hello"]
+
+    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        return state, [query, coins.draw(yes(F(3))) == state]
+
+
+def test_an_alphabet_sees_answers_as_they_were_given() -> None:
+    """Not what they are compared by."""
+    seen: list[Any] = []
+
+    def by_view(view: View) -> list[Any]:
+        seen.extend((view.opening, *view.answers))
+        return ["go"]
+
+    found = worst_case(Lists(), 0, 1, by_view, 2, HockeyStick(0))
+    assert F(found.value) == F(1, 2)
+    assert seen
+    assert all(isinstance(answer, list) for answer in seen)
+
+
+def test_none_is_no_query() -> None:
+    """It is how an adversary stops, so a tree could not tell them apart."""
+    with pytest.raises(ValueError, match="None is no query"):
+        worst_case(PadReveal(3), 0, 1, ("key", None), 2, HockeyStick(0))
+
+
+def test_queries_may_come_from_an_iterator() -> None:
+    """Read once, offered every time."""
+    found = worst_case(PadReveal(3), 0, 1, iter(("key", "sum")), 2, HockeyStick(0))  # type: ignore[arg-type]
+    assert found.value == F(1, 2)
+
+
+def test_a_horizon_beyond_the_stack_is_refused() -> None:
+    """The search goes as deep as the interaction; 200 rounds it does take."""
+    with pytest.raises(ValueError, match="at most 200"):
+        worst_case(PadReveal(3), 0, 1, ("key",), 201, HockeyStick(0))
+    assert worst_case(PadReveal(3), 0, 1, ("key",), 200, HockeyStick(0)).value == 0
+
+
+def test_progress_is_told_belief_by_belief() -> None:
+    """From one to as many as there were."""
+    told: list[int] = []
+    found = worst_case(PadReveal(3), 0, 1, ("key", "sum"), 4, HockeyStick(0), progress=told.append)
+    assert told == list(range(1, found.beliefs + 1))
 
 
 @pytest.mark.parametrize("epsilon", [0, "1/2", 1])
@@ -259,4 +340,4 @@ def test_eight_interleaved_rounds_in_few_beliefs() -> None:
     queries = (Launch(reader(3)), Ask(0, "read"), Ask(1, "read"))
     found = worst_case(FiltCon(PureDP(2 * nats(3))), 0, 1, queries, 8, HockeyStick(0), limit=1000)
     assert F(found.value) == F(1429, 4374)
-    assert found.beliefs < 600
+    assert found.beliefs < 300

@@ -8,7 +8,7 @@ import attrs
 import pytest
 
 from composition import ConComp, FiltCon
-from mechanisms import Gaussian, Laplace
+from mechanisms import Gaussian, Laplace, SparseVector
 from queryable import (
     FDP,
     GDP,
@@ -29,6 +29,7 @@ from queryable import (
     SeededCoins,
     Statistic,
     UniformBelow,
+    View,
 )
 from queryable.audit import NotEnumerable, Outcome, audit, hockey_stick, view_law
 from queryable.audit.claims import DELTAS, DeltaAt, points_of
@@ -243,16 +244,79 @@ def test_the_profile_of_every_measure_is_implied() -> None:
         assert gdp_delta(F(1), point.epsilon) <= point.bound <= gdp_delta(F(1), point.epsilon) * 2
 
 
+def nothing(view: View) -> None:
+    """Looks at the opening alone."""
+
+
 def test_bad_audits_are_refused() -> None:
     """No pairs, no claim, no confidence that samples could give, too large a search."""
     with pytest.raises(ValueError, match="pairs is empty"):
         audit(Response(3), [])
     with pytest.raises(PrivacyClaimError):
-        audit(ConComp([Unclaimed()]), BITS)
+        audit(ConComp([Unclaimed()]), BITS, adversary=nothing)
     with pytest.raises(ValueError, match="confidence"):
         audit(Response(3), BITS, confidence=1)
     with pytest.raises(ValueError, match="beliefs"):
         audit(PadReveal(3), BITS, limit=3, **ASKS)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "PadReveal is interactive; give queries and a horizon, or an adversary"),
+        ({"queries": ("key", "sum")}, "needs a horizon"),
+        ({"horizon": 2}, "needs queries"),
+        ({**ASKS, "adversary": nothing}, "not both"),
+        ({"queries": ("keys", "sums"), "horizon": 2}, "no query is legal at any point: 'keys'"),
+    ],
+)
+def test_an_audit_that_would_look_at_less_than_meant_is_refused(given: Any, message: str) -> None:
+    """Else a claim would hold because nobody asked."""
+    with pytest.raises(ValueError, match=message):
+        audit(PadReveal(3, stated=1), BITS, **given)
+    opening = audit(PadReveal(3, stated=1), BITS, adversary=nothing)
+    assert opening.holds
+    assert "the adversary's view" in opening.method
+
+
+def test_queries_in_vain_are_reported() -> None:
+    """A misspelt one among others stands in the verdict."""
+    verdict = audit(PadReveal(3), BITS, queries=("key", "sums", "sum"), horizon=2)
+    assert verdict.holds
+    assert "3 queries, horizon 2; never legal: 'sums'" in str(verdict)
+    assert "never" not in str(audit(PadReveal(3), BITS, **ASKS))
+
+
+@pytest.mark.parametrize("claim", [PureDP(1), ApproxDP(1, "1/2"), ZCDP(1), RDP(2, 1), GDP(1)])
+def test_noise_that_hides_nothing_is_refuted_in_every_measure(claim: Any) -> None:
+    """Values so far apart that what is enumerated of either law has nothing in common."""
+    verdict = audit(Laplace(COUNT, epsilon=1), [(0, 10**6)], claim=claim)
+    assert verdict.refuted
+    assert " is 0" not in str(verdict)
+
+
+def test_a_sparse_vector_is_audited_with_its_infinite_noise() -> None:
+    """Hidden noise is followed state by state: three questions take half a second."""
+    values = [Statistic(lambda data, i=i: data[i], l1=1, l2=1) for i in (0, 1)]
+    options: dict[str, Any] = {
+        "adversary": script(values[0], values[1], values[0]),
+        "tail": "1e-6",
+        "slack": "1e-4",
+    }
+    verdict = audit(SparseVector(0, epsilon=4), [((0, 0), (1, 1))], **options)
+    assert verdict.holds
+    assert audit(
+        SparseVector(0, epsilon=4), [((0, 0), (1, 1))], claim=PureDP("1/2"), **options
+    ).refuted
+
+
+def test_a_long_adversary_is_printed_in_part() -> None:
+    """Its tree has 2**16 lines; the verdict shows some."""
+    liar = reader(9, stated=2)
+    verdict = audit(liar, BITS, queries=("read",), horizon=16)
+    assert verdict.refuted
+    assert str(verdict).endswith("... and more")
+    assert len(str(verdict)) < 10_000
 
 
 @attrs.frozen

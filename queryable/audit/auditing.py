@@ -1,0 +1,291 @@
+"""An audit: the claim of a mechanism held against what its views really show.
+
+Responsible for choosing how to look and for judging what is seen. What a claim means is in
+`claims`, how to look is in `enumeration`, `worst_case` and `statistical`.
+
+Theory of operation: for each pair of neighbours, in both directions, the first that applies of
+
+- the exact worst case over all adversaries that ask from `queries`, up to `horizon`;
+- the exact laws of the view, of a measurement or of one `adversary`, infinite supports cut at a
+  `tail` whose mass counts as delta;
+- samples of that view, which can refute but never prove.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from math import inf
+from typing import Any
+
+import attrs
+
+from queryable.audit import claims
+from queryable.audit.claims import Check, DeltaAt
+from queryable.audit.divergences import Bound, Law, best_event, cut_off, least_epsilon
+from queryable.audit.enumeration import NotEnumerable, view_law
+from queryable.audit.statistical import sampled, separate
+from queryable.audit.verdict import Finding, Outcome, Verdict, short
+from queryable.audit.worst_case import Alphabet, WorstCase, worst_case
+from queryable.coins import SYSTEM, Coins
+from queryable.losses import ApproxDP, Loss, PureDP
+from queryable.mechanism import InteractiveMechanism, Measurement
+from queryable.numbers import Number, natural, positive, probability, shown
+from queryable.view import Adversary, View
+
+
+def audit(
+    mechanism: InteractiveMechanism[Any],
+    pairs: Iterable[tuple[Any, Any]],
+    *,
+    queries: Alphabet = (),
+    horizon: int = 0,
+    adversary: Adversary | None = None,
+    claim: Loss | None = None,
+    d_in: int = 1,
+    tail: Number = "1e-12",
+    slack: Number = "1e-9",
+    samples: int = 20_000,
+    confidence: Number = "0.999",
+    limit: int = 200_000,
+    coins: Coins = SYSTEM,
+    progress: bool | None = None,
+) -> Verdict:
+    """Hold a mechanism's claim against its exact worst case, or against samples.
+
+    Privacy:
+        A claim is refuted by a proof: a witness whose divergence, from below, exceeds the bound.
+        It holds for these pairs, queries and horizon where the divergence, from above, does not.
+        By samples a true claim is refuted with probability at most 1 - confidence, over all pairs
+        and directions together (Bonferroni); a false one is refuted if the samples suffice.
+
+    Args:
+        pairs: datasets that differ in `d_in` records; both directions are checked.
+        queries: what an adversary may ask, launches included; see `worst_case`.
+        horizon: how many queries; with none, only the opening answer is looked at.
+        adversary: look at the view of this one adversary instead of searching for the worst.
+        claim: what to check; the mechanism's own `privacy_map(d_in)` by default.
+        tail: the mass that each draw of infinite support may give up.
+        slack: the most that tails may add to delta in a claim that holds.
+        samples: how many views of each dataset, where they cannot be enumerated.
+        confidence: that no true claim is refuted by them.
+        limit: how many beliefs or views may be enumerated.
+        coins: what samples are drawn with; seeded ones repeat.
+        progress: a bar (extra `audit`); by default on a terminal, once it has taken seconds.
+
+    Raises:
+        NotEnumerable: a search over adversaries meets a draw of infinite support; name one.
+        ValueError: too large a search, after an estimate.
+        PrivacyClaimError: the mechanism has no loss of its own; give a claim.
+    """
+    looking = _Looking(
+        mechanism=mechanism,
+        claim=mechanism.privacy_map(d_in) if claim is None else claim,
+        pairs=[(x, y) for pair in pairs for x, y in (pair, pair[::-1])],
+        queries=queries,
+        horizon=natural(horizon, "horizon"),
+        adversary=adversary,
+        tail=positive(tail, "tail"),
+        slack=probability(slack, "slack"),
+        samples=natural(samples, "samples"),
+        alarm=1 - probability(confidence, "confidence"),
+        limit=natural(limit, "limit"),
+        coins=coins,
+    )
+    looking.require_something()
+    if not (looking.alarm > 0 and looking.samples >= 8):
+        raise ValueError(f"{samples} samples give no verdict at a confidence of {confidence}")
+    with _bar(progress) as tick:
+        method, findings = looking.search(tick) if looking.searching else looking.laws(tick)
+    return Verdict(mechanism, looking.claim, d_in, method, tuple(findings))
+
+
+@attrs.frozen(kw_only=True)
+class _Looking:
+    mechanism: InteractiveMechanism[Any]
+    claim: Loss
+    pairs: Sequence[tuple[Any, Any]]
+    queries: Alphabet
+    horizon: int
+    adversary: Adversary | None
+    tail: Fraction
+    slack: Fraction
+    samples: int
+    alarm: Fraction
+    limit: int
+    coins: Coins
+
+    def require_something(self) -> None:
+        """Refuse an audit that would look at less than was meant.
+
+        Raises:
+            ValueError: it would, and what to give.
+        """
+        if not self.pairs:
+            raise ValueError("pairs is empty; name neighbouring datasets, as in [(x, x_prime)]")
+        asking = callable(self.queries) or bool(self.queries)
+        if self.adversary is not None and (asking or self.horizon):
+            raise ValueError("give an adversary, or queries and a horizon to search; not both")
+        if asking != bool(self.horizon):
+            missing = "a horizon: how many of them" if asking else "queries: what"
+            raise ValueError(f"a search needs {missing} an adversary may ask")
+        answers_once = isinstance(self.mechanism, Measurement)
+        if not (asking or answers_once or self.adversary is not None):
+            raise ValueError(
+                f"{type(self.mechanism).__name__} is interactive; give queries and a horizon, or "
+                "an adversary: lambda view: None looks at the opening answer alone"
+            )
+
+    @property
+    def searching(self) -> bool:
+        """Whether to look for the worst adversary."""
+        return self.adversary is None and self.horizon > 0
+
+    @property
+    def against(self) -> Adversary:
+        """The adversary whose view is looked at; by default one that asks nothing."""
+        return _silent if self.adversary is None else self.adversary
+
+    def search(self, tick: Any) -> tuple[str, list[Finding]]:
+        """The worst case over all adversaries."""
+        found = [
+            self._worst(check, x, x_prime, tick)
+            for check in claims.checks_of_search(self.claim)
+            for x, x_prime in self.pairs
+        ]
+        offered, vain = "queries that depend on the view", ""
+        if not callable(self.queries):
+            count = len(self.queries)
+            offered = "1 query" if count == 1 else f"{count} queries"
+            never = [q for q in self.queries if all(_among(q, vain) for _, vain in found)]
+            illegal = ", ".join(map(short, never))
+            if len(never) == count:
+                raise ValueError(f"no query is legal at any point: {illegal}")
+            vain = f"; never legal: {illegal}" if never else ""
+        method = f"the exact worst of all adversaries, {offered}, horizon {self.horizon}{vain}"
+        return method, [finding for finding, _ in found]
+
+    def _worst(
+        self, check: Check, x: Any, x_prime: Any, tick: Any
+    ) -> tuple[Finding, tuple[Any, ...]]:
+        proving, bounding = check.searched() or (None, None)
+        found = self._worst_of(bounding, x, x_prime, tick)
+        below = above = found.value
+        if proving == bounding:  # a rational total: only its logarithm was rounded
+            below = max(Fraction(0), above - check.slack(self.slack)) if above < inf else above
+        elif above > check.bound:
+            found = self._worst_of(proving, x, x_prime, tick)
+            below = found.value
+        outcome = self._judge(check, below, above, Fraction(0))
+        finding = Finding(x, x_prime, check, below, above, outcome, adversary=found.adversary)
+        return finding, found.never_legal
+
+    def _worst_of(self, divergence: Any, x: Any, x_prime: Any, tick: Any) -> WorstCase:
+        return worst_case(
+            self.mechanism,
+            x,
+            x_prime,
+            self.queries,
+            self.horizon,
+            divergence,
+            limit=self.limit,
+            progress=tick,
+        )
+
+    def laws(self, tick: Any) -> tuple[str, list[Finding]]:
+        """The laws of one adversary's view, exact or else sampled."""
+        whose = "the opening answer" if self.adversary is None else "the adversary's view"
+        try:
+            found = [self._law(x) for x, _ in self.pairs]
+        except NotEnumerable as too_many:
+            return self._sample(whose, too_many, tick)
+        findings: list[Finding] = []
+        for place, (x, x_prime) in enumerate(self.pairs):
+            p, q = found[place], found[place ^ 1]  # pairs come with their reverse beside them
+            for check in claims.checks_of_laws(self.claim):
+                tick(len(findings))
+                findings.append(self._compare(check, x, x_prime, p, q))
+        return f"the exact law of {whose}", findings
+
+    def _law(self, dataset: Any) -> Law:
+        return view_law(self.mechanism, dataset, self.against, tail=self.tail, limit=self.limit)
+
+    def _compare(self, check: Check, x: Any, x_prime: Any, p: Law, q: Law) -> Finding:
+        found = check.enclosed(p, q)
+        views: tuple[Any, ...] = ()
+        epsilon = None
+        if isinstance(check, DeltaAt):
+            views = tuple(best_event(p, q, check.epsilon))
+            if isinstance(self.claim, PureDP | ApproxDP) and not cut_off(p) > 0:
+                epsilon = least_epsilon(p, q, check.bound)
+        return Finding(
+            x,
+            x_prime,
+            check,
+            found.below,
+            found.above,
+            self._judge(check, found.below, found.above, found.missed),
+            found.missed,
+            self.adversary,
+            views=views,
+            epsilon=epsilon,
+        )
+
+    def _judge(self, check: Check, below: Bound, above: Bound, missed: Fraction) -> Outcome:
+        if below > check.bound:
+            return Outcome.REFUTED
+        if above <= check.bound + check.slack(self.slack) and missed <= self.slack:
+            return Outcome.HOLDS
+        return Outcome.NOT_REFUTED
+
+    def _sample(self, whose: str, reason: Exception, tick: Any) -> tuple[str, list[Finding]]:
+        """Bounds by samples."""
+        checks = claims.points_of(self.claim)
+        points = [(check.epsilon, check.bound) for check in checks]
+        level = float(self.alarm / len(self.pairs))
+        seen = [
+            sampled(self.mechanism, x, self.against, self._coins(place, tick))
+            for place, (x, _) in enumerate(self.pairs)
+        ]
+        findings = []
+        for place, (x, x_prime) in enumerate(self.pairs):
+            found = separate(seen[place], seen[place ^ 1], points, level)
+            check = DeltaAt(*found.point)
+            proved = found.delta > check.bound
+            outcome = Outcome.REFUTED if proved else Outcome.NOT_REFUTED
+            findings.append(Finding(x, x_prime, check, found.delta, None, outcome, event=found))
+        method = (
+            f"{self.samples} samples of {whose} under each dataset, confidence "
+            f"{shown(1 - self.alarm)} ({reason})"
+        )
+        return method, findings
+
+    def _coins(self, place: int, tick: Any) -> Iterator[Coins]:
+        for number in range(self.samples):
+            tick(number)
+            yield self.coins.spawn(f"sample {place}/{number}", 0)  # a message is no path
+
+
+def _among(query: Any, queries: Sequence[Any]) -> bool:
+    return any(query is each for each in queries)
+
+
+def _silent(view: View) -> None:
+    """Ask nothing."""
+
+
+@contextmanager
+def _bar(wanted: bool | None) -> Iterator[Any]:
+    """Something to tell how far it is: shown if wanted, or on a terminal after some seconds."""
+    if wanted is False:
+        yield lambda _: None
+        return
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        if wanted:
+            raise ImportError("a progress bar needs tqdm: pip install 'queryable[audit]'") from None
+        yield lambda _: None
+        return
+    disable = None if wanted is None else False
+    with tqdm(disable=disable, delay=0 if wanted else 3, unit=" steps") as bar:
+        yield lambda _: bar.update()

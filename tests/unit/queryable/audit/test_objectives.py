@@ -1,0 +1,98 @@
+"""Divergences as sums over views: their terms, and what is no such sum."""
+
+from fractions import Fraction
+from math import inf
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from queryable.audit import HockeyStick, Renyi, hockey_stick, max_divergence, renyi_divergence
+from queryable.audit.claims import HockeyStickBelow
+from queryable.audit.objectives import Divergence, Settled, Summed, Unbounded
+
+F = Fraction
+chances = st.fractions(min_value=0, max_value=F(1, 2), max_denominator=30)
+MEASURES: tuple[Divergence, ...] = (
+    HockeyStick(0),
+    HockeyStick("1/2"),
+    HockeyStickBelow(F(1, 2)),
+    Renyi(2),
+    Renyi(5),
+    Settled(),
+    Summed(lambda p, q: hockey_stick(p, q, "1/2")),
+)
+
+
+def term(measure: Divergence, p: Fraction, q: Fraction) -> Any:
+    try:
+        return measure.term(p, q)
+    except Unbounded:
+        return inf
+
+
+@given(chances, chances, st.integers(1, 9))
+@pytest.mark.parametrize("measure", MEASURES, ids=str)
+def test_terms_are_homogeneous(measure: Divergence, p: Fraction, q: Fraction, factor: int) -> None:
+    """Both chances a third, the term a third: a belief is solved up to a factor."""
+    assert term(measure, p, q) == factor * term(measure, p / factor, q / factor)
+
+
+@given(chances, chances)
+@pytest.mark.parametrize("measure", MEASURES, ids=str)
+def test_terms_are_linear_where_one_law_is_zero(measure: Divergence, p: Any, q: Any) -> None:
+    """So asking on, where one dataset is ruled out, changes nothing."""
+    whole, nothing = p + q, F(0)
+    for one, other, together in (
+        (term(measure, p, nothing), term(measure, q, nothing), term(measure, whole, nothing)),
+        (term(measure, nothing, p), term(measure, nothing, q), term(measure, nothing, whole)),
+    ):
+        assert one + other == together
+
+
+@given(chances, chances)
+def test_a_stick_is_enclosed(p: Any, q: Any) -> None:
+    """The bound that proves a claim is at or above the one that refutes it, and close to it."""
+    above, below = (kind(F(1, 2)).term(p, q) for kind in (HockeyStick, HockeyStickBelow))
+    assert 0 <= above - below <= F(1, 10**40)
+
+
+def test_the_total_is_the_divergence_of_laws() -> None:
+    """Summed over two laws, and its logarithm taken where it has one."""
+    p, q = {0: F(3, 4), 1: F(1, 4)}, {0: F(1, 4), 1: F(3, 4)}
+    for measure, exact in (
+        (HockeyStick("1/2"), hockey_stick(p, q, "1/2")),
+        (Renyi(3), renyi_divergence(p, q, 3)),
+    ):
+        total = sum((measure.term(p[i], q[i]) for i in p), F(0))
+        assert abs(F(measure.value(total)) - F(exact)) < F(1, 10**25)
+
+
+@pytest.mark.parametrize("alpha", [1, 0, -2, "2", 1.5])
+def test_orders_are_integers_above_one(alpha: Any) -> None:
+    """Others have irrational terms."""
+    with pytest.raises((TypeError, ValueError), match="alpha"):
+        Renyi(alpha)
+
+
+def test_what_is_no_sum_is_found_out() -> None:
+    """By the whole laws, an infinite value too."""
+    p, q = {0: F(3, 4), 1: F(1, 4)}, {0: F(1, 4), 1: F(3, 4)}
+    largest = Summed(lambda one, other: max(one.values()))
+    total = sum((largest.term(p[i], q[i]) for i in p), F(0))
+    with pytest.raises(ValueError, match="not a sum"):
+        largest.require_sum(p, q, total)
+    with pytest.raises(ValueError, match="not a sum"):
+        largest.require_sum(p, q, inf)
+    Summed(max_divergence).require_sum(p, {0: F(1)}, inf)
+
+
+def test_a_division_by_a_chance_of_zero_is_infinite() -> None:
+    """As in the sum of p*p/q; another one is the function's own fault."""
+    squares = Summed(lambda p, q: sum(p[i] * p[i] / q[i] for i in p))
+    assert squares.term(F(1, 2), F(1, 4)) == 1
+    with pytest.raises(Unbounded):
+        squares.term(F(1, 2), F(0))
+    with pytest.raises(ZeroDivisionError):
+        Summed(lambda p, q: F(1) / 0).term(F(1, 2), F(1, 4))
