@@ -18,6 +18,9 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+# Jupyter's own, in this process; what a notebook's kernel says is looked at all the same
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PARAMETERS = [pytest.param(path, id=path.stem) for path in NOTEBOOKS]
