@@ -24,6 +24,7 @@ from composition.launching import (
     require_depth,
 )
 from composition.rules import Tally
+from queryable.books import Books
 from queryable.coins import SYSTEM, Coins
 from queryable.errors import QueryError, UnknownQueryError
 from queryable.guarantees import Guarantee, documented
@@ -117,15 +118,20 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         """What the table of what is proven calls the rule."""
 
     def guarantee(self) -> Guarantee:
-        """The docstring's, with the theorem that the table names for this measure and rule."""
+        """The docstring's; where it leaves the theorem to the table, the one that this names."""
         words, name = documented(type(self)), self._rule_name
+        if "VALIDITY" not in words.theorem:
+            return words
         column = "adaptive" if self.interleaves else "sequential"
         found = validity.theorem(self.child_measure, name, column)
         told = found or f"{name}, which is not in the table of what is proven"
         return attrs.evolve(words, theorem=f"{told}.")
 
-    def books(self) -> CompositionBooks:
-        """Nothing is charged yet."""
+    def books(self) -> Books | None:
+        """Nothing is charged yet. What charges in its own way has to keep its own books."""
+        kind = type(self)
+        if (kind._launch, kind._ask) != (AdaptiveComposition._launch, AdaptiveComposition._ask):
+            return None
         return CompositionBooks(self, self._opened())
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[CompositionState, Answer]:

@@ -19,6 +19,8 @@ from queryable.guarantees import Guarantee
 from queryable.losses import Loss, Measure, as_measure, measure_name
 from queryable.messages import Refused
 
+_LEMMA = "Haney et al. 2023, Lemma 2.19"
+
 
 @attrs.frozen
 class OdomCon(AdaptiveComposition):
@@ -32,7 +34,8 @@ class OdomCon(AdaptiveComposition):
             report at a moment that the analyst picks by looking at answers; read so, it fails
             (tests/attacks/test_advanced_read_as_time_uniform.py). With a time-uniform rule the
             report is a `TimeUniformBound`, and it is that other claim.
-        Theorem: Haney et al. 2023, Lemma 2.19 with the filter theorem of the measure.
+        Theorem: Haney et al. 2023, Lemma 2.19 with the one that `composition.VALIDITY` names for
+            the measure; that one alone for a time-uniform rule.
         Assumes: the launched privacy maps are sound.
         Checked by: tests/audit/test_odometers.py
     An odometer has no loss of its own. Launched with a `d_out` it runs as a filter at `d_out`. It
@@ -74,11 +77,11 @@ class OdomCon(AdaptiveComposition):
         return self._accumulator.known_as
 
     def guarantee(self) -> Guarantee:
-        """By Lemma 2.19 too, where losses add up."""
+        """By Lemma 2.19 too, where the report is a loss."""
         words = super().guarantee()
-        if isinstance(self._accumulator, TimeUniform):
+        if isinstance(self._accumulator, TimeUniform) or words.theorem.startswith(_LEMMA):
             return words
-        return attrs.evolve(words, theorem=f"Haney et al. 2023, Lemma 2.19 with {words.theorem}")
+        return attrs.evolve(words, theorem=f"{_LEMMA} with {words.theorem}")
 
     def loss(self, d_in: int) -> Loss:
         """None of its own.

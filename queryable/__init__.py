@@ -2,6 +2,9 @@
 
 import logging
 
+from queryable.accuracy import accuracy, scale_for
+from queryable.answers import Noise, NoisyArray, NoisyInt
+from queryable.books import Books, Charge
 from queryable.coins import (
     SYSTEM,
     Bernoulli,
@@ -27,8 +30,11 @@ from queryable.errors import (
     UnprovenCompositionError,
 )
 from queryable.ex_post import Expense, ExPostMechanism, Opening
+from queryable.explanation import explain
 from queryable.faults import touching_data
+from queryable.guarantees import Guarantee
 from queryable.handle import Queryable
+from queryable.ledger import Ledger, LedgerRow
 from queryable.losses import GDP, RDP, ZCDP, ApproxDP, ApproxZCDP, Loss, Measure, PureDP
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import (
@@ -49,6 +55,7 @@ from queryable.postprocessing import (
     ToAnalyst,
     ToMechanism,
 )
+from queryable.rehearsal import Rehearsal, rehearse
 from queryable.renyi import RenyiCurve
 from queryable.reports import TimeUniformBound
 from queryable.statistics import Bit, IntegerStatistic, Statistic
@@ -70,7 +77,9 @@ __all__ = [
     "Ask",
     "Bernoulli",
     "Bit",
+    "Books",
     "CanAfford",
+    "Charge",
     "Coins",
     "Dominated",
     "ExPostMechanism",
@@ -80,6 +89,7 @@ __all__ = [
     "FairBits",
     "FromAnalyst",
     "FromMechanism",
+    "Guarantee",
     "Halted",
     "HandleError",
     "IntegerStatistic",
@@ -88,10 +98,15 @@ __all__ = [
     "Launch",
     "Launched",
     "Law",
+    "Ledger",
+    "LedgerRow",
     "Loss",
     "Measure",
     "Measurement",
     "MechanismFault",
+    "Noise",
+    "NoisyArray",
+    "NoisyInt",
     "Opening",
     "PersonInTheMiddle",
     "Postprocessed",
@@ -103,6 +118,7 @@ __all__ = [
     "Queryable",
     "ReentrantQueryError",
     "Refused",
+    "Rehearsal",
     "RenyiCurve",
     "RetiredChildError",
     "SeededCoins",
@@ -116,7 +132,11 @@ __all__ = [
     "UnknownQueryError",
     "UnprovenCompositionError",
     "View",
+    "accuracy",
+    "explain",
     "interact",
+    "rehearse",
+    "scale_for",
     "touching_data",
     "truncated_view",
 ]

@@ -19,7 +19,15 @@ from queryable.books import Books, Charge
 from queryable.coins import ChildId
 from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism, public_name
-from queryable.messages import Answer, Failed, Halted, Launch, Launched, Refused
+from queryable.messages import (
+    Answer,
+    Failed,
+    Halted,
+    Launch,
+    Launched,
+    PrivacyLossQuery,
+    Refused,
+)
 from queryable.reports import Report
 from queryable.view import Exchange
 
@@ -34,7 +42,7 @@ class Node:
     """One mechanism of the tree.
 
     Attributes:
-        runs: the mechanism itself, None where it is unknown.
+        runs: the mechanism itself; None where a person launched it of its own accord.
         path: where it is asked; None where it answers no questions, and of what failed at launch.
         name: what its launch was called.
         status: live, answered (a measurement), retired, failed, or halted.
@@ -42,6 +50,8 @@ class Node:
         books: of a compositor, what was launched in it.
         before, charge: its parent's books when it was launched, and what it was charged there.
         refused: how many launches in it were refused.
+        reported: without books, what it said when it was last asked for its privacy loss.
+        called: where nothing is known of the mechanism, the kind of query that it answers.
     """
 
     runs: InteractiveMechanism[Any] | None
@@ -53,17 +63,21 @@ class Node:
     before: Books | None = None
     charge: Charge | None = None
     refused: int = 0
+    reported: Report | None = None
+    called: str = "unknown"
     children: "list[Node]" = attrs.field(factory=list)
 
     @property
     def mechanism(self) -> str:
         """The public name."""
-        return "unknown" if self.runs is None else public_name(self.runs)
+        return self.called if self.runs is None else public_name(self.runs)
 
     @property
     def spent(self) -> Report | None:
-        """Of a compositor, what it reports; of all else its claim, paid in full at launch."""
-        return self.claim if self.books is None else self.books.total()
+        """What it reports; of what has no report its claim, paid in full at launch."""
+        if self.books is not None:
+            return self.books.total()
+        return self.claim if self.reported is None else self.reported
 
     @property
     def share(self) -> Fraction | None:
@@ -133,12 +147,8 @@ class History:
             self._fold(sequence, exchange)
 
     def at(self, path: Path) -> Node:
-        """The node that is asked at a path.
-
-        Raises:
-            KeyError: there is none.
-        """
-        return self._nodes[path]
+        """The node that is asked at a path; a blank one where a person hid its launch."""
+        return self._nodes.get(path) or Node(None, path)
 
     def _started(self, mechanism: Any, path: Path, opening: Answer) -> Node:
         """A node with the children that its opening brings."""
@@ -171,8 +181,11 @@ class History:
             node.status = HALTED
         if isinstance(query, Launch) and type(answer) in _OUTCOMES:
             self._launched(sequence, node, exchange, query)
+        elif isinstance(query, PrivacyLossQuery) and query.d_in is None:
+            if isinstance(answer, Report) and node.runs is not None and node.runs.reports_loss:
+                node.reported = answer
         elif isinstance(answer, Launched):
-            self._adopted(node, exchange.path, answer)
+            self._adopted(node, exchange, answer)
         elif isinstance(answer, Failed):
             node.status = FAILED
             _retire(node.children)
@@ -202,10 +215,12 @@ class History:
             child.claim = charge.claim
         node.children.append(child)
 
-    def _adopted(self, node: Node, path: Path, answer: Launched) -> None:
-        """What a person launched of its own accord."""
+    def _adopted(self, node: Node, exchange: Exchange, answer: Launched) -> None:
+        """What a person launched of its own accord, to answer some query."""
         if answer.child is not None:
-            node.children.append(self._started(None, (*path, answer.child), answer.answer))
+            child = self._started(None, (*exchange.path, answer.child), answer.answer)
+            child.called = type(exchange.query).__name__
+            node.children.append(child)
 
 
 _OUTCOMES = {Launched: CHARGED, Failed: FAILED, Refused: REFUSED, Halted: REFUSED}

@@ -13,7 +13,7 @@ import attrs
 
 from queryable.history import CHARGED, FAILED, REFUSED, Entry, Path
 from queryable.losses import Loss
-from queryable.mechanism import public_name
+from queryable.mechanism import one_line, public_name
 from queryable.reports import Report
 
 
@@ -176,9 +176,9 @@ def _cells(row: LedgerRow) -> tuple[str, ...]:
     def said(value: object) -> str:
         return "-" if value is None else str(value)
 
-    path = "/" + "/".join(map(str, row.path))
+    path, name = one_line("/" + "/".join(map(str, row.path))), one_line(row.name or "")
     loss, total = said(row.loss), said(row.total)
-    return (str(row.sequence), path, row.name or "", row.mechanism, loss, total, row.outcome)
+    return (str(row.sequence), path, name, row.mechanism, loss, total, row.outcome)
 
 
 def _numbers(report: Report | None) -> list[tuple[str, Fraction]]:

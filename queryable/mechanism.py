@@ -109,6 +109,11 @@ def public_name(mechanism: Any) -> str:
         text = None
     if not isinstance(text, str) or not text.strip():
         text = type(mechanism).__name__
+    return one_line(text)
+
+
+def one_line(text: str) -> str:
+    """A text on one line, shortened, without what would move a terminal's cursor."""
     line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
     return line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME - 3]}..."
 

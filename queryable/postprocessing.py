@@ -188,7 +188,7 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
             raise TypeError(
                 f"a person answers ToMechanism or ToAnalyst, not {type(reply).__name__}"
             )
-        return attrs.evolve(state, person=person, heard=state.heard + 1), reply
+        return PostprocessedState(state.mechanism, person, state.asked, state.heard + 1), reply
 
     def _ask(
         self, state: PostprocessedState[PersonState], reply: ToMechanism, coins: Coins
@@ -196,4 +196,4 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
         inner, answer = self.mechanism.step(
             state.mechanism, reply.query, coins.spawn("mechanism", state.asked)
         )
-        return attrs.evolve(state, mechanism=inner, asked=state.asked + 1), answer
+        return PostprocessedState(inner, state.person, state.asked + 1, state.heard), answer

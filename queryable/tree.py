@@ -11,6 +11,7 @@ from fractions import Fraction
 import attrs
 
 from queryable.history import Node
+from queryable.mechanism import one_line
 
 HEAD, TAIL = 4, 6
 """How many siblings are shown before and after those that are only counted."""
@@ -57,26 +58,23 @@ class Room:
 def title(node: Node) -> str:
     """The name it was launched under, or the id it is asked by, and its mechanism."""
     if node.name is not None:
-        return f"{node.name}: {node.mechanism}"
-    return f"[{node.path[-1]}] {node.mechanism}" if node.path else node.mechanism
+        return f"{one_line(node.name)}: {node.mechanism}"
+    return f"[{one_line(str(node.path[-1]))}] {node.mechanism}" if node.path else node.mechanism
 
 
 def price(node: Node) -> str:
     """Its budget, or what it was charged."""
     if node.books is not None and node.books.budget is not None:
         return str(node.books.budget)
-    return "no limit" if node.claim is None and node.books is not None else said(node.claim)
-
-
-def said(loss: object) -> str:
-    """A loss, or that there is none to tell."""
-    return "no claim of its own" if loss is None else str(loss)
+    if node.claim is not None:
+        return str(node.claim)
+    return "no limit" if node.books is not None else "no claim of its own"
 
 
 def spending(node: Node) -> str:
     """Of a compositor, what is spent and what remains."""
     if node.books is None:
-        return ""
+        return f"spent {node.reported} when last asked" if node.reported is not None else ""
     remaining = node.books.remaining()
     text = f"spent {node.books.total()}"
     return text if remaining is None else f"{text}, remaining {remaining}"
