@@ -29,7 +29,7 @@ from queryable.errors import (
     ReentrantQueryError,
 )
 from queryable.faults import collecting, raise_interrupt
-from queryable.history import History
+from queryable.history import History, Node
 from queryable.ledger import Ledger, ledger_of
 from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism, advance, begin
@@ -296,6 +296,11 @@ class Queryable:
         below = (each for each in list(self._root.log) if each.path[:depth] == self._path)
         return View(self.opening, tuple(below))
 
+    @property
+    def node(self) -> Node:
+        """The tree of mechanisms from here down as data: what `tree` prints."""
+        return self._root.history().at(self._path)
+
     def ledger(self) -> Ledger:
         """Every launch at or below this queryable: its claim, its charge, the running total."""
         depth = len(self._path)
@@ -307,19 +312,18 @@ class Queryable:
 
         Made of the view alone, as `ledger` is: reading it asks nothing and spends nothing.
         """
-        return as_text(self._root.history().at(self._path))
+        return as_text(self.node)
 
     def explain(self) -> str:
         """In plain words: what is guaranteed here, by which theorem, under which assumptions."""
         from queryable.explanation import explained
 
-        node = self._root.history().at(self._path)
-        return explained(node, within=self._path != ())
+        return explained(self.node, within=self._path != ())
 
     def _repr_html_(self) -> str:
         from queryable.html import as_html
 
-        return as_html(self._root.history().at(self._path))
+        return as_html(self.node)
 
     def _delivered(self, path: Path, answer: Answer) -> Any:
         match answer:

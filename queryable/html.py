@@ -15,6 +15,7 @@ FOLDED_ROWS = 100
 
 _COLOURS = {LIVE: "#2f9e57", RETIRED: "#8a8f98", FAILED: "#e0524d", HALTED: "#d9822b"}
 _SPENT = "#3d8bd9"
+_COST = "#a678c9"
 _STYLE = f"""<style>
 .queryable-tree{{font-size:13px;line-height:1.5;color:inherit;overflow-wrap:anywhere}}
 .queryable-tree ul{{list-style:none;margin:0 0 0 .55em;padding:0 0 0 .9em;
@@ -26,7 +27,9 @@ border-left:1px solid color-mix(in srgb,currentColor 25%,transparent)}}
 .queryable-tree small{{opacity:.8;font-size:12px}}
 .queryable-tree u{{display:inline-block;vertical-align:middle;width:120px;max-width:40%;height:9px;
 margin:0 .5em;text-decoration:none;border:1px solid currentColor;border-radius:3px;overflow:hidden}}
-.queryable-tree u s{{display:block;height:100%;background:{_SPENT}}}
+.queryable-tree u s{{display:block;height:100%;min-width:1px;background:{_SPENT}}}
+.queryable-tree u.cost s{{background:{_COST}}}
+.queryable-tree em{{font-style:normal;white-space:nowrap}}
 </style>"""
 
 
@@ -71,10 +74,11 @@ def _bar(node: Node) -> str:
     share = node.share
     if share is None:
         return ""
-    whose = "of its budget" if node.books is not None else "of the budget above"
-    label = f"{percent(share)} {whose}"
+    own = node.books is not None
+    label = escape(f"{percent(share)} {'of its budget' if own else 'of the budget above'}")
+    width = f"{float(100 * share):.4g}%"
+    filled = f'<s style="width:{width}"></s>' if share else ""
     return (
-        f'<u role="img" aria-label="{escape(label)}" title="{escape(label)}">'
-        f'<s style="width:{float(100 * share):.4g}%"></s></u>'
-        f"<small>{escape(percent(share))}</small>"
+        f'<em><u class="{"own" if own else "cost"}" role="img" aria-label="{label}" '
+        f'title="{label}">{filled}</u><small>{escape(percent(share))}</small></em>'
     )

@@ -13,6 +13,7 @@ import attrs
 
 from queryable.audit.divergences import Law, hockey_stick, trade_off
 from queryable.audit.strategies import Node, Strategy
+from queryable.drawing import CLAIMED, EXACT, INK, floats, make_plain, new_figure, saved
 from queryable.losses import GDP, ApproxDP, Loss, PureDP
 from queryable.messages import Ask, Launch, Launched
 from queryable.tradeoff import FDP
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_INK = "#7a828c"
-_CLAIMED = "#d9822b"
-_EXACT = "#3d8bd9"
 _LEVELS = tuple(Fraction(9, 10) * Fraction(3, 4) ** power for power in range(80))
 _FLAT = Fraction(1, 10**4)  # a profile is drawn to about where it has come down to this
 _MOST_LEAVES = 40
@@ -40,9 +38,23 @@ def picture_of_loss(claim: Loss, p: Law, q: Law, path: str | Path | None = None)
         p: the law of a view under x; q that under x'.
         path: where to save it, as what its suffix says.
     """
-    figure = _figure(9.6, 4.2)
+    return saved(_figure_of(claim, ((p, q), (q, p))), path)
+
+
+def picture_of_claim(claim: Loss, path: str | Path | None = None) -> "Figure":
+    """What a loss promises: its trade-off curve and privacy profile.
+
+    Args:
+        claim: in any measure that bounds delta at some epsilon.
+        path: where to save it, as what its suffix says.
+    """
+    return saved(_figure_of(claim, ()), path)
+
+
+def _figure_of(claim: Loss, directions: Sequence[tuple[Law, Law]]) -> "Figure":
+    figure = new_figure(9.6, 4.2)
     left, right = figure.subplots(1, 2)
-    guarantees, directions = guarantees_of(claim), ((p, q), (q, p))
+    guarantees = guarantees_of(claim)
     claimed = FDP.of_profile(guarantees)
     last = max([Fraction(1), *(epsilon for epsilon, delta in guarantees if delta > _FLAT)])
     if not guarantees[0][1] > _FLAT:
@@ -50,9 +62,9 @@ def picture_of_loss(claim: Loss, p: Law, q: Law, path: str | Path | None = None)
     _curves(left, claimed, directions)
     _profiles(right, claimed, last, directions)
     for axes in (left, right):
-        _plain(axes)
-        axes.legend(frameon=False, labelcolor=_INK, loc="upper right")
-    return _saved(figure, path)
+        make_plain(axes)
+        axes.legend(frameon=False, labelcolor=INK, loc="upper right")
+    return figure
 
 
 def guarantees_of(claim: Loss) -> list[tuple[Fraction, Fraction]]:
@@ -76,10 +88,10 @@ def guarantees_of(claim: Loss) -> list[tuple[Fraction, Fraction]]:
 
 
 def _curves(axes: "Axes", claimed: FDP, directions: Sequence[tuple[Law, Law]]) -> None:
-    axes.plot([0, 1], [1, 0], color=_INK, linewidth=0.8, linestyle=":")
-    axes.plot(*_floats(claimed.knots), color=_CLAIMED, linewidth=2, label="claimed")
+    axes.plot([0, 1], [1, 0], color=INK, linewidth=0.8, linestyle=":")
+    axes.plot(*floats(claimed.knots), color=CLAIMED, linewidth=2, label="claimed")
     knots = [trade_off(one, other) for one, other in directions]
-    _exact(axes, [_floats(each) for each in knots])
+    _exact(axes, [floats(each) for each in knots])
     axes.set(xlabel="false alarms", ylabel="missed", xlim=(0, 1), ylim=(0, 1), aspect="equal")
     axes.set_title("Trade-off curve")
 
@@ -89,19 +101,21 @@ def _profiles(
 ) -> None:
     epsilons = [last * Fraction(step, 128) for step in range(161)]
     stated = [(epsilon, claimed.delta(epsilon)) for epsilon in epsilons]
-    axes.plot(*_floats(stated), color=_CLAIMED, linewidth=2, label="claimed")
+    axes.plot(*floats(stated), color=CLAIMED, linewidth=2, label="claimed")
     deltas = [[(e, hockey_stick(*laws, e)) for e in epsilons] for laws in directions]
-    _exact(axes, [_floats(each) for each in deltas])
+    _exact(axes, [floats(each) for each in deltas])
     axes.set(xlabel="epsilon", ylabel="delta", xlim=(0, float(epsilons[-1])), ylim=(0, None))
     axes.set_title("Privacy profile")
 
 
 def _exact(axes: "Axes", curves: Sequence[tuple[list[float], list[float]]]) -> None:
-    """Both directions, or one line where they are the same."""
+    """Both directions, or one line where they are the same; no laws, no lines."""
+    if not curves:
+        return
     same = curves[0] == curves[1]
     styles = [("-", "exact")] if same else [("-", "exact, x from x'"), ("--", "exact, x' from x")]
     for (style, label), points in zip(styles, curves, strict=False):
-        axes.plot(*points, style, color=_EXACT, linewidth=1.6, label=label)
+        axes.plot(*points, style, color=EXACT, linewidth=1.6, label=label)
 
 
 def picture_of_adversary(strategy: Strategy, path: str | Path | None = None) -> "Figure":
@@ -115,7 +129,7 @@ def picture_of_adversary(strategy: Strategy, path: str | Path | None = None) -> 
     if leaves > _MOST_LEAVES:
         raise ValueError(f"{leaves:g} leaves are too many to draw; print the strategy instead")
     depth = max(each.depth for each in placed)
-    figure = _figure(1.2 + _INCHES * depth, 0.5 + 0.45 * leaves)
+    figure = new_figure(1.2 + _INCHES * depth, 0.5 + 0.45 * leaves)
     axes = figure.subplots()
     axes.set_axis_off()
     axes.set(xlim=(-0.05, depth + 0.3), ylim=(leaves - 0.4, -0.6))
@@ -123,14 +137,14 @@ def picture_of_adversary(strategy: Strategy, path: str | Path | None = None) -> 
         if each.parent is not None:
             bend, start = each.depth - 0.42, each.parent
             across = [start.depth, bend, bend, each.depth]
-            axes.plot(across, [start.height, start.height, each.height, each.height], color=_INK)
-            axes.text(bend + 0.02, each.height - 0.08, each.answer, color=_INK, fontsize=8)
+            axes.plot(across, [start.height, start.height, each.height, each.height], color=INK)
+            axes.text(bend + 0.02, each.height - 0.08, each.answer, color=INK, fontsize=8)
     for each in placed:
-        colour = _INK if each.text in ("start", "stop") else _EXACT
+        colour = INK if each.text in ("start", "stop") else EXACT
         box = {"boxstyle": "round,pad=0.35", "facecolor": colour, "edgecolor": "none"}
         text = axes.text(each.depth, each.height, each.text, color="white", fontsize=8, bbox=box)
         text.set_verticalalignment("center")
-    return _saved(figure, path)
+    return saved(figure, path)
 
 
 @attrs.define(eq=False)
@@ -180,32 +194,3 @@ def _heard(answer: Any) -> str:
 
 def _shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
-
-
-def _figure(width: float, height: float) -> "Figure":
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError("pictures need matplotlib: pip install 'queryable[plot]'") from None
-    return Figure(figsize=(width, height), layout="constrained", facecolor="none")
-
-
-def _plain(axes: "Axes") -> None:
-    axes.set_facecolor("none")
-    axes.title.set_color(_INK)
-    axes.tick_params(colors=_INK)
-    for label in (axes.xaxis.label, axes.yaxis.label):
-        label.set_color(_INK)
-    for side, spine in axes.spines.items():
-        spine.set_color(_INK)
-        spine.set_visible(side in ("left", "bottom"))
-
-
-def _floats(points: Sequence[tuple[Fraction, Fraction]]) -> tuple[list[float], list[float]]:
-    return [float(x) for x, _ in points], [float(y) for _, y in points]
-
-
-def _saved(figure: "Figure", path: str | Path | None) -> "Figure":
-    if path is not None:
-        figure.savefig(path, dpi=160)
-    return figure

@@ -1,0 +1,174 @@
+"""Pictures of an interaction: where the budget went, what rules would have done, what is promised.
+
+Responsible for drawing, with matplotlib (extra `plot`), what the view of a queryable says; nothing
+is asked for it and nothing is spent. Each function gives a matplotlib `Figure` and saves it where a
+path is given.
+"""
+
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from composition.planning import recommend
+from queryable.audit.picture import picture_of_claim
+from queryable.books import Books
+from queryable.drawing import INK, SERIES, make_plain, new_figure, saved
+from queryable.handle import Queryable
+from queryable.history import Node
+from queryable.losses import Loss
+from queryable.mechanism import one_line
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_MOST_LAUNCHES = 2_000
+
+
+def spending(queryable: Queryable, path: str | Path | None = None) -> "Figure":
+    """How much of the budget was spent over the interaction, by child, and how much remains.
+
+    One step a launch. Children of one name, or without one of one mechanism, are one colour; the
+    cheapest of many are drawn together. Of an odometer, which has no budget, the reported loss.
+
+    Raises:
+        ValueError: not a filter or an odometer, nothing has been launched in it, or too much to
+            draw.
+    """
+    node = queryable.node
+    charged = [child for child in node.children if child.charge is not None]
+    if node.books is None or not charged:
+        raise ValueError(
+            "nothing to draw: spending is drawn of a filter or an odometer, once something has "
+            "been launched in it"
+        )
+    if len(charged) > _MOST_LAUNCHES:
+        raise ValueError(f"{len(charged):,} launches are too many to draw; see the ledger")
+    amounts, unit = _amounts(node, charged)
+    names = _most_expensive([_name(child) for child in charged], amounts)
+    figure = new_figure(8.0, 4.2)
+    axes = figure.subplots()
+    launches = list(range(len(charged) + 1))
+    layers = {name: [0.0] for name in names}
+    for child, amount in zip(charged, amounts, strict=True):
+        mine = _name(child) if _name(child) in layers else _OTHERS
+        for name, layer in layers.items():
+            layer.append(layer[-1] + (amount if name == mine else 0.0))
+    colours = SERIES[: len(layers)]
+    axes.stackplot(launches, *layers.values(), labels=layers, colors=colours, step="pre")
+    total = [sum(each) for each in zip(*layers.values(), strict=True)]
+    if node.books.budget is not None:
+        left = f"remaining of {node.books.budget}"
+        axes.fill_between(launches, total, 100, color=INK, alpha=0.15, step="pre", label=left)
+    top = 100 if node.books.budget is not None else 1.05 * total[-1]
+    axes.set(xlabel="launches", ylabel=unit, xlim=(0, len(charged)), ylim=(0, top or 1))
+    axes.set_title(f"Spent by what was launched; {node.refused:,} refused")
+    axes.locator_params("x", integer=True)
+    make_plain(axes)
+    axes.legend(frameon=False, labelcolor=INK, loc="upper left", bbox_to_anchor=(1, 1))
+    return saved(figure, path)
+
+
+_OTHERS = "others"
+
+
+def _amounts(node: Node, charged: list[Node]) -> tuple[list[float], str]:
+    """What each launch added: in percent of the budget, or to the report."""
+    accounts = [child.before for child in charged]
+    values = [_level(books) for books in [*accounts, node.books] if books is not None]
+    amounts = [max(after - before, 0.0) for before, after in pairwise(values)]
+    if node.books is not None and node.books.budget is not None:
+        return amounts, "percent of the budget"
+    kind = type(node.spent).__name__
+    return amounts, f"reported loss, {kind}"
+
+
+def _level(books: Books) -> float:
+    share = books.share()
+    if share is not None:
+        return float(100 * share)
+    report: Any = books.total()
+    first = getattr(report, "epsilon", None)
+    return float(report.parts[0] if first is None else first)
+
+
+def _name(child: Node) -> str:
+    """What its colour is called; a leading underscore would hide it from the legend."""
+    return one_line(child.mechanism if child.name is None else child.name).lstrip("_") or "_"
+
+
+def _most_expensive(names: list[str], amounts: list[float]) -> list[str]:
+    """The names to tell apart, in the order of their first launch."""
+    costs = dict.fromkeys(names, 0.0)
+    for name, amount in zip(names, amounts, strict=True):
+        costs[name] += amount
+    if len(costs) <= len(SERIES):
+        return list(costs)
+    kept = sorted(costs, key=lambda name: -costs[name])[: len(SERIES) - 1]
+    return [*(name for name in dict.fromkeys(names) if name in kept), _OTHERS]
+
+
+def rules(
+    queryable: Queryable | Loss,
+    losses: Iterable[Loss] | None = None,
+    path: str | Path | None = None,
+) -> "Figure":
+    """What each rule would have admitted of what was launched, refused launches included.
+
+    Args:
+        queryable: a filter; or a budget, and then
+        losses: of the launches.
+
+    Raises:
+        ValueError: no budget, or nothing launched.
+    """
+    budget, plan = _plan(queryable, losses)
+    found = recommend(budget, plan)
+    candidates = list(reversed(found.candidates))
+    figure = new_figure(8.0, 0.8 + 0.42 * len(candidates))
+    axes = figure.subplots()
+    for place, each in enumerate(candidates):
+        axes.barh(place, each.admitted or 0, color=SERIES[0], height=0.6)
+        text = f"{each.admitted:,}" if each.admitted is not None else f"no: {each.why}"
+        start = (each.admitted or 0) + found.planned * 0.01
+        axes.text(start, place, _short(text), color=INK, va="center", fontsize=8)
+    axes.axvline(found.planned, color=INK, linewidth=0.8, linestyle=":")
+    axes.set_yticks(range(len(candidates)), [type(each.rule).__name__ for each in candidates])
+    axes.set(xlabel="launches admitted", xlim=(0, 1.15 * found.planned))
+    axes.set_title(f"Of {found.planned:,} launches within {budget}")
+    make_plain(axes)
+    return saved(figure, path)
+
+
+def _plan(
+    queryable: Queryable | Loss, losses: Iterable[Loss] | None
+) -> tuple[Loss, Iterable[Loss]]:
+    if isinstance(queryable, Loss):
+        return queryable, losses or ()
+    node = queryable.node
+    if node.books is None or node.books.budget is None:
+        raise ValueError("rules are compared for a filter, which has a budget")
+    here = [row for row in queryable.ledger() if row.path == node.path]
+    return node.books.budget, [row.claim for row in here if row.claim is not None]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def guarantee(queryable: Queryable | Loss, path: str | Path | None = None) -> "Figure":
+    """What the whole promises: its trade-off curve and its privacy profile.
+
+    Args:
+        queryable: its budget is drawn, or of what has none its report so far; or a loss.
+
+    Raises:
+        ValueError: the report is no privacy loss.
+    """
+    if isinstance(queryable, Loss):
+        return picture_of_claim(queryable, path)
+    node = queryable.node
+    claim = node.claim if node.claim is not None else node.spent
+    if not isinstance(claim, Loss):
+        raise ValueError(f"{claim} is no privacy loss, and has no curve")
+    return picture_of_claim(claim, path)
