@@ -11,6 +11,7 @@ from composition.boundaries import (
 )
 from composition.concurrent import ConComp
 from composition.duality import accumulator_of, filter_of
+from composition.ex_post import ExPost
 from composition.filters import Filt, FiltCon, FiltSeq
 from composition.odometers import Odom, OdomCon, OdomSeq
 from composition.optimal import optimal_delta, optimal_epsilon
@@ -44,6 +45,7 @@ __all__ = [
     "Basic",
     "Candidate",
     "ConComp",
+    "ExPost",
     "Filt",
     "FiltCon",
     "FiltSeq",

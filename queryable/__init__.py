@@ -57,7 +57,7 @@ from queryable.postprocessing import (
 )
 from queryable.rehearsal import Rehearsal, rehearse
 from queryable.renyi import RenyiCurve
-from queryable.reports import TimeUniformBound
+from queryable.reports import ExPostBound, TimeUniformBound
 from queryable.statistics import Bit, IntegerStatistic, Statistic
 from queryable.tradeoff import FDP
 from queryable.view import Adversary, Exchange, View, interact, truncated_view
@@ -82,6 +82,7 @@ __all__ = [
     "Charge",
     "Coins",
     "Dominated",
+    "ExPostBound",
     "ExPostMechanism",
     "Exchange",
     "Expense",

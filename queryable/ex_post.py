@@ -49,6 +49,7 @@ class ExPostMechanism(InteractiveMechanism[State]):
             sum of max(0, M(h) - e^E(h) M'(h)) <= delta(d_in).
             It is enough that the realised loss log(M/M') is above E, at some moment, with
             probability at most delta: the definition of Ligett et al. 2017 and Rogers et al. 2023.
+        Checked by: tests/audit/test_ex_post.py
     An (epsilon, delta)-DP mechanism is one with a constant E.
     """
 
