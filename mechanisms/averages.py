@@ -36,7 +36,12 @@ def moved(before: Any, towards: Any, share: Fraction) -> Any:
             value = np.asarray(before + float(share) * (towards - before))
         value.flags.writeable = False
         return value
-    mean = before + share * (towards - before)
+    top, bottom = before.as_integer_ratio()
+    to_top, to_bottom = towards.as_integer_ratio()
+    part, whole = share.as_integer_ratio()
+    mean = Fraction(
+        top * to_bottom * (whole - part) + to_top * bottom * part, bottom * to_bottom * whole
+    )
     if mean.denominator.bit_length() <= _LONGEST:
         return mean
     return Fraction(round(mean * _GRID), _GRID)

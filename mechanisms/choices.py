@@ -3,12 +3,11 @@
 Responsible for turning scores into an index with the stated probabilities, from fair bits and with
 integers alone. Knows no privacy loss.
 
-Theory of operation of `Softmax`. A candidate with a gap of g to the best score has weight
-exp(-rate * g). Its level is the whole part of rate * g, at most 45; all of one level get the same
-number of tickets, an integer at or above 2**64 e^-level. A uniform ticket names a candidate, which
-is kept with probability weight * 2**64 / tickets: the product of a coin of probability
-exp(-(rate * g - level)) and of one for what rounding up has added. So probabilities come out
-proportional to the weights whatever the tickets are, and better than one in three is kept.
+Theory of operation. A candidate whose score is g below the best has weight exp(-rate * g). Its
+level l is the whole part of rate * g, at most 45; all of one level have the same number of tickets
+out of 2**64, an integer at or above 2**64 e^-l. The weight is the product of three probabilities:
+that a uniform ticket is one of those, exp(-(rate * g - l)), and what corrects the rounding up of
+the tickets. Tickets are compared for all candidates at once, the two coins tossed for few.
 """
 
 from bisect import bisect_right
@@ -54,34 +53,9 @@ class _ByScore(Law[int]):
 
     gaps: Array = attrs.field(converter=_gaps, repr=False)
     rate: Fraction = attrs.field(converter=_rate)
-
-    def exponent(self, candidate: int) -> Fraction:
-        """rate * gap: the weight is exp of minus this."""
-        return self.rate * int(self.gaps[candidate])
-
-    def weights(self) -> list[Interval]:
-        """Every exp(-rate * gap), enclosed."""
-        return [_enclosed_exp(self.exponent(each)) for each in range(len(self.gaps))]
-
-
-@attrs.frozen(eq=False)
-class Softmax(_ByScore):
-    """Index i with probability proportional to exp(rate * scores[i]).
-
-    Args:
-        gaps: the scores: integers, shape (candidates,). What is kept are their gaps to the best.
-        rate: a positive rational.
-    """
-
     _levels: Array = attrs.field(init=False, repr=False)
-    _ends: list[int] = attrs.field(init=False, repr=False)
 
-    def __attrs_post_init__(self) -> None:
-        levels = self._cut()
-        counts = np.bincount(levels, minlength=_LAST + 1).tolist()
-        object.__setattr__(self, "_levels", levels)
-        object.__setattr__(self, "_ends", list(accumulate(map(mul, counts, _tickets()))))
-
+    @_levels.default
     def _cut(self) -> Array:
         """The whole part of rate * gap, at most `_LAST`."""
         top, bottom = self.rate.numerator, self.rate.denominator
@@ -90,26 +64,55 @@ class Softmax(_ByScore):
         levels = np.minimum(np.minimum(gaps, reach) * top // bottom, _LAST)
         return np.asarray(levels.astype(np.int64))
 
+    def exponent(self, candidate: int) -> Fraction:
+        """rate * gap: the weight is exp of minus this."""
+        return self.rate * int(self.gaps[candidate])
+
+    def _kept(self, candidate: int, source: FairBits) -> bool:
+        """True with probability weight * 2**64 / tickets."""
+        level = int(self._levels[candidate])
+        rest = self.exponent(candidate) - level
+        return coin_exp(rest.numerator, rest.denominator, source) and (
+            level == 0 or coin(partial(_share, level), source)
+        )
+
+
+@attrs.frozen(eq=False)
+class Softmax(_ByScore):
+    """Index i with probability proportional to exp(rate * scores[i]).
+
+    A ticket of all names a candidate, which is kept or not; better than one in three is kept.
+
+    Args:
+        gaps: the scores: integers, shape (candidates,). What is kept are their gaps to the best.
+        rate: a positive rational.
+    """
+
+    _ends: list[int] = attrs.field(init=False, repr=False)
+
+    @_ends.default
+    def _lay_out(self) -> list[int]:
+        """Where the tickets of each level end."""
+        counts = np.bincount(self._levels, minlength=_LAST + 1).tolist()
+        return list(accumulate(map(mul, counts, _tickets())))
+
     def sample(self, source: FairBits) -> int:
         """One draw."""
         while True:
-            candidate, level = self._proposed(source.below(self._ends[-1]))
-            rest = self.exponent(candidate) - level
-            if coin_exp(rest.numerator, rest.denominator, source) and (
-                level == 0 or coin(partial(_share, level), source)
-            ):
+            candidate = self._proposed(source.below(self._ends[-1]))
+            if self._kept(candidate, source):
                 return candidate
 
-    def _proposed(self, ticket: int) -> tuple[int, int]:
-        """The candidate that a ticket names, and its level."""
+    def _proposed(self, ticket: int) -> int:
+        """The candidate that a ticket names."""
         level = bisect_right(self._ends, ticket)
         first = self._ends[level - 1] if level else 0
         same = np.flatnonzero(self._levels == level)
-        return int(same[(ticket - first) // _tickets()[level]]), level
+        return int(same[(ticket - first) // _tickets()[level]])
 
     def outcomes(self) -> tuple[tuple[int, Chance], ...]:
         """Every candidate; the probabilities are irrational, and enclosed."""
-        weights = self.weights()
+        weights = [_enclosed_exp(self.exponent(each)) for each in range(len(self.gaps))]
         least, most = sum(each.low for each in weights), sum(each.high for each in weights)
         return tuple(
             (index, Interval(each.low / most, min(each.high / least, Fraction(1))))
@@ -127,14 +130,15 @@ class FlippedInTurn(_ByScore):
     """
 
     def sample(self, source: FairBits) -> int:
-        """One draw."""
-        order = list(range(len(self.gaps)))
+        """One draw. Who has no ticket is passed by; only the others need an order."""
+        drawn = np.frombuffer(source.bytes(8 * len(self.gaps)), dtype="<u8")
+        has_one = (self._levels == 0) | (drawn < _bounds()[self._levels])
+        order = np.flatnonzero(has_one).tolist()
         for left in range(len(order), 0, -1):
             place = source.below(left)
             candidate, order[place] = order[place], order[left - 1]
-            exponent = self.exponent(candidate)
-            if coin_exp(exponent.numerator, exponent.denominator, source):
-                return candidate
+            if self._kept(candidate, source):
+                return int(candidate)
         raise AssertionError("the best was not taken")
 
     def outcomes(self) -> tuple[tuple[int, Chance], ...]:
@@ -166,6 +170,12 @@ def _tickets() -> tuple[int, ...]:
     """Of each candidate of a level: at least 2**64 e**-level."""
     rounded = (enclosed(partial(_exp, Fraction(level)), 64)[1] for level in range(1, _LAST + 1))
     return (_UNIT, *rounded)
+
+
+@cache
+def _bounds() -> Array:
+    """The same, to compare with; all of 2**64 do not fit."""
+    return np.array([_UNIT - 1, *_tickets()[1:]], dtype=np.uint64)
 
 
 def _share(level: int) -> arb:

@@ -103,11 +103,9 @@ class Doubling(Estimating):
             return PureDP(held.statistic.l1 * d_in * paid)
         return ZCDP((held.statistic.l2 * d_in) ** 2 * paid / 2)
 
-    def _explained(self, refusal: Refused, under_way: UnderWay) -> Refused:
-        measure = "scale" if self.noise == "laplace" else "variance"
-        target = under_way.targets[under_way.place]
-        reason = f"{refusal.reason}; the next release has {measure} {shown(target)}"
-        return attrs.evolve(refusal, reason=reason)
+    def _affordable(self, refusal: Refused, under_way: UnderWay) -> str:
+        what = "scale" if self.noise == "laplace" else "variance"
+        return f"the next release would have {what} {shown(under_way.targets[under_way.place])}"
 
 
 def _require_none(wish: Any) -> None:

@@ -160,6 +160,8 @@ class Estimates:
 
 Reply = tuple[Estimates, ToMechanism | ToAnalyst]
 
+_PAID = "the steps until then were taken and paid for, and Latest() tells the estimate"
+
 
 class Estimating(PersonInTheMiddle[Estimates]):
     """Base of the persons that refine estimates.
@@ -196,9 +198,9 @@ class Estimating(PersonInTheMiddle[Estimates]):
         """One measurement that costs as much as all these targets, if there is one."""
         return None
 
-    def _explained(self, refusal: Refused, under_way: UnderWay) -> Refused:
-        """A refusal, with what remains affordable."""
-        return refusal
+    @abstractmethod
+    def _affordable(self, refusal: Refused, under_way: UnderWay) -> str:
+        """What remains affordable after a refusal, in words; empty where that is not known."""
 
     def _target(self, held: Held, query: Refine) -> Fraction:
         """The target of a query."""
@@ -295,6 +297,14 @@ class Estimating(PersonInTheMiddle[Estimates]):
                 return Estimates(state.held), ToAnalyst(self._explained(answer, under_way))
         return Estimates(state.held), ToAnalyst(answer)
 
+    def _explained(self, refusal: Refused, under_way: UnderWay) -> Refused:
+        affordable = self._affordable(refusal, under_way)
+        if not affordable and under_way.place == 0:
+            return refusal
+        happened = _PAID if under_way.place else "nothing was read or charged"
+        instead = f"{happened}; {affordable}" if affordable else happened
+        return attrs.evolve(refusal, instead=instead)
+
     def _measured(self, state: Estimates, under_way: UnderWay, measured: Any) -> Reply:
         target = under_way.targets[under_way.place]
         estimate = self._combined(under_way.held, target, measured)
@@ -305,7 +315,7 @@ class Estimating(PersonInTheMiddle[Estimates]):
         try:
             met = _holds(under_way.condition, estimate)
         except QueryError as error:  # what was paid for is kept, so this is no wrong query
-            return then, ToAnalyst(Refused(f"{error}; refined to {estimate.variance} until then"))
+            return then, ToAnalyst(Refused(str(error), instead=_PAID))
         place = under_way.place + 1
         if met or place == len(under_way.targets):
             return then, ToAnalyst(_stopped(estimate, met=met))

@@ -12,7 +12,7 @@ import attrs
 from mechanisms.averages import moved, number
 from mechanisms.estimates import Estimate, Estimating, Held, Open, UnderWay, refinable
 from mechanisms.gaussian import Gaussian
-from mechanisms.stopping import Schedule, schedule_of
+from mechanisms.stopping import Schedule, schedule_of, shortened
 from queryable.errors import QueryError
 from queryable.losses import ZCDP, AdditiveLoss
 from queryable.messages import Refused
@@ -52,7 +52,7 @@ class BrownianNoiseReduction(Estimating):
                 f"the target variance {shown(target)} is not finer than {shown(held.level)}, "
                 "where the estimate is"
             )
-        return Gaussian(held.statistic, variance=held.level * target / (held.level - target))
+        return Gaussian(held.statistic, variance=_increment(held.level, target))
 
     def _whole(self, held: Held, targets: Schedule) -> Gaussian:
         return self._measurement(held, targets[-1])
@@ -69,21 +69,26 @@ class BrownianNoiseReduction(Estimating):
             return ZCDP(Fraction(0))
         return ZCDP((held.statistic.l2 * d_in) ** 2 / (2 * held.level))
 
-    def _explained(self, refusal: Refused, under_way: UnderWay) -> Refused:
-        ratio = _affordable(refusal)
-        if ratio is None:
-            return refusal
-        held, target = under_way.held, under_way.targets[under_way.place]
-        precision = Fraction(0) if held.level is None else 1 / held.level
-        finest = precision + ratio * (1 / target - precision)
-        if ratio:
-            more = f"the finest variance affordable is {_at_least(1 / finest)}"
-        else:
-            more = "no finer variance is affordable"
-        return attrs.evolve(refusal, reason=f"{refusal.reason}; {more}")
+    def _affordable(self, refusal: Refused, under_way: UnderWay) -> str:
+        share = _left(refusal)
+        if share is None:
+            return ""
+        if not share:
+            return "no finer variance is affordable"
+        level, target = under_way.held.level, under_way.targets[under_way.place]
+        precision = Fraction(0) if level is None else 1 / level
+        finest = 1 / (precision + share * (1 / target - precision))
+        return f"the finest variance affordable is {_quoted(finest)}"
 
 
-def _affordable(refusal: Refused) -> Fraction | None:
+def _increment(coarse: Fraction, fine: Fraction) -> Fraction:
+    """coarse * fine / (coarse - fine): the variance whose precision is 1/fine - 1/coarse."""
+    top, bottom = coarse.as_integer_ratio()
+    to_top, to_bottom = fine.as_integer_ratio()
+    return Fraction(top * to_top, top * to_bottom - to_top * bottom)
+
+
+def _left(refusal: Refused) -> Fraction | None:
     """What remains, as a share of what was requested: losses of Gaussians grow as 1/variance."""
     requested, remaining = refusal.requested, refusal.remaining
     if not (isinstance(requested, AdditiveLoss) and isinstance(remaining, AdditiveLoss)):
@@ -92,13 +97,7 @@ def _affordable(refusal: Refused) -> Fraction | None:
     return min((left / wanted for wanted, left in pairs if wanted > 0), default=None)
 
 
-def _at_least(variance: Fraction) -> str:
-    """A variance to be quoted back: exact where it is short, else rounded up to six digits."""
-    if len(str(variance)) <= 12:
-        return str(variance)
-    unit = Fraction(1, 10**6)
-    while variance / unit >= 10**6:
-        unit *= 10
-    while variance / unit < 10**5:
-        unit /= 10
-    return shown(-(-variance // unit) * unit)
+def _quoted(variance: Fraction) -> str:
+    """A variance to be said back: exact where it is short, else rounded up to six digits."""
+    text = str(variance)
+    return text if len(text) <= 12 else shown(shortened(variance))

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Schedule = tuple[Fraction, ...]
 
+_DIGITS = 6
+
 LONGEST = 5_000
 """Steps of a schedule, at most: half of the rounds that `Postprocessed` gives a person."""
 
@@ -97,7 +99,7 @@ def even_schedule(coarsest: Any, finest: Any, steps: Any = 1000) -> Schedule:
 
 
 def geometric_schedule(coarsest: Any, finest: Any, factor: Any = 2) -> Schedule:
-    """Variances that fall by a factor each, the last step by as much as is left.
+    """Variances that fall by a factor each, to six digits; the last step by as much as is left.
 
     Raises:
         ValueError: `finest` is not below `coarsest`, the factor not above 1, or too many steps.
@@ -106,10 +108,18 @@ def geometric_schedule(coarsest: Any, finest: Any, factor: Any = 2) -> Schedule:
     ratio = above_one(factor)
     variances = [start]
     while variances[-1] > end:
-        if len(variances) == LONGEST:
+        following = max(shortened(variances[-1] / ratio), end)
+        if len(variances) == LONGEST or following >= variances[-1]:
             raise ValueError(f"factor is {shown(ratio)}: that takes more than {LONGEST} steps")
-        variances.append(max(variances[-1] / ratio, end))
+        variances.append(following)
     return tuple(variances)
+
+
+def shortened(value: Fraction) -> Fraction:
+    """The next number above that has six significant digits: sums of such stay short."""
+    exponent = len(str(int(value))) if value >= 1 else 1 - len(str(int(1 / value)))
+    unit = Fraction(10) ** (exponent - _DIGITS)
+    return -(-value // unit) * unit
 
 
 def above_one(value: Any) -> Fraction:

@@ -17,6 +17,7 @@ import pytest
 from scipy import stats
 
 from mechanisms.choices import FlippedInTurn, Softmax
+from mechanisms.cks import coin_exp
 from queryable import SYSTEM, FairBits, Law, SeededCoins
 from queryable.intervals import Interval
 
@@ -128,7 +129,23 @@ class LevelsOnly(Softmax):
     """A wrong sampler: it keeps every proposal."""
 
     def sample(self, source: FairBits) -> int:
-        return self._proposed(source.below(self._ends[-1]))[0]
+        return self._proposed(source.below(self._ends[-1]))
+
+
+@attrs.frozen(eq=False)
+class InOrder(FlippedInTurn):
+    """A wrong permute-and-flip: the first who has a ticket and is kept, without an order."""
+
+    def sample(self, source: FairBits) -> int:
+        exponents = ((each, self.exponent(each)) for each in range(len(self.gaps)))
+        return next(each for each, x in exponents if coin_exp(*x.as_integer_ratio(), source))
+
+
+def test_a_wrong_order_is_rejected() -> None:
+    """The same fit tells it from the law."""
+    law = FlippedInTurn(*SCORES[0])
+    expected = [float(chance.high) for _, chance in law.outcomes() if isinstance(chance, Interval)]
+    assert p_value(SeededCoins(3).draw(InOrder(*SCORES[0]), DRAWS), expected) < FALSE_ALARM
 
 
 @pytest.mark.parametrize("wrong", [HalfTheRate, LevelsOnly, FlippedInTurn])
@@ -142,9 +159,10 @@ def test_wrong_samplers_are_rejected(wrong: type[Law[int]]) -> None:
 def test_a_million_candidates() -> None:
     """Far ones are hardly ever proposed, and near ones share the choice."""
     law = Softmax(np.arange(10**6), "1/10")
-    draws = law.sample_many(SYSTEM, 200)
-    assert draws.min() > 10**6 - 1000
-    assert len(set(draws.tolist())) > 5
+    turns = FlippedInTurn(np.arange(10**6), "1/10")
+    for draws in (law.sample_many(SYSTEM, 100), turns.sample_many(SYSTEM, 10)):
+        assert draws.min() > 10**6 - 1000
+        assert len(set(draws.tolist())) > 1
 
 
 def test_a_certain_choice_is_certain() -> None:

@@ -264,7 +264,7 @@ def test_a_schedule_beyond_the_budget_charges_nothing() -> None:
     """All of it must be affordable before its first step is taken."""
     table = over("1/100")
     estimate = table(Open(Count(), [1000, 100, 10]))
-    with pytest.raises(QueryRefusedError, match="finest variance affordable is 50"):
+    with pytest.raises(QueryRefusedError, match=r"nothing was read.*variance affordable is 50"):
         estimate(Until(lambda _: True))
     assert table.privacy_loss() == ZCDP(0)
     with pytest.raises(QueryError, match="not been refined"):
@@ -276,7 +276,7 @@ def test_a_condition_that_fails_loses_nothing(wrong: Any) -> None:
     """What was paid for can be asked for, and everything goes on."""
     table = over()
     estimate = table(Open(Count(), [1000, 100]))
-    with pytest.raises(QueryRefusedError, match="condition"):
+    with pytest.raises(QueryRefusedError, match=r"condition .*paid for"):
         estimate(Until(wrong))
     assert estimate(Latest()).variance == 1000
     assert table.privacy_loss() == ZCDP("1/2000")
@@ -313,7 +313,7 @@ def test_what_remains_is_said_under_other_budgets() -> None:
         estimate = table(Open(Count()))
         with pytest.raises(QueryRefusedError) as caught:
             estimate(Refine("1/10"))
-        found = re.search(match, caught.value.reason)
+        found = re.search(match, caught.value.instead)
         assert found
         estimate(Refine(found[0].split()[-1]))
 
@@ -322,7 +322,7 @@ def test_the_count_of_launches_is_a_limit_too() -> None:
     """Each refinement is one; what was reached stays."""
     table = over(1, max_mechanisms=2)
     estimate = table(Open(Count(), [1000, 100, 10]))
-    with pytest.raises(QueryRefusedError, match="count limit"):
+    with pytest.raises(QueryRefusedError, match=r"count limit; the steps until then"):
         estimate(Until(lambda _: False))
     assert estimate(Latest()).variance == 100
 
@@ -423,6 +423,6 @@ def test_the_finest_variance_quoted_is_affordable(schedule: Any) -> None:
             estimate(Refine())
         with pytest.raises(QueryRefusedError) as caught:
             estimate(Refine("1e-30"))
-        quoted = caught.value.reason.split()[-1]
+        quoted = caught.value.instead.split()[-1]
         assert estimate(CanAfford(Refine(quoted)))
         assert not estimate(CanAfford(Refine(Fraction(quoted) * Fraction(99999, 100000))))

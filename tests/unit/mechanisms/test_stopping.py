@@ -17,6 +17,7 @@ from mechanisms import (
     even_schedule,
     geometric_schedule,
 )
+from mechanisms.stopping import shortened
 
 
 def published(value: float, deviation: float, alpha: float) -> bool:
@@ -118,3 +119,23 @@ def test_schedules_fall(make: Any, message: str) -> None:
     """Ends in order, steps within bounds."""
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_geometric_steps_stay_short() -> None:
+    """Six digits each, so that what is added up of them is short."""
+    schedule = geometric_schedule(10**9, "1/1000", "1.021")
+    assert len(schedule) > 1300
+    assert max(each.denominator for each in schedule) <= 10**9
+    ratios = [a / b for a, b in pairwise(schedule)][:-1]
+    assert max(ratios) <= Fraction("1.021")
+    assert min(ratios) > Fraction("1.0209")
+    with pytest.raises(ValueError, match="steps"):
+        geometric_schedule(10, 1, "1.0000001")
+
+
+@given(st.fractions(Fraction(1, 10**12), 10**12))
+def test_shortened_is_just_above(value: Fraction) -> None:
+    """Never below, and by less than a part in 10^5."""
+    short = shortened(value)
+    assert value <= short < value * (1 + Fraction(1, 10**5))
+    assert shortened(short) == short
