@@ -3,7 +3,9 @@
 Written from the definitions, independently of the code under test.
 """
 
+from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import mpmath
@@ -56,3 +58,124 @@ def response_renyi(epsilon: Any, alpha: Any) -> Any:
     p, a = likelier(epsilon), real(alpha)
     q = 1 - p
     return mp.log(p**a * q ** (1 - a) + q**a * p ** (1 - a)) / (a - 1)
+
+
+def root(falls: Callable[[Any], Any], low: Any, high: Any, halvings: int = 220) -> Any:
+    """Where a falling function passes zero, from above: slow, but nothing can go wrong."""
+    low, high = mp.mpf(low), mp.mpf(high)
+    for _ in range(halvings):
+        middle = (low + high) / 2
+        low, high = (middle, high) if falls(middle) > 0 else (low, middle)
+    return high
+
+
+def lowest(of: Callable[[Any], Any], low: Any, high: Any) -> Any:
+    """The least value of a function that falls and then rises, by thirds."""
+    low, high = mp.mpf(low), mp.mpf(high)
+    for _ in range(110):
+        left, right = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (low, right) if of(left) < of(right) else (left, high)
+    return of((low + high) / 2)
+
+
+# Conversions; arguments are real.
+
+
+def rdp_epsilon(alpha: Any, loss: Any, delta: Any) -> Any:
+    """Canonne, Kamath, Steinke 2020, Proposition 12, before it is cut at zero."""
+    return loss + mp.log1p(-1 / alpha) - mp.log(delta * alpha) / (alpha - 1)
+
+
+def zcdp_epsilon(rho: Any, delta: Any) -> Any:
+    """The same at rho*alpha and the best alpha."""
+
+    def bound(log_excess: Any) -> Any:
+        alpha = 1 + mp.exp(log_excess)
+        return rdp_epsilon(alpha, rho * alpha, delta)
+
+    return max(mp.mpf(0), lowest(bound, -15, 30))
+
+
+def zcdp_capacity(epsilon: Any, delta: Any) -> Any:
+    """The largest rho that this takes to epsilon."""
+
+    def minus_rho(log_excess: Any) -> Any:
+        alpha = 1 + mp.exp(log_excess)
+        return (rdp_epsilon(alpha, 0, delta) - epsilon) / alpha
+
+    return -lowest(minus_rho, -15, 40)
+
+
+def laplace_zcdp(width: Any, scale: Any) -> Any:
+    """Integer Laplace noise of this scale, for statistics that move by at most the width."""
+    s = 1 / scale
+    return width * s + mp.expm1(-width * s) * s / mp.sinh(s)
+
+
+# Boundaries of time-uniform odometers, from V = 2*rho, delta and the parameter; all real.
+
+
+def linear(v: Any, d: Any, target: Any) -> Any:
+    """Whitehouse et al. 2023, Theorem 3, with y* as it should be."""
+    log = mp.log(1 / d)
+    y = (mp.sqrt(2 * log + 2 * target) - mp.sqrt(2 * log)) ** 2
+    return mp.sqrt(2 * y * log) / 2 + mp.sqrt(2 * log / y) * v / 2 + v / 2
+
+
+def mixture(v: Any, d: Any, gamma: Any) -> Any:
+    """The same theorem's mixture."""
+    return mp.sqrt(2 * (v + gamma) * mp.log(mp.sqrt((v + gamma) / gamma) / d)) + v / 2
+
+
+def one_sided(v: Any, d: Any, gamma: Any, halvings: int = 260) -> Any:
+    """The mixture over positive slopes, from its equation."""
+    w = v + gamma
+
+    def lacking(s: Any) -> Any:
+        cdf = mp.erfc(-s / mp.sqrt(2 * w)) / 2
+        return -mp.log(2 * mp.sqrt(gamma / w) * cdf * d) - s * s / (2 * w)
+
+    return root(lacking, 0, mixture(v, d, gamma) - v / 2, halvings) + v / 2
+
+
+def stitched(v: Any, d: Any, v0: Any) -> Any:
+    """The stitched boundary, standing below v0."""
+    w = max(v, v0)
+    inner = mp.log(mp.log(2 * w / v0)) + mp.mpf("0.72") * mp.log(mp.mpf("5.2") / d)
+    return mp.mpf("1.7") * mp.sqrt(w * inner) + v / 2
+
+
+def rogers(v: Any, d: Any, n: Any) -> Any:
+    """Rogers et al. 2016, Theorem 6.5."""
+    if 1 / n**2 <= v <= 1:
+        inside = mp.log(110 * mp.e) + 2 * mp.log(mp.log(n) / d)
+        return v / 2 + mp.sqrt(2 * v * inside)
+    spread = 2 * (1 / n**2 + v) * (1 + mp.log(1 + n**2 * v) / 2)
+    return v / 2 + mp.sqrt(spread * mp.log(4 * mp.log(n, 2) / d))
+
+
+def lemma_64(v: Any, d: Any, x: Any) -> Any:
+    """The same paper's Lemma 6.4."""
+    spread = 2 * (v + x) * (1 + mp.log(v / x + 1) / 2)
+    return v / 2 + mp.sqrt(spread * mp.log(2 / d))
+
+
+# Worst cases.
+
+
+def menu_worst_case(
+    epsilon: Fraction, step: Fraction, priced: Mapping[int, int], units: int
+) -> Any:
+    """The exact recursion of the menu filter, on an unbounded lattice."""
+
+    @cache
+    def worst(left: int, level: int) -> Any:
+        best = over(real(epsilon - level * step))
+        for move, cost in priced.items():
+            if cost <= left:
+                p = likelier(move * step)
+                up, down = worst(left - cost, level + move), worst(left - cost, level - move)
+                best = max(best, p * up + (1 - p) * down)
+        return best
+
+    return worst(units, 0)

@@ -1,4 +1,7 @@
-"""The boundaries of time-uniform odometers: reference values, 60-digit arithmetic, bad input."""
+"""The boundaries of time-uniform odometers: their order, their ends, their parameters, bad input.
+
+Values and roundings are in tests/audit/test_reference_values.py and test_rounding.py.
+"""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -6,7 +9,6 @@ from itertools import pairwise
 from typing import Any
 
 import attrs
-import mpmath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,11 +24,11 @@ from composition import (
     TimeUniform,
 )
 from queryable import GDP, RDP, ZCDP, PureDP
-from queryable.renyi import RenyiCurve
+from tests.reference import linear, mp, one_sided, real
 
 F = Fraction
 DELTA = F(1, 10**6)
-TIGHT = mpmath.mpf("1e-20")
+TIGHT = mp.mpf("1e-20")
 
 variances = st.builds(
     lambda digits, exponent: F(digits, 1000) * F(10) ** exponent,
@@ -41,161 +43,21 @@ chances = st.builds(
 """Deltas from 0.36, below 1/e, down to 1e-42."""
 
 
-def real(value: Fraction) -> Any:
-    """The value in the working precision of mpmath."""
-    return mpmath.mpf(value.numerator) / value.denominator
-
-
-# The formulas, written once more, for mpmath.
-
-
-def linear(v: Any, d: Any, target: Any) -> Any:
-    log = mpmath.log(1 / d)
-    y = (mpmath.sqrt(2 * log + 2 * target) - mpmath.sqrt(2 * log)) ** 2
-    return mpmath.sqrt(2 * y * log) / 2 + mpmath.sqrt(2 * log / y) * v / 2 + v / 2
-
-
-def mixture(v: Any, d: Any, gamma: Any) -> Any:
-    root = mpmath.sqrt((v + gamma) / gamma)
-    return mpmath.sqrt(2 * (v + gamma) * mpmath.log(root / d)) + v / 2
-
-
-def one_sided(v: Any, d: Any, gamma: Any) -> Any:
-    w = v + gamma
-
-    def excess(s: Any) -> Any:
-        cdf = mpmath.erfc(-s / mpmath.sqrt(2 * w)) / 2
-        return mpmath.log(2 * mpmath.sqrt(gamma / w) * cdf * d) + s * s / (2 * w)
-
-    low, high = mpmath.mpf(0), mixture(v, d, gamma) - v / 2
-    for _ in range(260):  # bisection: slow, but nothing can go wrong
-        middle = (low + high) / 2
-        low, high = (low, middle) if excess(middle) > 0 else (middle, high)
-    return high + v / 2
-
-
-def stitched(v: Any, d: Any, v0: Any) -> Any:
-    w = max(v, v0)
-    inner = mpmath.log(mpmath.log(2 * w / v0)) + mpmath.mpf("0.72") * mpmath.log(
-        mpmath.mpf("5.2") / d
-    )
-    return mpmath.mpf("1.7") * mpmath.sqrt(w * inner) + v / 2
-
-
-def rogers(v: Any, d: Any, n: Any) -> Any:
-    if 1 / n**2 <= v <= 1:
-        return v / 2 + mpmath.sqrt(
-            2 * v * (mpmath.log(110 * mpmath.e) + 2 * mpmath.log(mpmath.log(n) / d))
-        )
-    spread = 2 * (1 / n**2 + v) * (1 + mpmath.log(1 + n**2 * v) / 2)
-    return v / 2 + mpmath.sqrt(spread * mpmath.log(4 * mpmath.log(n, 2) / d))
-
-
-def lemma_64(v: Any, d: Any, x: Any) -> Any:
-    spread = 2 * (v + x) * (1 + mpmath.log(v / x + 1) / 2)
-    return v / 2 + mpmath.sqrt(spread * mpmath.log(2 / d))
-
-
-Formula = Callable[[Any, Any, Any], Any]
-CASES: tuple[tuple[Callable[[Any, Any], TimeUniform], Formula], ...] = (
-    (LinearOdometer, linear),
-    (MixtureOdometer, mixture),
-    (OneSidedMixtureOdometer, one_sided),
-    (StitchedOdometer, stitched),
-    (RogersLemma64Odometer, lemma_64),
-)
-cases = pytest.mark.parametrize(
-    ("kind", "formula"), CASES, ids=[formula.__name__ for _, formula in CASES]
-)
-
-
 def at(odometer: TimeUniform, variance: Fraction) -> Fraction:
     """The bound once launches have 2*rho = variance."""
     return odometer.bound([ZCDP(variance / 2)])
-
-
-def assert_just_above(bound: Fraction, true: Any) -> None:
-    """Not below the true value, and no more than 1e-20 of it above."""
-    assert true <= real(bound) <= true * (1 + TIGHT)
-
-
-@cases
-@settings(max_examples=150)
-@given(variance=variances, delta=chances, parameter=variances)
-def test_rounded_up(
-    kind: Any, formula: Formula, variance: Fraction, delta: Fraction, parameter: Fraction
-) -> None:
-    """No value is below the one that 80 digits give, over 15 orders of magnitude."""
-    with mpmath.workdps(80):
-        true = formula(real(variance), real(delta), real(parameter))
-        assert_just_above(at(kind(delta, parameter), variance), true)
-
-
-@settings(max_examples=150)
-@given(variance=variances, delta=chances, n=st.integers(3, 10**9))
-def test_rogers_is_rounded_up(variance: Fraction, delta: Fraction, n: int) -> None:
-    """Both formulas of Theorem 6.5, each in its range."""
-    with mpmath.workdps(80):
-        true = rogers(real(variance), real(delta), mpmath.mpf(n))
-        assert_just_above(at(Rogers2016Odometer(delta, n), variance), true)
-
-
-@settings(max_examples=150)
-@given(
-    spent=st.lists(variances, min_size=3, max_size=3),
-    delta=chances,
-    shares=st.lists(st.integers(1, 50), min_size=3, max_size=3),
-)
-def test_renyi_is_rounded_up(spent: list[Fraction], delta: Fraction, shares: list[int]) -> None:
-    """The least over orders of R_j + log(1/(w_j delta))/(alpha_j - 1), any weights, any curve."""
-    orders = (F(5, 4), F(3), F(40))
-    weights = [F(share, sum(shares)) for share in shares]
-    bound = RenyiOdometer(delta, orders, weights).bound([RenyiCurve(orders, spent)])
-    with mpmath.workdps(80):
-        true = min(
-            real(r) + mpmath.log(1 / (real(w) * real(delta))) / (real(a) - 1)
-            for r, w, a in zip(spent, weights, orders, strict=True)
-        )
-        assert_just_above(bound, true)
 
 
 @pytest.mark.parametrize("delta", [F(1, 2), F(999, 1000), 1 - F(1, 10**40), F(1, 10**390)])
 @pytest.mark.parametrize("variance", [F(1, 10**200), F(1), F(10**200)])
 def test_the_root_at_the_ends(delta: Fraction, variance: Fraction) -> None:
     """The one-sided mixture at the least and greatest deltas and variances, against bisection."""
-    with mpmath.workdps(250):
-        true = one_sided(real(variance), real(delta), mpmath.mpf(1))
-        unit = mpmath.sqrt(real(variance) + 1)  # bisection ends 1e-70 of this above the root
+    with mp.workdps(250):
+        true = one_sided(real(variance), real(delta), mp.mpf(1))
+        unit = mp.sqrt(real(variance) + 1)  # bisection ends 1e-70 of this above the root
         bound = real(at(OneSidedMixtureOdometer(delta, 1), variance))
-        assert true - unit * mpmath.mpf(10) ** -70 <= bound
-        assert bound <= true * (1 + TIGHT) + unit * mpmath.mpf(10) ** -35
-
-
-REFERENCE: tuple[tuple[str, tuple[float, ...]], ...] = (
-    ("0.01", (0.6368769809331578, 2.342265157094553, 1.751395270988391, 1.7071762817932385,
-              0.5628406662896966, 0.8834427734425617)),
-    ("0.1", (1.947379880792639, 2.656710288420435, 2.430091103150822, 2.3711149969560013,
-             1.93012548999233, 2.8278799581937655)),
-    ("1", (15.05240887938745, 5.801161601679256, 6.247330513168667, 6.113099351171093,
-           6.5824829051484475, 9.284427734425616)),
-    ("10", (146.10269886533555, 37.24567473426746, 23.046773409420727, 22.654587441336286,
-            24.503726521757585, 81.2235879640117)),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(("variance", "expected"), REFERENCE, ids=[v for v, _ in REFERENCE])
-def test_reference_values(variance: str, expected: tuple[float, ...]) -> None:
-    """Found independently in double precision at delta = 1e-6, to 1e-9 of each."""
-    odometers = (
-        LinearOdometer(DELTA, 1),
-        LinearOdometer(DELTA, 5),
-        MixtureOdometer(DELTA, "0.1"),
-        OneSidedMixtureOdometer(DELTA, "0.1"),
-        StitchedOdometer(DELTA, "0.01"),
-        Rogers2016Odometer(DELTA, 10**6),
-    )
-    found = [float(at(odometer, F(variance))) for odometer in odometers]
-    assert found == pytest.approx(expected, rel=1e-9, abs=0)
+        assert true - unit * mp.mpf(10) ** -70 <= bound
+        assert bound <= true * (1 + TIGHT) + unit * mp.mpf(10) ** -35
 
 
 SMOOTH = (
@@ -238,7 +100,7 @@ def test_launches_add_up(odometer: TimeUniform) -> None:
 def test_pure_children_are_charged_by_tanh() -> None:
     """epsilon*tanh(epsilon/2), less than epsilon^2/2."""
     odometer = MixtureOdometer(DELTA, 1)
-    variance = F(str(4 * mpmath.tanh(1)))
+    variance = F(str(4 * mp.tanh(1)))
     assert float(odometer.bound([PureDP(2)])) == pytest.approx(float(at(odometer, variance)))
     assert odometer.bound([PureDP(2)]) < at(odometer, F(4))
 
@@ -272,11 +134,11 @@ def test_lemma_64_is_never_below_what_is_proven(
 @pytest.mark.parametrize("target", ["0.1", 1, 5])
 def test_the_line_meets_its_target(target: Any) -> None:
     """At y* the line is the target, as misprinted it would be met at another V."""
-    with mpmath.workdps(50):
-        log, wanted = mpmath.log(10**6), mpmath.mpf(str(target))
-        y = (mpmath.sqrt(2 * log + 2 * wanted) - mpmath.sqrt(2 * log)) ** 2
-        printed = (mpmath.sqrt(2 * log + wanted) - mpmath.sqrt(2 * log)) ** 2
-        assert linear(y, mpmath.mpf(10) ** -6, wanted) == pytest.approx(wanted)
+    with mp.workdps(50):
+        log, wanted = mp.log(10**6), mp.mpf(str(target))
+        y = (mp.sqrt(2 * log + 2 * wanted) - mp.sqrt(2 * log)) ** 2
+        printed = (mp.sqrt(2 * log + wanted) - mp.sqrt(2 * log)) ** 2
+        assert linear(y, mp.mpf(10) ** -6, wanted) == pytest.approx(wanted)
     at_y = LinearOdometer(DELTA, target).boundary(F(str(y)))
     at_printed = LinearOdometer(DELTA, target).boundary(F(str(printed)))
     assert float(at_y) == pytest.approx(float(target), rel=1e-12)
@@ -333,14 +195,14 @@ def test_renyi_of_one_order_is_a_line() -> None:
     odometer = RenyiOdometer("0.01", [3])
     rise = odometer.bound([ZCDP("0.2")]) - odometer.bound([ZCDP("0.1")])
     assert rise == 3 * F(1, 10)
-    assert float(odometer.bound([ZCDP("0.1")])) == pytest.approx(0.3 + float(mpmath.log(100)) / 2)
+    assert float(odometer.bound([ZCDP("0.1")])) == pytest.approx(0.3 + float(mp.log(100)) / 2)
 
 
 def test_renyi_takes_what_is_no_zcdp() -> None:
     """A child known at one order only is charged there."""
     odometer = RenyiOdometer("0.01", [8])
     assert odometer.measure == RDP.at(8)
-    assert float(odometer.bound([RDP(8, "0.5")])) == pytest.approx(0.5 + float(mpmath.log(100)) / 7)
+    assert float(odometer.bound([RDP(8, "0.5")])) == pytest.approx(0.5 + float(mp.log(100)) / 7)
 
 
 BAD = (

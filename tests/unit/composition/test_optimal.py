@@ -42,24 +42,6 @@ def enumerated(losses: list[ApproxDP], epsilon: Fraction) -> Any:
     return 1 - mpmath.fprod(1 - real(loss.delta) for loss in losses) * (1 - star)
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "each", "admitted"),
-    [
-        (1, "0.1", 10),
-        (1, "0.01", 562),
-        (2, "0.1", 24),
-        (2, "0.01", 2012),
-        (5, "0.1", 108),
-        (5, "0.01", 10414),
-    ],
-)
-def test_reference_counts(epsilon: int, each: str, admitted: int) -> None:
-    """So many equal losses have delta <= 1e-6 at this epsilon, and one more has not."""
-    loss = PureDP(each)
-    assert optimal_delta([loss] * admitted, epsilon) <= MILLIONTH
-    assert optimal_delta([loss] * (admitted + 1), epsilon) > MILLIONTH
-
-
 def test_equal_losses_have_the_closed_form() -> None:
     """Kairouz, Oh, Viswanath 2017, Theorem 3.3, at epsilon = (k - 2i)*epsilon_0."""
     k, epsilon, delta = 9, F(3, 10), F(1, 1000)

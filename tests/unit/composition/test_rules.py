@@ -130,25 +130,6 @@ def test_both_coordinates_count(order: int) -> None:
     assert not account.add(over).within
 
 
-REFERENCE = [  # epsilon, epsilon_i, Rogers 2016, Whitehouse 2023, zCDP with CKS
-    (1, "0.1", 1, 3, 4),
-    (1, "0.01", 154, 349, 487),
-    (2, "0.1", 6, 13, 17),
-    (2, "0.01", 610, 1351, 1763),
-    (5, "0.1", 36, 77, 92),
-]
-
-
-@pytest.mark.parametrize(("epsilon", "each", "rogers", "whitehouse", "zcdp"), REFERENCE)
-def test_reference_counts(epsilon: int, each: str, rogers: int, whitehouse: int, zcdp: int) -> None:
-    """How many equal mechanisms each rule admits at delta = 1e-6, computed elsewhere."""
-    budget = ApproxDP(epsilon, "1e-6")
-    assert admitted(Basic(), budget, ApproxDP(each, 0)) == epsilon / Fraction(each)
-    assert admitted(Rogers2016(), budget, PureDP(each)) == rogers
-    assert admitted(Whitehouse2023(), budget, ApproxDP(each, 0)) == whitehouse
-    assert admitted(ViaZCDP(), budget, PureDP(each).to(ApproxZCDP)) == zcdp
-
-
 @given(
     losses=st.lists(st.fractions(0, Fraction(1, 5), max_denominator=1000), max_size=30),
     slack=st.fractions(Fraction(1, 10**9), Fraction(1, 10**6), max_denominator=10**9),

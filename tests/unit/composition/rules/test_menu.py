@@ -1,7 +1,6 @@
 """The menu filter: entries and costs, units, and the worst case in 60-digit arithmetic."""
 
 from fractions import Fraction
-from functools import cache
 from random import Random
 from typing import Any
 
@@ -11,28 +10,12 @@ import pytest
 from composition import FiltCon, Menu, Whitehouse2023, admitted, fitted, optimal_delta
 from composition.rules.worst_case import worst_cases
 from queryable import ZCDP, ApproxDP, Launch, PrivacyLossQuery, PureDP, Refused
-from tests.reference import likelier, mp, over, real
+from tests.reference import likelier, menu_worst_case, mp, over, real
 from tests.strategies import Toy
 
 BUDGET = ApproxDP(1, "1e-6")
 MENU = (1, 2, 3, 5, 10, 20)
 SQUARES = Menu("0.01", MENU)
-
-
-def worst_case(epsilon: Fraction, step: Fraction, priced: dict[int, int], units: int) -> Any:
-    """The exact recursion, on an unbounded lattice."""
-
-    @cache
-    def worst(left: int, level: int) -> Any:
-        best = over(real(epsilon - level * step))
-        for move, cost in priced.items():
-            if cost <= left:
-                p = likelier(move * step)
-                up, down = worst(left - cost, level + move), worst(left - cost, level - move)
-                best = max(best, p * up + (1 - p) * down)
-        return best
-
-    return worst(units, 0)
 
 
 def test_the_worst_case_is_the_recursion_from_above() -> None:
@@ -45,7 +28,7 @@ def test_the_worst_case_is_the_recursion_from_above() -> None:
         epsilon = Fraction(random.randint(0, 200), 100)
         found = worst_cases(epsilon, step, tuple(zip(entries, costs, strict=True)), Fraction(1, 5))
         units = min(len(found) - 1, 9)
-        true = worst_case(epsilon, step, dict(zip(entries, costs, strict=True)), units)
+        true = menu_worst_case(epsilon, step, dict(zip(entries, costs, strict=True)), units)
         assert true <= real(Fraction(found[units])) <= true * (1 + real("1e-6")) + real("1e-200")
 
 
@@ -288,8 +271,7 @@ def test_fitted_keeps_the_slack_and_refuses_nonsense() -> None:
 
 def test_an_exact_context_is_exact() -> None:
     """The reference itself: one response at its own epsilon has no delta, at half of it some."""
-    assert worst_case(Fraction(1, 2), Fraction(1, 2), {1: 1}, 1) == 0
-    p = likelier(Fraction(1, 2))
-    assert (
-        abs(worst_case(Fraction(1, 4), Fraction(1, 2), {1: 1}, 1) - p * over(real("-1/4"))) < mp.eps
-    )
+    half, quarter = Fraction(1, 2), Fraction(1, 4)
+    assert menu_worst_case(half, half, {1: 1}, 1) == 0
+    some = likelier(half) * over(real(-quarter))
+    assert abs(menu_worst_case(quarter, half, {1: 1}, 1) - some) < mp.eps
