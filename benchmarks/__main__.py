@@ -1,4 +1,7 @@
-"""`make bench`: prints the table, writes results.json and chart.svg beside this file."""
+"""`make bench`: prints the table, writes results.json and chart.svg beside this file.
+
+Of some groups only, `make bench ONLY=rules`, it prints the rows and leaves the files as they are.
+"""
 
 import json
 import os
@@ -11,19 +14,33 @@ from pathlib import Path
 import attrs
 import opendp.prelude as dp
 
-from benchmarks import compositors, noise, rules
+from benchmarks import accuracy_first, compositors, display, noise, rules
 from benchmarks.chart import draw
 from benchmarks.measure import Row
 
 HERE = Path(__file__).parent
+GROUPS = {
+    "noise": noise.rows,
+    "compositors": compositors.rows,
+    "accuracy_first": accuracy_first.rows,
+    "rules": rules.rows,
+    "display": display.rows,
+}
 
 
-def main() -> None:
+def main(only: list[str]) -> None:
     dp.enable_features("contrib", "honest-but-curious")
     rows = []
-    for each in chain(noise.rows(), compositors.rows(), rules.rows()):
+    for each in chain.from_iterable(GROUPS[name]() for name in only or GROUPS):
         rows.append(each)
         print(line(each), flush=True)
+    if not only:
+        save(rows)
+    missed = sum(not goal.met for row in rows for goal in row.goals)
+    print(f"\n{missed} goals missed" if missed else "\nevery goal reached")
+
+
+def save(rows: list[Row]) -> None:
     results = {
         "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
         "load": os.getloadavg() if hasattr(os, "getloadavg") else None,
@@ -36,8 +53,6 @@ def main() -> None:
     }
     (HERE / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     draw(rows, HERE / "chart.svg")
-    missed = sum(not goal.met for row in rows for goal in row.goals)
-    print(f"\n{missed} goals missed" if missed else "\nevery goal reached")
 
 
 def line(row: Row) -> str:
@@ -47,4 +62,4 @@ def line(row: Row) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(sys.argv[1:])
