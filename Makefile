@@ -2,7 +2,7 @@
 #   make demo    the main job: an interactive analysis of 31,857 records
 #   make test    the tests; test-all adds the slow ones
 #   make check   lint, format, types
-#   make bench   what everything costs, beside OpenDP and numpy; some minutes
+#   make bench   what everything costs, beside OpenDP and numpy; some minutes; of it: ONLY=rules
 #   make notebooks  run the notebooks and save their outputs; one of them: ONLY=3_choosing_a_rule
 #   make readme  bring the generated parts of README.md up to date
 #   make clean   forget .venv and every cache
@@ -42,7 +42,7 @@ format: $(VENV)/.installed-test
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.installed-bench
-	@$(BIN)/python -m benchmarks
+	@$(BIN)/python -m benchmarks $(ONLY)
 
 notebooks: $(VENV)/.installed-test
 	@$(BIN)/python tests/test_notebooks.py $(ONLY)
