@@ -6,16 +6,17 @@ answered, both public, and never from a state. Compositors implement it. Knows n
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
+from queryable.coins import ChildId
 from queryable.losses import Loss
 from queryable.reports import Report
 
 if TYPE_CHECKING:
     from queryable.mechanism import InteractiveMechanism
-    from queryable.messages import Launch
+    from queryable.messages import Answer, Launch, Query
 
 
 @attrs.frozen
@@ -51,6 +52,21 @@ class Books(ABC):
     @abstractmethod
     def after(self, charge: Charge) -> "Books":
         """The books once it is charged."""
+
+    def settled(self, charge: Charge, answer: "Answer") -> Charge:
+        """What a launch has cost once it has been answered; by default what it was charged."""
+        return charge
+
+    listens: ClassVar[bool] = False
+    """Whether what children answer changes what they are charged."""
+
+    def heard(self, child: ChildId, query: "Query", answer: "Answer") -> "Books":
+        """The books after a child was asked; only of books that listen."""
+        return self
+
+    def realised(self, child: ChildId) -> Report | None:
+        """What a child has cost so far, where that is not what it was charged at its launch."""
+        return None
 
     @abstractmethod
     def total(self) -> Report:

@@ -10,6 +10,7 @@ A failure is laid at the mechanism that was asked; a person on the way may have 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -21,6 +22,7 @@ from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism, public_name
 from queryable.messages import (
     Answer,
+    Ask,
     Failed,
     Halted,
     Launch,
@@ -172,7 +174,21 @@ class History:
                 status = FAILED
         return Node(mechanism, None, status, claim=_claim(mechanism))
 
+    def _overhear(self, exchange: Exchange) -> None:
+        """Let books on the way know what a child was asked, if it changes what that has cost."""
+        query = exchange.query
+        for depth in range(len(exchange.path) - 1, -1, -1):
+            child, node = exchange.path[depth], self._nodes.get(exchange.path[:depth])
+            if node is not None and node.books is not None and node.books.listens:
+                with suppress(Exception):  # what it cost is not told: as it was
+                    node.books = node.books.heard(child, query, exchange.answer)
+                below = self._nodes.get(exchange.path[: depth + 1])
+                if below is not None:
+                    below.reported = node.books.realised(child)
+            query = Ask(child, query)
+
     def _fold(self, sequence: int, exchange: Exchange) -> None:
+        self._overhear(exchange)
         node = self._nodes.get(exchange.path)
         if node is None:
             return
@@ -196,24 +212,28 @@ class History:
             return
         charge = _charge(node.books, launch)
         runs = mechanism if charge is None else charge.mechanism
-        name, before = self._names.get(sequence), node.books
-        outcome = _OUTCOMES[type(answer)]
-        entry = Entry(sequence, exchange.path, name, runs, outcome, before, charge)
-        self.entries.append(entry)
+        before, outcome = node.books, _OUTCOMES[type(answer)]
         if outcome is REFUSED:
             node.refused += 1
+            self._enter(sequence, exchange, runs, outcome, before, charge)
             return
         if before is not None:
             if before.retires_earlier:
                 _retire(node.children)
             if charge is not None:
+                charge = before.settled(charge, answer)
                 node.books = before.after(charge)
+        self._enter(sequence, exchange, runs, outcome, before, charge)
         where = answer.child if isinstance(answer, Launched) else None
         child = self._child(runs, (*exchange.path, "" if where is None else where), answer)
-        child.name, child.before, child.charge = name, before, charge
+        child.name, child.before, child.charge = self._names.get(sequence), before, charge
         if charge is not None:
             child.claim = charge.claim
         node.children.append(child)
+
+    def _enter(self, sequence: int, exchange: Exchange, *what: Any) -> None:
+        name = self._names.get(sequence)
+        self.entries.append(Entry(sequence, exchange.path, name, *what))
 
     def _adopted(self, node: Node, exchange: Exchange, answer: Launched) -> None:
         """What a person launched of its own accord, to answer some query."""

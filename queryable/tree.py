@@ -74,7 +74,7 @@ def price(node: Node) -> str:
 def spending(node: Node) -> str:
     """Of a compositor, what is spent and what remains."""
     if node.books is None:
-        return f"spent {node.reported} when last asked" if node.reported is not None else ""
+        return f"last reported {node.reported}" if node.reported is not None else ""
     remaining = node.books.remaining()
     text = f"spent {node.books.total()}"
     return text if remaining is None else f"{text}, remaining {remaining}"
