@@ -16,6 +16,7 @@ from composition.launching import Claimed, claimed, map_at, require_depth
 from composition.metering import Metered
 from composition.rules import Basic, Rule, Sum
 from composition.rules.additive import AdditiveAccount
+from queryable.books import Books
 from queryable.coins import Coins
 from queryable.ex_post import ExPostMechanism, Opening
 from queryable.losses import AdditiveLoss, ApproxDP, PureDP, add_parts
@@ -70,10 +71,18 @@ class ExPost(FiltCon):
         if not isinstance(budget, PureDP | ApproxDP):
             raise ValueError(f"budget is {budget}; it should be a PureDP or an ApproxDP")
 
+    def books(self) -> Books:
+        """Nothing is charged yet."""
+        from composition.ex_post_books import ExPostBooks  # which takes its steps from here
+
+        opened = self._opened()
+        assert isinstance(opened, AdditiveAccount)
+        return ExPostBooks(self, opened)
+
     def _launch(
         self, state: CompositionState, launch: Launch, coins: Coins
     ) -> tuple[CompositionState, Answer]:
-        entry, worst = self._entry(launch)
+        entry, worst = self.entry(launch)
         refusal = self._launch_refused(state, worst)
         if refusal is not None:
             return self._declined(state, refusal)
@@ -98,7 +107,7 @@ class ExPost(FiltCon):
         if entry is None:
             return super()._ask(state, child, query, coins)
         if isinstance(query, PrivacyLossQuery) and not entry.mechanism.reports_loss:
-            return state, _bound(_realised(entry, records(query.d_in, self.d_in)))
+            return state, bound(_realised(entry, records(query.d_in, self.d_in)))
         worst = entry.at_worst(query)
         refusal = self._ask_refused(state, entry, worst)
         if refusal is not None:
@@ -107,20 +116,20 @@ class ExPost(FiltCon):
         settled, alive = entry.settled(query, answer, worst, alive=child in children)
         if not alive:
             children, answer = state.children.delete(child), Failed()
-        account = _moved(_account(state), entry.loss, settled.loss)
+        account = moved(_account(state), entry.loss, settled.loss)
         claims = state.claims.set(child, settled)
         return CompositionState(state.dataset, account, claims, children), answer
 
     def _can_afford(self, state: CompositionState, launch: Any) -> bool:
         if not isinstance(launch, Ask):
-            return self._launch_refused(state, self._entry(launch)[1]) is None
+            return self._launch_refused(state, self.entry(launch)[1]) is None
         require_depth(launch, self.max_depth)
         entry = self._metered(state, launch.child)
         if entry is None:  # it was paid for at its launch
             return True
         return self._ask_refused(state, entry, entry.at_worst(launch.query)) is None
 
-    def _entry(self, launch: Any) -> tuple[Claimed, AdditiveLoss]:
+    def entry(self, launch: Any) -> tuple[Claimed, AdditiveLoss]:
         """What is launched, and what that may cost at worst."""
         metered = isinstance(launch, Launch) and isinstance(launch.mechanism, ExPostMechanism)
         if not metered or launch.d_out is not None:
@@ -150,15 +159,15 @@ class ExPost(FiltCon):
     ) -> Refused | None:
         more = max(worst.parts[0] - entry.loss.parts[0], _ZERO)
         requested = worst.of_parts((more, *(_ZERO for _ in worst.parts[1:])))
-        return self._exceeds(state.account, _moved(_account(state), entry.loss, worst), requested)
+        return self._exceeds(state.account, moved(_account(state), entry.loss, worst), requested)
 
     def _privacy_loss(self, state: CompositionState, d_in: Any) -> ExPostBound:
         at = records(d_in, self.d_in)
         if at == self.d_in:
-            return _bound(_account(state).sum.parts)
+            return bound(_account(state).sum.parts)
         realised = [_realised(claim, at) for claim in state.claims.values()]
         epsilons, deltas = zip((_ZERO, _ZERO), *realised, strict=True)
-        return _bound((sum(epsilons, _ZERO), sum(deltas, _ZERO)))
+        return bound((sum(epsilons, _ZERO), sum(deltas, _ZERO)))
 
 
 def _account(state: CompositionState) -> AdditiveAccount:
@@ -171,7 +180,7 @@ def _launched(state: CompositionState, identity: Any) -> Any:
     return None if entry is None else entry.mechanism
 
 
-def _moved(account: AdditiveAccount, before: AdditiveLoss, after: AdditiveLoss) -> AdditiveAccount:
+def moved(account: AdditiveAccount, before: AdditiveLoss, after: AdditiveLoss) -> AdditiveAccount:
     """The account once one child's charge has changed."""
     change = tuple(new - old for old, new in zip(before.parts, after.parts, strict=True))
     total = Sum(account.sum.zero, add_parts(account.sum.parts, change))
@@ -187,5 +196,6 @@ def _realised(entry: Claimed, d_in: int) -> tuple[Fraction, Fraction]:
     return loss.epsilon, loss.delta
 
 
-def _bound(parts: tuple[Fraction, ...]) -> ExPostBound:
+def bound(parts: tuple[Fraction, ...]) -> ExPostBound:
+    """The report of an account: its epsilon, and what its deltas sum to."""
     return ExPostBound(parts[0], min(sum(parts[1:], _ZERO), Fraction(1)))
