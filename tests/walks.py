@@ -137,10 +137,11 @@ def worst_crossing(
     step: float,
     at_once: int = 3,
 ) -> float:
-    """The chance that the loss ever passes the bound, for the best adversary.
+    """The chance that the loss ever passes the bound, for the best adversary; at or above it.
 
     It chooses the kind of each launch by what was answered, keeps up to `at_once` children open and
-    asks them in whatever order suits it. What it has no room for is never asked.
+    asks them in whatever order suits it. What it has no room for is never asked. Losses far below
+    zero count as less far.
 
     Args:
         most: of launches, by kind.
