@@ -122,7 +122,7 @@ class _Root:
 
         A launch of a name that has been launched there is not sent: its answer is the old one.
         """
-        taken = None if name is None else mark(query)
+        taken = None if name is None else _marked(query)
         message = query
         for child in reversed(path):
             message = Ask(child, message)
@@ -140,11 +140,11 @@ class _Root:
                 wrong = error
             else:
                 answer = _read_only(answer)
-                if name is not None:
-                    self.names[len(self.log)] = name
-                    if not isinstance(answer, Refused | Halted):
-                        self._named[path, name] = _Named(taken, answer)
+                if name is not None and not isinstance(answer, Refused | Halted):
+                    self._named[path, name] = _Named(taken, answer)
                 self.log.append(exchange(message, answer))
+                if name is not None:
+                    self.names[len(self.log) - 1] = name
         self._tell_curator(faults)
         if wrong is not None:
             wrong.__cause__ = wrong.__context__ = None
@@ -352,6 +352,18 @@ class Queryable:
         raise HandleError("a queryable cannot be copied or pickled: its budget would be copied too")
 
     __copy__ = __deepcopy__ = __reduce_ex__ = __reduce__ = __getstate__ = _uncopyable
+
+
+def _marked(query: Query) -> Any:
+    """The mark of a launch; whatever a user's values raise is about their own mechanism."""
+    try:
+        return mark(query)
+    except Exception:
+        wrong = QueryError(
+            "this mechanism cannot be told apart from others, so it cannot have a name: something "
+            "in it does not let itself be read, or is nested too deeply"
+        )
+    raise wrong
 
 
 def _told(on_fault: Callable[[BaseException], object], faults: list[BaseException]) -> None:

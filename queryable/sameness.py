@@ -74,7 +74,10 @@ def mark(value: Any, seen: tuple[int, ...] = ()) -> Any:
 
 
 def difference(old: Any, new: Any) -> str:
-    """Where two marks differ first, as a path; empty where they are equal."""
+    """Where two marks differ first, as a path; empty where they are equal.
+
+    It names fields and variables, never what is in them: a function may close over anything.
+    """
     return next(_differences(old, new), "")
 
 
@@ -104,11 +107,11 @@ def _parts(value: Any) -> tuple[Any, list[tuple[str, Any]]] | None:
         case np.ndarray():
             return "array", [("shape", value.shape), ("", value.tolist())]
         case tuple() | list():
-            return type(value), [(f"[{place}]", each) for place, each in enumerate(value)]
+            return type(value), [("", each) for each in value]
         case set() | frozenset():
             return type(value), [("", each) for each in sorted(value, key=repr)]
         case Mapping():
-            return type(value), [(f"[{key!r}]", (key, each)) for key, each in value.items()]
+            return type(value), [("", pair) for pair in value.items()]
         case range() | slice():
             return type(value), [("", repr(value))]
         case type():

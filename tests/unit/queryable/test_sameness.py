@@ -260,3 +260,31 @@ def test_a_class_defined_again_is_another() -> None:
         return Own()
 
     assert difference(mark(define()), mark(define()))
+
+
+def test_a_difference_tells_names_and_not_what_they_hold() -> None:
+    """A function may close over private data; an error is public."""
+
+    def over(held: Any) -> Any:
+        return Statistic(lambda data: held, l1=1, l2=1)
+
+    for one, other in (({"alice": 1}, {"alice": 2}), ([1, 2], [1, 3]), ({"a": {1}}, {"b": {1}})):
+        assert difference(mark(over(one)), mark(over(other))) == "function.held"
+
+
+class Prickly:
+    """Does not let itself be read."""
+
+    def __repr__(self) -> str:
+        raise ValueError("the patient is 47")
+
+
+def test_what_cannot_be_marked_cannot_have_a_name() -> None:
+    held = {Prickly(), Prickly()}
+    q = fresh()
+    mechanism = Gaussian(Statistic(lambda data: len(held), l1=1, l2=1), scale=10)
+    with pytest.raises(QueryError, match="cannot have a name") as caught:
+        q.launch(mechanism, name="x")
+    assert caught.value.__context__ is None
+    assert len(q.view) == 0
+    q.launch(mechanism)
