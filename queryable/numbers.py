@@ -120,7 +120,7 @@ def _within_range(rational: Fraction, name: str) -> Fraction:
 
 
 def _quoted(value: object) -> str:
-    text = repr(value)
+    text = str(value) if isinstance(value, Fraction) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
