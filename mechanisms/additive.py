@@ -44,10 +44,11 @@ def noisy(
     value = statistic(dataset)
     if statistic.shape is None:
         return NoisyInt(value + coins.draw(law), law)
-    return noisy_array(_sum(np.asarray(value), np.asarray(coins.draw(law, statistic.shape))), law)
+    return noisy_array(added(np.asarray(value), np.asarray(coins.draw(law, statistic.shape))), law)
 
 
-def _sum(value: Array, noise: Array) -> Array:
+def added(value: Array, noise: Array) -> Array:
+    """The exact sum: int64 where it fits, else Python integers."""
     if _halved(value) and _halved(noise):
         return np.asarray(value + noise)
     total = np.asarray(value.astype(object) + noise.astype(object))

@@ -19,7 +19,7 @@ import attrs
 import numpy as np
 from flint import arb
 
-from mechanisms.additive import _sum as added
+from mechanisms.additive import added
 from mechanisms.noise import DiscreteLaplace
 from queryable.coins import Coins, FairBits, Law
 from queryable.intervals import Chance, Interval

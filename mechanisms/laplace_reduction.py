@@ -9,11 +9,12 @@ from typing import Any, Self
 import attrs
 import numpy as np
 
-from mechanisms.additive import _sum as added
-from mechanisms.additive import integer_statistic
+from mechanisms.additive import added, integer_statistic
 from mechanisms.estimates import Estimate, Latest, Refine, Stopped, Until
 from mechanisms.laplace import Laplace
 from mechanisms.laplace_path import laplace_path, schedule
+from mechanisms.noise import DiscreteLaplace
+from queryable.answers import NoisyInt, noisy_array
 from queryable.coins import SYSTEM, Coins
 from queryable.errors import QueryError, UnknownQueryError
 from queryable.ex_post import Expense, ExPostMechanism, Opening
@@ -48,7 +49,8 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
     `Until(condition, scales)` goes along some scales of the schedule. `Latest()` is the last
     release again. The answer is an `Estimate`: its value is an int, or a read-only integer array
     where the statistic has a shape, and its variance is 2 scale^2, a little above the noise's.
-    When the finest scale has been released, `Refused`.
+    What was refined to, and not stopped at by a condition, knows its noise: `.value.interval(0.95)`
+    is where the truth is. When the finest scale has been released, `Refused`.
 
     Privacy:
         Claim: PureDP(l1 * d_in / scale) for the scale of the last release, ex post; in advance what
@@ -108,8 +110,8 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
             if met is not False:
                 break
         after = LaplaceReductionState(place + 1, state.noise, None, state.value)
-        if isinstance(query, Until):
-            estimate = Stopped(estimate.value, estimate.variance, met is True)
+        if isinstance(query, Until):  # chosen by its value, so the law of its noise is another
+            return after, Stopped(_plain(estimate.value), estimate.variance, met is True)
         return after, estimate
 
     def places(self, query: Query, behind: int) -> Sequence[int]:
@@ -166,12 +168,12 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
         return place
 
     def _estimate(self, state: LaplaceReductionState, place: int) -> Estimate:
-        variance = variance_at(self.scales[place])
+        scale = self.scales[place]
+        law, variance = DiscreteLaplace(scale), variance_at(scale)
         if self.statistic.shape is None:
-            return Estimate(state.value + state.noise[place], variance)
+            return Estimate(NoisyInt(state.value + state.noise[place], law), variance)
         value = added(np.asarray(state.value), state.noise[place])
-        value.flags.writeable = False
-        return Estimate(value, variance)
+        return Estimate(noisy_array(value, law), variance)
 
 
 @attrs.frozen
@@ -209,6 +211,14 @@ class LaplaceExpense(Expense):
 def variance_at(scale: Fraction) -> Fraction:
     """2 scale^2, that of continuous Laplace noise: on the integers it is 1/(2 sinh(1/2t)^2)."""
     return 2 * scale**2
+
+
+def _plain(value: Any) -> Any:
+    if not isinstance(value, np.ndarray):
+        return int(value)
+    plain = np.asarray(value)
+    plain.flags.writeable = False
+    return plain
 
 
 def _judged(query: Query, estimate: Estimate) -> bool | None:

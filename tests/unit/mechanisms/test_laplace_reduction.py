@@ -74,6 +74,18 @@ def test_vectors() -> None:
     assert len({int(noise) for noise in answers[0].value - answers[-1].value}) > 1
 
 
+@pytest.mark.parametrize("statistic", [Count(), Histogram("town", range(3))])
+def test_refinements_know_their_noise(statistic: Any) -> None:
+    """A release has the interval of `Laplace` at its scale; one picked by its value has none."""
+    reduction = running(LaplaceNoiseReduction(statistic, scales=SCALES))
+    single = Laplace(statistic, scale=10).release(TABLE, SeededCoins(1))
+    low, high = reduction(Refine()).value.interval(0.95)
+    one, other = single.interval(0.95)
+    assert np.all(high - low == other - one)
+    picked = reduction(Until(AbsoluteError(1)))
+    assert not hasattr(picked.value, "interval")
+
+
 def test_the_end_of_the_schedule() -> None:
     """After the finest scale it declines, as often as it is asked."""
     reduction = running(LaplaceNoiseReduction(Count(), scales=[2, 1]))
