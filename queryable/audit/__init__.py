@@ -16,10 +16,10 @@ from queryable.audit.enumeration import (
     ViewLaw,
     Wrong,
     every_outcome,
-    hashable,
     push_forward,
     view_law,
 )
+from queryable.audit.keys import hashable
 from queryable.audit.objectives import Divergence, HockeyStick, Renyi
 from queryable.audit.strategies import Strategy
 from queryable.audit.verdict import Finding, Outcome, Verdict

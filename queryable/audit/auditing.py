@@ -23,6 +23,7 @@ from queryable.audit import claims
 from queryable.audit.claims import Check, DeltaAt
 from queryable.audit.divergences import Bound, Law, best_event, cut_off, least_epsilon
 from queryable.audit.enumeration import NotEnumerable, view_law
+from queryable.audit.keys import require_alike
 from queryable.audit.statistical import sampled, separate
 from queryable.audit.verdict import Finding, Outcome, Verdict, short
 from queryable.audit.worst_case import Alphabet, WorstCase, worst_case
@@ -201,6 +202,7 @@ class _Looking:
         findings: list[Finding] = []
         for place, (x, x_prime) in enumerate(self.pairs):
             p, q = found[place], found[place ^ 1]  # pairs come with their reverse beside them
+            _require_alike(p, q)
             for check in claims.checks_of_laws(self.claim):
                 tick(len(findings))
                 findings.append(self._compare(check, x, x_prime, p, q))
@@ -263,6 +265,12 @@ class _Looking:
         for number in range(self.samples):
             tick(number)
             yield self.coins.spawn(f"sample {place}/{number}", 0)  # a message is no path
+
+
+def _require_alike(p: Law, q: Law) -> None:
+    keys = {seen: seen for seen in p}
+    for seen in q:
+        require_alike(keys.get(seen, seen), seen)
 
 
 def _among(query: Any, queries: Sequence[Any]) -> bool:

@@ -17,7 +17,8 @@ from typing import Any, TypeAlias
 import attrs
 from flint import fmpq
 
-from queryable.audit.enumeration import Wrong, every_outcome, hashable
+from queryable.audit.enumeration import Wrong, every_outcome
+from queryable.audit.keys import flags, hashable, require_alike
 from queryable.errors import QueryError
 from queryable.intervals import Chance, Interval
 from queryable.mechanism import InteractiveMechanism, advance, begin
@@ -71,8 +72,8 @@ class Seen:
     belief: Belief
 
 
-Move: TypeAlias = tuple[fmpq, int, Hashable, Any]
-"""The chance of a step's outcome, the number of the state after it, and the answer, twice."""
+Move: TypeAlias = tuple[fmpq, int, tuple[Hashable, Hashable], Any]
+"""The chance of a step's outcome, the state after it, the answer's key and flags, the answer."""
 
 
 @attrs.define
@@ -120,7 +121,7 @@ class Machine:
 
     def _move(self, chance: Chance, outcome: tuple[Any, Any]) -> Move:
         state, answer = outcome
-        return _exactly(chance), self._number(state), hashable(answer), answer
+        return _exactly(chance), self._number(state), (hashable(answer), flags(answer)), answer
 
     def _number(self, state: Any) -> int:
         try:
@@ -148,14 +149,16 @@ Taken: TypeAlias = Iterable[tuple[fmpq, Move]]
 
 def _gathered(under_x: Taken, under_x_prime: Taken) -> dict[Hashable, Seen]:
     """Moves, each with the chance of where it starts, by what they answer."""
-    answers: dict[Hashable, Any] = {}
+    answers: dict[Hashable, tuple[Hashable, Any]] = {}
     sides: tuple[dict[Hashable, dict[int, fmpq]], ...] = ({}, {})
     for side, taken in zip(sides, (under_x, under_x_prime), strict=True):
-        for weight, (chance, number, seen, answer) in taken:
-            answers.setdefault(seen, answer)
+        for weight, (chance, number, (seen, said), answer) in taken:
+            first = answers.setdefault(seen, (said, answer))
+            if first[0] != said:
+                require_alike(first[1], answer)
             states = side.setdefault(seen, {})
             states[number] = states.get(number, _NOTHING) + weight * chance
     return {
         seen: Seen(answer, Belief(*(tuple(side.get(seen, {}).items()) for side in sides)))
-        for seen, answer in answers.items()
+        for seen, (_, answer) in answers.items()
     }

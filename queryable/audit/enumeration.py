@@ -13,12 +13,12 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
 from math import prod
-from operator import is_
 from typing import Any, TypeAlias, TypeVar
 
 import attrs
 import numpy as np
 
+from queryable.audit.keys import hashable, require_alike
 from queryable.coins import ChildId, Law, Shape
 from queryable.errors import QueryError
 from queryable.faults import collecting, raise_interrupt
@@ -202,6 +202,7 @@ def view_law(
         NotEnumerable: a draw has infinite support and no tail may be given up, or there are more
             views than the limit.
         QueryError: the adversary asked something illegal, and errors are no answers.
+        ValueError: answers of different meaning compare equal, as True and 1 do.
     """
     given_up = None if tail is None else positive(tail, "tail")
     law: dict[Hashable, Chance] = {}
@@ -217,7 +218,9 @@ def view_law(
                 reached(CUT, chance)
             else:
                 state, answer = outcome
-                after.setdefault(hashable(answer), (answer, []))[1].append((state, chance))
+                first, states = after.setdefault(hashable(answer), (answer, []))
+                require_alike(first, answer)
+                states.append((state, chance))
         return [(then(answer), merged(states)) for answer, states in after.values()]
 
     start = every_outcome(lambda coins: begin(mechanism, dataset, coins), given_up, limit)
@@ -275,9 +278,6 @@ def merged(weights: Sequence[tuple[Any, Chance]]) -> Sequence[tuple[Any, Chance]
     return tuple(together.items())
 
 
-_NAN = float("nan")  # as a key it equals itself
-
-
 def push_forward(law: ViewLaw, function: Callable[[Any], Any]) -> ViewLaw:
     """The law of a function of the answers."""
     pushed: dict[Hashable, Chance] = {}
@@ -285,28 +285,3 @@ def push_forward(law: ViewLaw, function: Callable[[Any], Any]) -> ViewLaw:
         image = CUT if seen is CUT else hashable(function(seen))
         pushed[image] = pushed[image] + chance if image in pushed else chance
     return pushed
-
-
-def hashable(value: Any) -> Hashable:
-    """An answer as a value that can be compared and hashed; arrays become tuples, sets frozen.
-
-    Answers that compare equal count as one: True and 1, a list and an array. So do all NaNs.
-    """
-    if isinstance(value, np.ndarray):
-        return hashable(tuple(value.tolist()))
-    if isinstance(value, dict):
-        return ("dict", frozenset((hashable(k), hashable(v)) for k, v in value.items()))
-    if isinstance(value, set):
-        return frozenset(map(hashable, value))
-    if isinstance(value, tuple | list):
-        entries = tuple(hashable(entry) for entry in value)
-        if isinstance(value, list) or not all(map(is_, entries, value)):
-            return entries
-    if isinstance(value, float | np.floating) and np.isnan(value):
-        return _NAN
-    if attrs.has(type(value)):
-        fields = [getattr(value, field.name) for field in attrs.fields(type(value))]
-        keys = [hashable(field) for field in fields]
-        if not all(map(is_, keys, fields)):
-            return (type(value).__name__, *keys)
-    return value  # type: ignore[no-any-return]

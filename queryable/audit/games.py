@@ -24,7 +24,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, Protocol, Self, TypeAlias
 
-from queryable.audit.enumeration import CUT, ViewLaw, every_outcome, hashable
+from queryable.audit.enumeration import CUT, ViewLaw, every_outcome
+from queryable.audit.keys import hashable
 from queryable.intervals import Chance
 from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism, Measurement, begin

@@ -21,7 +21,7 @@ import attrs
 import numpy as np
 
 from queryable.audit.divergences import factor_above
-from queryable.audit.enumeration import hashable
+from queryable.audit.keys import hashable
 from queryable.coins import Coins
 from queryable.mechanism import InteractiveMechanism
 from queryable.numbers import round_down

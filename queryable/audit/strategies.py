@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from queryable.audit.enumeration import hashable
+from queryable.audit.keys import hashable
 from queryable.view import View
 
 

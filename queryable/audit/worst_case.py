@@ -29,7 +29,8 @@ from typing import Any, TypeAlias
 import attrs
 
 from queryable.audit.beliefs import Belief, Machine, Seen
-from queryable.audit.enumeration import hashable, view_law
+from queryable.audit.enumeration import view_law
+from queryable.audit.keys import hashable
 from queryable.audit.objectives import Divergence, Settled, Summed, Unbounded
 from queryable.audit.strategies import Node, Strategy
 from queryable.mechanism import InteractiveMechanism

@@ -18,10 +18,8 @@ from queryable import (
     FairBits,
     InteractiveMechanism,
     Launch,
-    Launched,
     Law,
     PureDP,
-    Refused,
     UniformBelow,
     UnknownQueryError,
 )
@@ -30,7 +28,6 @@ from queryable.audit import (
     NotEnumerable,
     Wrong,
     every_outcome,
-    hashable,
     push_forward,
     view_law,
 )
@@ -168,23 +165,6 @@ def test_push_forward_adds_up_what_looks_alike() -> None:
     assert agree == {True: F(9, 16) + F(1, 16), False: F(6, 16)}
 
 
-@pytest.mark.parametrize(
-    ("value", "key"),
-    [
-        (3, 3),
-        (np.array([[1, 2], [3, 4]]), ((1, 2), (3, 4))),
-        ([1, [2]], (1, (2,))),
-        (Launched(None, np.array([1])), ("Launched", None, (1,))),
-        (Launched(0, Launched(None, [1])), ("Launched", 0, ("Launched", None, (1,)))),
-        (Refused("no"), Refused("no")),
-    ],
-)
-def test_answers_become_hashable(value: Any, key: Any) -> None:
-    """Arrays and lists become tuples, however deep; what is hashable stays as it is."""
-    assert hashable(value) == key
-    hash(hashable(value))
-
-
 def test_more_paths_than_the_limit_are_refused_at_once() -> None:
     """The first path tells about how many there are, so nobody waits for 2**60 of them."""
     with pytest.raises(NotEnumerable, match=r"about 1\.2e\+18 outcomes"):
@@ -212,19 +192,6 @@ class Listed(Law[int]):
 def test_outcomes_of_no_chance_are_no_paths() -> None:
     """A law may list what cannot happen; it is not visited."""
     assert every_outcome(lambda coins: coins.draw(Listed())) == [(1, 0)]
-
-
-def test_dictionaries_and_sets_become_hashable() -> None:
-    """In whatever order they were filled."""
-    assert hashable({"a": [1], "b": {2}}) == hashable({"b": {2}, "a": [1]})
-    assert hash(hashable({"a": [1]})) != hash(hashable({"a": [2]}))
-
-
-def test_all_nans_are_one_answer() -> None:
-    """However they were made; else each would be a view that only one dataset shows."""
-    values = [float("nan"), np.nan, np.float32("nan"), float("inf") - float("inf")]
-    assert len({hashable((value, "x")) for value in values}) == 1
-    assert hashable(float("nan")) != hashable(0.0)
 
 
 @attrs.frozen
