@@ -5,8 +5,10 @@ from mechanisms.doubling import Doubling
 from mechanisms.estimates import Estimate, Latest, Open, Refine, Stopped, Until
 from mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, TopK
 from mechanisms.gaussian import Gaussian
+from mechanisms.groups import GroupBy
 from mechanisms.laplace import Laplace
 from mechanisms.laplace_reduction import LaplaceNoiseReduction
+from mechanisms.moments import Mean, Variance
 from mechanisms.multiplicative_weights import (
     LinearQuery,
     PrivateMultiplicativeWeights,
@@ -14,10 +16,13 @@ from mechanisms.multiplicative_weights import (
 )
 from mechanisms.noise import BernoulliExp, DiscreteGaussian, DiscreteLaplace, TruthfulAnswer
 from mechanisms.noise_reduction import BrownianNoiseReduction
+from mechanisms.quantile import Quantile
 from mechanisms.queries import Count, Histogram, Sum
 from mechanisms.randomized_response import RandomizedResponse, Revealed
 from mechanisms.sparse_vector import SparseVector
 from mechanisms.stopping import AbsoluteError, RelativeError, even_schedule, geometric_schedule
+from mechanisms.table import Table
+from mechanisms.units import Neighbours, PrivacyUnit
 
 __all__ = [
     "AbsoluteError",
@@ -31,15 +36,20 @@ __all__ = [
     "Estimate",
     "ExponentialMechanism",
     "Gaussian",
+    "GroupBy",
     "Histogram",
     "Laplace",
     "LaplaceNoiseReduction",
     "Latest",
     "LinearQuery",
+    "Mean",
+    "Neighbours",
     "Open",
     "PermuteAndFlip",
     "Predicate",
+    "PrivacyUnit",
     "PrivateMultiplicativeWeights",
+    "Quantile",
     "RandomizedResponse",
     "Refine",
     "RelativeError",
@@ -48,9 +58,11 @@ __all__ = [
     "Stopped",
     "Sum",
     "SyntheticHistogram",
+    "Table",
     "TopK",
     "TruthfulAnswer",
     "Until",
+    "Variance",
     "column",
     "even_schedule",
     "geometric_schedule",

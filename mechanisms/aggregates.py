@@ -43,6 +43,9 @@ class Aggregate(IntegerStatistic):
         Checked by: tests/unit/mechanisms/test_table_sensitivity.py
     """
 
+    groupable = True
+    """Whether the rows of a group decide about the group's entries alone."""
+
     @property
     @abstractmethod
     def request(self) -> Totals:

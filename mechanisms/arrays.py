@@ -77,8 +77,8 @@ def _indices(dataset: Any, by: Categories | Bins) -> Array:
     indices = np.full(len(present), -1, dtype=np.int64)
     if isinstance(by, Bins):
         reached = np.zeros(len(values), dtype=np.int64)
-        for threshold in by.thresholds:
-            reached += compared(values, ">=", threshold)
+        for operator, value in by.steps:
+            reached += compared(values, operator, value)
         indices[present] = reached
     else:
         indices[present] = _positions(values, by.values)

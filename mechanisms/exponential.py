@@ -53,8 +53,8 @@ class _Choice(Measurement):
     @sensitivity.default
     def _largest(self) -> int:
         """No entry moves by more than all together; by an integer, as scores are integers."""
-        bound = min(exact(self.scores.l1, "l1"), exact(self.scores.l2, "l2"))
-        return bound.__floor__()
+        norms = ("l1", "l2", "linf") if hasattr(self.scores, "linf") else ("l1", "l2")
+        return min(exact(getattr(self.scores, norm), norm) for norm in norms).__floor__()
 
     def loss(self, d_in: int) -> PureDP:
         """d_in * epsilon."""
@@ -99,9 +99,10 @@ class ExponentialMechanism(_One):
     Args:
         scores: integers, shape (candidates,).
         epsilon: in nats, at d_in=1.
-        sensitivity: how far any one score moves when a record is added or removed. By default what
-            the statistic's l1 and l2 imply; say less where one record may count for many
-            candidates: then the largest change is far below the sum.
+        sensitivity: how far any one score moves when a record is added or removed. By default the
+            statistic's `linf` where it has one, as `Quantile` has, else what its l1 and l2 imply;
+            say less where one record may count for many candidates: then the largest change is
+            far below the sum.
         monotone: whether adding a record moves no score down, or none up. It doubles the rate.
     """
 

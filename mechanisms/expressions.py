@@ -29,8 +29,8 @@ _MOST_SINGLE_DIGITS = 10**6
 class Dialect(Protocol):
     """What an engine's expressions are made with."""
 
-    widest: int
-    """Largest integer that `multiples` gives and that `quotient` divides exactly."""
+    largest_dividend: int
+    """The largest integer that `quotient` divides exactly."""
 
     def cell(self, column: str, kind: Kind) -> Expression:
         """The cell in a column, in a form that compares with `literal`."""
@@ -126,12 +126,8 @@ class Compiler:
 
     def _compared(self, column: str, operator: str, value: Scalar) -> Expression:
         kind = self.kind(column)
-        outcome = placed(kind, operator, value)
-        if isinstance(outcome, bool):
-            return self.present(column) & self.dialect.truth(outcome)
         cell = self.dialect.cell(column, kind)
-        compared = OPERATORS[outcome[0]](cell, self.dialect.literal(kind, outcome[1]))
-        return self.dialect.present(cell, kind) & compared
+        return self.dialect.present(cell, kind) & self._holds(cell, kind, operator, value)
 
     def among(self, by: Categories | Bins) -> Expression:
         """Whether a row is in one of the groups."""
@@ -153,7 +149,7 @@ class Compiler:
         """The index of a row's group; of a row in none, anything."""
         kind, cell = self._grouped(by.column)
         if isinstance(by, Bins):
-            return self._bin(cell, kind, by.thresholds, 0)
+            return self._bin(cell, kind, by.steps, 0)
         index = self.dialect.whole(-1)
         for position, literal in reversed(self.members(by)):
             index = self.dialect.when(cell == literal, self.dialect.whole(position), index)
@@ -164,23 +160,25 @@ class Compiler:
         return kind, self.dialect.cell(column, kind)
 
     def _bin(
-        self, cell: Expression, kind: Kind, thresholds: tuple[Scalar, ...], below: int
+        self, cell: Expression, kind: Kind, steps: tuple[tuple[str, Scalar], ...], below: int
     ) -> Expression:
-        """A binary search written out: nested to the logarithm of the number of thresholds."""
-        if not thresholds:
+        """A binary search written out: nested to the logarithm of the number of steps."""
+        if not steps:
             return self.dialect.whole(below)
-        middle = len(thresholds) // 2
-        outcome = placed(kind, ">=", thresholds[middle])
-        left, right = thresholds[:middle], thresholds[middle + 1 :]
-        if isinstance(outcome, bool):
-            reached = self.dialect.truth(outcome)
-        else:
-            reached = OPERATORS[outcome[0]](cell, self.dialect.literal(kind, outcome[1]))
+        middle = len(steps) // 2
+        reached = self._holds(cell, kind, *steps[middle])
         return self.dialect.when(
             reached,
-            self._bin(cell, kind, right, below + middle + 1),
-            self._bin(cell, kind, left, below),
+            self._bin(cell, kind, steps[middle + 1 :], below + middle + 1),
+            self._bin(cell, kind, steps[:middle], below),
         )
+
+    def _holds(self, cell: Expression, kind: Kind, operator: str, value: Scalar) -> Expression:
+        """A comparison of a cell that is there."""
+        outcome = placed(kind, operator, value)
+        if isinstance(outcome, bool):
+            return self.dialect.truth(outcome)
+        return OPERATORS[outcome[0]](cell, self.dialect.literal(kind, outcome[1]))
 
     def term(self, term: Term) -> Expression:
         """What a row adds to a sum: a 64-bit integer, never null."""
@@ -191,7 +189,7 @@ class Compiler:
         if not term.power:
             return self.dialect.when(present, one, zero)
         assert term.lattice is not None
-        _within_64_bits(term.lattice, term.center, term.power)
+        _within_64_bits(term, term.lattice)
         moved = self.units(term.column, term.lattice)
         if term.center:
             moved = moved - self.dialect.whole(term.center)
@@ -211,10 +209,9 @@ class Compiler:
         low = min(max((lattice.lower / kind.step).__floor__(), kind.low), kind.high)
         high = max(min((lattice.upper / kind.step).__ceil__(), kind.high), kind.low)
         times, divisor = (kind.step / lattice.unit).as_integer_ratio()
-        largest = max(abs(low), abs(high))
-        if largest > self.dialect.widest or largest * times >= 2**63:
-            raise TypeError("the bounds of a sum are too far apart for this engine")
-        if divisor > 1 and largest * times > min(self.dialect.widest, 2**63 - 1):
+        if not -(2**63) <= low * times <= high * times < 2**63:
+            raise TypeError("the bounds of a sum, in its units, are beyond 64-bit integers")
+        if divisor > 1 and max(abs(low), abs(high)) * times > self.dialect.largest_dividend:
             raise TypeError("the unit of a sum is too fine for its bounds on this engine")
         units = self.dialect.multiples(cell, kind, low, high)
         if times > 1:
@@ -268,11 +265,10 @@ class Compiler:
         return d.clipped(units, d.whole(lattice.low), d.whole(lattice.high))
 
 
-def _within_64_bits(lattice: Lattice, center: int, power: int) -> None:
-    farthest = max(abs(lattice.low - center), abs(lattice.high - center))
-    if not (-(2**63) <= lattice.low <= lattice.high < 2**63 and farthest**power <= 2**63):
+def _within_64_bits(term: Term, lattice: Lattice) -> None:
+    if not -(2**63) <= lattice.low <= lattice.high < 2**63:
         raise TypeError("the bounds of a sum are beyond 64-bit integers")
-    if power == 2 and not farthest**2 < 2**63:
+    if (term.center or term.power > 1) and not term.largest < 2**63:
         raise TypeError("squares of numbers within these bounds are beyond 64-bit integers")
 
 

@@ -190,15 +190,13 @@ def _on_lattice(kind: Kind, operator: str, value: Any) -> Placed | bool:
         ]
     steps = value / kind.step
     floor, ceiling = steps.__floor__(), steps.__ceil__()
+    if floor == ceiling and kind.low <= floor <= kind.high:
+        return operator, floor
     if operator in ("==", "!="):
-        if floor == ceiling and kind.low <= floor <= kind.high:
-            return operator, floor
         return operator == "!="
     if operator in ("<", "<="):
-        last = ceiling - 1 if operator == "<" else floor
-        return (last >= kind.high) if not kind.low <= last < kind.high else ("<=", last)
-    first = floor + 1 if operator == ">" else ceiling
-    return (first <= kind.low) if not kind.low < first <= kind.high else (">=", first)
+        return ("<=", floor) if kind.low <= floor < kind.high else floor >= kind.high
+    return (">=", ceiling) if kind.low < ceiling <= kind.high else ceiling <= kind.low
 
 
 def _nearest(value: Any, *, single: bool) -> float:

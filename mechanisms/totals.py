@@ -27,6 +27,14 @@ class Term:
     center: int = 0
     power: int = 0
 
+    @property
+    def largest(self) -> int:
+        """What a row adds at most, in absolute value."""
+        if self.lattice is None or not self.power:
+            return 1
+        ends = self.lattice.low, self.lattice.high
+        return int(max(abs(end - self.center) for end in ends) ** self.power)
+
 
 @attrs.frozen
 class Categories:
@@ -43,15 +51,19 @@ class Categories:
 
 @attrs.frozen
 class Bins:
-    """Groups by how many thresholds, in ascending order, are at most the cell."""
+    """Groups by how many steps a cell has reached; other rows are in no group.
+
+    A step is `(">=", value)` or `(">", value)`; they are in ascending order, so that who has
+    reached one has reached those before it.
+    """
 
     column: str
-    thresholds: tuple[Scalar, ...]
+    steps: tuple[tuple[str, Scalar], ...]
 
     @property
     def size(self) -> int:
         """How many groups."""
-        return len(self.thresholds) + 1
+        return len(self.steps) + 1
 
 
 @attrs.frozen

@@ -70,7 +70,7 @@ class Sql:
 class DuckDBDialect:
     """DuckDB's expressions, and the parameters that they refer to."""
 
-    widest = 2**63
+    largest_dividend = 2**63 - 1
 
     def __init__(self) -> None:
         self.parameters: list[Any] = []

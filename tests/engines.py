@@ -1,0 +1,180 @@
+"""The same rows on every engine: what conformance tests open.
+
+`ENGINES` names them; `opened(engine, types, rows)` gives a `Table`. Spark runs where PySpark and
+Java are installed; elsewhere its tests are skipped, saying so.
+"""
+
+import datetime as dt
+import importlib.util
+import shutil
+import sqlite3
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from mechanisms import Table
+
+Types = Mapping[str, str]
+"""Column names, and integer, float, boolean, text, bytes, date, timestamp, instant, money."""
+Rows = list[tuple[Any, ...]]
+
+_ARROW = {
+    "integer": pa.int64(),
+    "float": pa.float64(),
+    "boolean": pa.bool_(),
+    "text": pa.string(),
+    "bytes": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us"),
+    "instant": pa.timestamp("us", tz="UTC"),
+    "money": pa.decimal128(12, 2),
+}
+_SQLITE = {
+    "integer": "BIGINT",
+    "float": "DOUBLE",
+    "boolean": "BOOLEAN",
+    "text": "TEXT",
+    "bytes": "BLOB",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+    "instant": "TIMESTAMPTZ",
+    "money": "DECIMAL(12,2)",
+}
+_numbers = count()
+
+
+def _java() -> str | None:
+    """Why Spark cannot run here, if it cannot."""
+    if importlib.util.find_spec("pyspark") is None:
+        return "PySpark is not installed (extra `spark`)"
+    return None if shutil.which("java") else "there is no Java on the path"
+
+
+_SPARK = pytest.param(
+    "ibis on spark",
+    marks=pytest.mark.skipif(_java() is not None, reason=f"no Spark: {_java()}"),
+)
+ENGINES = ["duckdb", "ibis on duckdb", "ibis on sqlite", _SPARK]
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Ibis and its backends warn of each other's next versions."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def arrow(types: Types, rows: Rows) -> pa.Table:
+    columns = zip(*rows, strict=True) if rows else ((),) * len(types)
+    return pa.table(
+        [
+            pa.array(list(values), type=_ARROW[kind], from_pandas=False)
+            for values, kind in zip(columns, types.values(), strict=True)
+        ],
+        names=list(types),
+    )
+
+
+def opened(engine: str, types: Types, rows: Rows, **options: Any) -> Table:
+    """A table of these rows."""
+    with quietly():
+        if engine == "duckdb":
+            return Table(arrow(types, rows), **options)
+        source = {
+            "ibis on duckdb": _on_duckdb,
+            "ibis on sqlite": _on_sqlite,
+            "ibis on spark": _on_spark,
+        }[engine](types, rows)
+        return Table(source, **options)
+
+
+def _on_duckdb(types: Types, rows: Rows) -> Any:
+    import ibis
+
+    connection = ibis.duckdb.connect()
+    connection.con.register("given", arrow(types, rows))
+    connection.raw_sql("CREATE TABLE data AS SELECT * FROM given")
+    return connection.table("data")
+
+
+def _on_sqlite(types: Types, rows: Rows) -> Any:
+    import ibis
+
+    path = Path(_folder()) / f"{next(_numbers)}.db"
+    columns = ", ".join(
+        '"' + name.replace('"', '""') + f'" {_SQLITE[kind]}' for name, kind in types.items()
+    )
+    with sqlite3.connect(path) as raw:
+        raw.execute(f"CREATE TABLE data ({columns})")
+        marks = ", ".join("?" * len(types))
+        raw.executemany(
+            f"INSERT INTO data VALUES ({marks})",
+            [tuple(map(_for_sqlite, row, types.values())) for row in rows],
+        )
+    raw.close()
+    return ibis.sqlite.connect(path).table("data")
+
+
+def _for_sqlite(cell: Any, kind: str) -> Any:
+    if cell is None:
+        return None
+    match kind:
+        case "date":
+            return cell.isoformat()
+        case "timestamp":
+            return cell.isoformat(sep=" ")
+        case "instant":
+            return cell.astimezone(dt.UTC).replace(tzinfo=None).isoformat(sep=" ")
+        case "money":
+            return float(cell)
+    return cell
+
+
+def _on_spark(types: Types, rows: Rows) -> Any:
+    import ibis
+    from pyspark.sql import types as spark
+
+    kinds = {
+        "integer": spark.LongType(),
+        "float": spark.DoubleType(),
+        "boolean": spark.BooleanType(),
+        "text": spark.StringType(),
+        "bytes": spark.BinaryType(),
+        "date": spark.DateType(),
+        "timestamp": spark.TimestampNTZType(),
+        "instant": spark.TimestampType(),
+        "money": spark.DecimalType(12, 2),
+    }
+    fields = [spark.StructField(name, kinds[kind]) for name, kind in types.items()]
+    name = f"data_{next(_numbers)}"
+    session = _session()
+    session.createDataFrame(rows, spark.StructType(fields)).createOrReplaceTempView(name)
+    return ibis.pyspark.connect(session).table(name)
+
+
+@cache
+def _session() -> Any:
+    from pyspark.sql import SparkSession
+
+    return (
+        SparkSession.builder.master("local[1]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.session.timeZone", "UTC")
+        .getOrCreate()
+    )
+
+
+@cache
+def _folder() -> str:
+    return tempfile.mkdtemp(prefix="queryable-tests-")
