@@ -92,9 +92,9 @@ def _by_value(value: Any) -> Any:
 class Estimate:
     """A noisy value and the variance of its noise.
 
-    `value`: a Fraction, or a read-only float64 array of the statistic's shape. `variance`: of each
-    entry, exactly, as the Gaussian's parameter is meant: that of noise on the integers is never
-    larger, and visibly smaller only below 1.
+    `value`: a Fraction, or a read-only float64 array of the statistic's shape; of Laplace noise
+    reduction, integers. `variance`: of each entry, exactly, as the Gaussian's parameter is meant:
+    that of noise on the integers is never larger, and visibly smaller only below 1.
     """
 
     value: Any = attrs.field(eq=_by_value)
@@ -255,7 +255,7 @@ class Estimating(PersonInTheMiddle[Estimates]):
                 trial = self._measurement(held, self._target(held, refine))
                 return state, ToMechanism(CanAfford(Launch(trial)))
         raise UnknownQueryError(
-            f"an estimate answers Refine, Until, Latest, PrivacyLossQuery and CanAfford(Refine()), "
+            "an estimate answers Refine, Until, Latest, PrivacyLossQuery and CanAfford(Refine()), "
             f"not {type(query).__name__}"
         )
 
@@ -343,7 +343,7 @@ def refinable(value: Any) -> IntegerStatistic:
     """
     if not isinstance(value, IntegerStatistic):
         raise QueryError(
-            f"an estimate is of an IntegerStatistic with declared sensitivities, not of "
+            "an estimate is of an IntegerStatistic with declared sensitivities, not of "
             f"{type(value).__name__}"
         )
     for name in ("l1", "l2"):

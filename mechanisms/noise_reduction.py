@@ -29,7 +29,8 @@ class BrownianNoiseReduction(Estimating):
     it launches. Stop whenever you like, and come back later.
 
     To go from variance t1 to t2, an independent Gaussian measurement of variance
-    t1 t2 / (t1 - t2) is launched, and the two are weighted by precision.
+    t1 t2 / (t1 - t2) is launched, and the two are weighted by precision. So the statistic is
+    evaluated at every step; over many records let it be cheap.
 
     Privacy:
         Claim: what the compositor below is charged. An estimate refined to variance t has been

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from composition import FiltCon, OdomCon, ViaZCDP
 from mechanisms import (
-    AbsoluteError,
     BrownianNoiseReduction,
     Count,
     Estimate,
@@ -20,9 +19,7 @@ from mechanisms import (
     Latest,
     Open,
     Refine,
-    RelativeError,
     SparseVector,
-    Stopped,
     Until,
     even_schedule,
     geometric_schedule,
@@ -32,15 +29,11 @@ from queryable import (
     ZCDP,
     ApproxDP,
     CanAfford,
-    IntegerStatistic,
-    Launch,
-    MechanismFault,
     PrivacyClaimError,
     PureDP,
     Queryable,
     QueryError,
     QueryRefusedError,
-    RetiredChildError,
     SeededCoins,
     Statistic,
 )
@@ -128,69 +121,6 @@ def test_two_reductions_and_a_sparse_vector_interleave() -> None:
     assert visits(Refine(30)).variance == 30
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        Refine(100),
-        Refine(101),
-        Refine(0),
-        Refine(-1),
-        Refine("x"),
-        Refine(float("nan")),
-        Refine(True),
-        Refine(None),
-        Until(lambda _: True, [50, 60]),
-        Until(lambda _: True, [50, 50]),
-        Until(lambda _: True, []),
-        Until(lambda _: True, [100, 200]),
-        Until(lambda _: True, 50),
-        Until(lambda _: True),
-        Until(3, [50]),
-        Until(lambda _: 1 / 0, [50]),
-        Until(lambda _: None, [50]),
-        CanAfford(Refine(100)),
-        "refine",
-    ],
-)
-def test_wrong_queries_change_nothing(wrong: Any) -> None:
-    """Refused before anything is charged."""
-    table = over()
-    estimate = table(Open(Count()))
-    estimate(Refine(100))
-    with pytest.raises(QueryError):
-        estimate(wrong)
-    assert table.privacy_loss() == ZCDP("1/200")
-    assert estimate(Refine(99)).variance == 99
-
-
-class Undeclared(IntegerStatistic):
-    """No sensitivity at all."""
-
-    shape = None
-
-    def value(self, dataset: Any) -> int:
-        return 0
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        Open(len),
-        Open(None),
-        Open(Undeclared()),
-        Open(Statistic(len, l1=0, l2=0)),
-        Open(Count(), [1, 2]),
-        Open(Count(), []),
-        Open(Count(), "abc"),
-        Open(Count(), [0]),
-    ],
-)
-def test_what_cannot_be_refined_is_not_opened(wrong: Any) -> None:
-    """A statistic without sensitivity, or a schedule that does not fall."""
-    with pytest.raises(QueryError):
-        over()(wrong)
-
-
 def test_a_target_beyond_the_budget_says_what_is_affordable() -> None:
     """Refused before anything is charged, with the finest variance, which is then admitted."""
     table = over(1)
@@ -211,55 +141,6 @@ def test_a_target_beyond_the_budget_says_what_is_affordable() -> None:
         estimate(Refine(2))
 
 
-def test_a_schedule_is_followed_entry_by_entry() -> None:
-    """Each `Refine()` goes to the next entry; one may jump, and go on from there."""
-    schedule = even_schedule(1000, 10, 12)
-    estimate = over()(Open(Count(), schedule))
-    assert [estimate(Refine()).variance for _ in range(3)] == list(schedule[:3])
-    estimate(Refine(50))
-    assert estimate(Refine()).variance == next(each for each in schedule if each < 50)
-    estimate(Refine(10))
-    with pytest.raises(QueryError, match="ends at 10"):
-        estimate(Refine())
-
-
-def test_until_stops_where_the_condition_first_holds() -> None:
-    """The charge is that of the step it stopped at, and to ask again costs nothing."""
-    table = over()
-    schedule = even_schedule(10**4, 1, 200)
-    estimate = table(Open(Count(), schedule))
-    stopped = estimate(Until(RelativeError("1/10")))
-    assert isinstance(stopped, Stopped)
-    assert stopped.met
-    place = schedule.index(stopped.variance)
-    assert 0 < place < len(schedule) - 1
-    assert stopped.variance * 21**2 <= stopped.value**2
-    assert table.privacy_loss() == ZCDP(1 / (2 * stopped.variance))
-    assert estimate(Until(RelativeError("1/10"))) == stopped
-    assert table.privacy_loss() == ZCDP(1 / (2 * stopped.variance))
-
-
-def test_until_goes_on_later_and_further() -> None:
-    """A stricter condition takes it up where it was, by the same schedule."""
-    estimate = over()(Open(Count(), even_schedule(10**4, 1, 200)))
-    first = estimate(Until(AbsoluteError(50)))
-    seen: list[Any] = []
-    second = estimate(Until(lambda each: bool(seen.append(each) or len(seen) == 4)))
-    assert first.variance == seen[0].variance > seen[1].variance > second.variance
-    assert second == Stopped(seen[3].value, seen[3].variance, True)
-
-
-def test_until_the_schedule_ends() -> None:
-    """It says that the condition was not met, with the estimate it paid for."""
-    table = over()
-    estimate = table(Open(Count()))
-    stopped = estimate(Until(lambda _: False, [100, 10]))
-    assert (stopped.met, stopped.variance) == (False, 10)
-    assert table.privacy_loss() == ZCDP("1/20")
-    with pytest.raises(QueryError, match="ends at 10"):
-        estimate(Until(lambda _: False, [100, 10]))
-
-
 def test_a_schedule_beyond_the_budget_charges_nothing() -> None:
     """All of it must be affordable before its first step is taken."""
     table = over("1/100")
@@ -269,36 +150,6 @@ def test_a_schedule_beyond_the_budget_charges_nothing() -> None:
     assert table.privacy_loss() == ZCDP(0)
     with pytest.raises(QueryError, match="not been refined"):
         estimate(Latest())
-
-
-@pytest.mark.parametrize("wrong", [lambda _: {}[1], lambda _: "yes", lambda each: each.nothing])
-def test_a_condition_that_fails_loses_nothing(wrong: Any) -> None:
-    """What was paid for can be asked for, and everything goes on."""
-    table = over()
-    estimate = table(Open(Count(), [1000, 100]))
-    with pytest.raises(QueryRefusedError, match=r"condition .*paid for"):
-        estimate(Until(wrong))
-    assert estimate(Latest()).variance == 1000
-    assert table.privacy_loss() == ZCDP("1/2000")
-    assert estimate(Refine()).variance == 100
-
-
-def test_a_statistic_that_fails_retires_its_estimate() -> None:
-    """The charge is kept, nothing is told, and the others answer."""
-
-    def leaky(dataset: Any) -> int:
-        raise ValueError("Ada is in row 7")
-
-    table = over()
-    bad, good = table(Open(Statistic(leaky, l1=1, l2=1))), table(Open(Count()))
-    with pytest.raises(MechanismFault) as caught:
-        bad(Until(lambda _: False, [100, 10]))
-    assert "Ada" not in str(caught.value)
-    assert table.privacy_loss() == ZCDP("1/200")
-    for query in (Refine(10), Latest()):
-        with pytest.raises(RetiredChildError):
-            bad(query)
-    assert good(Refine(100)).variance == 100
 
 
 def test_what_remains_is_said_under_other_budgets() -> None:
@@ -316,15 +167,6 @@ def test_what_remains_is_said_under_other_budgets() -> None:
         found = re.search(match, caught.value.instead)
         assert found
         estimate(Refine(found[0].split()[-1]))
-
-
-def test_the_count_of_launches_is_a_limit_too() -> None:
-    """Each refinement is one; what was reached stays."""
-    table = over(1, max_mechanisms=2)
-    estimate = table(Open(Count(), [1000, 100, 10]))
-    with pytest.raises(QueryRefusedError, match=r"count limit; the steps until then"):
-        estimate(Until(lambda _: False))
-    assert estimate(Latest()).variance == 100
 
 
 def test_a_halting_filter_halts() -> None:
@@ -356,26 +198,6 @@ def test_a_budget_that_takes_no_gaussian_says_so() -> None:
     assert table(Open(Count())).privacy_loss() == ZCDP(0)
 
 
-def test_everything_else_passes_through_unchanged() -> None:
-    """Ids, refusals, nested filters, reports: as without the person."""
-    table, plain = over(1), Queryable(FiltCon(ZCDP(1)), DATA)
-    table(Open(Count()))
-    for q in (table, plain):
-        team = q(FiltCon(ZCDP("1/2")))
-        team(Gaussian(Count(), rho="1/4"))
-        with pytest.raises(QueryRefusedError, match="insufficient") as caught:
-            team(Gaussian(Count(), rho=1))
-        assert caught.value.remaining == ZCDP("1/4")
-        assert team.privacy_loss() == ZCDP("1/4")
-        assert q.privacy_loss(2) == ZCDP(2)
-        assert q.can_afford(Gaussian(Count(), rho="1/2"))
-        assert set(q.children) - {"estimate 0"} == {0}
-        with pytest.raises(QueryError):
-            team(Open(Count()))
-        with pytest.raises(QueryError):
-            q(Launch(3))
-
-
 def test_noise_reductions_nest() -> None:
     """Within a part of the budget, beside one that is outside."""
     table = over(1)
@@ -388,27 +210,6 @@ def test_noise_reductions_nest() -> None:
         inner(Refine(4))
     assert outer(Refine(10)).variance == 10
     assert table.privacy_loss() == ZCDP("3/20")
-
-
-def test_the_handle_shows_estimates_among_its_children() -> None:
-    """Each by its name, with a view of its own."""
-    table = over()
-    visits, ages = table(Open(Count())), table(Open(TWICE))
-    assert table.children["estimate 0"] is visits
-    ages(Refine(7))
-    visits(Refine(9))
-    ages(Refine(5))
-    assert [each.query for each in ages.view.exchanges] == [Refine(7), Refine(5)]
-    assert ages(Latest()) == ages.view.answers[-1]
-    assert "estimate 1" in repr(ages)
-
-
-def test_estimates_compare_by_value() -> None:
-    """Arrays too, so that views can be compared."""
-    one, same, other = (Estimate(np.array([1.0, each]), Fraction(1)) for each in (2, 2, 3))
-    assert one == same != other
-    assert hash(one) == hash(same)
-    assert str(Estimate(Fraction(5, 2), Fraction(1, 4))) == "2.5 with variance 0.25"
 
 
 @pytest.mark.parametrize(
