@@ -64,8 +64,8 @@ def _row(node: Node, *, brief: bool = False) -> str:
     if not brief:
         parts.append(_bar(node))
     parts.append(f"<i{style}>{node.status}</i>")
-    more = "; ".join(filter(None, (spending(node), refusals(node))))
-    if more and not brief:
+    more = "" if brief else "; ".join(filter(None, (spending(node), refusals(node))))
+    if more:
         parts.append(f" <small>{escape(more)}</small>")
     return "".join(parts)
 
