@@ -3,6 +3,7 @@
 #   make test    the tests; test-all adds the slow ones
 #   make check   lint, format, types
 #   make bench   what everything costs, beside OpenDP and numpy; some minutes; of it: ONLY=rules
+#   make figure2 how many counts a budget returns; hours, goes on if stopped; sooner: TRIALS=20
 #   make notebooks  run the notebooks and save their outputs; one of them: ONLY=3_choosing_a_rule
 #   make readme  bring the generated parts of README.md up to date
 #   make clean   forget .venv and every cache
@@ -18,7 +19,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all check format bench notebooks readme clean
+.PHONY: help demo test test-all check format bench figure2 notebooks readme clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -43,6 +44,9 @@ format: $(VENV)/.installed-test
 
 bench: $(VENV)/.installed-bench
 	@$(BIN)/python -m benchmarks $(ONLY)
+
+figure2: $(VENV)/.installed-figure2
+	@$(BIN)/python -m benchmarks.figure2 $(if $(TRIALS),--trials $(TRIALS))
 
 notebooks: $(VENV)/.installed-test
 	@$(BIN)/python tests/test_notebooks.py $(ONLY)
