@@ -62,7 +62,8 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
             The threshold may be any rational: the shifts are by integers, and never move it.
             For d_in records: d_in neighbouring steps.
         Assumes: the statistics' declared `l1`.
-        Checked by: tests/unit/mechanisms/test_sparse_vector.py
+        Checked by: tests/unit/mechanisms/test_sparse_vector.py,
+            tests/attacks/test_sparse_vectors.py
 
     Args:
         threshold: any rational, public.
