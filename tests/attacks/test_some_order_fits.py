@@ -76,7 +76,7 @@ def gain(account: Account, t: Any) -> Any:
         low, high = mp.mpf(-60), mp.mpf(-1) / 10**6
         if not account.add(binary(low, loss)).within:
             continue
-        for _ in range(40):
+        for _ in range(28):
             middle = (low + high) / 2
             fits = account.add(binary(middle, loss)).within
             low, high = (middle, high) if fits else (low, middle)
