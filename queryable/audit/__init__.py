@@ -20,12 +20,15 @@ from queryable.audit.enumeration import (
     view_law,
 )
 from queryable.audit.keys import hashable
+from queryable.audit.laws import LAWS, Broken, broken_laws
 from queryable.audit.objectives import Divergence, HockeyStick, Renyi
 from queryable.audit.strategies import Strategy
 from queryable.audit.verdict import Finding, Outcome, Verdict
 from queryable.audit.worst_case import WorstCase, worst_case
 
 __all__ = [
+    "LAWS",
+    "Broken",
     "Divergence",
     "EnumeratedCoins",
     "Finding",
@@ -39,6 +42,7 @@ __all__ = [
     "WorstCase",
     "Wrong",
     "audit",
+    "broken_laws",
     "every_outcome",
     "hashable",
     "hockey_stick",

@@ -6,7 +6,17 @@ import attrs
 import numpy as np
 
 import mechanisms
-from composition import ConComp, Filt, FiltCon, FiltSeq, Odom, OdomCon, OdomSeq, Whitehouse2023
+from composition import (
+    ConComp,
+    ExPost,
+    Filt,
+    FiltCon,
+    FiltSeq,
+    Odom,
+    OdomCon,
+    OdomSeq,
+    Whitehouse2023,
+)
 from queryable import (
     ZCDP,
     ApproxDP,
@@ -151,6 +161,21 @@ COMPOSITORS = (
             Ask(1, BITS),
             Ask(1, BITS),
             Ask(2, BITS),
+        ),
+    ),
+    Subject(
+        "ExPost",
+        ExPost(PureDP("1/2")),
+        (
+            Launch(mechanisms.LaplaceNoiseReduction(SIZE, scales=[100, 50, 20])),
+            WORD,
+            Ask(0, mechanisms.Refine()),
+            PrivacyLossQuery(),
+            OPEN,
+            Ask(2, BITS),
+            Ask(0, mechanisms.Refine()),
+            Launch(Toy(PureDP(100))),
+            PrivacyLossQuery(),
         ),
     ),
     Subject(

@@ -1,0 +1,205 @@
+"""The laws that users hold their own mechanisms against: each complains about what breaks it."""
+
+from itertools import count
+from typing import Any
+
+import attrs
+import pytest
+
+from composition import FiltCon
+from queryable import (
+    SYSTEM,
+    Bernoulli,
+    Coins,
+    InteractiveMechanism,
+    Launch,
+    Loss,
+    Measurement,
+    PrivacyClaimError,
+    PureDP,
+    QueryError,
+    UnknownQueryError,
+)
+from queryable.audit import LAWS, broken_laws
+from tests.strategies import Courier, RandomBits, RandomWord, Toy
+
+DATA = tuple(range(20))
+BITS = ("bits",) * 3
+FAIR = Bernoulli("1/2")
+
+
+class Listed(Toy):
+    """Keeps its state in a list, and changes it."""
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> Any:
+        return [], None
+
+    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> Any:
+        if query != "bits":
+            raise UnknownQueryError("ask for 'bits'")
+        state.append(coins.draw(FAIR))
+        return state, len(state)
+
+
+class Elsewhere(Toy):
+    """Draws from elsewhere than its coins."""
+
+    def answer(self, state: int, coins: Coins) -> int:
+        return SYSTEM.draw(Bernoulli("1/2")) + 2 * next(_TICKS)
+
+
+_TICKS = count()
+
+
+class Obliging(RandomBits):
+    """Answers whatever it is asked."""
+
+    def step(self, state: int, query: Any, coins: Coins = SYSTEM) -> Any:
+        return state + 1, coins.draw(FAIR)
+
+
+class Grumpy(RandomBits):
+    """Raises something else than a QueryError."""
+
+    def step(self, state: int, query: Any, coins: Coins = SYSTEM) -> Any:
+        if query != "bits":
+            raise KeyError(query)
+        return state + 1, coins.draw(FAIR)
+
+
+@attrs.frozen
+class Open(RandomBits):
+    """Its state is the data."""
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> Any:
+        return dataset, None
+
+    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> Any:
+        return state, super().step(0, query, coins)[1]
+
+
+class Claims(RandomBits):
+    """Claims what a test says."""
+
+    def privacy_map(self, d_in: int, measure: Any = None) -> Any:
+        return {0: PureDP(0), 1: PureDP(2)}.get(d_in, PureDP(1))
+
+
+class Costly(RandomBits):
+    """Charges for equal data."""
+
+    def privacy_map(self, d_in: int, measure: Any = None) -> Loss:
+        return PureDP(1)
+
+
+class Number(RandomBits):
+    """Claims a number."""
+
+    def privacy_map(self, d_in: int, measure: Any = None) -> Any:
+        return 0.5
+
+
+class Silent(RandomBits):
+    """Claims nothing."""
+
+    def privacy_map(self, d_in: int, measure: Any = None) -> Loss:
+        raise PrivacyClaimError("none")
+
+
+class Loose(InteractiveMechanism[int]):
+    """No attrs class: equal to itself alone, and open to everybody."""
+
+    def loss(self, d_in: int) -> Loss:
+        return PureDP(d_in)
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[int, Any]:
+        return 0, coins.draw(FAIR)
+
+    def step(self, state: int, query: Any, coins: Coins = SYSTEM) -> tuple[int, Any]:
+        raise UnknownQueryError("nothing to ask")
+
+
+class Late(RandomWord):
+    """A measurement that says it pays later."""
+
+    coin_at_launch = False
+
+
+BROKEN: tuple[tuple[type[Any], tuple[Any, ...], set[str]], ...] = (
+    (
+        Listed,
+        BITS,
+        {
+            "a step leaves its state alone",
+            "equal coins give equal results",
+            "old states stay usable",
+            "wrong queries change nothing",
+        },
+    ),
+    (
+        Elsewhere,
+        BITS,
+        {
+            "equal coins give equal results",
+            "a run replays from its seed",
+            "old states stay usable",
+            "wrong queries change nothing",
+        },
+    ),
+    (Obliging, BITS, {"wrong queries change nothing"}),
+    (Grumpy, BITS, {"wrong queries change nothing"}),
+    (Toy, BITS, {"a run replays from its seed"}),
+    (Open, BITS, {"data do not show in a state"}),
+    (Claims, (), {"the map is zero at zero and monotone"}),
+    (Costly, (), {"the map is zero at zero and monotone"}),
+    (Number, (), {"the map is zero at zero and monotone"}),
+    (Silent, (), {"the map is zero at zero and monotone"}),
+    (Loose, (), {"a description is a value"}),
+    (Late, (), {"a measurement has a coin at launch"}),
+)
+
+
+@pytest.mark.parametrize(("kind", "queries", "laws"), BROKEN, ids=lambda each: str(each)[-30:])
+def test_what_breaks_a_law_is_found(
+    kind: type[Any], queries: tuple[Any, ...], laws: set[str]
+) -> None:
+    found = {each.law for each in broken_laws(kind(), DATA, queries)}
+    assert laws <= found
+    assert found - laws <= {"a run replays from its seed"}
+
+
+def test_every_law_can_be_broken() -> None:
+    assert {law for *_, laws in BROKEN for law in laws} == set(LAWS)
+
+
+def test_what_is_right_breaks_none() -> None:
+    assert broken_laws(RandomBits(), DATA, BITS) == ()
+    assert broken_laws(Courier() @ RandomBits(), DATA, BITS) == ()
+    assert broken_laws(FiltCon(PureDP(1)), DATA, [Launch(RandomWord())]) == ()
+    assert broken_laws(Toy(), DATA, BITS, random=False) == ()
+
+
+def test_a_complaint_can_be_read() -> None:
+    (broken,) = broken_laws(Grumpy(), DATA, BITS[:1], wrong=["what"])
+    assert str(broken) == (
+        "wrong queries change nothing: 'what' raises KeyError; it should be a QueryError"
+    )
+
+
+def test_a_script_that_is_wrong_says_so() -> None:
+    with pytest.raises(QueryError, match="bits"):
+        broken_laws(RandomBits(), DATA, ["words"])
+    with pytest.raises(TypeError, match="InteractiveMechanism"):
+        broken_laws(RandomBits, DATA)  # type: ignore[arg-type]
+
+
+def test_a_measurement_is_checked_at_its_opening() -> None:
+    @attrs.frozen
+    class Forgetful(Measurement):
+        def loss(self, d_in: int) -> Loss:
+            return PureDP(d_in)
+
+        def release(self, dataset: Any, coins: Coins) -> int:
+            return next(_TICKS)
+
+    assert "equal coins give equal results" in {each.law for each in broken_laws(Forgetful(), DATA)}
