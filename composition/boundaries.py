@@ -123,7 +123,9 @@ class MixtureOdometer(Boundary):
     Two-sided; never below `OneSidedMixtureOdometer`, which bounds what privacy is about.
 
     Privacy:
-        Theorem: Whitehouse et al. 2023, Theorem 3; interleaved by docs/theory.md.
+        Theorem: Whitehouse et al. 2023, Theorem 3; interleaved by docs/theory.md. Over Brownian
+            noise reductions that were refined to variances t_i, V is the sum of l2^2/t_i, and this
+            is Rogers et al. 2023, Theorem 4, with the drift that is missing there.
     """
 
     gamma: Fraction = attrs.field(converter=_gamma)

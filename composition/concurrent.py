@@ -7,14 +7,14 @@ from typing import Any
 import attrs
 
 from composition import validity
-from composition.fixed import FixedComposition, common_measure, maps_at
+from composition.fixed import FixedComposition, Statement, common_measure, maps_at
 from composition.optimal import optimal_epsilon
 from composition.rules import Basic
 from queryable.coins import ChildId
 from queryable.guarantees import Guarantee, documented
-from queryable.losses import ApproxDP, Loss, Measure, total
+from queryable.losses import ApproxDP, ApproxZCDP, Loss, Measure, total
 from queryable.mechanism import InteractiveMechanism
-from queryable.numbers import probability
+from queryable.numbers import probability, shown
 from queryable.tradeoff import FDP
 
 
@@ -24,6 +24,31 @@ def _mechanisms(values: Iterable[Any]) -> tuple[InteractiveMechanism[Any], ...]:
         if not isinstance(mechanism, InteractiveMechanism):
             raise TypeError(f"{mechanism!r} is not an interactive mechanism")
     return mechanisms
+
+
+def _at_delta(statements: Iterable[Statement], delta: Fraction) -> list[Loss]:
+    """Every loss as (epsilon_i, delta_i); those with a free delta share what the others leave."""
+    declared: list[Loss] = []
+    free: list[Loss] = []
+    for stated in statements:
+        try:
+            declared.append(stated(ApproxDP))
+        except ValueError:
+            free.append(stated(None))
+    if not free:
+        return declared
+    taken = sum(map(_own_delta, (*declared, *free)), Fraction(0))
+    if not taken < delta:
+        raise ValueError(
+            f"delta is {shown(delta)} and the mechanisms' own come to {shown(taken)}; it should be "
+            f"larger: {free[0]} needs a part of it"
+        )
+    share = (delta - taken) / len(free)
+    return declared + [loss.to(ApproxDP, _own_delta(loss) + share) for loss in free]
+
+
+def _own_delta(loss: Loss) -> Fraction:
+    return loss.delta if isinstance(loss, ApproxDP | ApproxZCDP) else Fraction(0)
 
 
 @attrs.frozen
@@ -41,7 +66,9 @@ class ConComp(FixedComposition):
     Args:
         mechanisms: what is composed, child 0 first.
         delta: if given, the loss is stated at this delta, as the optimal composition of the
-            mechanisms' (epsilon_i, delta_i); else losses of one measure add up, deltas included.
+            mechanisms' (epsilon_i, delta_i), where mechanisms whose own loss says nothing of a
+            delta, such as zCDP, get equal shares of what the others leave of it; else losses of
+            one measure add up, deltas included.
     """
 
     mechanisms: tuple[InteractiveMechanism[Any], ...] = attrs.field(converter=_mechanisms)
@@ -63,9 +90,9 @@ class ConComp(FixedComposition):
         """
         maps = maps_at(self.mechanisms, d_in)
         if self.delta is not None and measure in (None, ApproxDP):
-            losses = [stated(ApproxDP) for stated in maps]
             if d_in == 0:
-                return total(losses, ApproxDP)
+                return total((), ApproxDP)
+            losses = _at_delta(maps, self.delta)
             return ApproxDP(optimal_epsilon(losses, self.delta), self.delta)
         composed = common_measure(maps) if measure is None else measure
         if d_in:

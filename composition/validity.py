@@ -179,6 +179,20 @@ VALIDITY: tuple[Row, ...] = (
         Proven("Whitehouse et al. 2023, Theorem 1"),
     ),
     Row(
+        "ApproxZCDP, the delta as below",
+        "Rogers2023",
+        Proven("docs/theory.md, mixed children"),
+        Proven("docs/theory.md, mixed children, and Brownian noise reduction"),
+        Proven("Rogers et al. 2023, Theorem 5, corrected in docs/theory.md"),
+    ),
+    Row(
+        "ex-post private, PureDP, ApproxDP",
+        "ExPost: what was realised, and the worst case of the next step",
+        Proven("as adaptive; beside a FiltCon in a ConComp Rogers et al. 2023, Theorem 2"),
+        Proven("docs/theory.md, ex-post accounting interleaves"),
+        Proven("Rogers et al. 2023, Lemma B.2"),
+    ),
+    Row(
         "GDP",
         "ViaGDP",
         Proven("Vadhan, Zhang 2023"),

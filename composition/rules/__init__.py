@@ -7,7 +7,14 @@ from composition.rules.menu import Menu, MenuAccount, Units
 from composition.rules.renyi import RenyiAccount, ViaRenyi
 from composition.rules.residue import GDPResidue, ResidueAccount
 from composition.rules.rogers import Rogers2016
-from composition.rules.slack import SlackAccount, SlackRule, ViaGDP, ViaZCDP, Whitehouse2023
+from composition.rules.slack import (
+    Rogers2023,
+    SlackAccount,
+    SlackRule,
+    ViaGDP,
+    ViaZCDP,
+    Whitehouse2023,
+)
 
 __all__ = [
     "Account",
@@ -21,6 +28,7 @@ __all__ = [
     "RenyiAccount",
     "ResidueAccount",
     "Rogers2016",
+    "Rogers2023",
     "Rule",
     "SlackAccount",
     "SlackRule",

@@ -25,6 +25,7 @@ from composition import (
     RenyiOdometer,
     Rogers2016,
     Rogers2016Odometer,
+    Rogers2023,
     RogersLemma64Odometer,
     Rule,
     StitchedOdometer,
@@ -255,6 +256,21 @@ def zcdp_total(random: Random) -> Pair:
     slack = delta_of(random)
     account, rhos = spent(random, ViaZCDP(), slack, lambda rho: ApproxZCDP(rho, 0))
     return account.total().epsilon, zcdp_epsilon(real(sum(rhos)), real(slack))
+
+
+@rounded(Rogers2023, "1e-20")
+def rogers_2023_total(random: Random) -> Pair:
+    slack = delta_of(random)
+    account, rhos = spent(random, Rogers2023(), slack, lambda rho: ApproxZCDP(rho, 0))
+    rho = real(sum(rhos))
+    return account.total().epsilon, rho + 2 * mp.sqrt(-rho * mp.log(real(slack)))
+
+
+@rounded(Rogers2023, "1e-20", down=True)
+def rogers_2023_capacity(random: Random) -> Pair:
+    epsilon, slack = any_of(random, -3, 1.5), delta_of(random)
+    log = -mp.log(real(slack))
+    return Rogers2023().capacity(epsilon, slack), (mp.sqrt(log + real(epsilon)) - mp.sqrt(log)) ** 2
 
 
 @rounded(ViaGDP, "1e-9")

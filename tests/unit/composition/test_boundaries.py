@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import attrs
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from composition import (
     LinearOdometer,
     MixtureOdometer,
+    OdomCon,
     OneSidedMixtureOdometer,
     RenyiOdometer,
     Rogers2016Odometer,
@@ -23,7 +25,8 @@ from composition import (
     StitchedOdometer,
     TimeUniform,
 )
-from queryable import GDP, RDP, ZCDP, PureDP
+from mechanisms import BrownianNoiseReduction, Count, Open, Refine
+from queryable import GDP, RDP, ZCDP, PureDP, Queryable, TimeUniformBound
 from tests.reference import linear, mp, one_sided, real
 
 F = Fraction
@@ -103,6 +106,27 @@ def test_pure_children_are_charged_by_tanh() -> None:
     variance = F(str(4 * mp.tanh(1)))
     assert float(odometer.bound([PureDP(2)])) == pytest.approx(float(at(odometer, variance)))
     assert odometer.bound([PureDP(2)]) < at(odometer, F(4))
+
+
+def test_rogers_2023_theorem_4_corrected() -> None:
+    """Brownian noise reductions, stopped anywhere, have lost what the mixture says: V = sum of 1/t.
+
+    Their bound with its drift, sum of 1/(2t) + sqrt((V + gamma) log((V + gamma)/(delta^2 gamma))).
+    """
+    table = Queryable(
+        BrownianNoiseReduction() @ OdomCon(ZCDP, rule=MixtureOdometer("1e-6", gamma="1/3")),
+        {"age": np.arange(10)},
+    )
+    one, other = table(Open(Count())), table(Open(Count()))
+    for estimate, variance in ((one, 900), (other, 400), (one, 50), (other, "7/2"), (one, 4)):
+        estimate(Refine(variance))
+    v = mp.mpf(2) / 7 + mp.mpf(1) / 4
+    shifted = v + mp.mpf(1) / 3
+    true = v / 2 + mp.sqrt(shifted * mp.log(shifted * 3 * mp.mpf(10) ** 12))
+    report = table.privacy_loss()
+    assert isinstance(report, TimeUniformBound)
+    assert report.delta == DELTA
+    assert 0 <= real(report.epsilon) - true < mp.mpf(10) ** -25
 
 
 def test_one_sided_is_below_two_sided() -> None:

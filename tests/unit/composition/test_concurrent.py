@@ -1,10 +1,11 @@
 """ConComp: mechanisms fixed in advance, all started at once."""
 
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
-from composition import ConComp, FiltCon, OdomCon
+from composition import ConComp, ExPost, FiltCon, OdomCon
 from queryable import (
     GDP,
     ZCDP,
@@ -108,6 +109,27 @@ def test_with_an_odometer_there_is_no_claim() -> None:
     odometer = q.opening[1]
     odometer(RandomWord())
     assert odometer.privacy_loss() == TENTH
+
+
+def test_a_free_delta_is_what_the_others_leave() -> None:
+    """Rogers 2023, Theorem 2, with a zCDP filter: epsilons add, at the sum of the deltas.
+
+    The optimal composition of the two takes off less than a thousandth.
+    """
+    beside = ConComp([ExPost(ApproxDP(1, "1e-7")), FiltCon(ZCDP("1/10"))], delta="1e-6")
+    loss: Any = beside.privacy_map(1)
+    alone: Any = ZCDP("1/10").to(ApproxDP, "9e-7")
+    assert loss.delta == Fraction("1e-6")
+    assert Fraction(999, 1000) < loss.epsilon / (1 + alone.epsilon) <= 1
+    shared: Any = ConComp(
+        [FiltCon(ZCDP(1)), FiltCon(GDP(1)), Toy(ApproxDP("0.1", "1e-6"))], delta="5e-6"
+    )
+    each = [loss.to(ApproxDP, "2e-6") for loss in (ZCDP(1), GDP(1))]
+    total = sum((loss.epsilon for loss in each), start=Fraction(1, 10))
+    assert Fraction(999, 1000) < shared.privacy_map(1).epsilon / total <= 1
+    assert beside.privacy_map(0) == ApproxDP(0, 0)
+    with pytest.raises(ValueError, match="it should be larger"):
+        ConComp([ExPost(ApproxDP(1, "1e-6")), FiltCon(ZCDP(1))], delta="1e-6").privacy_map(1)
 
 
 def test_the_open_problem_is_refused_at_construction() -> None:

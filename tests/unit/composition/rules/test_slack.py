@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from composition import Rule, ViaGDP, ViaZCDP, Whitehouse2023
+from composition import Rogers2023, Rule, ViaGDP, ViaZCDP, Whitehouse2023
 from queryable import GDP, ApproxDP, ApproxZCDP, Loss
 from tests.reference import mp, real, zcdp_epsilon
 
@@ -24,6 +24,12 @@ def whitehouse(epsilons: list[Fraction], slack: Fraction) -> Any:
 def zcdp(rhos: list[Fraction], slack: Fraction) -> Any:
     """Canonne et al. 2020, Proposition 12, at rho*alpha and the best alpha."""
     return zcdp_epsilon(real(sum(rhos)), real(slack))
+
+
+def rogers(rhos: list[Fraction], slack: Fraction) -> Any:
+    """Bun and Steinke 2016, Proposition 1.3."""
+    rho = real(sum(rhos))
+    return rho + 2 * mp.sqrt(-rho * mp.log(real(slack)))
 
 
 def gaussian(mus: list[Fraction], slack: Fraction) -> Any:
@@ -45,6 +51,7 @@ CASES: list[tuple[type[Any], Callable[[Fraction], Loss], Callable[..., Any]]] = 
     (Whitehouse2023, lambda x: ApproxDP(x, 0), whitehouse),
     (ViaZCDP, lambda x: ApproxZCDP(x, 0), zcdp),
     (ViaGDP, GDP, gaussian),
+    (Rogers2023, lambda x: ApproxZCDP(x, 0), rogers),
 ]
 
 
@@ -63,7 +70,11 @@ def test_what_fits_is_within_epsilon() -> None:
             assert epsilon * (1 - real("1e-6")) <= true <= epsilon
 
 
-@pytest.mark.parametrize("rule", [Whitehouse2023("5e-7"), ViaZCDP("5e-7"), ViaGDP("5e-7")], ids=str)
+@pytest.mark.parametrize(
+    "rule",
+    [Whitehouse2023("5e-7"), ViaZCDP("5e-7"), ViaGDP("5e-7"), Rogers2023("5e-7")],
+    ids=str,
+)
 def test_many_at_once_are_as_many_in_turn(rule: Rule) -> None:
     """Adding five at once gives the account of five, deltas included."""
     budget = ApproxDP(1, "1e-6")
@@ -75,3 +86,10 @@ def test_many_at_once_are_as_many_in_turn(rule: Rule) -> None:
     for _ in range(5):
         one_by_one = one_by_one.add(loss)
     assert account.add_many(loss, 5) == one_by_one
+
+
+def test_the_constant_of_the_accuracy_first_experiments() -> None:
+    """2 rho for epsilon = 10 and delta = 1e-6: 2.70603, and by the tight conversion 3.0786."""
+    budget = (Fraction(10), Fraction("1e-6"))
+    assert round(2 * Rogers2023().capacity(*budget), 5) == Fraction("2.70603")
+    assert round(2 * ViaZCDP().capacity(*budget), 4) == Fraction("3.0786")
