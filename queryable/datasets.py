@@ -40,7 +40,8 @@ def remember(dataset: Any) -> None:
 
 def is_private(value: Any) -> bool:
     """Whether it is, or is made of, data that a queryable in this process was given."""
-    return any(_in_use.get(id(each)) is each for each in _pieces(value))
+    pieces = (each for each in _pieces(value) if each is not None)
+    return any(_in_use.get(id(each)) is each for each in pieces)
 
 
 def _pieces(dataset: Any) -> Iterator[Any]:

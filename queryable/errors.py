@@ -54,7 +54,9 @@ class QueryRefusedError(InteractiveError):
         instead: str = "",
     ) -> None:
         amounts = (("requested", requested), ("spent", spent), ("remaining", remaining))
-        told = [f"{name} {amount}" for name, amount in amounts if amount is not None]
+        alike = requested is not None and str(requested) == str(remaining)  # so: exactly
+        shown = repr if alike else str
+        told = [f"{name} {shown(amount)}" for name, amount in amounts if amount is not None]
         text = f"{reason} ({', '.join(told)})" if told else reason
         super().__init__(f"{text}; {instead}" if instead else text)
         self.reason = reason

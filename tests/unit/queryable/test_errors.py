@@ -2,8 +2,11 @@
 
 import pytest
 
-from queryable import errors
+from composition import FiltCon, OdomCon, OneSidedMixtureOdometer
+from mechanisms import Count, RandomizedResponse, SparseVector
+from queryable import ApproxZCDP, Queryable, Refused, errors
 from queryable.losses import PureDP
+from tests.strategies import Toy
 
 
 @pytest.mark.parametrize(
@@ -44,6 +47,47 @@ def test_a_refusal_carries_and_tells_the_amounts() -> None:
 def test_a_refusal_without_amounts_is_its_reason() -> None:
     """A refusal that is not about a budget does not print `None`."""
     assert str(errors.QueryRefusedError("cutoff reached")) == "cutoff reached"
+
+
+def test_amounts_that_look_alike_are_told_exactly() -> None:
+    error = errors.QueryRefusedError("no", PureDP("1/3"), PureDP("2/3"), PureDP("0.333333333"))
+    assert "1/3" in str(error)
+    assert "333333333/1000000000" in str(error)
+
+
+def refusal_of(q: Queryable, query: object) -> str:
+    with pytest.raises(errors.QueryRefusedError) as caught:
+        q(query)
+    assert caught.value.instead
+    assert caught.value.instead in str(caught.value)
+    return str(caught.value)
+
+
+def test_refusals_say_what_to_do_instead() -> None:
+    """Whoever declines says what was not done, and how to go on."""
+    q = Queryable(FiltCon(PureDP("0.15")), [1, 2, 3])
+    q.launch(Toy())
+    text = refusal_of(q, Toy())
+    for part in ("requested", "spent", "remaining PureDP(epsilon=0.05)", "more noise"):
+        assert part in text
+    q.launch(Toy(PureDP("0.05")))
+    assert "used up" in refusal_of(q, Toy())
+    full = Queryable(FiltCon(PureDP(1), max_mechanisms=0), None)
+    assert "max_mechanisms" in refusal_of(full, Toy())
+    sparse = Queryable(SparseVector(-(10**6), 1), [1, 2, 3])
+    assert sparse.ask(Count()) is True
+    assert "Launch another" in refusal_of(sparse, Count())
+    uniform = OneSidedMixtureOdometer("1e-6", 1, deltas="1e-7", margin="0.1")
+    odometer = Queryable(OdomCon(ApproxZCDP, uniform), None)
+    loud = RandomizedResponse(bool, epsilon="0.1", delta="1e-3")
+    assert "no delta, or a smaller one" in refusal_of(odometer, loud)
+    halting = Queryable(FiltCon(PureDP("0.05"), on_exceed="halt"), None)
+    assert "halted for good" in refusal_of(halting, Toy())
+
+
+def test_what_to_do_instead_is_no_part_of_an_answer() -> None:
+    """Two refusals are equal when their amounts are: laws of views are about those."""
+    assert Refused("no", instead="go home") == Refused("no")
 
 
 def test_every_fault_reads_the_same() -> None:
