@@ -1,8 +1,10 @@
 # Everything here needs Python >= 3.11 and make alone: the first target you run makes .venv.
 #   make demo    the main job: an interactive analysis of 31,857 records
+#   make demo-spark  the same on a local Spark; needs Java 17
 #   make test    the tests; test-all adds the slow ones
 #   make check   lint, format, types
 #   make bench   what everything costs, beside OpenDP and numpy; some minutes; of it: ONLY=rules
+#                and, of files larger than memory: ONLY=tables
 #   make figure2 how many counts a budget returns; hours, goes on if stopped; sooner: TRIALS=20
 #   make notebooks  run the notebooks and save their outputs; one of them: ONLY=3_choosing_a_rule
 #   make readme  bring the generated parts of README.md up to date
@@ -19,13 +21,16 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all check format bench figure2 notebooks readme clean
+.PHONY: help demo demo-spark test test-all check format bench figure2 notebooks readme clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/.installed-demo
 	@$(BIN)/python notebooks/demo.py
+
+demo-spark: $(VENV)/.installed-demo $(VENV)/.installed-spark
+	@$(BIN)/python notebooks/demo.py --spark
 
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest

@@ -14,7 +14,7 @@ from pathlib import Path
 import attrs
 import opendp.prelude as dp
 
-from benchmarks import accuracy_first, compositors, display, noise, rules
+from benchmarks import accuracy_first, compositors, display, noise, rules, tables
 from benchmarks.chart import draw
 from benchmarks.measure import Row
 
@@ -26,12 +26,13 @@ GROUPS = {
     "rules": rules.rows,
     "display": display.rows,
 }
+LARGE = {"tables": tables.rows}  # gigabytes on disk: run when named
 
 
 def main(only: list[str]) -> None:
     dp.enable_features("contrib", "honest-but-curious")
     rows = []
-    for each in chain.from_iterable(GROUPS[name]() for name in only or GROUPS):
+    for each in chain.from_iterable((GROUPS | LARGE)[name]() for name in only or GROUPS):
         rows.append(each)
         print(line(each), flush=True)
     if not only:

