@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import composition
 import mechanisms
-from composition import ConComp, FiltCon, OdomCon
+from composition import ConComp, ExPost, FiltCon, OdomCon
 from composition.universal import Universal
 from queryable import (
     Ask,
@@ -64,6 +64,7 @@ BITS = RandomBits(PureDP("0.01"))
 INNER = FiltCon(PureDP("0.2"))
 TREES = {
     "FiltCon": FiltCon(PureDP(1)),
+    "ExPost": ExPost(PureDP(1)),
     "OdomCon": OdomCon(PureDP),
     "person over FiltCon": Courier() @ FiltCon(PureDP(1)),
     "noise reduction over FiltCon": mechanisms.BrownianNoiseReduction() @ FiltCon(PureDP(1)),

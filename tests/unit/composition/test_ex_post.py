@@ -1,0 +1,266 @@
+"""The ex-post filter: what is charged when, and what is refused before anything is touched."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from composition import ExPost, FiltCon, ViaZCDP
+from mechanisms import (
+    AbsoluteError,
+    Count,
+    Gaussian,
+    Laplace,
+    LaplaceNoiseReduction,
+    Latest,
+    RandomizedResponse,
+    Refine,
+    SparseVector,
+    Until,
+)
+from queryable import (
+    ZCDP,
+    ApproxDP,
+    ApproxZCDP,
+    Ask,
+    CanAfford,
+    ExPostBound,
+    Launch,
+    MechanismFault,
+    PrivacyClaimError,
+    PureDP,
+    Queryable,
+    QueryError,
+    QueryRefusedError,
+    RetiredChildError,
+    SeededCoins,
+    Statistic,
+    UnknownChildError,
+)
+from tests.strategies import SECRET, RecordingDataset, raising
+
+TABLE = {"age": np.arange(1000)}
+EPSILONS = ["0.01", "0.1", "0.5", "2"]
+
+
+def reduction(l1: int = 1) -> LaplaceNoiseReduction:
+    return LaplaceNoiseReduction(Statistic(lambda data: 1000, l1=l1, l2=l1), epsilons=EPSILONS)
+
+
+def opened(budget: Any = None, **options: Any) -> Queryable:
+    filtered = ExPost(PureDP(1) if budget is None else budget, **options)
+    return Queryable(filtered, TABLE, coins=SeededCoins(3), allow_seeded=True)
+
+
+def spent(table: Queryable, d_in: int | None = None) -> Fraction:
+    report = table.privacy_loss(d_in)
+    assert isinstance(report, ExPostBound)
+    return report.epsilon
+
+
+def test_a_reduction_is_charged_as_it_is_refined() -> None:
+    """Nothing at launch; then what the last release says; looking at it again costs nothing."""
+    table = opened()
+    one, other = table(reduction()), table(reduction())
+    assert spent(table) == 0
+    charges = []
+    for child in (one, other, one, one, other):
+        child(Refine())
+        child(Latest())
+        charges.append(spent(table))
+    assert charges == [Fraction(x, 100) for x in (1, 2, 11, 51, 60)]
+    assert one.privacy_loss() == ExPostBound("0.5", 0)
+
+
+def test_what_an_early_stop_leaves_is_there_to_spend() -> None:
+    """The rest of the schedule was never charged."""
+    table = opened()
+    table(reduction())(Refine("10"))
+    assert table(Laplace(Count(), epsilon="0.9"))
+    with pytest.raises(QueryRefusedError):
+        table(Laplace(Count(), epsilon="1e-9"))
+
+
+def test_a_step_that_might_not_fit_is_refused_and_harms_nothing() -> None:
+    """The refusal has the increase, what was realised, and what remains; the child goes on."""
+    table = opened()
+    one = table(reduction())
+    one(Refine())
+    table(Laplace(Count(), epsilon="0.7"))
+    with pytest.raises(QueryRefusedError) as refusal:
+        one(Refine(1 / Fraction("0.5")))
+    assert refusal.value.requested == PureDP("0.49")
+    assert refusal.value.spent == PureDP("0.71")
+    assert refusal.value.remaining == PureDP("0.29")
+    assert one(Refine(10)).variance == 200
+    assert spent(table) == Fraction("0.8")
+
+
+def test_until_is_checked_at_its_end_and_charged_where_it_stops() -> None:
+    """The whole schedule must fit, or the part that is named; what is paid is where it stopped."""
+    table = opened()
+    one = table(reduction())
+    with pytest.raises(QueryRefusedError):
+        one(Until(AbsoluteError(20)))
+    assert spent(table) == 0
+    stopped = one(Until(AbsoluteError(20), [100, 10, 2]))
+    assert stopped.met
+    assert spent(table) == Fraction("0.1")
+
+
+def test_dry_runs() -> None:
+    """Launches and asks can be tried; neither charges."""
+    table = opened(PureDP("0.3"))
+    one = table(reduction())
+    vector = table(SparseVector(3, epsilon="0.1"))
+    assert vector is table.children[1]
+    for ask, fits in ((Refine(), True), (Refine(10), True), (Refine(2), False)):
+        assert table.ask(CanAfford(Ask(0, ask))) is fits
+    assert table.ask(CanAfford(Ask(1, Count()))) is True  # paid for at its launch
+    assert table.can_afford(Laplace(Count(), epsilon="0.2"))
+    assert not table.can_afford(Laplace(Count(), epsilon="0.21"))
+    assert spent(table) == Fraction("0.1")
+    for wrong in (Ask(0, "more"), Ask(7, Refine()), Ask(0, Refine(3)), "anything"):
+        with pytest.raises(QueryError):
+            table.ask(CanAfford(wrong))
+    assert one(Refine())
+
+
+def test_ordinary_children_are_charged_in_full_at_launch() -> None:
+    """Interactive ones too, those with a delta, and filters; never by what they were asked."""
+    table = opened(ApproxDP(2, "1e-6"))
+    vector = table(SparseVector(10**6, epsilon="0.1"))
+    table(RandomizedResponse(lambda data: True, epsilon="0.2", delta="1e-7"))
+    team = table(FiltCon(ApproxDP("0.3", "2e-7"), rule=ViaZCDP()))
+    assert table.privacy_loss() == ExPostBound("0.6", "3e-7")
+    vector(Count())
+    team(Gaussian(Count(), rho="0.0001"))
+    assert table.privacy_loss() == ExPostBound("0.6", "3e-7")
+    with pytest.raises(QueryRefusedError):
+        table(RandomizedResponse(lambda data: True, epsilon="0.1", delta="1e-6"))
+
+
+def test_a_reduction_with_a_d_out_is_an_ordinary_child() -> None:
+    """It is charged what was said, at once, and never less than its map."""
+    table = opened(PureDP(3))
+    with pytest.raises(PrivacyClaimError, match="below"):
+        table.launch(reduction(), d_out=PureDP(1))
+    child = table.launch(reduction(), d_out=PureDP("2.5"))
+    assert spent(table) == Fraction("2.5")
+    child(Refine())
+    assert spent(table) == Fraction("2.5")
+
+
+def test_other_numbers_of_records() -> None:
+    """Expenses and maps at that distance, added up; the budget's own map is grouped."""
+    table = opened(ApproxDP(1, "1e-6"))
+    table(reduction(l1=3))(Refine())
+    table(Laplace(Count(), epsilon="0.1"))
+    assert [spent(table, d_in) for d_in in (0, 1, 2)] == [0, Fraction("0.11"), Fraction("0.22")]
+    assert table.children[0].privacy_loss(3) == ExPostBound("0.03", 0)
+    assert ExPost(PureDP(1)).privacy_map(3) == PureDP(3)
+    assert ExPost(PureDP(1), d_in=2).privacy_map(2) == PureDP(1)
+
+
+def test_a_budget_for_more_records() -> None:
+    """At d_in=2 a release costs twice as much."""
+    table = opened(d_in=2)
+    child = table(reduction())
+    child(Refine(10))
+    assert (spent(table), spent(table, 1)) == (Fraction("0.2"), Fraction("0.1"))
+    child(Refine())
+    with pytest.raises(QueryRefusedError):
+        child(Refine())
+    assert spent(table) == 1
+
+
+def test_a_failure_costs_the_worst_and_retires_the_child() -> None:
+    """What it might have said is paid for; the text of the failure is the curator's."""
+    told: list[BaseException] = []
+    broken = Statistic(raising(ValueError(SECRET)), l1=1, l2=1)
+    table = Queryable(ExPost(PureDP(1)), TABLE, on_fault=told.append)
+    child = table(LaplaceNoiseReduction(broken, epsilons=EPSILONS))
+    with pytest.raises(MechanismFault) as caught:
+        child(Refine(2))
+    assert SECRET not in str(caught.value)
+    assert SECRET in str(told[0])
+    assert [spent(table), spent(table, 2)] == [Fraction(1, 2), 1]
+    with pytest.raises(RetiredChildError):
+        child(Refine())
+
+
+def test_nothing_touches_the_data_before_it_is_paid_for() -> None:
+    """A launch reads nothing, nor does a refused ask; a release does, once."""
+    data = RecordingDataset()
+    statistic = Statistic(len, l1=1, l2=1)
+    table = Queryable(ExPost(PureDP("0.2")), data)
+    data.touched.clear()
+    child = table(LaplaceNoiseReduction(statistic, epsilons=EPSILONS))
+    with pytest.raises(QueryRefusedError):
+        child(Refine(2))
+    assert data.touched == []
+    child(Refine())
+    child(Refine())
+    assert data.touched == ["len"]
+
+
+def test_wrong_asks_change_nothing() -> None:
+    """What is no refinement, or asks whom there is not, is a `QueryError`, as in every filter."""
+    table, clean = opened(), opened()
+    for each in (table, clean):
+        each(reduction())(Refine())
+    for wrong in (Ask(0, "more"), Ask(0, Refine(100)), Ask(0, Refine(7)), Ask(0, Launch(None))):
+        with pytest.raises(QueryError):
+            table.ask(wrong)
+    for unknown in (1, -1, True, "0"):
+        with pytest.raises(UnknownChildError):
+            table.ask(Ask(unknown, Refine()))
+    assert table.ask(Ask(0, Refine())) == clean.ask(Ask(0, Refine()))
+    assert spent(table) == spent(clean)
+
+
+def test_a_limit_of_launches() -> None:
+    """Ex-post children count toward it."""
+    table = opened(max_mechanisms=1)
+    child = table(reduction())
+    assert not table.can_afford(reduction())
+    with pytest.raises(QueryRefusedError, match="limit"):
+        table(reduction())
+    assert child(Refine())
+
+
+def test_halting() -> None:
+    """With the paper's Halt a step that might not fit is the last."""
+    table = opened(PureDP("0.05"), on_exceed="halt")
+    child = table(reduction())
+    child(Refine())
+    for _ in range(2):
+        with pytest.raises(QueryRefusedError):
+            child(Refine())
+    assert spent(table) == Fraction("0.01")
+
+
+@pytest.mark.parametrize("budget", [ZCDP(1), ApproxZCDP(1, "1e-6"), 1, None])
+def test_budgets_are_in_epsilon(budget: Any) -> None:
+    """Another measure is refused at construction."""
+    with pytest.raises((ValueError, TypeError), match=r"budget|PureDP"):
+        ExPost(budget)
+
+
+def test_zcdp_children_belong_beside_it() -> None:
+    """A Gaussian states no epsilon; the refusal says who takes it."""
+    with pytest.raises(PrivacyClaimError, match="ViaZCDP"):
+        opened(ApproxDP(1, "1e-6"))(Gaussian(Count(), rho=1))
+
+
+def test_nested_it_costs_its_budget() -> None:
+    """In another filter, an ex-post one included, the whole budget is charged at launch."""
+    for outer in (FiltCon(PureDP(1)), ExPost(PureDP(1))):
+        table = Queryable(outer, TABLE)
+        inner = table(ExPost(PureDP("0.6")))
+        child = inner(reduction())
+        child(Refine())
+        assert spent(inner) == Fraction("0.01")
+        assert not table.can_afford(Laplace(Count(), epsilon="0.41"))
+        assert table.can_afford(Laplace(Count(), epsilon="0.4"))
