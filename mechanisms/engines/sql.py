@@ -103,7 +103,10 @@ class DuckDBDialect:
             case "date":
                 return Sql(f"(DATE '1970-01-01' + ({int(value)}))")
             case _:
-                return Sql(_TEMPORAL[kind.name, int(kind.step or 0)].format(int(value)))
+                nanoseconds = int(value) * int(kind.step or 0)
+                whole = kind.step != 1
+                count = nanoseconds // 1000 if whole else nanoseconds
+                return Sql(_TEMPORAL[kind.name, whole].format(count))
 
     def whole(self, value: int) -> Sql:
         """A 64-bit integer."""
@@ -172,12 +175,10 @@ class DuckDBDialect:
 
 
 _SQL_OF = {"text": "VARCHAR", "bytes": "BLOB"}
-_TEMPORAL = {
-    ("timestamp", 10**9): "make_timestamp({0} * 1000000)",
-    ("timestamp", 10**6): "make_timestamp({0} * 1000)",
-    ("timestamp", 1000): "make_timestamp({0})",
-    ("timestamp", 1): "make_timestamp_ns({0})",
-    ("instant", 1000): "make_timestamptz({0})",
-    ("instant", 1): "CAST(make_timestamp_ns({0}) AS TIMESTAMPTZ_NS)",
-    ("duration", 1000): "to_microseconds({0})",
+_TEMPORAL = {  # by kind, and whether the cells are whole microseconds
+    ("timestamp", True): "make_timestamp({0})",
+    ("timestamp", False): "make_timestamp_ns({0})",
+    ("instant", True): "make_timestamptz({0})",
+    ("instant", False): "CAST(make_timestamp_ns({0}) AS TIMESTAMPTZ_NS)",
+    ("duration", True): "to_microseconds({0})",
 }
