@@ -34,6 +34,10 @@ from queryable.messages import (
 from queryable.reports import ExPostBound
 
 _ZERO = Fraction(0)
+_COARSER = (
+    "nothing was read or charged. Ask for a step that costs at most what remains on top of what "
+    "this child has cost, such as a coarser release; CanAfford(Ask(child, query)) tells in advance"
+)
 
 
 @attrs.frozen
@@ -157,9 +161,13 @@ class ExPost(FiltCon):
     def _ask_refused(
         self, state: CompositionState, entry: Metered, worst: AdditiveLoss
     ) -> Refused | None:
+        candidate = moved(_account(state), entry.loss, worst)
+        if candidate.within:
+            return None
         more = max(worst.parts[0] - entry.loss.parts[0], _ZERO)
         requested = worst.of_parts((more, *(_ZERO for _ in worst.parts[1:])))
-        return self._exceeds(state.account, moved(_account(state), entry.loss, worst), requested)
+        refusal = self._exceeds(state.account, candidate, requested)
+        return None if refusal is None else attrs.evolve(refusal, instead=_COARSER)
 
     def _privacy_loss(self, state: CompositionState, d_in: Any) -> ExPostBound:
         at = records(d_in, self.d_in)

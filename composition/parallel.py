@@ -20,6 +20,7 @@ from queryable.errors import PrivacyClaimError
 from queryable.losses import AdditiveLoss, Loss, Measure, Parts, measure_name, zero_of
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import PrivacyLossQuery
+from queryable.reports import ExPostBound
 
 _LARGEST_CONVOLUTION = 100
 """Records up to which flat maps are spread exactly; the time grows with their square."""
@@ -97,6 +98,8 @@ class Parallel(FixedComposition):
         if child is None or not isinstance(child.mechanism, AdaptiveComposition):
             return map_at(self.mechanisms[name], 1, None)
         spent = child.mechanism.step(child.state, PrivacyLossQuery(1))[1]
+        if isinstance(spent, ExPostBound):  # what was realised is no loss, its budget is
+            return map_at(self.mechanisms[name], 1, None)
         if not isinstance(spent, Loss):
             raise PrivacyClaimError(f"part {name!r} reports {spent}, which is no privacy loss")
         return spent

@@ -82,7 +82,7 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
 
     def expense(self) -> "LaplaceExpense":
         """Nothing, until something is released."""
-        return LaplaceExpense(self)
+        return LaplaceExpense(self, self.statistic.l1)
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[LaplaceReductionState, None]:
         """Draw all noise; there is nothing to say, and the data are not read."""
@@ -181,13 +181,14 @@ class LaplaceExpense(Expense):
     """The cost of the last release."""
 
     mechanism: LaplaceNoiseReduction
+    l1: Fraction
     behind: int = 0
 
     def epsilon(self, d_in: int) -> Fraction:
         """l1 * d_in / scale."""
         if self.behind == 0:
             return Fraction(0)
-        return self.mechanism.statistic.l1 * d_in / self.mechanism.scales[self.behind - 1]
+        return self.l1 * d_in / self.mechanism.scales[self.behind - 1]
 
     def at_worst(self, query: Query, d_in: int) -> Fraction:
         """That of the finest scale which the query may lead to."""

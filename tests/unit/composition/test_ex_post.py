@@ -93,6 +93,7 @@ def test_a_step_that_might_not_fit_is_refused_and_harms_nothing() -> None:
     assert refusal.value.requested == PureDP("0.49")
     assert refusal.value.spent == PureDP("0.71")
     assert refusal.value.remaining == PureDP("0.29")
+    assert "coarser release" in str(refusal.value)
     assert one(Refine(10)).variance == 200
     assert spent(table) == Fraction("0.8")
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from composition import FiltCon, OdomCon, Parallel, Partition
+from composition import ExPost, FiltCon, OdomCon, Parallel, Partition
 from queryable import (
     GDP,
     RDP,
@@ -77,6 +77,12 @@ def test_parts_interleave() -> None:
     with pytest.raises(QueryRefusedError):
         b.launch(Toy())
     assert (a.privacy_loss(), b.privacy_loss()) == (PureDP("0.2"), PureDP("0.1"))
+
+
+def test_a_part_that_reports_what_was_realised_counts_with_its_budget() -> None:
+    """A bound on what was realised is no loss; the whole is told in losses."""
+    q = Queryable(Parallel(PARTS, {"a": ExPost(PureDP(2)), "b": FiltCon(PureDP(1))}), DATA)
+    assert q.privacy_loss() == PureDP(2)
 
 
 def test_the_loss_is_that_of_the_part_that_spent_most() -> None:
