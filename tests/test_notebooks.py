@@ -67,8 +67,11 @@ def small(picture: str) -> str:
     """A picture in 128 colours, in base64: a fourth of the bytes, and no chart needs more."""
     from PIL import Image
 
-    image = Image.open(BytesIO(b64decode(picture))).convert("RGB")
-    image.quantize(128, dither=Image.Dither.NONE).save(into := BytesIO(), "png", optimize=True)
+    image = Image.open(BytesIO(b64decode(picture))).convert("RGBA")
+    if image.getchannel("A").getextrema() == (255, 255):  # nothing of the page shows through
+        image = image.convert("RGB")
+    few = image.quantize(128, dither=Image.Dither.NONE)
+    few.save(into := BytesIO(), "png", optimize=True)
     return b64encode(into.getvalue()).decode()
 
 
