@@ -10,9 +10,8 @@ it is from scale u all the way up to t with probability (sinh(1/2t)/sinh(1/2u))^
 scales lie between, so that one uniform number tells where it moves next.
 """
 
-from collections.abc import Iterable
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import attrs
@@ -23,28 +22,9 @@ from mechanisms.additive import added
 from mechanisms.noise import DiscreteLaplace
 from queryable.coins import Coins, FairBits, Law
 from queryable.intervals import Chance, Interval
-from queryable.numbers import ball, enclosed, positive
+from queryable.numbers import ball, enclosed
 
 _WORD = 64
-
-
-def schedule(values: Iterable[Any], name: str, *, rising: bool = False) -> tuple[Fraction, ...]:
-    """Read a schedule: positive numbers, each below (or, `rising`, above) the one before.
-
-    Raises:
-        ValueError: it is empty, an entry is not positive, or two are not in order.
-        TypeError: it is no list of numbers.
-    """
-    order = "rise" if rising else "fall"
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise TypeError(f"{name} is {values!r}; it should be a list of numbers that {order}")
-    entries = tuple(positive(value, name) for value in values)
-    if not entries:
-        raise ValueError(f"{name} is empty; it should have at least one entry")
-    for before, here in pairwise(entries):
-        if not (before < here if rising else here < before):
-            raise ValueError(f"{name} has {here} after {before}; its entries should {order}")
-    return entries
 
 
 @attrs.frozen
@@ -82,8 +62,11 @@ class Rest(Law[int]):
         """`count` independent draws; 64 bits decide all but the odd one."""
         words = np.frombuffer(source.bytes(count * _WORD // 8), dtype="<u8")
         edges = [self._enclosed(index, _WORD) for index in range(len(self.scales) - 1)]
-        lows = np.array([max(low, 0) for low, _ in edges], dtype=np.uint64)
-        highs = np.array([high for _, high in edges if high < 1 << _WORD], dtype=np.uint64)
+        # Enclosures may overlap. What bounds a chance from below bounds the ones that follow, and
+        # what bounds it from above the ones before.
+        lows = np.maximum.accumulate(np.array([max(low, 0) for low, _ in edges], dtype=np.uint64))
+        tops = list(accumulate((high for _, high in reversed(edges)), min))[::-1]
+        highs = np.array([top for top in tops if top < 1 << _WORD], dtype=np.uint64)
         draws = np.searchsorted(lows, words, side="right")
         for place in np.flatnonzero(np.searchsorted(highs, words, side="right") != draws):
             draws[place] = self._below(int(words[place]), source)

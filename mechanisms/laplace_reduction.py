@@ -12,8 +12,9 @@ import numpy as np
 from mechanisms.additive import added, integer_statistic
 from mechanisms.estimates import Estimate, Latest, Refine, Stopped, Until
 from mechanisms.laplace import Laplace
-from mechanisms.laplace_path import laplace_path, schedule
+from mechanisms.laplace_path import laplace_path
 from mechanisms.noise import DiscreteLaplace
+from mechanisms.stopping import in_order, schedule_of
 from queryable.answers import NoisyInt, noisy_array
 from queryable.coins import SYSTEM, Coins
 from queryable.errors import QueryError, UnknownQueryError
@@ -142,10 +143,7 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
             )
         if query.schedule is None:
             return range(max(behind - 1, 0), len(self.scales))
-        try:
-            wanted = schedule(query.schedule, "the schedule")
-        except (TypeError, ValueError) as error:
-            raise QueryError(str(error)) from None
+        wanted = schedule_of(query.schedule, "scales")
         here = self.scales[behind - 1] if behind else wanted[0] + 1
         finer = tuple(self._place(scale, behind) for scale in wanted if scale < here)
         if not finer:
@@ -237,7 +235,7 @@ def _schedule(l1: Fraction, scales: Any, epsilons: Any) -> tuple[Fraction, ...]:
     if (scales is None) == (epsilons is None):
         raise ValueError("give exactly one of scales and epsilons")
     if scales is not None:
-        return schedule(scales, "scales")
+        return in_order(scales, "scales")
     if not l1 > 0:
         raise ValueError("epsilons are given but the statistic's l1 is 0; give scales instead")
-    return tuple(l1 / epsilon for epsilon in schedule(epsilons, "epsilons", rising=True))
+    return tuple(l1 / epsilon for epsilon in in_order(epsilons, "epsilons", rising=True))

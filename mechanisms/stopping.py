@@ -5,8 +5,9 @@ sees noisy answers alone, so it costs nothing. A schedule is any falling sequenc
 Knows no mechanism.
 """
 
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -141,22 +142,42 @@ def _ends(coarsest: Any, finest: Any) -> tuple[Fraction, Fraction]:
     return start, end
 
 
-def schedule_of(values: Any) -> Schedule:
-    """Read what an analyst gave as a schedule: positive variances, each below the one before.
+def in_order(values: Any, name: str, *, rising: bool = False) -> Schedule:
+    """Read a schedule: positive numbers, each below (or, `rising`, above) the one before.
+
+    Args:
+        name: of the numbers, for messages.
+
+    Raises:
+        ValueError: it is empty or too long, a number is not positive, or two are not in order.
+        TypeError: it is no list of numbers.
+    """
+    order = "rise" if rising else "fall"
+    if isinstance(values, str | Iterator) or not isinstance(values, Iterable):
+        raise TypeError(f"{name} should be a list of numbers that {order}, not {_kind(values)}")
+    entries = tuple(positive(each, name) for each in islice(values, LONGEST + 1))
+    if not 0 < len(entries) <= LONGEST:
+        what = "empty" if not entries else "longer"
+        raise ValueError(f"{name} is {what}; it should have between 1 and {LONGEST} entries")
+    for before, here in pairwise(entries):
+        if not (before < here if rising else here < before):
+            raise ValueError(
+                f"{name} should {order}, and {shown(before)} is followed by {shown(here)}"
+            )
+    return entries
+
+
+def _kind(value: object) -> str:
+    return repr(value) if isinstance(value, str | int) else type(value).__name__
+
+
+def schedule_of(values: Any, name: str = "variances") -> Schedule:
+    """Read what an analyst gave as a schedule: positive numbers, each below the one before.
 
     Raises:
         QueryError: it is not.
     """
     try:
-        variances = tuple(positive(each, "a variance") for each in islice(values, LONGEST + 1))
+        return in_order(values, name)
     except Exception as error:
-        raise QueryError(f"a schedule is a sequence of falling variances: {error}") from None
-    if not 0 < len(variances) <= LONGEST:
-        raise QueryError(f"a schedule has between 1 and {LONGEST} variances")
-    for place in range(1, len(variances)):
-        if not variances[place] < variances[place - 1]:
-            raise QueryError(
-                f"the schedule does not fall: {shown(variances[place - 1])} is followed by "
-                f"{shown(variances[place])}"
-            )
-    return variances
+        raise QueryError(f"a schedule is a list of falling numbers: {error}") from None

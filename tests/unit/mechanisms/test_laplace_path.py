@@ -107,6 +107,15 @@ def test_a_uniform_number_is_compared_exactly(many: bool) -> None:
     assert drawn(2**128 - 1) == len(edges)
 
 
+def test_enclosures_that_overlap() -> None:
+    """Chances that 64 bits do not tell apart are decided by further ones."""
+    scales = tuple(F(2) + F(k, 10**70) for k in range(4, -1, -1))
+    law = Rest(scales)
+    words = [2**64 - 1, 0, 2**63]
+    assert list(law.sample_many(Words(*words, 5), 3)) == [0, 0, 0]
+    assert [law.sample(Words(word, 5)) for word in words] == [0, 0, 0]
+
+
 def test_scales_that_hardly_differ() -> None:
     """A chance within 2^-64 of 1, or of 0, is still compared exactly."""
     near = Rest((F(10**30 + 1, 10**30), F(1)))

@@ -113,6 +113,7 @@ def test_the_end_of_the_schedule() -> None:
         (Until(AbsoluteError(1), [10, 5]), "no scale finer"),
         (Until(AbsoluteError(1), ["1/1000", "5/2"]), "fall"),
         (Until(AbsoluteError(1), 7), "list of numbers"),
+        (Until(AbsoluteError(1), iter([1, "1/1000"])), "list of numbers"),
     ],
 )
 def test_what_is_no_refinement_changes_nothing(query: Any, message: str) -> None:
@@ -193,6 +194,7 @@ def test_only_refinements_are_answered() -> None:
         ([1, 0], "greater than zero"),
         ([1, -1], "negative"),
         ([float("inf")], "scales is"),
+        (range(6000, 0, -1), "5000"),
         ([True], "boolean"),
     ],
 )
@@ -202,9 +204,9 @@ def test_bad_schedules(scales: Any, message: str) -> None:
         LaplaceNoiseReduction(Count(), scales=scales)
 
 
-@pytest.mark.parametrize("scales", ["10, 5", 10])
+@pytest.mark.parametrize("scales", ["10, 5", 10, iter([10, 5])])
 def test_schedules_are_lists(scales: Any) -> None:
-    """One number, or a text, is no schedule."""
+    """One number is no schedule, nor is a text, or what can be read but once."""
     with pytest.raises(TypeError, match="list of numbers"):
         LaplaceNoiseReduction(Count(), scales=scales)
 
