@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any, Protocol, TypeAlias
 
 import attrs
+import numpy as np
 
 from mechanisms.columns import OPERATORS, And, Comparison, IsIn, Not, Or, Predicate, Scalar, Where
 from mechanisms.kinds import Kind, member, placed
@@ -245,7 +246,9 @@ class Compiler:
                 f"with bounds of at most {6 if kind.single else 15} digits"
             )
         d, (top, bottom) = self.dialect, unit.as_integer_ratio()
-        cap = _threshold(largest, unit, single=kind.single)
+        cap = float(largest * unit)
+        if kind.single and thresholds == "decimal":
+            cap = float(np.float32(cap))
         size = d.magnitude(d.clipped(d.as_double(cell), d.double(-cap), d.double(cap)))
         if thresholds == "dyadic":
             count = d.floor(size / d.double(float(unit)))
@@ -284,12 +287,3 @@ def _decimal(unit: Fraction, largest: int, *, single: bool) -> str | None:
         return None
     longest = (largest + 2) * unit.numerator * (10**digits // unit.denominator)
     return "decimal" if longest < (_MOST_SINGLE_DIGITS if single else _MOST_DIGITS) else None
-
-
-def _threshold(multiple: int, unit: Fraction, *, single: bool) -> float:
-    nearest = float(multiple * unit)
-    if not single:
-        return nearest
-    import numpy as np
-
-    return float(np.float32(nearest))

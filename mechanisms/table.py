@@ -75,6 +75,8 @@ class Table(Tabular):
         if not given < 2**63:
             raise ValueError("seed is too large; it should be below 2**63")
         self._choice = Choice(given, None if keep is None else column_name(keep))
+        if self._choice.column is not None and self._unit is None:
+            raise ValueError("keep says which rows of a privacy_unit count, which is not given")
         for column in (self._unit.column if self._unit else None, self._choice.column):
             if column is not None and column not in engine.kinds:
                 raise ValueError(f"there is no column {column!r} in the source")

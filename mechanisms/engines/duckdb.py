@@ -118,6 +118,7 @@ class DuckDB:
             names = [str(name).lower() for name in source.column_names]
             if len(set(names)) < len(names):
                 raise ValueError("two columns have the same name, but for upper and lower case")
+            self._frame = source  # what the view reads must outlive it
             return self._connection.from_arrow(source)
         path = str(source)
         if path.lower().endswith((".parquet", ".pq")):

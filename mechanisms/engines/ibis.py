@@ -198,7 +198,9 @@ class Ibis:
             if name not in schema:
                 raise ValueError(f"there is no column {name!r} in the source")
         self._source = source.select(*wanted)
-        self.kinds: Mapping[str, Kind] = {name: kind_of(schema[name]) for name in wanted}
+        self.kinds: Mapping[str, Kind] = {
+            name: kind_of(schema[name]) for name in wanted
+        } | _instants_of_spark(self._backend, self._source)
         self._has_nan = bool(self._backend.has_operation(ops.IsNan))
         self._digest = _digest(self._backend)
 
@@ -322,6 +324,15 @@ def _limbs(term: Term, value: Expression) -> list[Expression]:
         value = ((value - low) / (1 << _LIMB)).cast("int64")  # exact: 41 bits at most are set
         largest >>= _LIMB
     return [*limbs, value]
+
+
+def _instants_of_spark(backend: Any, source: Any) -> dict[str, Kind]:
+    """Spark's timestamps are moments, whatever zone shows them; Ibis does not tell them apart."""
+    if backend.name != "pyspark":
+        return {}
+    fields = backend.raw_sql(backend.compile(source)).schema
+    instant = attrs.evolve(kinds.moments("instant", 1000), declared="timestamp")
+    return {field.name: instant for field in fields if field.dataType.typeName() == "timestamp"}
 
 
 def _digest(backend: Any) -> Callable[[Expression], Expression]:

@@ -71,6 +71,8 @@ def test_singles(tmp_path: Path) -> None:
     for statistic in (
         Sum("x", -10, 10, unit="0.01"),
         Sum("x", 0, 2**40, unit="1/8"),
+        Sum("x", 0, 2**24 + 1),
+        Sum("x", -(2**53), 2**53, unit=2**120),
         Sum("x", -1, 1, unit="0.03"),
         Count(x == 0.1),
         Count(x <= 0.29),
