@@ -414,12 +414,12 @@ class Forgets(ExPost):
         return attrs.evolve(after, account=state.account), answer
 
 
-@pytest.mark.parametrize("faulty", [ChargesAfterwards, Forgets])
-def test_faulty_accounting_is_refuted(faulty: Any) -> None:
+def test_faulty_accounting_is_refuted() -> None:
     """Whoever does not count the next step's worst case, or any step, is over the budget."""
     budget, queries = PureDP(nats(4)), [ALARMS, REDUCE, *asks("alarm"), Ask(1, "fine")]
     assert worst_case(ExPost(budget), 1, 0, queries, 4, excess(4)) == 0
-    assert worst_case(faulty(budget), 1, 0, queries, 3, excess(4)) > 0
+    for faulty in (ChargesAfterwards, Forgets):
+        assert worst_case(faulty(budget), 1, 0, queries, 3, excess(4)) > 0
 
 
 @pytest.mark.parametrize("compositor", [ExPost, FiltCon])
