@@ -122,7 +122,7 @@ def test_the_order_of_rows_is_nothing(rows: Rows, per: PrivacyUnit, data: st.Dat
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_every_engine(engine: str, seed: int) -> None:
     """A row less, a person less, a person replaced, on each engine, rows lying anyhow."""
     random = np.random.default_rng(seed)
