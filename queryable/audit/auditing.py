@@ -20,13 +20,14 @@ from typing import Any
 import attrs
 
 from queryable.audit import claims
+from queryable.audit.beliefs import Machine
 from queryable.audit.claims import Check, DeltaAt
 from queryable.audit.divergences import Bound, Law, best_event, cut_off, least_epsilon
 from queryable.audit.enumeration import NotEnumerable, view_law
 from queryable.audit.keys import require_alike
 from queryable.audit.statistical import sampled, separate
 from queryable.audit.verdict import Finding, Outcome, Verdict, short
-from queryable.audit.worst_case import Alphabet, WorstCase, worst_case
+from queryable.audit.worst_case import Alphabet, WorstCase, worst_of
 from queryable.coins import SYSTEM, Coins
 from queryable.losses import ApproxDP, Loss, PureDP
 from queryable.mechanism import InteractiveMechanism, Measurement
@@ -82,7 +83,7 @@ def audit(
         mechanism=mechanism,
         claim=mechanism.privacy_map(d_in) if claim is None else claim,
         pairs=[(x, y) for pair in pairs for x, y in (pair, pair[::-1])],
-        queries=queries,
+        queries=queries if callable(queries) else tuple(queries),
         horizon=natural(horizon, "horizon"),
         adversary=adversary,
         tail=positive(tail, "tail"),
@@ -91,6 +92,7 @@ def audit(
         alarm=1 - probability(confidence, "confidence"),
         limit=natural(limit, "limit"),
         coins=coins,
+        machine=Machine(mechanism),
     )
     looking.require_something()
     if not (looking.alarm > 0 and looking.samples >= 8):
@@ -114,6 +116,7 @@ class _Looking:
     alarm: Fraction
     limit: int
     coins: Coins
+    machine: Machine
 
     def require_something(self) -> None:
         """Refuse an audit that would look at less than was meant.
@@ -181,16 +184,8 @@ class _Looking:
         return finding, found.never_legal
 
     def _worst_of(self, divergence: Any, x: Any, x_prime: Any, tick: Any) -> WorstCase:
-        return worst_case(
-            self.mechanism,
-            x,
-            x_prime,
-            self.queries,
-            self.horizon,
-            divergence,
-            limit=self.limit,
-            progress=tick,
-        )
+        asked = self.queries, self.horizon
+        return worst_of(self.machine, x, x_prime, *asked, divergence, self.limit, tick)
 
     def laws(self, tick: Any) -> tuple[str, list[Finding]]:
         """The laws of one adversary's view, exact or else sampled."""

@@ -160,11 +160,25 @@ def worst_case(
     Raises:
         ValueError: too large, infinite support, irrational probabilities, or no sum over views.
     """
+    machine = Machine(mechanism)
+    return worst_of(machine, x, x_prime, queries, horizon, divergence, limit, progress)
+
+
+def worst_of(
+    machine: Machine,
+    x: Any,
+    x_prime: Any,
+    queries: Alphabet,
+    horizon: int,
+    divergence: Divergence | Callable[[Any, Any], Any],
+    limit: int,
+    progress: Callable[[int], object] | None,
+) -> WorstCase:
+    """`worst_case` of a machine that may have been searched before, and remembers its steps."""
     measure = divergence if isinstance(divergence, Divergence) else Summed(divergence)
     rounds = natural(horizon, "horizon")
     if not callable(queries):
         queries = tuple(queries)  # an iterator would be empty the second time
-    machine = Machine(mechanism)
     start = machine.start(x, x_prime)
     _require_feasible(_Search(machine, queries, Settled(), limit), start, rounds)
     search = _Search(machine, queries, measure, limit, progress)
@@ -177,7 +191,7 @@ def worst_case(
         value = inf
     strategy = Strategy(root)
     if isinstance(measure, Summed):
-        p, q = (view_law(mechanism, each, strategy, errors=True) for each in (x, x_prime))
+        p, q = (view_law(machine.mechanism, each, strategy, errors=True) for each in (x, x_prime))
         measure.require_sum(p, q, value)
     places = enumerate(() if callable(queries) else queries)
     vain = tuple(query for place, query in places if place not in search.legal)

@@ -37,6 +37,7 @@ from queryable import (
     truncated_view,
 )
 from queryable.audit import every_outcome, hashable, view_law
+from tests.audit.cases import Truncated
 from tests.audit.toys import (
     F,
     PadReveal,
@@ -59,24 +60,6 @@ from tests.walks import hidden_bit, worst_crossing
 both = pytest.mark.parametrize(("x", "x_prime"), [(0, 1), (1, 0)])
 LAUNCHES = [Launch(PadReveal(3)), Launch(Response(2)), Launch(reader(3)), Launch(TwoRounds())]
 ASKS = [Ask(child, query) for child in (0, 1) for query in ("key", "sum", "read", "next")]
-
-
-@attrs.frozen
-class Truncated(InteractiveMechanism[Any]):
-    """An odometer whose answers stop where its report leaves the threshold: Algorithm 5 as one."""
-
-    odometer: OdomCon
-    threshold: Any
-
-    def init(self, dataset: Any, coins: Any = SYSTEM) -> tuple[Any, Any]:
-        return self.odometer.init(dataset, coins)
-
-    def step(self, state: Any, query: Any, coins: Any = SYSTEM) -> tuple[Any, Any]:
-        if state == "over":
-            return state, "over"
-        after, answer = self.odometer.step(state, query, coins)
-        report = self.odometer.step(after, PrivacyLossQuery(), coins)[1]
-        return (after, answer) if report <= self.threshold else ("over", "over")
 
 
 def truncated_law(odometer: Any, bit: int, adversary: Any, threshold: Any) -> Any:

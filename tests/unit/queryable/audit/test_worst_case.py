@@ -13,7 +13,6 @@ from composition import ConComp, FiltCon
 from queryable import (
     SYSTEM,
     Ask,
-    Bernoulli,
     Coins,
     InteractiveMechanism,
     Launch,
@@ -25,6 +24,7 @@ from queryable.audit import HockeyStick, Renyi, hockey_stick, view_law, worst_ca
 from queryable.audit.divergences import factor_below
 from queryable.conversions import log_up
 from queryable.numbers import exact
+from tests.audit.cases import Doors
 from tests.audit.toys import (
     PadReveal,
     Response,
@@ -79,22 +79,6 @@ class Coy(InteractiveMechanism[Any]):
         if state:
             raise UnknownQueryError("not that")
         return state, None
-
-
-@attrs.frozen
-class Doors(InteractiveMechanism[Any]):
-    """A response at odds 2, then one of two doors: another, or a bold one that seldom says yes."""
-
-    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
-        return (bool(dataset), 0), None
-
-    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
-        bit, asked = state
-        if asked < 2 and query == "next":
-            return (bit, asked + 1), coins.draw(yes(F(2))) == bit
-        if asked == 1 and query == "bold":
-            return (bit, 2), coins.draw(Bernoulli(F(1, 2) if bit else F(1, 8)))
-        raise UnknownQueryError("a round and a door, then no more")
 
 
 GAMES: tuple[tuple[Any, tuple[Any, ...], int], ...] = (

@@ -1,0 +1,401 @@
+"""Every compositor under every rule, with what an adversary may ask of it: cases for exact audits.
+
+A case is built anew each time, so that it is about the code as it is at that moment.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import attrs
+
+from composition import (
+    ConComp,
+    Filt,
+    FiltCon,
+    FiltSeq,
+    GDPResidue,
+    LinearOdometer,
+    Menu,
+    Odom,
+    OdomCon,
+    OdomSeq,
+    Parallel,
+    Partition,
+    Rogers2016,
+    Rogers2023,
+    Universal,
+    ViaGDP,
+    ViaRenyi,
+    ViaZCDP,
+    Whitehouse2023,
+    filter_of,
+)
+from composition.reductions import NoninteractiveLaunches
+from mechanisms import RandomizedResponse
+from queryable import (
+    GDP,
+    RDP,
+    SYSTEM,
+    ZCDP,
+    ApproxDP,
+    ApproxZCDP,
+    Ask,
+    Bernoulli,
+    Coins,
+    FromAnalyst,
+    FromMechanism,
+    InteractiveMechanism,
+    Launch,
+    Loss,
+    Measurement,
+    PersonInTheMiddle,
+    PrivacyLossQuery,
+    PureDP,
+    ToAnalyst,
+    ToMechanism,
+    UnknownQueryError,
+)
+from queryable.audit import Verdict, audit
+from tests.audit.toys import PadReveal, Reader, Response, TwoRounds, nats, reader, yes
+
+F = Fraction
+BITS = ((0, 1),)
+
+
+@attrs.frozen
+class Case:
+    """What is audited, and what adversaries certainly reach.
+
+    Attributes:
+        reached: a claim below its own that one of them breaks, or the divergence that one has.
+    """
+
+    build: Callable[[], InteractiveMechanism[Any]]
+    queries: tuple[Any, ...] = attrs.field(converter=tuple)
+    horizon: int
+    reached: Loss | Fraction
+    pairs: Any = BITS
+    d_in: int = 1
+
+    def audited(self, claim: Loss | None = None) -> Verdict:
+        """The verdict on its claim, or on another."""
+        asking: dict[str, Any] = {"adversary": lambda view: None}
+        if self.horizon:
+            asking = {"queries": self.queries, "horizon": self.horizon}
+        return audit(self.build(), self.pairs, claim=claim, d_in=self.d_in, **asking)
+
+    def keeps(self) -> Verdict:
+        """Its claim holds against every adversary."""
+        verdict = self.audited()
+        assert verdict.holds, verdict
+        return verdict
+
+
+# Mechanisms that show a fault which the usual toys would not.
+
+
+@attrs.frozen
+class FailsByBit(Measurement):
+    """Fails as a randomized response at odds 3 says yes: that it failed is its answer."""
+
+    def loss(self, d_in: int) -> Loss:
+        return PureDP(nats(3))
+
+    def release(self, dataset: Any, coins: Coins) -> Any:
+        if coins.draw(yes(F(3))) == bool(dataset):
+            raise RuntimeError
+        return "fine"
+
+
+@attrs.frozen
+class Records(Measurement):
+    """A response at odds 2 for each of the two records there may be: what it loses grows."""
+
+    def loss(self, d_in: int) -> Loss:
+        return PureDP(min(d_in, 2) * nats(2))
+
+    def release(self, dataset: Any, coins: Coins) -> Any:
+        return tuple(coins.draw(yes(F(2))) == (each in dataset) for each in (1, 2))
+
+
+@attrs.frozen
+class Rough(InteractiveMechanism[Any]):
+    """Known to be approximately zCDP and no more, without a coin at launch."""
+
+    inner: Response = Response(2, delta="1/10")
+
+    def loss(self, d_in: int) -> Loss:
+        return self.inner.privacy_map(d_in, ApproxZCDP)
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        return dataset, None
+
+    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        return None, None if state is None else self.inner.release(state, coins)
+
+
+@attrs.frozen
+class Stutter(PersonInTheMiddle[Any]):
+    """Asks everything twice, and tells whether either answer was yes, beside a coin of its own."""
+
+    def init(self) -> Any:
+        return None
+
+    def step(self, state: Any, message: Any, coins: Coins) -> tuple[Any, Any]:
+        match message, state:
+            case FromAnalyst(query), _:
+                return (query,), ToMechanism(query)
+            case FromMechanism(answer), None:
+                return None, ToAnalyst(answer)
+            case FromMechanism(answer), (query,):
+                return (query, answer), ToMechanism(query)
+            case FromMechanism(answer), (_, first):
+                said = any(getattr(each, "answer", each) is True for each in (first, answer))
+                return None, ToAnalyst((said, coins.draw(Bernoulli(F(1, 2)))))
+        raise AssertionError(message)
+
+
+@attrs.frozen
+class Truncated(InteractiveMechanism[Any]):
+    """An odometer whose answers stop where its report leaves the threshold: Algorithm 5 as one."""
+
+    odometer: OdomCon
+    threshold: Any
+
+    def loss(self, d_in: int) -> Loss:
+        return self.threshold  # type: ignore[no-any-return]
+
+    def init(self, dataset: Any, coins: Any = SYSTEM) -> tuple[Any, Any]:
+        return self.odometer.init(dataset, coins)
+
+    def step(self, state: Any, query: Any, coins: Any = SYSTEM) -> tuple[Any, Any]:
+        if state == "over":
+            return state, "over"
+        after, answer = self.odometer.step(state, query, coins)
+        report = self.odometer.step(after, PrivacyLossQuery(), coins)[1]
+        return (after, answer) if report <= self.threshold else ("over", "over")
+
+
+@attrs.frozen
+class Doors(InteractiveMechanism[Any]):
+    """A response at odds 2, then one of two doors: another, or a bold one that seldom says yes."""
+
+    def loss(self, d_in: int) -> Loss:
+        return PureDP(nats(2) + nats(4))
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        return (bool(dataset), 0), None
+
+    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        bit, asked = state
+        if asked < 2 and query == "next":
+            return (bit, asked + 1), coins.draw(yes(F(2))) == bit
+        if asked == 1 and query == "bold":
+            return (bit, 2), coins.draw(Bernoulli(F(1, 2) if bit else F(1, 8)))
+        raise UnknownQueryError("a round and a door, then no more")
+
+
+# What is asked.
+
+LAUNCHES = tuple(map(Launch, (PadReveal(3), reader(2), Response(2), TwoRounds())))
+ASKS = tuple(Ask(0, query) for query in ("key", "sum", "read", "next"))
+PAD = (Ask(0, "key"), Ask(0, "sum"))
+SMALL = (Launch(PadReveal(F(3, 2))), Launch(Response(F(3, 2))), *PAD)
+READERS = (Launch(reader(3)), Launch(reader(2)), Ask(0, "read"), Ask(1, "read"))
+TOTAL = nats(3) + nats(2)
+UNDER = PureDP(nats(F(599, 100)))
+"""A little less than log(6), the total."""
+
+
+def within(epsilon: Any, delta: Any, rule: Any, queries: Any = SMALL) -> Case:
+    """A filter with an (epsilon, delta) budget that admits more than its epsilons add up to."""
+    return Case(lambda: FiltCon(ApproxDP(epsilon, delta), rule()), queries, 5, F(66, 1000))
+
+
+PARTS = Partition(lambda record: record[0], ["a", "b"])
+APART = (((("a", 1), ("b", 1)), (("a", 1), ("a", 1))),)
+"""A record that moves from one part to the other: two that differ."""
+ONE_MORE = (((("a", 1), ("b", 1)), (("a", 1), ("b", 1), ("a", 1))),)
+
+
+def odd(part: Any) -> bool:
+    return len(part) % 2 == 1
+
+
+def parallel() -> Parallel:
+    hidden = Reader() @ Response(3, bit=odd)
+    return Parallel(PARTS, {"a": FiltCon(PureDP(nats(2))), "b": hidden})
+
+
+INTO_PARTS = (Ask("a", Launch(Response(2, bit=odd))), Ask("b", "read"))
+SUCCESSIVE = (Launch(PadReveal(3)), Launch(Response(2)), *PAD)
+LEAKY = (Launch(Response(2, delta="1/10")), Launch(PadReveal(2)), Launch(reader(2)), *ASKS[:3])
+RHO = Response(3).privacy_map(1, ZCDP).rho  # type: ignore[attr-defined]
+HALF_RHO = Response(2).privacy_map(1, ZCDP).rho  # type: ignore[attr-defined]
+
+CASES: dict[str, Case] = {
+    # filters, by measure
+    "FiltCon": Case(lambda: FiltCon(PureDP(TOTAL)), LAUNCHES + ASKS, 4, UNDER),
+    "FiltCon that halts": Case(
+        lambda: FiltCon(PureDP(TOTAL), on_exceed="halt"), LAUNCHES + ASKS, 4, UNDER
+    ),
+    "FiltCon, approximate": Case(
+        lambda: FiltCon(ApproxDP(2 * nats(2), "1/10")), LEAKY, 4, F(1, 10)
+    ),
+    "FiltCon, zCDP": Case(lambda: FiltCon(ZCDP("9/10")), LAUNCHES + ASKS, 4, F(199, 100)),
+    "FiltCon, approximate zCDP": Case(
+        lambda: FiltCon(ApproxZCDP(2 * HALF_RHO, "1/10")),
+        LEAKY,
+        4,
+        F(1, 10),
+    ),
+    "FiltCon, Renyi": Case(lambda: FiltCon(RDP(3, "3/2")), LAUNCHES + ASKS, 4, F(146, 100)),
+    "FiltCon, Renyi at several orders": Case(
+        lambda: FiltCon(PureDP(TOTAL).to(RDP.at(2, 8))),
+        LAUNCHES + ASKS,
+        4,
+        F(169, 100),
+    ),
+    "FiltCon, Gaussian": Case(
+        lambda: FiltCon(GDP("8/5")), (Launch(PadReveal(2)), Launch(reader(2)), *ASKS), 4, F(1, 3)
+    ),
+    # filters, by rule
+    "Rogers2016": Case(
+        lambda: FiltCon(ApproxDP("4.2", "1/5"), Rogers2016()), SMALL, 4, ApproxDP("4/5", 0)
+    ),
+    "Whitehouse2023": within("0.85", "7/10", Whitehouse2023),
+    "Whitehouse2023 with deltas": within(
+        "0.85",
+        "7/10",
+        lambda: Whitehouse2023("13/20"),
+        (Launch(Response(F(4, 3), delta="1/20")), *SMALL),
+    ),
+    "Rogers2023": Case(
+        lambda: FiltCon(ApproxDP("0.85", "1/2"), Rogers2023()), SMALL, 4, ApproxDP("4/5", 0)
+    ),
+    "ViaZCDP": within("0.85", "3/25", ViaZCDP),
+    "ViaRenyi": within("0.85", "3/25", lambda: ViaRenyi((2, 4, 8, 16))),
+    "ViaGDP": within("0.85", "3/25", ViaGDP),
+    "GDPResidue": within("0.85", "2/25", GDPResidue),
+    "Menu": within("0.85", "2/25", lambda: Menu(nats(F(3, 2)), [1, 2])),
+    "a filter of a time-uniform odometer": within(
+        "0.85", "7/10", lambda: filter_of(LinearOdometer("7/10", 1))
+    ),
+    # other filters
+    "Filt": Case(
+        lambda: Filt(PureDP(TOTAL)),
+        (Launch(Response(3)), Launch(Response(2)), Launch(FailsByBit())),
+        4,
+        UNDER,
+    ),
+    "FiltSeq": Case(lambda: FiltSeq(PureDP(TOTAL)), SUCCESSIVE, 4, UNDER),
+    "FiltSeq, approximate zCDP without a coin": Case(
+        lambda: FiltSeq(ApproxZCDP(HALF_RHO, "1/10")),
+        (Launch(Rough()), Ask(0, "?"), Launch(Response(2))),
+        3,
+        F(1, 10),
+    ),
+    "failures are paid": Case(
+        lambda: FiltCon(PureDP(nats(3))), (Launch(FailsByBit()),), 3, PureDP(nats(2))
+    ),
+    "nested filters": Case(
+        lambda: FiltCon(PureDP(TOTAL)),
+        (
+            Launch(FiltCon(PureDP(nats(2)))),
+            Launch(Response(3)),
+            Ask(0, Launch(PadReveal(2))),
+            Ask(0, Launch(Response(3))),
+            Ask(0, Ask(0, "key")),
+            Ask(0, Ask(0, "sum")),
+        ),
+        5,
+        UNDER,
+    ),
+    "an odometer launched as a filter": Case(
+        lambda: FiltCon(PureDP(TOTAL)),
+        (
+            Launch(OdomCon(PureDP), PureDP(nats(3))),
+            Ask(0, Launch(Response(3))),
+            Launch(Response(2)),
+        ),
+        4,
+        UNDER,
+    ),
+    "two records": Case(
+        lambda: FiltCon(PureDP(2 * nats(2)), d_in=2),
+        (Launch(Records()), Launch(RandomizedResponse(lambda data: 1 in data, odds=2))),
+        2,
+        PureDP(nats(F(7, 2))),
+        pairs=(((), (1, 2)), ((1,), (2,))),
+        d_in=2,
+    ),
+    "a budget for one record, at two": Case(
+        lambda: FiltCon(PureDP(nats(2))),
+        (Launch(Records()),),
+        2,
+        PureDP(nats(F(7, 2))),
+        pairs=(((), (1, 2)),),
+        d_in=2,
+    ),
+    # odometers, truncated at a threshold
+    "OdomCon": Case(lambda: Truncated(OdomCon(PureDP), PureDP(TOTAL)), LAUNCHES + ASKS, 4, UNDER),
+    "OdomCon, Renyi": Case(
+        lambda: Truncated(OdomCon(RDP.at(3)), RDP(3, "3/2")), LAUNCHES + ASKS, 4, F(146, 100)
+    ),
+    "OdomCon, Gaussian": Case(lambda: Truncated(OdomCon(GDP), GDP("8/5")), SUCCESSIVE, 4, F(1, 2)),
+    "OdomSeq": Case(lambda: Truncated(OdomSeq(PureDP), PureDP(TOTAL)), SUCCESSIVE, 4, UNDER),
+    "Odom": Case(
+        lambda: Truncated(Odom(PureDP), PureDP(TOTAL)),
+        (Launch(Response(3)), Launch(Response(2)), Launch(FailsByBit())),
+        4,
+        UNDER,
+    ),
+    # all at once
+    "ConComp": Case(
+        lambda: ConComp([PadReveal(3), PadReveal(2)]),
+        tuple(Ask(child, query) for child in (0, 1) for query in ("key", "sum")),
+        4,
+        UNDER,
+    ),
+    "ConComp, optimal": Case(
+        lambda: ConComp([PadReveal(3), PadReveal(2), Response(2)], delta="1/20"),
+        tuple(Ask(child, query) for child in (0, 1) for query in ("key", "sum")),
+        4,
+        F(4999, 100000),
+    ),
+    "Parallel": Case(parallel, INTO_PARTS, 4, PureDP(nats(F(3, 2))), pairs=ONE_MORE),
+    "Parallel, two records": Case(parallel, INTO_PARTS, 5, PureDP(nats(3)), pairs=APART, d_in=2),
+    "Parallel, two records, flat maps": Case(
+        lambda: Parallel(PARTS, {"a": Response(3, bit=odd), "b": Response(2, bit=odd)}),
+        (),
+        0,
+        PureDP(nats(3)),
+        pairs=APART,
+        d_in=2,
+    ),
+    "Universal": Case(
+        lambda: Universal(PureDP(nats(3))),
+        (Launch(PadReveal(3)), Launch(Response(2)), Launch(PadReveal(4)), "key", "sum"),
+        3,
+        PureDP(nats(2)),
+    ),
+    # postprocessing
+    "a person": Case(lambda: reader(3), ("read",), 4, PureDP(nats(F(5, 4)))),
+    "a person over a filter": Case(
+        lambda: Stutter() @ FiltCon(PureDP(2 * nats(3))),
+        (Launch(Response(3)), Launch(PadReveal(3)), *PAD),
+        3,
+        PureDP(nats(3)),
+    ),
+    "the person that takes interactive mechanisms": Case(
+        lambda: NoninteractiveLaunches() @ Filt(PureDP(TOTAL)), READERS, 4, PureDP(nats(F(5, 4)))
+    ),
+    # claims of mechanisms that are launched
+    "RandomizedResponse": Case(
+        lambda: RandomizedResponse(bool, odds=F(7, 3)), (), 0, PureDP("0.84729786038720")
+    ),
+    "RandomizedResponse with delta": Case(
+        lambda: RandomizedResponse(bool, odds=F(7, 3), delta="1/9"), (), 0, F(1, 9)
+    ),
+}
