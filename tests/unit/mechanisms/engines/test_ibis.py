@@ -1,0 +1,82 @@
+"""Ibis: what is its own, beside the conformance that every engine shares."""
+
+from typing import Any
+
+import pytest
+
+from mechanisms import Count, PrivacyUnit, Sum, Table, column
+from mechanisms.engines.ibis import Ibis, _digest, _limbs
+from mechanisms.kinds import BOOLEAN, TEXT, Kind
+from mechanisms.lattice import Lattice
+from mechanisms.totals import Term
+from queryable import MechanismFault
+from tests.engines import opened, quietly
+
+TYPES = {"p": "integer", "x": "integer", "g": "text", "b": "boolean", "m": "money"}
+ROWS = [(1, 5, "a", True, None), (1, 7, "b", False, None), (2, None, None, None, None)]
+
+
+def test_kinds() -> None:
+    table = opened("ibis on sqlite", TYPES, ROWS)
+    assert table.columns["g"] == TEXT
+    assert table.columns["b"] == BOOLEAN
+    assert table.columns["m"].step == pytest.approx(0.01)
+    assert isinstance(table.columns["x"], Kind)
+
+
+def test_columns_can_be_left_out() -> None:
+    table = opened("ibis on sqlite", TYPES, ROWS, columns=["x", "p"])
+    assert list(table.columns) == ["x", "p"]
+    with pytest.raises(KeyError, match="'g'"):
+        table.check(Count(column("g") == "a"))
+    with pytest.raises(ValueError, match="'y'"):
+        opened("ibis on sqlite", TYPES, ROWS, columns=["y"])
+
+
+def test_another_unit_fails_closed() -> None:
+    """As on DuckDB: nothing is read."""
+    table = opened("ibis on sqlite", TYPES, ROWS, privacy_unit="p", max_rows=1)
+    for per in (None, PrivacyUnit("x", max_rows=1)):
+        with pytest.raises(MechanismFault):
+            Count(per=per)(table)
+    assert Count(per=table.unit)(table) == 2
+
+
+def test_options_of_duckdb_are_none_of_ibis() -> None:
+    with pytest.raises(TypeError, match="memory_limit"):
+        opened("ibis on sqlite", TYPES, ROWS, memory_limit="1GB")
+
+
+def test_a_backend_without_a_hash_is_refused() -> None:
+    """Rows could not be chosen; said when the table is opened."""
+
+    class Backend:
+        name = "other"
+
+        def has_operation(self, operation: Any) -> bool:
+            return False
+
+    with pytest.raises(ValueError, match="md5 on other"):
+        _digest(Backend())
+
+
+def test_numbers_in_parts() -> None:
+    """No more parts than the bounds need, so that a sum of small numbers is one."""
+    table = opened("ibis on sqlite", TYPES, ROWS)
+    engine = table._engine
+    assert isinstance(engine, Ibis)
+    value = engine._source["x"]
+    for high, parts in ((2**22 - 1, 1), (2**22, 2), (2**44, 3), (2**63 - 1, 3)):
+        term = Term("x", Lattice(0, high, 1), power=1)
+        with quietly():
+            assert len(_limbs(term, value)) == parts
+
+
+def test_what_is_refused_publicly() -> None:
+    """What this engine cannot do exactly it refuses, by types and bounds alone."""
+    table = opened("ibis on sqlite", TYPES, ROWS)
+    with pytest.raises(TypeError, match="too fine"):
+        table.check(Sum("x", 0, 2**60, unit=3))
+    with pytest.raises(TypeError, match="64-bit"):
+        table.check(Sum("x", 0, 2**64))
+    assert isinstance(table, Table)
