@@ -7,6 +7,7 @@
 #                and, of files larger than memory: ONLY=tables
 #   make figure2 how many counts a budget returns; hours, goes on if stopped; sooner: TRIALS=20
 #   make notebooks  run the notebooks and save their outputs; one of them: ONLY=3_choosing_a_rule
+#   make docs    the site, into build/site; reads it: python -m http.server -d build/site
 #   make readme  bring the generated parts of README.md up to date
 #   make clean   forget .venv and every cache
 # Another interpreter: make PYTHON=/path/to/python3.12 test
@@ -21,7 +22,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-spark test test-all check format bench figure2 notebooks readme clean
+.PHONY: help demo demo-spark test test-all check format bench figure2 notebooks docs readme clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -55,6 +56,9 @@ figure2: $(VENV)/.installed-figure2
 
 notebooks: $(VENV)/.installed-test
 	@$(BIN)/python tests/test_notebooks.py $(ONLY)
+
+docs: $(VENV)/.installed-docs
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --config-file .mkdocs.yml
 
 readme: $(VENV)/.installed-test
 	$(BIN)/python tests/test_readme.py

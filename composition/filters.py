@@ -31,6 +31,17 @@ class FiltCon(AdaptiveComposition):
         max_mechanisms: the most launches, the paper's K.
         on_exceed: "refuse", or "halt" for the paper's Halt: from then on only the loss is told.
         max_depth: how deep an `Ask` may be nested.
+
+    Examples:
+        >>> from mechanisms import Count, Gaussian
+        >>> from queryable import ZCDP, Queryable
+        >>> table = Queryable(FiltCon(ZCDP("1/10")), {"age": [31, 47, 62]})
+        >>> table.can_afford(Gaussian(Count(), rho="1/5"))
+        False
+        >>> team = table(FiltCon(ZCDP("1/20")))  # a budget within the budget
+        >>> noisy = team(Gaussian(Count(), rho="1/50"))
+        >>> team.privacy_loss(), table.privacy_loss()
+        (ZCDP(rho='1/50'), ZCDP(rho='1/20'))
     """
 
     budget: Loss = attrs.field(validator=attrs.validators.instance_of(Loss))

@@ -45,6 +45,14 @@ def admitted(budget: Loss, rule: Rule, loss: Loss) -> int:
 
     Raises:
         ValueError: the rule is not about such budgets, does not take the loss, or takes any number.
+
+    Examples:
+        >>> from composition import Basic, Menu
+        >>> from queryable import ApproxDP, PureDP
+        >>> admitted(ApproxDP(1, "1e-6"), Basic(), PureDP("0.01"))
+        100
+        >>> admitted(ApproxDP(1, "1e-6"), Menu("0.01", [1]), PureDP("0.01"))
+        562
     """
     account, stated = rule.open(budget), loss.to(rule.child_measure(budget))
     once = account.add(stated)

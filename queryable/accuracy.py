@@ -34,6 +34,13 @@ def accuracy(
 
     Raises:
         TypeError: the mechanism adds no noise of a known law.
+
+    Examples:
+        >>> from mechanisms import Count, Laplace
+        >>> accuracy(Laplace(Count(), epsilon="1/10"))
+        30
+        >>> scale_for(Laplace, Count(), within=30)
+        Fraction(509, 50)
     """
     noise = mechanism.added_noise() if hasattr(mechanism, "added_noise") else None
     if noise is None:

@@ -175,6 +175,17 @@ class Queryable:
 
     A queryable refuses to be copied, pickled, used in a forked process or asked from inside one
     of its own queries. Threads may share it: queries are answered one at a time.
+
+    Examples:
+        >>> from composition import FiltCon
+        >>> from mechanisms import Count, Laplace, SparseVector, column
+        >>> from queryable import PureDP
+        >>> table = Queryable(FiltCon(PureDP(1)), {"age": [31, 47, 62]})
+        >>> noisy = table(Laplace(Count(column("age") >= 40), epsilon="1/2"))  # a number
+        >>> search = table(SparseVector(threshold=2, epsilon="1/4"))  # a queryable
+        >>> yes = search(Count(column("age") < 50))
+        >>> table.privacy_loss()
+        PureDP(epsilon='3/4')
     """
 
     __slots__ = ("_path", "_root", "opening")

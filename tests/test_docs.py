@@ -1,20 +1,33 @@
-"""The code in the docs runs."""
+"""The code in the docs runs, in pages and in docstrings, and the site has every page.
 
+The README's code is run by `test_readme.py`, the notebooks by `test_notebooks.py`.
+"""
+
+import doctest
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parent.parent / "docs"
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```python\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
-PAGES = [
-    pytest.param(page, id=page.name)
-    for page in sorted(DOCS.glob("*.md"))
-    if BLOCK.search(page.read_text(encoding="utf-8"))
+FENCE = re.compile(r"^([ \t>]*)(```+|~~~+)[ \t]*([\w+-]*).*$", flags=re.MULTILINE)
+PAGES = [*sorted(DOCS.glob("**/*.md")), *sorted(ROOT.glob("*.md"))]
+WITH_CODE = [
+    page for page in PAGES if page.parent == DOCS and BLOCK.search(page.read_text("utf-8"))
 ]
+PLAIN = ("text", "console", "sh", "toml", "json")
+PACKAGES = ("queryable", "mechanisms", "composition")
+SITE = (ROOT / ".mkdocs.yml").read_text("utf-8")
 
 
-@pytest.mark.parametrize("page", PAGES)
+def name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=name)
 def test_code_runs(page: Path) -> None:
     """The blocks of a page, one after another, in one namespace."""
     names = {"__name__": "__main__"}
@@ -22,13 +35,66 @@ def test_code_runs(page: Path) -> None:
         exec(compile(source, str(page), "exec"), names)
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
+def unrun(text: str) -> list[str]:
+    """Blocks that may be code and that no test would run: of no language, or not at the margin."""
+    opened = FENCE.findall(text)[::2]
+    return [
+        f"{indent}{fence}{language}"
+        for indent, fence, language in opened
+        if language not in PLAIN and (language != "python" or indent or fence != "```")
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_block_is_run_or_is_no_code(page: Path) -> None:
+    assert unrun(page.read_text(encoding="utf-8")) == []
+
+
+def test_a_block_that_is_not_run_is_noticed() -> None:
+    for fence in ("```", "```py", "  ```python", "~~~python", "```pycon"):
+        assert unrun(f"text\n{fence}\n1 / 0\n{fence[:-6] or '```'}\n")
+    assert unrun("```python\n1\n```\n\n```text\nno code\n```\n") == []
+
+
+def modules() -> list[str]:
+    """Every module that has an example in a docstring."""
+    return [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for package in PACKAGES
+        for path in sorted((ROOT / package).rglob("*.py"))
+        if ">>> " in path.read_text(encoding="utf-8")
+    ]
+
+
+@pytest.mark.parametrize("module", modules())
+def test_examples_in_docstrings_run(module: str) -> None:
+    failed, tried = doctest.testmod(import_module(module), optionflags=doctest.ELLIPSIS)
+    assert tried
+    assert not failed
+
+
+def test_there_are_examples() -> None:
+    """Else nothing above would run."""
+    assert len(modules()) >= 4
+    assert DOCS / "auditing.md" in WITH_CODE
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=name)
 def test_files_that_are_named_are_there(page: Path) -> None:
     """Modules, tests and what else has a folder in its name."""
     named = re.findall(r"`((?:\w+/)+[\w.]+\.\w+)`", page.read_text(encoding="utf-8"))
-    assert [path for path in named if not (DOCS.parent / path).exists()] == []
+    assert [path for path in named if not (ROOT / path).exists()] == []
 
 
-def test_the_guide_to_auditing_has_code() -> None:
-    """Else nothing above would run."""
-    assert any(page.values[0] == DOCS / "auditing.md" for page in PAGES)
+def test_the_site_has_every_page() -> None:
+    found = {path.relative_to(DOCS).as_posix() for path in DOCS.glob("**/*.md")}
+    found |= {f"notebooks/{path.stem}.md" for path in (ROOT / "notebooks").glob("*.ipynb")}
+    found |= {"index.md", "changelog.md", "contributing.md"}
+    assert set(re.findall(r": ([\w/]+\.md)$", SITE, flags=re.MULTILINE)) == found
+
+
+def test_the_site_fetches_nothing() -> None:
+    """No fonts, scripts or styles from elsewhere; `offline` would take a script from a CDN."""
+    assert "font: false" in SITE
+    assert not re.search(r"https?://|^ *- (offline|social|privacy)\b", SITE, flags=re.MULTILINE)
+    assert not re.search(r"https?:|@import", (DOCS / "style.css").read_text("utf-8"))

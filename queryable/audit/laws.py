@@ -259,6 +259,11 @@ def broken_laws(
 
     Raises:
         QueryError: one of `queries` was not legal.
+
+    Examples:
+        >>> from mechanisms import Count, SparseVector
+        >>> broken_laws(SparseVector(5, epsilon=1), {"age": [31, 47]}, [Count()] * 3)
+        ()
     """
     if not isinstance(mechanism, InteractiveMechanism):
         raise TypeError(f"mechanism is {mechanism!r}; it should be an InteractiveMechanism")

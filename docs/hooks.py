@@ -1,0 +1,176 @@
+"""What the site is made of, beside the pages of this folder: `make docs`.
+
+Responsible for bringing README, changelog and notebooks in under names of the site, for links
+between them, and for how docstrings state privacy claims. Nothing is written into the repository.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from griffe import (
+    Attribute,
+    Class,
+    ExprCall,
+    ExprKeyword,
+    Extension,
+    Function,
+    Module,
+    Object,
+    Parameter,
+    ParameterKind,
+    Parameters,
+)
+from jinja2 import DictLoader
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+from nbconvert import MarkdownExporter
+
+ROOT = Path(__file__).parent.parent
+FRONT = {
+    "README.md": "index.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+}
+LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s#:]+)(#[^()\s]*)?\)")
+_TEMPLATE = """{% extends "markdown/index.md.j2" %}
+{% block stream %}
+``` { .text .output }
+{{ output.text | trim("\n") }}
+```
+{% endblock stream %}
+{% block data_text %}
+``` { .text .output }
+{{ output.data["text/plain"] | trim("\n") }}
+```
+{% endblock data_text %}
+"""
+_SECTION = re.compile(r"\n+((?:Args|Attributes|Raises|Returns):\n)")
+_CLAIMS = re.compile(r"^(\s+)(Claim|Theorem|Assumes|Checked by):", flags=re.MULTILINE)
+
+
+def sources() -> dict[str, str]:
+    """Where each file of the repository is in the site."""
+    docs = {path: path.relative_to("docs") for path in below("docs", "*.md")}
+    notebooks = {path: path.with_suffix(".md") for path in below("notebooks", "*.ipynb")}
+    charts = {path: path for path in below("benchmarks", "**/*.svg")}
+    found = docs | notebooks | charts
+    return FRONT | {path.as_posix(): place.as_posix() for path, place in found.items()}
+
+
+def below(folder: str, pattern: str) -> Iterator[Path]:
+    """Files, relative to the root."""
+    return (path.relative_to(ROOT) for path in sorted((ROOT / folder).glob(pattern)))
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add what is not in this folder."""
+    for source, place in sources().items():
+        path = ROOT / source
+        if path.suffix == ".ipynb":
+            for name, content in converted(path, place).items():
+                files.append(File.generated(config, name, content=content))
+        elif not source.startswith("docs/"):
+            files.append(File.generated(config, place, content=path.read_bytes()))
+    return files
+
+
+def converted(notebook: Path, place: str) -> dict[str, str | bytes]:
+    """A notebook as a page, and its pictures."""
+    exporter = MarkdownExporter(
+        template_file="site.md.j2", extra_loaders=[DictLoader({"site.md.j2": _TEMPLATE})]
+    )
+    body, resources = exporter.from_filename(str(notebook))
+    stem = posixpath.splitext(posixpath.basename(place))[0]
+    pictures = {}
+    for name, content in resources["outputs"].items():
+        pictures[posixpath.join(posixpath.dirname(place), f"{stem}_{name}")] = content
+        body = body.replace(f"({name})", f"({stem}_{name})")
+    return {place: body, **pictures}
+
+
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Links between files of the repository become links between pages of the site."""
+    places = sources()
+    here = next((each for each, place in places.items() if place == page.file.src_uri), None)
+    if here is None:
+        return markdown
+
+    def moved(link: re.Match[str]) -> str:
+        picture, text, target, anchor = link.groups()
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(here), target))
+        if path in places:
+            there = posixpath.relpath(places[path], posixpath.dirname(page.file.src_uri) or ".")
+            return f"{picture}[{text}]({there}{anchor or ''})"
+        return text if (ROOT / path).exists() else link.group()
+
+    return LINK.sub(moved, markdown)
+
+
+class Docstrings(Extension):
+    """What a static reader of the source has to be told about docstrings and attrs classes."""
+
+    def on_object(self, *, obj: Object, **_: Any) -> None:
+        """Claim, theorem, assumptions and test of a Privacy section each on its own."""
+        if obj.docstring is not None and "Privacy:\n" in obj.docstring.value:
+            parted = _CLAIMS.sub(r"\n\1**\2:**", _SECTION.sub(r"\n\n\1", obj.docstring.value))
+            obj.docstring.value = parted.replace("Privacy:\n\n", "Privacy:\n")
+
+    def on_package(self, *, pkg: Module, **_: Any) -> None:
+        """The fields of an attrs class are the parameters of its `__init__`."""
+        for cls in list(_classes(pkg)):
+            if "__init__" not in cls.members and _is_attrs(cls):
+                function = Function("__init__", parameters=Parameters(*_fields(cls)))
+                cls.set_member("__init__", function)
+
+
+def _classes(module: Module) -> Iterator[Class]:
+    for member in module.members.values():
+        if isinstance(member, Module):
+            yield from _classes(member)
+        elif isinstance(member, Class):
+            yield member
+
+
+def _is_attrs(cls: Class) -> bool:
+    return any(
+        str(each.value).startswith(("attrs.frozen", "attrs.define")) for each in cls.decorators
+    )
+
+
+def _fields(cls: Class) -> Iterator[Parameter]:
+    """The fields of a class and of its bases, each where it is first named."""
+    fields = {
+        name: member
+        for each in (*reversed(cls.mro()), cls)
+        if _is_attrs(each)
+        for name, member in each.members.items()
+        if isinstance(member, Attribute) and _is_field(member)
+    }
+    yield Parameter("self", kind=ParameterKind.positional_or_keyword)
+    for name, member in fields.items():
+        options = _options(member.value)
+        if str(options.get("init", "")) == "False":
+            continue
+        keyword = str(options.get("kw_only", "")) == "True"
+        kind = ParameterKind.keyword_only if keyword else ParameterKind.positional_or_keyword
+        default = options.get("default", "..." if "factory" in options else None)
+        yield Parameter(name, annotation=member.annotation, kind=kind, default=default)
+
+
+def _is_field(member: Attribute) -> bool:
+    return (
+        member.annotation is not None
+        and "property" not in member.labels
+        and not str(member.annotation).startswith("ClassVar")
+    )
+
+
+def _options(value: Any) -> dict[str, Any]:
+    """What a field's value says: the keywords of `attrs.field`, or else the default itself."""
+    if isinstance(value, ExprCall) and str(value.function) == "attrs.field":
+        return {each.name: each.value for each in value.arguments if isinstance(each, ExprKeyword)}
+    return {} if value is None else {"default": value}
