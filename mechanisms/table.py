@@ -32,7 +32,9 @@ class Table(Tabular):
             or removed: a row, or with `privacy_unit` all rows of one person. A statistic that was
             declared for another unit than the table's fails before the data are read.
         Theorem: docs/tables.md, contribution bounding.
-        Assumes: the source does not change; what names a unit names one person.
+        Assumes: the source does not change, and has its rows one by one: no join, limit or window
+            behind it lets one unit's rows decide about another's. What names a unit names one
+            person.
         Checked by: tests/unit/mechanisms/test_table_sensitivity.py
 
     Args:
@@ -107,6 +109,8 @@ class Table(Tabular):
         result = np.zeros(request.shape, dtype=object)
         dimensions = len(request.by)
         for row in self._engine.run(self._plan(request)):
+            if min(row[:dimensions], default=0) < 0:  # to numpy, an index from the end
+                raise IndexError("the engine gave a group that is none")
             result[row[:dimensions]] += np.array(row[dimensions:], dtype=object)
         return result
 

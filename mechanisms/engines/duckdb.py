@@ -154,7 +154,7 @@ class DuckDB:
         keys = [_key(compiler, by) for by in request.by]
         source = _rows(compiler, request, choice, where, keys)
         sums = [
-            f"sum({term.text})" if asked.column is not None else "count(*)"
+            f"coalesce(sum({term.text}), 0)" if asked.column is not None else "count(*)"
             for term, asked in zip(terms, request.terms, strict=True)
         ]
         key, total = _fresh("key", compiler), _fresh("total", compiler)
@@ -173,7 +173,7 @@ class DuckDB:
         with self._connection.cursor() as cursor:
             cursor.execute("SET enable_progress_bar = false")  # a notebook's default is another
             rows = cursor.execute(plan.statement, list(plan.parameters)).fetchall()
-        return [tuple(int(number or 0) for number in row) for row in rows]
+        return [tuple(map(int, row)) for row in rows]
 
     def close(self) -> None:
         """Close the connection and remove what was written."""
@@ -214,13 +214,21 @@ def _fresh(name: str, compiler: Compiler) -> str:
 
 
 def _key(compiler: Compiler, by: Categories | Bins) -> Sql:
-    """What rows are grouped by: a cell itself, as a hash table on it is fastest."""
-    if isinstance(by, Bins):
+    """What rows are grouped by: a cell itself, as a hash table on it is fastest.
+
+    Cells that equal one category are one key, or a unit's rows would be bounded in each of them:
+    intervals, a month and thirty days say, are grouped by the category's index.
+    """
+    if _by_index(compiler, by):
         key: Sql = compiler.group(by)
         return key
     kind = compiler.kind(by.column)
     cell: Sql = compiler.dialect.cell(by.column, kind)
     return Sql(f"({cell.text} + 0)") if kind.name == "float" else cell  # -0.0 is 0.0
+
+
+def _by_index(compiler: Compiler, by: Categories | Bins) -> bool:
+    return isinstance(by, Bins) or compiler.kind(by.column).name == "duration"
 
 
 def _among(compiler: Compiler, by: Categories | Bins) -> Sql:
@@ -235,7 +243,7 @@ def _among(compiler: Compiler, by: Categories | Bins) -> Sql:
 
 
 def _index(compiler: Compiler, by: Categories | Bins, key: str) -> str:
-    if isinstance(by, Bins):
+    if isinstance(by, Bins) or _by_index(compiler, by):
         return key
     cases = [f"WHEN {literal.text} THEN {index}" for index, literal in compiler.members(by)]
     return f"CASE {key} {' '.join(cases)} END" if cases else "NULL"

@@ -288,7 +288,7 @@ class Ibis:
 
 
 def _joined(row: Iterable[Any], plan: Plan) -> tuple[int, ...]:
-    numbers = [int(number or 0) for number in row]
+    numbers = list(map(int, row))
     keys, parts = numbers[: plan.groups], iter(numbers[plan.groups :])
     sums = (
         sum(next(parts) << (_LIMB * position) for position in range(count)) for count in plan.parts

@@ -151,6 +151,17 @@ def test_a_statistic_of_another_unit_fails_closed(unit: Any, per: Any) -> None:
         table.check(Count(per=per))
 
 
+@pytest.mark.parametrize("row", [(-1, 5), (4, 5), (None, 5), (0, None)])
+def test_an_engine_that_gives_nonsense_is_not_believed(
+    row: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A group that is none is a fault, not another group."""
+    table = visits()
+    monkeypatch.setattr(table._engine, "run", lambda plan: [row])
+    with pytest.raises(MechanismFault):
+        Histogram("state", range(4))(table)
+
+
 def test_arrays_have_no_unit() -> None:
     with pytest.raises(MechanismFault):
         Count(per=PrivacyUnit("age", max_rows=1))(PEOPLE)

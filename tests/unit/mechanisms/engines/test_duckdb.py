@@ -109,6 +109,19 @@ def test_times_of_every_resolution() -> None:
     assert Histogram("x", [np.timedelta64(90, "s")])(lasting).tolist() == [1]
 
 
+def test_intervals_of_one_length_are_one_group(tmp_path: Path) -> None:
+    """A month equals thirty days, so a person is counted in that group once."""
+    path = tmp_path / "x.parquet"
+    with duckdb.connect() as connection:
+        connection.execute(
+            "COPY (SELECT 1 AS p, unnest([INTERVAL 1 MONTH, INTERVAL 30 DAYS, INTERVAL 720 HOURS]) "
+            f"AS x) TO '{path}'"
+        )
+    table = Table(path, privacy_unit="p", max_rows=3, max_rows_per_group=1)
+    month = dt.timedelta(days=30)
+    assert Histogram("x", [month], per=table.unit)(table).tolist() == [1]
+
+
 def test_categories_are_text() -> None:
     """An enumeration compares as its text, in the text's order, not in its own."""
     frame = pd.DataFrame({"x": pd.Categorical(["b", "a", None], categories=["b", "a"])})
