@@ -275,6 +275,12 @@ CASES: dict[str, Case] = {
         lambda: FiltCon(ApproxDP("0.85", "1/2"), Rogers2023()), SMALL, 4, ApproxDP("4/5", 0)
     ),
     "ViaZCDP": within("0.85", "3/25", ViaZCDP),
+    "deltas beside a slack": Case(
+        lambda: Filt(ApproxDP("1/2", "1/10"), Whitehouse2023("1/20")),
+        (Launch(Response(F(101, 100), delta="1/30")),),
+        4,
+        F(3, 100),
+    ),
     "ViaRenyi": within("0.85", "3/25", lambda: ViaRenyi((2, 4, 8, 16))),
     "ViaGDP": within("0.85", "3/25", ViaGDP),
     "GDPResidue": within("0.85", "2/25", GDPResidue),
@@ -304,7 +310,9 @@ CASES: dict[str, Case] = {
         (
             Launch(FiltCon(PureDP(nats(2)))),
             Launch(Response(3)),
+            Launch(Response(2)),
             Ask(0, Launch(PadReveal(2))),
+            Ask(0, Launch(Response(2))),
             Ask(0, Launch(Response(3))),
             Ask(0, Ask(0, "key")),
             Ask(0, Ask(0, "sum")),

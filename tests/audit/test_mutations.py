@@ -1,0 +1,484 @@
+"""Deliberate faults in the real code, each caught by a law or an audit that the real code passes.
+
+A fault is a patch of a few lines. What should catch it is a check that also runs on the real
+compositors, in `tests/laws/test_compositors.py` and `test_every_compositor.py`.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import attrs
+import pytest
+from flint import arb
+
+from composition import (
+    ConComp,
+    FiltCon,
+    FiltSeq,
+    Odom,
+    OdomCon,
+    adaptive,
+    launching,
+    parallel,
+)
+from composition import children as kin
+from composition.adaptive import AdaptiveComposition, CompositionState
+from composition.rules.additive import AdditiveAccount
+from composition.rules.slack import SlackAccount
+from mechanisms import RandomizedResponse, SparseVector, randomized_response
+from queryable import (
+    Bernoulli,
+    Failed,
+    Measurement,
+    Postprocessed,
+    PrivacyClaimError,
+    PrivacyLossQuery,
+    PureDP,
+    QueryError,
+    View,
+    view,
+)
+from queryable.coins import SeededCoins
+from queryable.conversions import log_up
+from queryable.mechanism import advance, begin
+from queryable.numbers import round_down
+from tests.attacks import test_sparse_vectors as sparse
+from tests.audit.cases import CASES
+from tests.laws import compositors as laws
+
+F = Fraction
+Patch = Callable[[pytest.MonkeyPatch], None]
+Check = Callable[[], object]
+
+
+def law(check: Callable[[Any], None], build: Callable[[], Any]) -> Check:
+    return lambda: check(build)
+
+
+def filters() -> Any:
+    return FiltCon(PureDP(1))
+
+
+def odometers() -> Any:
+    return OdomCon(PureDP)
+
+
+FAULTS: dict[str, tuple[Patch, Check]] = {}
+"""What is broken, and what sees it."""
+
+
+def caught_by(check: Check) -> Callable[[Patch], Patch]:
+    """Register a fault under its function's name."""
+
+    def register(patch: Patch) -> Patch:
+        FAULTS[patch.__name__.replace("_", " ")] = patch, check
+        return patch
+
+    return register
+
+
+# The order of a launch.
+
+
+def launched_otherwise(edit: Callable[..., Any]) -> Patch:
+    """Replace a launch by `edit(launch, self, state, query, coins)`."""
+    real = AdaptiveComposition._launch
+
+    def patch(monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(
+            AdaptiveComposition, "_launch", lambda *arguments: edit(real, *arguments)
+        )
+
+    return patch
+
+
+@caught_by(law(laws.nothing_runs_before_it_is_paid, filters))
+def a_launch_runs_before_the_rule_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def edit(real: Any, self: Any, state: Any, query: Any, coins: Any) -> Any:
+        query.mechanism.init(state.dataset, coins.spawn(0, 0))
+        return real(self, state, query, coins)
+
+    launched_otherwise(edit)(monkeypatch)
+
+
+@caught_by(CASES["failures are paid"].keeps)
+def a_failed_launch_is_not_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    def edit(real: Any, self: Any, state: Any, query: Any, coins: Any) -> Any:
+        after, answer = real(self, state, query, coins)
+        return (state, answer) if isinstance(answer, Failed) else (after, answer)
+
+    launched_otherwise(edit)(monkeypatch)
+
+
+@caught_by(law(laws.a_refusal_leaves_no_trace, filters))
+def a_refused_launch_uses_an_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    def declined(self: Any, state: Any, refusal: Any) -> Any:
+        used = state.claims.set(len(state.claims), launching.Claimed(None, PureDP(0)))  # type: ignore[arg-type]
+        return attrs.evolve(state, claims=used), refusal
+
+    monkeypatch.setattr(FiltCon, "_declined", declined)
+
+
+@caught_by(law(laws.a_refusal_leaves_no_trace, filters))
+def a_refusal_retires_live_children(monkeypatch: pytest.MonkeyPatch) -> None:
+    def declined(self: Any, state: Any, refusal: Any) -> Any:
+        return attrs.evolve(state, children=kin.NONE), refusal
+
+    monkeypatch.setattr(FiltCon, "_declined", declined)
+
+
+@caught_by(law(laws.a_dry_run_changes_nothing, filters))
+def a_dry_run_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = AdaptiveComposition.step
+
+    def step(self: Any, state: Any, query: Any, coins: Any) -> Any:
+        after, answer = real(self, state, query, coins)
+        if answer is True:
+            after = attrs.evolve(after, account=after.account.add(PureDP("1/100")))
+        return after, answer
+
+    monkeypatch.setattr(AdaptiveComposition, "step", step)
+
+
+@caught_by(law(laws.no_id_is_used_twice, filters))
+def ids_are_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = kin.start
+
+    def start(children: Any, identity: Any, *others: Any) -> Any:
+        return real(children, len(children), *others)
+
+    monkeypatch.setattr(kin, "start", start)
+
+
+@caught_by(law(laws.nothing_starts_anew, filters))
+def the_empty_message_starts_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = AdaptiveComposition.step
+
+    def step(self: Any, state: Any, query: Any, coins: Any) -> Any:
+        if query in ("", None, ()):
+            return self.init(state.dataset, coins)
+        return real(self, state, query, coins)
+
+    monkeypatch.setattr(AdaptiveComposition, "step", step)
+
+
+@caught_by(laws.every_launch_counts_toward_the_limit)
+def measurements_do_not_count_toward_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def edit(real: Any, self: Any, state: Any, query: Any, coins: Any) -> Any:
+        if isinstance(query.mechanism, Measurement):
+            self = attrs.evolve(self, max_mechanisms=None)
+        return real(self, state, query, coins)
+
+    launched_otherwise(edit)(monkeypatch)
+
+
+@caught_by(law(laws.interactive_children_are_refused, lambda: Odom(PureDP)))
+def an_odometer_of_measurements_takes_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Odom, "noninteractive", False)
+
+
+@caught_by(laws.what_halted_stays_halted)
+def a_halt_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = FiltCon._declined
+
+    def declined(self: Any, state: Any, refusal: Any) -> Any:
+        return state, real(self, state, refusal)[1]
+
+    monkeypatch.setattr(FiltCon, "_declined", declined)
+
+
+# What is charged.
+
+
+@caught_by(CASES["FiltCon"].keeps)
+def the_budget_is_off_by_one_launch(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = FiltCon._exceeds
+    monkeypatch.setattr(
+        FiltCon, "_exceeds", lambda self, account, _, loss: real(self, account, account, loss)
+    )
+
+
+@caught_by(law(laws.a_budget_is_exact, filters))
+def a_budget_is_kept_to_within_a_billionth(monkeypatch: pytest.MonkeyPatch) -> None:
+    def within(self: Any) -> bool:
+        return all(
+            float(spent) <= float(most) + 1e-9
+            for spent, most in zip(self.sum.parts, self.most, strict=True)
+        )
+
+    monkeypatch.setattr(AdditiveAccount, "within", property(within))
+
+
+@caught_by(CASES["FiltCon, approximate"].keeps)
+def deltas_are_not_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    within = property(lambda self: self.sum.parts[0] <= self.most[0])
+    monkeypatch.setattr(AdditiveAccount, "within", within)
+
+
+@caught_by(CASES["deltas beside a slack"].keeps)
+def deltas_beside_a_slack_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    within = property(lambda self: self.weight <= self.capacity)
+    monkeypatch.setattr(SlackAccount, "within", within)
+
+
+def claimed_otherwise(edit: Callable[..., Any]) -> Patch:
+    """Replace the check of a claim by `edit(claimed, launch, measure, d_in, **options)`."""
+    real = launching.claimed
+
+    def patch(monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(
+            adaptive, "claimed", lambda *arguments, **options: edit(real, *arguments, **options)
+        )
+
+    return patch
+
+
+@caught_by(CASES["FiltCon"].keeps)
+def half_the_loss_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    def edit(real: Any, *arguments: Any, **options: Any) -> Any:
+        found = real(*arguments, **options)
+        return attrs.evolve(found, loss=PureDP(found.loss.epsilon / 2))
+
+    claimed_otherwise(edit)(monkeypatch)
+
+
+@caught_by(law(laws.a_claim_below_the_map_is_refused, filters))
+def a_claim_below_the_map_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def edit(real: Any, launch: Any, *arguments: Any, **options: Any) -> Any:
+        try:
+            return real(launch, *arguments, **options)
+        except PrivacyClaimError:
+            return launching.Claimed(launch.mechanism, launch.d_out)
+
+    claimed_otherwise(edit)(monkeypatch)
+
+
+@caught_by(CASES["two records"].keeps)
+def a_launch_is_charged_for_one_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    def edit(real: Any, launch: Any, measure: Any, d_in: int, **options: Any) -> Any:
+        return real(launch, measure, 1, **options)
+
+    claimed_otherwise(edit)(monkeypatch)
+
+
+@caught_by(CASES["a budget for one record, at two"].keeps)
+def a_budget_is_claimed_for_any_number_of_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FiltCon, "loss", lambda self, d_in: self.budget)
+
+
+@caught_by(CASES["nested filters"].keeps)
+def a_filter_within_a_filter_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    def edit(real: Any, launch: Any, *arguments: Any, **options: Any) -> Any:
+        found = real(launch, *arguments, **options)
+        free = isinstance(launch.mechanism, FiltCon)
+        return attrs.evolve(found, loss=found.loss.zero()) if free else found
+
+    claimed_otherwise(edit)(monkeypatch)
+
+
+@caught_by(CASES["an odometer launched as a filter"].keeps)
+def an_odometer_is_launched_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def edit(real: Any, launch: Any, *arguments: Any, **options: Any) -> Any:
+        found = real(launch, *arguments, **options)
+        return attrs.evolve(found, mechanism=launch.mechanism)
+
+    claimed_otherwise(edit)(monkeypatch)
+
+
+# What is reported.
+
+
+@caught_by(CASES["OdomCon"].keeps)
+def a_report_lags_one_launch_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lagging(self: Any, state: CompositionState, d_in: Any) -> Any:
+        account = self._opened()
+        for identity in range(len(state.claims) - 1):
+            account = account.add(state.claims[identity].loss)
+        return account.total()
+
+    monkeypatch.setattr(OdomCon, "_privacy_loss", lagging)
+
+
+@caught_by(law(laws.a_report_counts_every_launch, odometers))
+def a_report_counts_live_children_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    def living(self: Any, state: CompositionState, d_in: Any) -> Any:
+        account = self._opened()
+        for child in state.children.values():
+            account = account.add(child.claim)
+        return account.total()
+
+    monkeypatch.setattr(OdomCon, "_privacy_loss", living)
+
+
+@caught_by(laws.a_truncated_view_drops_the_answer_that_crosses)
+def truncation_reads_the_report_of_the_old_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    def as_printed(odometer: Any, data: Any, adversary: Any, threshold: Any, coins: Any) -> View:
+        state, opening = begin(odometer, data, coins)
+        seen = View(opening)
+        while (query := adversary(seen)) is not None:
+            if not advance(odometer, state, PrivacyLossQuery(), coins, 0)[1] <= threshold:
+                break
+            state, answer = advance(odometer, state, query, coins, 0)
+            seen = seen.then(query, answer)
+        return seen
+
+    monkeypatch.setattr(view, "truncated_view", as_printed)
+
+
+# Children.
+
+
+def asked_otherwise(edit: Callable[..., Any]) -> Patch:
+    """Replace what passes a query to a child by `edit(ask, children, identity, query, ...)`."""
+    real = kin.ask
+
+    def patch(monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(kin, "ask", lambda *arguments: edit(real, *arguments))
+
+    return patch
+
+
+@caught_by(law(laws.siblings_do_not_disturb_each_other, filters))
+def siblings_share_their_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    def edit(real: Any, children: Any, identity: Any, *others: Any) -> Any:
+        after, answer = real(children, identity, *others)
+        for sibling, child in after.items():
+            after = after.set(sibling, attrs.evolve(child, state=after[identity].state))
+        return after, answer
+
+    asked_otherwise(edit)(monkeypatch)
+
+
+@caught_by(law(laws.siblings_do_not_disturb_each_other, odometers))
+def siblings_draw_the_same_coins(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = SeededCoins.spawn
+    monkeypatch.setattr(SeededCoins, "spawn", lambda self, _, message: real(self, 0, message))
+
+
+@caught_by(law(laws.siblings_do_not_disturb_each_other, filters))
+def a_child_draws_the_same_coins_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def edit(real: Any, children: Any, identity: Any, *others: Any) -> Any:
+        after, answer = real(children, identity, *others)
+        return after.set(identity, attrs.evolve(after[identity], messages=1)), answer
+
+    asked_otherwise(edit)(monkeypatch)
+
+
+@caught_by(law(laws.a_launch_retires_earlier_children, lambda: FiltSeq(PureDP(1))))
+def a_retired_child_still_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FiltSeq, "interleaves", True)
+
+
+@caught_by(law(laws.a_failure_says_nothing_and_ends_the_child, filters))
+def a_failed_child_lives_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def edit(real: Any, children: Any, *others: Any) -> Any:
+        after, answer = real(children, *others)
+        return (children, answer) if isinstance(answer, Failed) else (after, answer)
+
+    asked_otherwise(edit)(monkeypatch)
+
+
+@caught_by(law(laws.a_failure_says_nothing_and_ends_the_child, filters))
+def the_text_of_a_fault_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def told(run: Any) -> Any:
+        try:
+            return run()
+        except QueryError:
+            raise
+        except Exception as fault:
+            return None, str(fault.__context__ or fault)
+
+    monkeypatch.setattr(kin, "contained_step", told)
+
+
+@caught_by(law(laws.ids_are_no_booleans, filters))
+def false_is_the_child_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = kin.require_live
+    monkeypatch.setattr(
+        kin, "require_live", lambda living, child, known: real(living, +child, known)
+    )
+
+
+# Claims of other compositors and mechanisms.
+
+
+@caught_by(CASES["ConComp"].keeps)
+def concurrent_mechanisms_lose_what_the_worst_loses(monkeypatch: pytest.MonkeyPatch) -> None:
+    def largest(self: Any, d_in: int, measure: Any = None) -> Any:
+        return max(
+            (each.privacy_map(d_in) for each in self.mechanisms), key=lambda loss: loss.parts
+        )
+
+    monkeypatch.setattr(ConComp, "privacy_map", largest)
+
+
+@caught_by(CASES["Parallel, two records, flat maps"].keeps)
+def parts_lose_what_the_worst_loses_at_two_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    def largest(curves: Any, coordinate: int, d_in: int) -> Any:
+        return max(curve[d_in][coordinate] for curve in curves)
+
+    monkeypatch.setattr(parallel, "_supremum", largest)
+
+
+@caught_by(CASES["a person"].keeps)
+def a_person_peeks_at_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Postprocessed.init
+
+    def init(self: Any, dataset: Any, coins: Any) -> Any:
+        state, answer = real(self, dataset, coins)
+        return attrs.evolve(state, person=bool(dataset)), answer
+
+    monkeypatch.setattr(Postprocessed, "init", init)
+
+
+@caught_by(CASES["RandomizedResponse"].keeps)
+def a_loss_is_rounded_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    down = lambda odds: round_down(arb.log, odds)  # noqa: E731
+    assert log_up(F(7, 3)) - down(F(7, 3)) < F(1, 10**25)
+    monkeypatch.setattr(randomized_response, "log_up", down)
+
+
+@caught_by(CASES["RandomizedResponse with delta"].keeps)
+def a_bit_is_revealed_twice_as_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = RandomizedResponse.release
+
+    def release(self: Any, dataset: Any, coins: Any) -> Any:
+        if self.delta and coins.draw(Bernoulli(self.delta)):
+            return randomized_response.Revealed(self.bit(dataset))
+        return real(self, dataset, coins)
+
+    monkeypatch.setattr(RandomizedResponse, "release", release)
+
+
+@caught_by(lambda: sparse.test_ours_is_not_refuted(1, 6, 0, 1))
+def a_sparse_vector_goes_on_after_its_cutoff(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = SparseVector.step
+
+    def step(self: Any, state: Any, query: Any, coins: Any) -> Any:
+        after, answer = real(self, state, query, coins)
+        return (state if answer is True else after), answer
+
+    monkeypatch.setattr(SparseVector, "step", step)
+
+
+@cache
+def passes(check: Check) -> None:
+    """Once for all faults that it should catch."""
+    check()
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_caught(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check passes on the real code and fails on the broken one."""
+    patch, check = FAULTS[fault]
+    passes(check)
+    patch(monkeypatch)
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        check()
+
+
+def test_there_are_many() -> None:
+    """No fault has taken another one's name."""
+    assert len(FAULTS) >= 35

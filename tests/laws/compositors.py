@@ -1,0 +1,293 @@
+"""What every compositor keeps to, as checks that can be run on it; each raises where it does not.
+
+`test_compositors.py` runs them on the real ones, `tests/audit/test_mutations.py` on broken ones.
+"""
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any
+
+import attrs
+
+from composition import Filt, FiltCon, FiltSeq, Odom, OdomCon, OdomSeq
+from queryable import (
+    Ask,
+    CanAfford,
+    Coins,
+    Failed,
+    Halted,
+    InteractiveMechanism,
+    Launch,
+    Launched,
+    PrivacyClaimError,
+    PrivacyLossQuery,
+    PureDP,
+    QueryError,
+    Refused,
+    RetiredChildError,
+    SeededCoins,
+    View,
+    view,
+)
+from queryable.audit import every_outcome, hashable
+from queryable.audit.laws import snapshot
+from queryable.mechanism import advance, begin
+from tests.audit.toys import Response, nats, script
+from tests.strategies import SECRET, WORD, Faulty, Recorder, RecordingDataset, Toy, raising
+
+Compositor = InteractiveMechanism[Any]
+
+CONCURRENT: dict[str, Callable[[], Compositor]] = {
+    "FiltCon": lambda: FiltCon(PureDP(1)),
+    "OdomCon": lambda: OdomCon(PureDP),
+    "halting FiltCon": lambda: FiltCon(PureDP(1), on_exceed="halt"),
+}
+SEQUENTIAL: dict[str, Callable[[], Compositor]] = {
+    "FiltSeq": lambda: FiltSeq(PureDP(1)),
+    "OdomSeq": lambda: OdomSeq(PureDP),
+}
+NONINTERACTIVE: dict[str, Callable[[], Compositor]] = {
+    "Filt": lambda: Filt(PureDP(1)),
+    "Odom": lambda: Odom(PureDP),
+}
+FILTERS: dict[str, Callable[[], Compositor]] = {
+    "FiltCon": lambda: FiltCon(PureDP(1)),
+    "FiltSeq": lambda: FiltSeq(PureDP(1)),
+}
+
+LITTLE, MUCH = PureDP("1/100"), PureDP(50)
+
+
+@attrs.frozen
+class Counter(Toy):
+    """Answers how often it was asked, and 64 bits."""
+
+    charged: Any = LITTLE
+
+    def answer(self, state: int, coins: Coins) -> Any:
+        return state, coins.draw(WORD)
+
+
+class Run:
+    """A compositor, step by step, with replayable coins; a wrong query is answered by its error."""
+
+    def __init__(self, mechanism: Compositor, dataset: Any = (1, 2, 3), seed: int = 3) -> None:
+        self.mechanism, self.coins, self.messages = mechanism, SeededCoins(seed), 0
+        self.state, self.opening = begin(mechanism, dataset, self.coins)
+
+    def __call__(self, query: Any) -> Any:
+        self.messages += 1
+        try:
+            self.state, answer = advance(
+                self.mechanism, self.state, query, self.coins, self.messages
+            )
+        except QueryError as error:
+            return error
+        return answer
+
+    def all(self, queries: Iterable[Any]) -> list[Any]:
+        """What it answers to each."""
+        return [self(query) for query in queries]
+
+    @property
+    def loss(self) -> Any:
+        """Its report."""
+        return self(PrivacyLossQuery())
+
+
+# Laws of all of them.
+
+
+def siblings_do_not_disturb_each_other(build: Callable[[], Compositor]) -> None:
+    """What a child answers depends on how often it was asked, whatever its sibling was."""
+    orders = ((0, 0, 0, 1, 1, 1), (1, 0, 1, 0, 1, 0), (0, 1, 1, 1, 0, 0))
+    told = []
+    for order in orders:
+        run = Run(build())
+        run.all([Launch(Counter()), Launch(Counter())])
+        answers: dict[int, list[Any]] = {0: [], 1: []}
+        for child in order:
+            answers[child].append(run(Ask(child, "bits")))
+        told.append(answers)
+    assert told[0] == told[1] == told[2]
+    assert [count for count, _ in told[0][0]] == [0, 1, 2]
+    words = [word for answers in told[0].values() for _, word in answers]
+    assert len(set(words)) == len(words)
+
+
+def nothing_runs_before_it_is_paid(build: Callable[[], Compositor]) -> None:
+    """A launch that is refused has not run, and the data were not touched."""
+    dataset, runs = RecordingDataset(), list[str]()
+    run = Run(build(), dataset)
+    assert isinstance(run(Launch(Recorder(runs, MUCH))), Refused | Halted)
+    assert (runs, dataset.touched) == ([], [])
+
+
+def a_refusal_leaves_no_trace(build: Callable[[], Compositor]) -> None:
+    """The state is as it was, and live children answer as if nothing had been asked."""
+    refused, undisturbed = Run(build()), Run(build())
+    for run in (refused, undisturbed):
+        run.all([Launch(Counter()), Ask(0, "bits")])
+    before = snapshot(refused.state)
+    assert isinstance(refused(Launch(Toy(MUCH))), Refused)
+    assert snapshot(refused.state) == before
+    following = [Ask(0, "bits"), PrivacyLossQuery(), Launch(Counter()), Ask(1, "bits")]
+    assert refused.all(following) == undisturbed.all(following)
+
+
+def a_dry_run_changes_nothing(build: Callable[[], Compositor]) -> None:
+    """Whatever it says."""
+    run = Run(build())
+    run(Launch(Counter()))
+    before = snapshot(run.state)
+    assert run(CanAfford(Launch(Toy(LITTLE)))) is True
+    run(CanAfford(Launch(Toy(MUCH))))
+    assert snapshot(run.state) == before
+
+
+def a_report_counts_every_launch(build: Callable[[], Compositor]) -> None:
+    """At once, whether it answered, lives on or failed."""
+    run = Run(build())
+    launched = (
+        Counter(),
+        Recorder([], LITTLE),
+        Faulty(raising(ValueError()), True, charged=LITTLE),
+    )
+    for count, mechanism in enumerate(launched, 1):
+        run(Launch(mechanism))
+        assert run.loss == PureDP(Fraction(count, 100))
+
+
+def a_failure_says_nothing_and_ends_the_child(build: Callable[[], Compositor]) -> None:
+    """One constant answer, at launch and later; the charge and the id stay used."""
+    run, fault = Run(build()), raising(ValueError(SECRET))
+    assert run(Launch(Faulty(fault, at_launch=True, charged=LITTLE))) == Failed()
+    assert run(Launch(Faulty(fault, good=1, charged=LITTLE))) == Launched(1, None)
+    assert run.all([Ask(1, "bits"), Ask(1, "bits")]) == [0, Failed()]
+    assert isinstance(run(Ask(1, "bits")), RetiredChildError)
+    assert run.loss == PureDP("1/50")
+    assert run(Launch(Counter())) == Launched(2, None)
+
+
+def no_id_is_used_twice(build: Callable[[], Compositor]) -> None:
+    """Not even that of a child that is gone, or of a measurement."""
+    run = Run(build())
+    run(Launch(Recorder([], LITTLE)))
+    run(Launch(Faulty(raising(ValueError()), charged=LITTLE)))
+    run(Ask(1, "bits"))
+    assert run(Launch(Counter())) == Launched(2, None)
+    assert isinstance(run(Ask(1, "bits")), RetiredChildError)
+
+
+def ids_are_no_booleans(build: Callable[[], Compositor]) -> None:
+    """`Ask(False, ...)` is not `Ask(0, ...)`."""
+    run = Run(build())
+    run(Launch(Counter()))
+    assert isinstance(run(Ask(False, "bits")), QueryError)
+    assert run(Ask(0, "bits"))[0] == 0
+
+
+def a_claim_below_the_map_is_refused(build: Callable[[], Compositor]) -> None:
+    """However much budget there is, and before anything runs."""
+    runs = list[str]()
+    run = Run(build())
+    answer = run(Launch(Recorder(runs, PureDP("1/2")), PureDP("1/4")))
+    assert isinstance(answer, PrivacyClaimError)
+    assert (runs, run.loss) == ([], PureDP(0))
+
+
+def nothing_starts_anew(build: Callable[[], Compositor]) -> None:
+    """The paper's empty message is an illegal query, and what was spent stays spent."""
+    run = Run(build())
+    run(Launch(Toy(PureDP("3/4"))))
+    for message in ("", None, (), "init"):
+        assert isinstance(run(message), QueryError)
+    assert run.loss == PureDP("3/4")
+    assert isinstance(run(Ask(0, "")), QueryError)
+    assert run(Ask(0, "bits")) == 0
+
+
+# Laws of some.
+
+
+def a_budget_is_exact(build: Callable[[], Compositor]) -> None:
+    """Ten launches of 0.1 fit into 1, and nothing more does, however little."""
+    run = Run(build())
+    for _ in range(10):
+        assert isinstance(run(Launch(Recorder([], PureDP(0.1)))), Launched)
+    assert isinstance(run(Launch(Recorder([], PureDP(1e-17)))), Refused)
+    assert isinstance(run(Launch(Recorder([], PureDP(0)))), Launched)
+
+
+def a_launch_retires_earlier_children(build: Callable[[], Compositor]) -> None:
+    """In a sequential compositor, for good."""
+    run = Run(build())
+    run.all([Launch(Counter()), Launch(Counter())])
+    assert isinstance(run(Ask(0, "bits")), RetiredChildError)
+    assert run(Ask(1, "bits"))[0] == 0
+
+
+def interactive_children_are_refused(build: Callable[[], Compositor]) -> None:
+    """In a compositor of measurements."""
+    run = Run(build())
+    assert isinstance(run(Launch(Counter())), QueryError)
+    assert run.loss == PureDP(0)
+
+
+def what_halted_stays_halted() -> None:
+    """After the paper's Halt nothing is launched or asked any more; the loss is still told."""
+    run = Run(FiltCon(PureDP(1), on_exceed="halt"))
+    run(Launch(Counter()))
+    assert isinstance(run(Launch(Toy(MUCH))), Halted)
+    for query in (Launch(Counter()), Ask(0, "bits"), Launch(Recorder([], LITTLE))):
+        assert isinstance(run(query), Halted)
+    assert run.loss == LITTLE
+
+
+def every_launch_counts_toward_the_limit() -> None:
+    """A measurement too, and one that failed."""
+    run = Run(FiltCon(PureDP(1), max_mechanisms=2))
+    run(Launch(Recorder([], LITTLE)))
+    run(Launch(Faulty(raising(ValueError()), at_launch=True, charged=LITTLE)))
+    assert isinstance(run(Launch(Recorder([], LITTLE))), Refused)
+
+
+def a_truncated_view_drops_the_answer_that_crosses() -> None:
+    """Algorithm 5 reads the new state's report: at a threshold of one response, one is seen."""
+    adversary, threshold = script(*[Launch(Response(3))] * 3), PureDP(nats(3))
+    laws: list[dict[Any, Fraction]] = [{}, {}]
+    for bit, law in enumerate(laws):
+
+        def seen_of(coins: Coins, bit: int = bit) -> View:
+            return view.truncated_view(OdomCon(PureDP), bit, adversary, threshold, coins)
+
+        for chance, seen in every_outcome(seen_of):
+            key = hashable(seen.answers)
+            law[key] = law.get(key, Fraction(0)) + chance
+    assert {len(seen) for seen in laws[0]} == {1}
+    assert max(laws[0][seen] / laws[1][seen] for seen in laws[0]) == 3
+
+
+LAWS: tuple[tuple[Callable[[Callable[[], Compositor]], None], dict[str, Any]], ...] = (
+    (siblings_do_not_disturb_each_other, CONCURRENT),
+    (nothing_runs_before_it_is_paid, FILTERS),
+    (a_refusal_leaves_no_trace, FILTERS),
+    (a_dry_run_changes_nothing, CONCURRENT | SEQUENTIAL),
+    (a_report_counts_every_launch, CONCURRENT | SEQUENTIAL),
+    (a_failure_says_nothing_and_ends_the_child, CONCURRENT | SEQUENTIAL),
+    (no_id_is_used_twice, CONCURRENT | SEQUENTIAL),
+    (ids_are_no_booleans, CONCURRENT | SEQUENTIAL),
+    (a_claim_below_the_map_is_refused, CONCURRENT | SEQUENTIAL | NONINTERACTIVE),
+    (nothing_starts_anew, CONCURRENT | SEQUENTIAL),
+    (a_budget_is_exact, FILTERS),
+    (a_launch_retires_earlier_children, SEQUENTIAL),
+    (interactive_children_are_refused, NONINTERACTIVE),
+)
+"""Each law, and whose it is."""
+
+SINGLE = (
+    what_halted_stays_halted,
+    every_launch_counts_toward_the_limit,
+    a_truncated_view_drops_the_answer_that_crosses,
+)
+"""Laws of one compositor."""

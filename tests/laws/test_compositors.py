@@ -1,0 +1,24 @@
+"""Laws of compositors: each on every one that it is about."""
+
+from typing import Any
+
+import pytest
+
+from tests.laws.compositors import LAWS, SINGLE
+
+
+@pytest.mark.parametrize(
+    ("law", "build"),
+    [
+        pytest.param(law, build, id=f"{law.__name__} in {name}")
+        for law, builds in LAWS
+        for name, build in builds.items()
+    ],
+)
+def test_the_law_holds(law: Any, build: Any) -> None:
+    law(build)
+
+
+@pytest.mark.parametrize("law", SINGLE, ids=lambda law: law.__name__)
+def test_the_law_of_one_holds(law: Any) -> None:
+    law()
