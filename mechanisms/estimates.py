@@ -363,7 +363,10 @@ def require_more(held: Held) -> None:
         QueryError: it has none.
     """
     if not held.schedule:
-        raise QueryError("the estimate has no schedule; open it with one, or say how far to go")
+        raise QueryError(
+            "the estimate has no schedule of variances; open it with one, such as "
+            "Open(statistic, even_schedule(10_000, 100)), or say how far to go, as Refine(100)"
+        )
     if held.level is not None and held.behind == len(held.schedule):
         raise QueryError(
             f"the schedule ends at {shown(held.schedule[-1])}, and the estimate is at "

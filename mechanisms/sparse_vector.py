@@ -31,6 +31,13 @@ def _cutoff(value: Any) -> int:
     return cutoff
 
 
+def _sensitivity(value: Any) -> int:
+    sensitivity = natural(value, "sensitivity")
+    if sensitivity == 0:
+        raise ValueError("sensitivity is 0; it should be at least 1")
+    return sensitivity
+
+
 _USED_UP = "nothing was read; it has said True as often as it may. Launch another to go on"
 
 
@@ -47,18 +54,20 @@ class SparseVectorState:
 class SparseVector(InteractiveMechanism[SparseVectorState]):
     """Says of each statistic whether it is about at or above a threshold; pays for True alone.
 
-    Answers: an `IntegerStatistic` of shape None and l1 <= 1 with a bool, for as long as True was
-    answered less than `cutoff` times. Then `Refused("cutoff reached")`, and the data are gone.
+    Answers: an `IntegerStatistic` of shape None and l1 <= `sensitivity` with a bool, for as long as
+    True was answered less than `cutoff` times. Then `Refused("cutoff reached")`, and the data are
+    gone.
 
     Privacy:
         Claim: PureDP(d_in * epsilon), for every adversary and any number of queries.
         Theorem: Dwork, Roth 2014, Theorems 3.23 and 3.25. The proof, for integer noise: call the
             answers from one draw of the threshold noise to the next an epoch; there are at most c.
-            Between neighbouring x and x' each value moves by an integer in {-1, 0, 1}. Add 1 to
-            the threshold noise: this maps the integers onto themselves, changes its probability
-            by a factor of at most e^(epsilon/2c), and whatever noise made x answer False makes x'
-            answer False. Add 2 to the noise of the one query answered True: a factor of at most
-            e^(2 epsilon/4c), and x' answers True as x did. So each epoch costs at most epsilon/c.
+            Between neighbouring x and x' each value moves by an integer in {-s, ..., s}, s the
+            sensitivity. Add s to the threshold noise, of scale 2cs/epsilon: this maps the integers
+            onto themselves, changes its probability by a factor of at most e^(epsilon/2c), and
+            whatever noise made x answer False makes x' answer False. Add 2s to the noise, of scale
+            4cs/epsilon, of the one query answered True: a factor of at most e^(epsilon/2c), and x'
+            answers True as x did. So each epoch costs at most epsilon/c.
             The threshold may be any rational: the shifts are by integers, and never move it.
             For d_in records: d_in neighbouring steps.
         Assumes: the statistics' declared `l1`.
@@ -69,11 +78,14 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
         threshold: any rational, public.
         epsilon: in nats, for the whole interaction.
         cutoff: how often it may answer True.
+        sensitivity: the largest `l1` that it compares, at least 1; noise grows with it. For counts
+            of a table with a privacy unit it is the unit's `max_rows`.
     """
 
     threshold: Fraction = attrs.field(converter=_threshold)
     epsilon: Fraction = attrs.field(converter=_epsilon)
     cutoff: int = attrs.field(default=1, converter=_cutoff)
+    sensitivity: int = attrs.field(default=1, kw_only=True, converter=_sensitivity)
 
     def loss(self, d_in: int) -> PureDP:
         """d_in * epsilon."""
@@ -89,10 +101,10 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
         """Compare one statistic.
 
         Raises:
-            QueryError: not one integer of sensitivity at most 1.
+            QueryError: not one integer of at most this sensitivity.
             MechanismFault: the statistic failed.
         """
-        statistic = _comparable(query)
+        statistic = _comparable(query, self.sensitivity)
         if not state.left:
             return state, Refused("cutoff reached", instead=_USED_UP)
         noisy_value = statistic(state.dataset) + coins.draw(self._query_noise())
@@ -104,13 +116,13 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
         return SparseVectorState(state.left - 1, state.dataset, fresh), True
 
     def _threshold_noise(self) -> DiscreteLaplace:
-        return DiscreteLaplace(2 * self.cutoff / self.epsilon)
+        return DiscreteLaplace(2 * self.cutoff * self.sensitivity / self.epsilon)
 
     def _query_noise(self) -> DiscreteLaplace:
-        return DiscreteLaplace(4 * self.cutoff / self.epsilon)
+        return DiscreteLaplace(4 * self.cutoff * self.sensitivity / self.epsilon)
 
 
-def _comparable(query: Query) -> IntegerStatistic:
+def _comparable(query: Query, most: int) -> IntegerStatistic:
     if not isinstance(query, IntegerStatistic):
         raise UnknownQueryError(
             f"SparseVector compares an IntegerStatistic, not {type(query).__name__}"
@@ -121,6 +133,9 @@ def _comparable(query: Query) -> IntegerStatistic:
         raise QueryError(f"the statistic does not declare a shape and an l1: {error}") from None
     if shape is not None:
         raise QueryError(f"the statistic has shape {shape}; SparseVector compares one integer")
-    if not l1 <= 1:
-        raise QueryError(f"the statistic has l1 = {shown(l1)}; SparseVector takes at most 1")
+    if not l1 <= most:
+        raise QueryError(
+            f"the statistic has l1 = {shown(l1)}; this SparseVector takes at most {most}, its "
+            f"sensitivity. Launch one with a larger sensitivity, which has more noise"
+        )
     return query

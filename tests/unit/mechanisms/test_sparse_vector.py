@@ -74,6 +74,25 @@ def test_scales_are_the_theorems() -> None:
     assert coins.laws == [threshold, query, threshold]
 
 
+def test_scales_grow_with_the_sensitivity() -> None:
+    """Values that move four times as far need four times the noise."""
+    one, four = (SparseVector(0, "1/2", cutoff=3, sensitivity=s) for s in (1, 4))
+    for coins, mechanism, scale in ((Noise(0, 0, 0), one, 12), (Noise(0, 0, 0), four, 48)):
+        state, _ = mechanism.init([5], coins)
+        mechanism.step(state, value_of(0), coins)
+        assert coins.laws[:2] == [DiscreteLaplace(scale), DiscreteLaplace(2 * scale)]
+
+
+def test_a_statistic_may_move_as_far_as_the_sensitivity() -> None:
+    """No further, whatever it is otherwise."""
+    state, _ = SparseVector(0, 1, sensitivity=4).init([5], SeededCoins(1))
+    for l1 in (1, "7/2", 4):
+        statistic = Statistic(sum, l1=l1, l2=l1)
+        assert SparseVector(0, 1, sensitivity=4).step(state, statistic, Noise(0, 0))[1] is True
+    with pytest.raises(QueryError, match="at most 4"):
+        SparseVector(0, 1, sensitivity=4).step(state, Statistic(sum, l1="4.01", l2=4), Noise())
+
+
 def test_threshold_noise_is_fresh_after_each_true() -> None:
     """The next epoch compares with new noise; a False keeps the old."""
     mechanism = SparseVector(0, 1, cutoff=3)
@@ -189,6 +208,13 @@ def test_parameters_are_checked(arguments: Any, message: str) -> None:
         SparseVector(*arguments)
 
 
+@pytest.mark.parametrize("sensitivity", [0, -1, True, "1/2"])
+def test_sensitivity_is_checked(sensitivity: Any) -> None:
+    """It is a count: values are integers, and move by integers."""
+    with pytest.raises((ValueError, TypeError), match="sensitivity"):
+        SparseVector(0, 1, sensitivity=sensitivity)
+
+
 @attrs.frozen
 class TooLittleNoise(SparseVector):
     """The wrong split: the noise on queries is that on the threshold."""
@@ -231,7 +257,7 @@ def epoch(mechanism: SparseVector, below: int, above: int) -> float:
 
 
 def worst_ratio(mechanism: SparseVector) -> float:
-    """The largest ratio of an epoch's probabilities when every value moves by one."""
+    """The largest ratio of an epoch's probabilities when values move by the sensitivity."""
     laws = {
         (below, above): epoch(mechanism, below, above)
         for below in (1, 2, 3)
@@ -241,7 +267,7 @@ def worst_ratio(mechanism: SparseVector) -> float:
     return max(
         one / other
         for (values, one), (moved, other) in pairs
-        if max(abs(values[0] - moved[0]), abs(values[1] - moved[1])) <= 1
+        if max(abs(values[0] - moved[0]), abs(values[1] - moved[1])) <= mechanism.sensitivity
     )
 
 
@@ -249,6 +275,11 @@ def worst_ratio(mechanism: SparseVector) -> float:
 def test_claim_holds_exactly_on_an_epoch(threshold: str) -> None:
     """Over neighbours no answers are e^epsilon times likelier, and some are nearly so."""
     assert exp(4) * 0.99 < worst_ratio(SparseVector(threshold, 4)) <= exp(4) * (1 + 1e-9)
+
+
+def test_claim_holds_exactly_at_a_larger_sensitivity() -> None:
+    """The same for values that move by two."""
+    assert exp(8) * 0.99 < worst_ratio(SparseVector(0, 8, sensitivity=2)) <= exp(8) * (1 + 1e-9)
 
 
 def test_too_little_noise_is_caught() -> None:
