@@ -265,10 +265,24 @@ def compared(values: Array, operator: str, constant: Scalar) -> Mask:
         return np.fromiter(outcomes, dtype=bool, count=len(values))
     if values.dtype.kind in "mM":
         constant = _as_numpy(constant)
+    elif values.dtype.kind in "iu" or values.dtype == np.float64:
+        return _compared_exactly(values, operator, constant)
     mask = np.asarray(compare(values, constant))
     if mask.dtype != np.bool_ or mask.shape != values.shape:
         raise TypeError(f"{values.dtype} does not compare with {type(constant).__name__}")
     return mask
+
+
+def _compared_exactly(values: Array, operator: str, constant: Scalar) -> Mask:
+    """As Python compares integers with floats, where numpy would round one of them."""
+    from mechanisms.kinds import integer, placed, real  # which knows what a scalar is from here
+
+    bits, kind = 8 * values.dtype.itemsize, values.dtype.kind
+    column = real(bits) if kind == "f" else integer(bits, signed=kind == "i")
+    outcome = placed(column, operator, constant)
+    if isinstance(outcome, bool):
+        return np.full(values.shape, outcome)
+    return np.asarray(OPERATORS[outcome[0]](values, outcome[1]))
 
 
 def _as_numpy(constant: Scalar) -> Scalar:

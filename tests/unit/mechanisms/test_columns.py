@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mechanisms import Predicate, column
-from mechanisms.columns import And, Comparison, IsIn, Not, Or, selected, where_field
+from mechanisms.columns import OPERATORS, And, Comparison, IsIn, Not, Or, selected, where_field
 
 TABLE = {
     "age": [17, 30, None, 64],
@@ -213,3 +213,19 @@ def test_where_is_checked(wrong: Any) -> None:
     """A bare column, a string and a boolean select nothing."""
     with pytest.raises(TypeError, match="where is"):
         where_field(wrong)
+
+
+@given(
+    st.integers(-(2**63), 2**63 - 1) | st.integers(2**53 - 2, 2**53 + 2),
+    st.floats(allow_nan=False) | st.integers(-(2**65), 2**65) | st.integers(2**53 - 2, 2**53 + 2),
+    st.sampled_from(sorted(OPERATORS)),
+)
+def test_integers_and_floats_compare_exactly(
+    cell: int, constant: float | int, operator: str
+) -> None:
+    """As in Python and in tables; numpy alone would round one of them to the other's type."""
+    for value, dtype in ((cell, np.int64), (float(cell), np.float64)):
+        data = {"x": np.array([value], dtype=dtype)}
+        predicate = Comparison("x", operator, constant)
+        assert predicate.holds(data)[0] == OPERATORS[operator](value, constant)
+        assert predicate.holds({"x": [value]})[0] == OPERATORS[operator](value, constant)
