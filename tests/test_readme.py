@@ -36,9 +36,14 @@ def claims() -> list[list[str]]:
     return [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
 
 
-@pytest.mark.parametrize("source", [pytest.param(block, id="block") for block in blocks("python")])
-def test_code_runs(source: str, capsys: pytest.CaptureFixture[str]) -> None:
-    exec(compile(source, str(README), "exec"), {"__name__": "__main__"})
+def test_code_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The blocks, one after another, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "__main__"}
+    for source in blocks("python"):
+        exec(compile(source, str(README), "exec"), names)
     assert capsys.readouterr().err == ""
 
 
