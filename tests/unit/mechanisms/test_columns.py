@@ -220,9 +220,7 @@ def test_where_is_checked(wrong: Any) -> None:
     st.floats(allow_nan=False) | st.integers(-(2**65), 2**65) | st.integers(2**53 - 2, 2**53 + 2),
     st.sampled_from(sorted(OPERATORS)),
 )
-def test_integers_and_floats_compare_exactly(
-    cell: int, constant: float | int, operator: str
-) -> None:
+def test_integers_and_floats_compare_exactly(cell: int, constant: float, operator: str) -> None:
     """As in Python and in tables; numpy alone would round one of them to the other's type."""
     for value, dtype in ((cell, np.int64), (float(cell), np.float64)):
         data = {"x": np.array([value], dtype=dtype)}
