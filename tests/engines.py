@@ -4,6 +4,7 @@
 Java are installed; elsewhere its tests are skipped, saying so.
 """
 
+import atexit
 import datetime as dt
 import importlib.util
 import shutil
@@ -177,4 +178,6 @@ def _session() -> Any:
 
 @cache
 def _folder() -> str:
-    return tempfile.mkdtemp(prefix="queryable-tests-")
+    path = tempfile.mkdtemp(prefix="queryable-tests-")
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return path
