@@ -1,8 +1,15 @@
 """Launches by name: what counts as the same, and that the same is not charged again."""
 
+import re
+import sys
 import threading
+from collections import OrderedDict, defaultdict
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
 from fractions import Fraction
-from functools import partial
+from functools import cache, cached_property, partial
+from math import floor
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import attrs
@@ -11,6 +18,7 @@ import pytest
 
 from composition import FiltCon
 from mechanisms import Count, Gaussian, LinearQuery, RandomizedResponse, column
+from mechanisms.noise import DiscreteLaplace
 from queryable import (
     ZCDP,
     MechanismFault,
@@ -21,6 +29,7 @@ from queryable import (
     ReentrantQueryError,
     Statistic,
 )
+from queryable.answers import NoisyInt
 from queryable.sameness import difference, mark
 from tests.strategies import Faulty, RandomBits, Toy, raising
 
@@ -193,6 +202,36 @@ class Parameters:
     more: Any
 
 
+@attrs.frozen
+class Uncompared:
+    """A field that its author takes out of comparisons, as one does with arrays."""
+
+    function: Any = attrs.field(eq=False)
+
+
+class Derived(Gaussian):
+    """Derived by hand, so that its parameter is no field."""
+
+    def __init__(self, statistic: Any, scale: int) -> None:
+        super().__init__(statistic, scale=1)
+        object.__setattr__(self, "real", scale)
+
+
+class Text(str):
+    __slots__ = ("tag",)
+
+    tag: int
+
+
+def tagged(text: str, tag: int) -> Text:
+    """Equal to the text, whatever the tag."""
+    result = Text(text)
+    result.tag = tag
+    return result
+
+
+EAST = timezone(timedelta(hours=5))
+
 PAIRS = [
     (Count(column("a") >= 3), Count(column("a") >= 3), True),
     (Count(column("a") >= 3), Count(column("a") >= 4), False),
@@ -224,6 +263,21 @@ PAIRS = [
     (object(), object(), False),
     ([1, 2], (1, 2), False),
     ("a", b"a", False),
+    (Decimal("1.0"), Decimal("1.00"), False),
+    (datetime(2020, 1, 1, tzinfo=UTC), datetime(2020, 1, 1, 5, tzinfo=EAST), False),
+    (datetime(2020, 1, 1, tzinfo=UTC), datetime(2020, 1, 1, tzinfo=UTC), True),
+    (tagged("a", 1), tagged("a", 1), False),
+    (NoisyInt(3, DiscreteLaplace(2)), 3, True),
+    (defaultdict(int, a=1), defaultdict(int, a=1), True),
+    (defaultdict(int, a=1), defaultdict(list, a=1), False),
+    (OrderedDict(a=1), {"a": 1}, False),
+    (np.zeros(2, dtype="i4, i8"), np.zeros(2, dtype="i4, i8"), True),
+    (np.zeros(2, dtype=[("a", "i4")]), np.zeros(2, dtype=[("b", "i4")]), False),
+    (np.ma.array([1, 2], mask=[0, 1]), np.ma.array([1, 2], mask=[1, 0]), False),
+    (Uncompared(adding(1)), Uncompared(adding(1)), True),
+    (Uncompared(adding(1)), Uncompared(adding(2)), False),
+    (Derived(Count(), 3), Derived(Count(), 3), True),
+    (Derived(Count(), 3), Derived(Count(), 4), False),
 ]
 
 
@@ -231,6 +285,114 @@ PAIRS = [
 def test_what_counts_as_the_same(one: Any, other: Any, same: bool) -> None:
     assert (mark(one) == mark(other)) is same
     assert (difference(mark(one), mark(other)) == "") is same
+
+
+class Holder:
+    """Neither attrs value nor dataclass; what is kept to be quick does not count."""
+
+    __slots__ = ("__dict__", "limit")
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+
+    @cached_property
+    def doubled(self) -> int:
+        return 2 * self.limit
+
+    def small(self, data: Any) -> int:
+        return sum(each < self.doubled for each in data)
+
+    def __call__(self, data: Any) -> int:
+        return self.small(data)
+
+
+class Settings:
+    limit = 3
+    lower = staticmethod(floor)
+
+
+SCRIPT = """
+import settings_of_a_test as settings
+def plain(data):
+    return settings.limit + Settings.limit
+def imports(data):
+    from settings_of_a_test import limit
+    return limit
+def attributed(data):
+    return attributed.limit
+attributed.limit = 3
+@cache
+def cached(n):
+    return n < settings.limit
+"""
+
+
+@pytest.fixture(name="script")
+def a_script(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What a notebook has defined, and what it reads."""
+    settings: Any = ModuleType("settings_of_a_test")
+    settings.limit = 3
+    monkeypatch.setitem(sys.modules, "settings_of_a_test", settings)
+    monkeypatch.setattr(Settings, "limit", 3)
+    holder = Holder(3)
+    names = {"Settings": Settings, "cache": cache, "__name__": "__main__", "holder": holder}
+    names["method"] = holder.small
+    names["pattern"] = re.compile("a+")
+    names["array"] = np.ma.array([1, 2], mask=[0, 1])
+    names["space"] = SimpleNamespace(limit=3)
+    exec(SCRIPT, names)
+    return SimpleNamespace(**names)
+
+
+CHANGES = [
+    ("plain", lambda script: setattr(script.settings, "limit", 4), "plain.settings.limit"),
+    ("plain", lambda script: setattr(Settings, "limit", 4), "plain.Settings.limit"),
+    ("imports", lambda script: setattr(script.settings, "limit", 4), "import settings"),
+    ("attributed", lambda script: setattr(script.attributed, "limit", 4), "attributes"),
+    ("cached", lambda script: setattr(script.settings, "limit", 4), "cached.__wrapped__.settings"),
+    ("holder", lambda script: setattr(script.holder, "limit", 4), "holder.limit"),
+    ("holder", lambda script: setattr(script.holder, "more", 4), "holder"),
+    ("method", lambda script: setattr(script.holder, "limit", 4), "method.self.limit"),
+    ("array", lambda script: script.array.mask.__setitem__(0, True), "array"),
+    ("space", lambda script: setattr(script.space, "limit", 4), "space.limit"),
+    ("pattern", lambda script: setattr(script, "pattern", re.compile("b")), "pattern"),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "where"), CHANGES)
+def test_what_was_changed_in_place_is_another(
+    script: Any, name: str, change: Any, where: str
+) -> None:
+    """Objects, modules and classes that a function reads; as long as they stay, it is the same."""
+
+    def taken() -> Any:
+        held = getattr(script, name)
+        namespace = {name: held, "__name__": "__main__"}
+        exec(f"function = lambda data: {name}", namespace)
+        return mark(namespace["function"])
+
+    first, again = taken(), taken()
+    assert first == again
+    if name == "holder":
+        assert script.holder.doubled == 6
+        assert first == taken()
+    change(script)
+    assert where in difference(first, taken())
+
+
+def test_what_cannot_be_read_is_never_the_same() -> None:
+    """Such as a lock, or a generator that has gone on since."""
+    lock = threading.Lock()
+    assert mark(lock) != mark(lock)
+    assert "lock" in difference(mark(lambda data: lock), mark(lambda data: lock))
+
+
+def test_nothing_is_read_of_a_queryable() -> None:
+    """A function may refer to one, whose state is private."""
+    q = fresh()
+    before = mark(lambda data: q)
+    q.launch(Toy())
+    assert before == mark(lambda data: q)
 
 
 def test_a_value_is_marked_as_it_was() -> None:
