@@ -125,6 +125,8 @@ def test_the_order_of_rows_is_nothing(rows: Rows, per: PrivacyUnit, data: st.Dat
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_every_engine(engine: str, seed: int) -> None:
     """A row less, a person less, a person replaced, on each engine, rows lying anyhow."""
+    if (engine, seed) == ("ibis on duckdb", 1):
+        pytest.skip("SQLite stands for Ibis here; `make test-all` tries DuckDB through Ibis too")
     random = np.random.default_rng(seed)
     per = PrivacyUnit("person", max_rows=4, max_groups=2, max_rows_per_group=2 + seed % 2)
     names = ["person", "x", "n", "g", "day"]
