@@ -17,11 +17,11 @@ from typing import Any, TypeAlias
 import attrs
 from flint import fmpq
 
-from queryable.audit.enumeration import Wrong, every_outcome
+from queryable.audit.enumeration import Wrong, every_outcome, every_step
 from queryable.audit.keys import flags, hashable, require_alike
 from queryable.errors import QueryError
 from queryable.intervals import Chance, Interval
-from queryable.mechanism import InteractiveMechanism, advance, begin
+from queryable.mechanism import InteractiveMechanism, begin
 
 Weights: TypeAlias = tuple[tuple[int, fmpq], ...]
 """The numbers of states and their chances."""
@@ -114,7 +114,7 @@ class Machine:
 
     def _enumerated(self, state: Any, query: Any) -> list[Move]:
         try:
-            outcomes = every_outcome(partial(_advanced, self.mechanism, state, query))
+            outcomes = every_step(self.mechanism, state, query)
         except QueryError as error:
             outcomes = [(Fraction(1), (state, Wrong.of(error)))]
         return [self._move(*outcome) for outcome in outcomes]
@@ -131,10 +131,6 @@ class Machine:
         if number == len(self._states):
             self._states.append(state)
         return number
-
-
-def _advanced(mechanism: InteractiveMechanism[Any], state: Any, query: Any, coins: Any) -> Any:
-    return advance(mechanism, state, query, coins, 0)
 
 
 def _exactly(chance: Chance) -> fmpq:

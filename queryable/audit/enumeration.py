@@ -19,10 +19,11 @@ import attrs
 import numpy as np
 
 from queryable.audit.keys import hashable, require_alike
+from queryable.audit.laws import snapshot
 from queryable.coins import ChildId, Law, Shape
 from queryable.errors import QueryError
 from queryable.faults import collecting, raise_interrupt
-from queryable.intervals import Chance, Interval, high
+from queryable.intervals import Chance, Interval, high, low
 from queryable.mechanism import InteractiveMechanism, advance, begin
 from queryable.numbers import Number, positive
 from queryable.view import Adversary, View
@@ -59,6 +60,12 @@ class Wrong:
         return cls(f"{type(error).__name__}: {error}")
 
 
+_IMPURE = (
+    "a step with equal coins did something else the second time, or changed the state that it was "
+    "given; states are values, and queryable.audit.broken_laws tells more"
+)
+
+
 class EnumeratedCoins:
     """Coins that take one scripted path through the outcomes of what is drawn.
 
@@ -87,6 +94,9 @@ class EnumeratedCoins:
     def _one(self, law: Law[Any]) -> Any:
         outcomes = self._outcomes(law)
         choice = self._script[self._drawn] if self._drawn < len(self._script) else 0
+        if choice >= len(outcomes):
+            self.refusal = ValueError(_IMPURE)
+            raise self.refusal
         self._drawn += 1
         self.choices.append(len(outcomes))
         value, probability = outcomes[choice]
@@ -138,6 +148,7 @@ def every_outcome(
     Raises:
         NotEnumerable: it drew from a law with infinite support and no tail may be given up, or it
             takes more paths than the limit.
+        ValueError: with equal outcomes of its coins it went another way than before.
     """
     results: list[tuple[Chance, Any]] = []
     script: list[int] = []
@@ -148,6 +159,8 @@ def every_outcome(
             raise coins.refusal
         if raised is not None and not coins.cut:
             raise raised
+        if len(coins.choices) < len(script):
+            raise ValueError(_IMPURE)
         results.append((coins.probability, CUT if coins.cut else result))
         if limit is not None and max(len(results), _least(coins, results)) > limit:
             raise NotEnumerable(f"about {prod(coins.choices):.2g} outcomes, above limit={limit}")
@@ -155,8 +168,16 @@ def every_outcome(
         while script and script[-1] + 1 == coins.choices[len(script) - 1]:
             script = script[:-1]
         if not script:
+            _require_total([chance for chance, _ in results])
             return results
         script = [*script[:-1], script[-1] + 1]
+
+
+def _require_total(chances: Sequence[Chance]) -> None:
+    least, most = (sum(map(end, chances), Fraction(0)) for end in (low, high))
+    if not least <= 1 <= most:
+        wrong = "the chances of all outcomes do not sum to 1: a law lists wrong ones, or "
+        raise ValueError(wrong + _IMPURE)
 
 
 def _least(coins: EnumeratedCoins, results: Sequence[Any]) -> int:
@@ -173,6 +194,38 @@ def _run(
             result, raised = None, error
         raise_interrupt(faults)
     return result, raised
+
+
+def every_step(
+    mechanism: InteractiveMechanism[Any],
+    state: Any,
+    query: Any,
+    tail: Fraction | None = None,
+    limit: int | None = None,
+) -> list[tuple[Chance, Any]]:
+    """Every outcome of one step.
+
+    Raises:
+        QueryError: the query is wrong.
+        ValueError: as `every_outcome`, or the step has changed the state that it was given.
+    """
+    before = snapshot(state) if _may_change(state) else None
+    outcomes = every_outcome(lambda coins: advance(mechanism, state, query, coins, 0), tail, limit)
+    if before is not None and snapshot(state) != before:
+        raise ValueError(_IMPURE)
+    return outcomes
+
+
+def _may_change(state: Any) -> bool:
+    """Whether a state is not surely a value: it has no hash, or that of its identity."""
+    kind: Any = type(state)
+    if kind.__hash__ is object.__hash__:
+        return True
+    try:
+        hash(state)
+    except TypeError:
+        return True
+    return False
 
 
 def view_law(
@@ -256,11 +309,8 @@ def _stepped(
     limit: int | None,
     errors: bool,
 ) -> list[tuple[Chance, Any]]:
-    def step(coins: EnumeratedCoins) -> tuple[Any, Any]:
-        return advance(mechanism, state, query, coins, 0)
-
     try:
-        return every_outcome(step, tail, limit)
+        return every_step(mechanism, state, query, tail, limit)
     except QueryError as error:
         if not errors:
             raise

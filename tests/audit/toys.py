@@ -31,6 +31,7 @@ from queryable import (
     PersonInTheMiddle,
     PureDP,
     QueryError,
+    Refused,
     ToAnalyst,
     ToMechanism,
     UnknownQueryError,
@@ -223,9 +224,15 @@ def wanderer(
         answers = [exchange.answer for exchange in view]
         live = [a.child for a in answers if isinstance(a, Launched) and a.child is not None]
         options = [*launches, *others, *(Ask(child, query) for child in live for query in asks)]
-        return Random(repr((seed, view.opening, answers))).choice(options)
+        heard = [_as_compared(answer) for answer in answers]
+        return Random(repr((seed, view.opening, heard))).choice(options)
 
     return adversary
+
+
+def _as_compared(answer: Any) -> Any:
+    """Without the advice that a refusal gives, which is no part of what is compared."""
+    return attrs.evolve(answer, instead="") if isinstance(answer, Refused) else answer
 
 
 def script(*queries: Any) -> Adversary:

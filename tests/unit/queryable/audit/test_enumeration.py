@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from composition import FiltCon
 from queryable import (
     SYSTEM,
+    Ask,
     Bernoulli,
     Coins,
     FairBits,
@@ -25,11 +26,13 @@ from queryable import (
 )
 from queryable.audit import (
     EnumeratedCoins,
+    HockeyStick,
     NotEnumerable,
     Wrong,
     every_outcome,
     push_forward,
     view_law,
+    worst_case,
 )
 from queryable.audit.enumeration import CUT
 from queryable.intervals import Interval, high
@@ -228,3 +231,61 @@ def test_a_wrong_query_may_count_as_an_answer() -> None:
     assert law == {(None, Wrong("UnknownQueryError: only 'step' and 'where'"), 3): 1}
     with pytest.raises(UnknownQueryError):
         view_law(Walk(), 3, script("jump", "where"))
+
+
+@attrs.frozen
+class Writes(InteractiveMechanism[Any]):
+    """Tosses a coin once for each name, and writes it into the state that it was given."""
+
+    kind: Any = dict
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        return self.kind(), None
+
+    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        tossed = state if isinstance(state, dict) else state.__dict__
+        if query not in tossed:
+            tossed[query] = coins.draw(UniformBelow(3))
+        return state, None
+
+
+class Notes:
+    """A state that is compared and hashed by its identity."""
+
+
+@pytest.mark.parametrize("kind", [dict, Notes])
+def test_a_step_that_writes_to_its_state_is_refused(kind: Any) -> None:
+    """Else other outcomes of its coins would go on from what the first one wrote."""
+    with pytest.raises(ValueError, match="states are values"):
+        view_law(Writes(kind), 0, script("Ada", "Ben"))
+    with pytest.raises(ValueError, match="states are values"):
+        worst_case(Writes(kind), 0, 1, ("Ada", "Ben"), 2, HockeyStick(0))
+
+
+@attrs.frozen
+class Moody(InteractiveMechanism[None]):
+    """Draws from another law each time, whatever its coins."""
+
+    sizes: tuple[int, ...]
+
+    times: list[int] = attrs.field(factory=list, eq=False)
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[None, Any]:
+        return None, None
+
+    def loss(self, d_in: int) -> PureDP:
+        return PureDP(1)
+
+    def step(self, state: None, query: Any, coins: Coins = SYSTEM) -> tuple[None, Any]:
+        self.times.append(1)
+        return None, coins.draw(UniformBelow(self.sizes[min(len(self.times), len(self.sizes)) - 1]))
+
+
+@pytest.mark.parametrize("sizes", [(3, 2), (3, 1), (2, 3), (2, 3, 1)])
+def test_a_step_that_draws_otherwise_each_time_is_refused(sizes: Any) -> None:
+    """It has no law; also where a compositor would contain the fault."""
+    with pytest.raises(ValueError, match="something else the second time"):
+        every_outcome(lambda coins, mechanism=Moody(sizes): mechanism.step(None, "?", coins))
+    moody = FiltCon(PureDP(9)), script(Launch(Moody(sizes), PureDP(1)), Ask(0, "?"))
+    with pytest.raises(ValueError, match="something else the second time"):
+        view_law(moody[0], 0, moody[1])
