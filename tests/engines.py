@@ -59,11 +59,9 @@ def _java() -> str | None:
     return None if shutil.which("java") else "there is no Java on the path"
 
 
-_SPARK = pytest.param(
-    "ibis on spark",
-    marks=pytest.mark.skipif(_java() is not None, reason=f"no Spark: {_java()}"),
-)
-ENGINES = ["duckdb", "ibis on duckdb", "ibis on sqlite", _SPARK]
+SPARK = pytest.mark.skipif(_java() is not None, reason=f"no Spark: {_java()}")
+EMBEDDED = ["duckdb", "ibis on duckdb", "ibis on sqlite"]
+ENGINES = [*EMBEDDED, pytest.param("ibis on spark", marks=SPARK)]
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from mechanisms import (
     column,
 )
 from queryable import IntegerStatistic
-from tests.engines import ENGINES, opened
+from tests.engines import EMBEDDED, SPARK, opened
 
 Rows = list[dict[str, Any]]
 NAN, INF = float("nan"), float("inf")
@@ -121,12 +121,17 @@ def test_the_order_of_rows_is_nothing(rows: Rows, per: PrivacyUnit, data: st.Dat
         assert moves(statistic, one, other) == (0, 0)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("engine", "seed"),
+    [
+        ("duckdb", 1),
+        ("ibis on sqlite", 1),
+        pytest.param("ibis on spark", 1, marks=SPARK),
+        *(pytest.param(engine, 2, marks=pytest.mark.slow) for engine in EMBEDDED),
+    ],
+)
 def test_every_engine(engine: str, seed: int) -> None:
     """A row less, a person less, a person replaced, on each engine, rows lying anyhow."""
-    if (engine, seed) == ("ibis on duckdb", 1):
-        pytest.skip("SQLite stands for Ibis here; `make test-all` tries DuckDB through Ibis too")
     random = np.random.default_rng(seed)
     per = PrivacyUnit("person", max_rows=4, max_groups=2, max_rows_per_group=2 + seed % 2)
     names = ["person", "x", "n", "g", "day"]
