@@ -26,6 +26,7 @@ from composition.launching import (
 from composition.rules import Tally
 from queryable.books import Books
 from queryable.coins import SYSTEM, Coins
+from queryable.datasets import require_answerable
 from queryable.errors import QueryError, UnknownQueryError
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, Measure
@@ -151,6 +152,7 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
                 require_depth(query, self.max_depth)
                 return self._ask(state, child, inner, coins)
             case Launch():
+                require_answerable(state.dataset, query.mechanism)
                 return self._launch(state, query, coins)
             case CanAfford(launch):
                 return state, self._can_afford(state, launch)

@@ -44,12 +44,17 @@ class FiltCon(AdaptiveComposition):
         (ZCDP(rho='1/50'), ZCDP(rho='1/20'))
     """
 
-    budget: Loss = attrs.field(validator=attrs.validators.instance_of(Loss))
+    budget: Loss = attrs.field()
     rule: Rule = attrs.field(factory=Basic, validator=attrs.validators.instance_of(Rule))
     on_exceed: str = attrs.field(
         kw_only=True, default="refuse", validator=attrs.validators.in_(("refuse", "halt"))
     )
     _empty: Account = attrs.field(init=False, repr=False, eq=False)
+
+    @budget.validator
+    def _is_loss(self, attribute: object, budget: object) -> None:
+        if not isinstance(budget, Loss):
+            raise TypeError(f"budget is {budget!r}; it should be a loss, such as ZCDP('1/10')")
 
     def __attrs_post_init__(self) -> None:
         object.__setattr__(self, "_empty", self.rule.open(self.budget))

@@ -200,7 +200,10 @@ class Compiler:
         """The cell in whole units of a lattice, as `Lattice.units` has it; of no cell, anything."""
         kind = self.kind(column)
         if kind.family != "number":
-            raise TypeError(f"a column of {kind.declared or kind.name} cannot be added up")
+            raise TypeError(
+                f"{column!r}, a column of {kind.declared or kind.name}, cannot be added up; if its "
+                f"cells are numbers cast it, in a file by Table(.., types={{{column!r}: 'DOUBLE'}})"
+            )
         cell = self.dialect.cell(column, kind)
         units = self._of_float if kind.name == "float" else self._of_multiple
         return units(cell, kind, lattice)

@@ -44,10 +44,10 @@ class Kind:
     """
 
     name: str
-    step: Fraction | None = None
-    low: int = -(2**63)
-    high: int = 2**63 - 1
-    single: bool = False
+    step: Fraction | None = attrs.field(default=None, repr=False)
+    low: int = attrs.field(default=-(2**63), repr=False)
+    high: int = attrs.field(default=2**63 - 1, repr=False)
+    single: bool = attrs.field(default=False, repr=False)
     declared: str = attrs.field(default="", eq=False)
 
     @property

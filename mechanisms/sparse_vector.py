@@ -8,6 +8,7 @@ import attrs
 from mechanisms.noise import DiscreteLaplace
 from mechanisms.signed import signed
 from queryable.coins import SYSTEM, Coins
+from queryable.datasets import require_answerable
 from queryable.errors import QueryError, UnknownQueryError
 from queryable.losses import PureDP
 from queryable.mechanism import InteractiveMechanism
@@ -101,12 +102,13 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
         """Compare one statistic.
 
         Raises:
-            QueryError: not one integer of at most this sensitivity.
+            QueryError: not one integer of at most this sensitivity, or about no column of a table.
             MechanismFault: the statistic failed.
         """
         statistic = _comparable(query, self.sensitivity)
         if not state.left:
             return state, Refused("cutoff reached", instead=_USED_UP)
+        require_answerable(state.dataset, statistic)
         noisy_value = statistic(state.dataset) + coins.draw(self._query_noise())
         if noisy_value < self.threshold + state.threshold_noise:
             return state, False

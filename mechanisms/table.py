@@ -16,12 +16,13 @@ from mechanisms.kinds import Kind
 from mechanisms.totals import Tabular, Totals
 from mechanisms.units import PrivacyUnit
 from queryable.coins import SYSTEM, Coins, UniformBelow
+from queryable.datasets import Described
 from queryable.numbers import natural
 from queryable.statistics import IntegerStatistic
 from queryable.tables import Array
 
 
-class Table(Tabular):
+class Table(Tabular, Described):
     """A dataset of rows in a file, a frame or a warehouse: `Queryable(mechanism, Table(...))`.
 
     Opening it reads names and types of columns, which are public. Rows are read when a launch that
@@ -97,7 +98,7 @@ class Table(Tabular):
         """Whether a statistic fits the table. Reads no rows and costs nothing.
 
         Raises:
-            KeyError, TypeError: with what a launch would fail, hidden.
+            KeyError, TypeError, ValueError: what a launch would say, which costs nothing either.
         """
         request = getattr(statistic, "request", None)
         if not isinstance(request, Totals):

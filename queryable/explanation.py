@@ -23,8 +23,8 @@ _WIDTH = 88
 _MOST_KINDS = 12
 _UNNAMED = "no theorem is named; the claim is its author's."
 _ALWAYS = (
-    "The data do not change while this runs, one filter guards them, and one record is one person; "
-    "where one person has k records, privacy_loss(d_in=k) is what they lose."
+    "The data do not change while this runs, one filter guards them, and one record, or one "
+    "privacy unit, is one person; where one person has k, privacy_loss(d_in=k) is what they lose."
 )
 
 

@@ -1,11 +1,17 @@
 import gc
 import weakref
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from queryable.datasets import is_private, protected, remember
+from composition import FiltCon, OdomCon
+from mechanisms import Count, Gaussian, Histogram, SparseVector, Table, column
+from queryable import ZCDP, PureDP, Queryable, QueryError, Statistic
+from queryable.datasets import Described, is_private, protected, remember, require_answerable
+from tests.strategies import Recorder
 
 
 def test_arrays_are_read_through_views() -> None:
@@ -43,3 +49,71 @@ def test_what_cannot_be_told_apart_is_left() -> None:
     remember([1, 2, 3])
     remember(None)
     assert not is_private(None)
+
+
+@pytest.mark.parametrize("path", ["visits.csv", "data/VISITS.CSV", "s3://a/b.parquet", Path("v")])
+def test_a_path_is_no_data(path: Any) -> None:
+    """Else a count would count its letters."""
+    with pytest.raises(TypeError, match="open it"):
+        Queryable(FiltCon(ZCDP(1)), path)
+    assert protected("some text") == "some text"
+
+
+class Narrow(Described):
+    """Takes one statistic, and says that it is asked."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+        self.asked: list[Any] = []
+
+    def check(self, statistic: Any) -> None:
+        self.asked.append(statistic)
+        raise self.error
+
+
+def test_what_does_not_fit_is_said_and_costs_nothing() -> None:
+    """Wrong names, wrong types and a forgotten unit; the table goes on."""
+    rows = {"person": [1, 1, 2], "city": ["Lyon", "Graz", None]}
+    with Table(rows, privacy_unit="person", max_rows=2) as table:
+        per = table.unit
+        wrong = {
+            "no column 'town'": Count(column("town") == "Lyon", per=per),
+            "per=table.unit": Count(),
+            "does not compare": Count(column("city") > 3, per=per),
+        }
+        for parent in (FiltCon(ZCDP(1)), OdomCon(ZCDP)):
+            queryable = Queryable(parent, table)
+            inner = queryable(FiltCon(ZCDP("1/2")))
+            search = queryable(SparseVector(1, 1, sensitivity=2))
+            before = queryable.privacy_loss()
+            for why, statistic in wrong.items():
+                for handle in (queryable, inner):
+                    with pytest.raises(QueryError, match=why):
+                        handle(Gaussian(statistic, rho="1/100"))
+                with pytest.raises(QueryError, match=why):
+                    search(statistic)
+            assert queryable.privacy_loss() == before
+            assert not inner.privacy_loss().rho
+            assert isinstance(inner(Gaussian(Count(per=per), rho="1/100")), int)
+            assert isinstance(search(Count(per=per)), bool)
+
+
+def test_only_descriptions_are_asked() -> None:
+    """Data without one are not touched; a function of the user's own is not looked into."""
+    described = Narrow(KeyError("no"))
+    require_answerable(described, Gaussian(Statistic(len, l1=1, l2=1), rho=1))
+    require_answerable(described, Recorder([]))
+    require_answerable(described, "no mechanism")
+    assert described.asked == []
+    require_answerable([1, 2], Gaussian(Count(column("a") > 1), rho=1))
+    with pytest.raises(QueryError, match="does not fit the table: no"):
+        require_answerable(described, Gaussian(Histogram("a", [1]), rho=1))
+    with pytest.raises(QueryError):
+        require_answerable(described, Count())
+
+
+def test_what_a_description_cannot_tell_is_left_to_the_launch() -> None:
+    """An error of its own must not end the tree."""
+    queryable = Queryable(FiltCon(PureDP(1)), Narrow(RuntimeError("engine")))
+    require_answerable(Narrow(RuntimeError("engine")), Count())
+    assert queryable.privacy_loss() == PureDP(0)
