@@ -34,10 +34,10 @@ demo-spark: $(VENV)/.installed-demo $(VENV)/.installed-spark
 	@$(BIN)/python notebooks/demo.py --spark
 
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 test-all: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -m ""
+	$(BIN)/python -m pytest -n auto -m ""
 
 check: $(VENV)/.installed-test
 	$(BIN)/ruff check .

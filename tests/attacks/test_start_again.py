@@ -92,7 +92,9 @@ SPENT: tuple[tuple[Any, tuple[Any, ...]], ...] = (
 )
 
 
-@pytest.mark.parametrize("message", FIRST_MESSAGES, ids=repr)
+@pytest.mark.parametrize(
+    "message", FIRST_MESSAGES, ids=lambda message: getattr(message, "__name__", repr(message))
+)
 @pytest.mark.parametrize(("mechanism", "queries"), SPENT)
 def test_no_message_starts_anything_anew(
     mechanism: Any, queries: tuple[Any, ...], message: Any

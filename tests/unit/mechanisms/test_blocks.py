@@ -132,7 +132,7 @@ def some(width: int) -> list[int]:
         (DiscreteGaussian(2**100 - 1), None, some),
         (DiscreteLaplace(2**50), None, some),
     ],
-    ids=str,
+    ids=lambda each: getattr(each, "__name__", str(each)),
 )
 def test_what_the_margin_decides_is_true(law: Any, bits: int | None, offsets: Any) -> None:
     """Whatever is decided without looking at the curve itself is decided rightly."""
