@@ -14,7 +14,7 @@ from pathlib import Path
 import attrs
 import opendp.prelude as dp
 
-from benchmarks import accuracy_first, compositors, display, noise, rules, tables
+from benchmarks import accuracy_first, audit, compositors, display, noise, rules, tables
 from benchmarks.chart import draw
 from benchmarks.measure import Row
 
@@ -25,6 +25,7 @@ GROUPS = {
     "accuracy_first": accuracy_first.rows,
     "rules": rules.rows,
     "display": display.rows,
+    "audit": audit.rows,
 }
 LARGE = {"tables": tables.rows}  # gigabytes on disk: run when named
 

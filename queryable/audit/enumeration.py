@@ -276,6 +276,7 @@ def view_law(
                 states.append((state, chance))
         return [(then(answer), merged(states)) for answer, states in after.values()]
 
+    steps = _Steps(mechanism, given_up, limit, errors)
     start = every_outcome(lambda coins: begin(mechanism, dataset, coins), given_up, limit)
     running = told(start, View)
     while running:
@@ -292,7 +293,7 @@ def view_law(
         asked = (
             (chance * more, outcome)
             for state, chance in states
-            for more, outcome in _stepped(mechanism, state, query, given_up, limit, errors)
+            for more, outcome in steps(state, query)
         )
         running.extend(told(asked, partial(view.then, query)))
     return law
@@ -301,20 +302,33 @@ def view_law(
 _Running: TypeAlias = tuple[View, Sequence[tuple[Any, Chance]]]
 
 
-def _stepped(
-    mechanism: InteractiveMechanism[Any],
-    state: Any,
-    query: Any,
-    tail: Fraction | None,
-    limit: int | None,
-    errors: bool,
-) -> list[tuple[Chance, Any]]:
-    try:
-        return every_step(mechanism, state, query, tail, limit)
-    except QueryError as error:
-        if not errors:
-            raise
-        return [(Fraction(1), (state, Wrong.of(error)))]
+@attrs.define
+class _Steps:
+    """The outcomes of steps, each enumerated once: the same state may lie behind many views."""
+
+    mechanism: InteractiveMechanism[Any]
+    tail: Fraction | None
+    limit: int | None
+    errors: bool
+    known: dict[tuple[Any, int], Sequence[tuple[Chance, Any]]] = attrs.field(factory=dict)
+    queries: dict[int, Any] = attrs.field(factory=dict)  # alive, so that no id is used again
+
+    def __call__(self, state: Any, query: Any) -> Sequence[tuple[Chance, Any]]:
+        if _may_change(state):
+            return self._enumerated(state, query)
+        key = (state, id(query))
+        if key not in self.known:
+            self.queries[id(query)] = query
+            self.known[key] = self._enumerated(state, query)
+        return self.known[key]
+
+    def _enumerated(self, state: Any, query: Any) -> Sequence[tuple[Chance, Any]]:
+        try:
+            return every_step(self.mechanism, state, query, self.tail, self.limit)
+        except QueryError as error:
+            if not self.errors:
+                raise
+            return [(Fraction(1), (state, Wrong.of(error)))]
 
 
 def merged(weights: Sequence[tuple[Any, Chance]]) -> Sequence[tuple[Any, Chance]]:
