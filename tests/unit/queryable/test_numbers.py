@@ -118,7 +118,11 @@ def test_the_message_says_what_would_be_right(written: object) -> None:
         exact(written, "rho")
 
 
-@pytest.mark.parametrize("written", [None, b"1", 1j, [1], np.array([1, 2]), object()], ids=repr)
+@pytest.mark.parametrize(
+    "written",
+    [None, b"1", 1j, [1], np.array([1, 2]), object()],
+    ids=lambda written: type(written).__name__,
+)
 def test_what_is_no_number_is_a_type_error(written: object) -> None:
     """Things that are not numbers are refused by type."""
     with pytest.raises(TypeError, match="epsilon"):
