@@ -18,6 +18,7 @@ from composition.rules import Basic, Rule, Sum
 from composition.rules.additive import AdditiveAccount
 from queryable.books import Books
 from queryable.coins import Coins
+from queryable.errors import UnknownChildError
 from queryable.ex_post import ExPostMechanism, Opening
 from queryable.losses import AdditiveLoss, ApproxDP, PureDP, add_parts
 from queryable.messages import (
@@ -112,12 +113,13 @@ class ExPost(FiltCon):
             return super()._ask(state, child, query, coins)
         if isinstance(query, PrivacyLossQuery) and not entry.mechanism.reports_loss:
             return state, bound(_realised(entry, records(query.d_in, self.d_in)))
-        worst = entry.at_worst(query)
+        asked = entry.understood(query)
+        worst = entry.at_worst(asked)
         refusal = self._ask_refused(state, entry, worst)
         if refusal is not None:
             return self._declined(state, refusal)
-        children, answer = kin.ask(state.children, child, query, self.d_in, coins)
-        settled, alive = entry.settled(query, answer, worst, alive=child in children)
+        children, answer = kin.ask(state.children, child, asked, self.d_in, coins)
+        settled, alive = entry.settled(asked, answer, worst, alive=child in children)
         if not alive:
             children, answer = state.children.delete(child), Failed()
         account = moved(_account(state), entry.loss, settled.loss)
@@ -149,6 +151,8 @@ class ExPost(FiltCon):
         Raises:
             QueryError: there is no such child.
         """
+        if type(child) is not int:  # what is derived from int may be one id here and another there
+            raise UnknownChildError(f"a child's id is an int, not {type(child).__name__}")
         kin.require_live(state.children, child, lambda identity: _launched(state, identity))
         entry = state.claims[child]
         return entry if isinstance(entry, Metered) else None

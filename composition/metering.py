@@ -49,6 +49,15 @@ class Metered(Claimed):
         charge = zero.of_parts((Fraction(0), delta)[: len(zero.parts)])
         return cls(mechanism, charge, expense, d_in)
 
+    def understood(self, query: Query) -> Query:
+        """The query, read once.
+
+        Raises:
+            QueryError: the query is wrong.
+        """
+        mechanism: Any = self.mechanism
+        return _told(mechanism, lambda: mechanism.understood(query))
+
     def at_worst(self, query: Query) -> AdditiveLoss:
         """What the charge may become by one more query.
 

@@ -2,7 +2,7 @@
 
 from mechanisms.columns import Column, Predicate, column
 from mechanisms.doubling import Doubling
-from mechanisms.estimates import Estimate, Latest, Open, Refine, Stopped, Until
+from mechanisms.estimates import Latest, Open, Refine, Until
 from mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, TopK
 from mechanisms.gaussian import Gaussian
 from mechanisms.groups import GroupBy
@@ -19,6 +19,7 @@ from mechanisms.noise_reduction import BrownianNoiseReduction
 from mechanisms.quantile import Quantile
 from mechanisms.queries import Count, Histogram, Sum
 from mechanisms.randomized_response import RandomizedResponse, Revealed
+from mechanisms.refined import Estimate, Stopped, Undecided
 from mechanisms.sparse_vector import SparseVector
 from mechanisms.stopping import AbsoluteError, RelativeError, even_schedule, geometric_schedule
 from mechanisms.table import Table
@@ -61,6 +62,7 @@ __all__ = [
     "Table",
     "TopK",
     "TruthfulAnswer",
+    "Undecided",
     "Until",
     "Variance",
     "column",

@@ -47,6 +47,28 @@ def moved(before: Any, towards: Any, share: Fraction) -> Any:
     return Fraction(round(mean * _GRID), _GRID)
 
 
+def rounding(value: Any) -> Any:
+    """At least what `number` has rounded off; of an array, of each entry."""
+    if not isinstance(value, np.ndarray):
+        return Fraction(0)
+    return np.where(abs(value) < 2.0**53, 0, abs(value) * 2.0**-52)
+
+
+def rounding_moved(rounded: Any, before: Any, towards: Any, mean: Any, share: Fraction) -> Any:
+    """The same of what `moved` gave, if it is at least what was rounded off `before`.
+
+    Of floats, u = 2^-53: the result is within u of itself, the part that is moved by, `towards` and
+    all, within 5u share (|before| + |towards|). Each is counted about twice, for what is rounded
+    here. What was off before is off by 1 - share of that.
+    """
+    if not isinstance(mean, np.ndarray):
+        exact = _GRID % mean.denominator  # else it is not on the grid
+        return rounded if exact else rounded + Fraction(1, 2 * _GRID)
+    with np.errstate(all="ignore"):  # infinities
+        part = float(share) * 2.0**-50 * (abs(before) + abs(towards))
+        return (1 - float(share)) * rounded + part + abs(mean) * 2.0**-52 + 2.0**-1000
+
+
 def _float(integer: int) -> float:
     try:
         return float(integer)

@@ -10,9 +10,8 @@ from typing import Any
 
 import attrs
 
-from mechanisms.averages import number
+from mechanisms.averages import number, rounding
 from mechanisms.estimates import (
-    Estimate,
     Estimating,
     Held,
     Open,
@@ -24,7 +23,10 @@ from mechanisms.estimates import (
 )
 from mechanisms.gaussian import Gaussian
 from mechanisms.laplace import Laplace
+from mechanisms.noise import DiscreteGaussian, DiscreteLaplace
+from mechanisms.refined import Estimate
 from mechanisms.stopping import LONGEST, Schedule, above_one
+from mechanisms.tails import OfRelease, Reach
 from queryable.errors import QueryError
 from queryable.losses import ZCDP, Loss, PureDP
 from queryable.mechanism import Measurement
@@ -94,8 +96,11 @@ class Doubling(Estimating):
 
     def _combined(self, held: Held, target: Fraction, measured: Any) -> Estimate:
         # Integer Laplace noise has variance 1 / (2 sinh(1/2b)^2), which is below 2 b^2.
-        variance = 2 * target**2 if self.noise == "laplace" else target
-        return Estimate(number(measured), variance)
+        laplace = self.noise == "laplace"
+        law = DiscreteLaplace(target) if laplace else DiscreteGaussian(target)
+        value = number(measured)
+        reach = Reach(OfRelease(law, held.behind + 1), rounding(value))
+        return Estimate(value, 2 * target**2 if laplace else target, reach=reach)
 
     def _loss(self, held: Held, d_in: int) -> Loss:
         paid = sum((1 / level for level in held.schedule[: held.behind]), Fraction(0))

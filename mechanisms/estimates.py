@@ -18,6 +18,7 @@ import attrs
 import numpy as np
 from immutables import Map
 
+from mechanisms.refined import PAID, Estimate, is_picked, picked, stopped, undecided
 from mechanisms.stopping import Schedule, schedule_of
 from queryable.coins import Coins
 from queryable.errors import QueryError, RetiredChildError, UnknownQueryError
@@ -72,7 +73,8 @@ class Until:
 
     `condition`: a function of an `Estimate` to a bool, such as `RelativeError("1/10")`. It is tried
     first on the estimate as it stands. `schedule`: by default the estimate's own; entries that are
-    not finer than it is by now are passed over. Answers a `Stopped`.
+    not finer than it is by now are passed over. Answers a `Stopped`, or where the condition raises
+    or gives no bool an `Undecided`, which the handle raises: what was paid for is kept.
     """
 
     condition: Any
@@ -82,34 +84,6 @@ class Until:
 @attrs.frozen
 class Latest:
     """Ask for an estimate as it stands; costs nothing."""
-
-
-def _by_value(value: Any) -> Any:
-    return (value.shape, value.tobytes()) if isinstance(value, np.ndarray) else value
-
-
-@attrs.frozen
-class Estimate:
-    """A noisy value and the variance of its noise.
-
-    `value`: a Fraction, or a read-only float64 array of the statistic's shape; of Laplace noise
-    reduction, integers. `variance`: of each entry, exactly, as the Gaussian's parameter is meant:
-    that of noise on the integers is never larger, and visibly smaller only below 1.
-    """
-
-    value: Any = attrs.field(eq=_by_value)
-    variance: Fraction
-
-    def __str__(self) -> str:
-        value = shown(self.value) if isinstance(self.value, Fraction) else self.value
-        return f"{value} with variance {shown(self.variance)}"
-
-
-@attrs.frozen
-class Stopped(Estimate):
-    """The estimate where `Until` has stopped, and whether the condition held there."""
-
-    met: bool
 
 
 @attrs.frozen
@@ -138,8 +112,8 @@ class Held:
 class UnderWay:
     """What the person is waiting to hear about: an estimate, its next target and those after it.
 
-    `trial`: the mechanism was asked whether it can afford this measurement, which reaches the last
-    target in one.
+    `by_value`: whether the targets depend on values of the estimate. `trial`: the mechanism was
+    asked whether it can afford this measurement, which reaches the last target in one.
     """
 
     name: str
@@ -148,6 +122,7 @@ class UnderWay:
     place: int = 0
     condition: Callable[[Estimate], Any] | None = None
     trial: Measurement | None = None
+    by_value: bool = False
 
 
 @attrs.frozen
@@ -160,14 +135,13 @@ class Estimates:
 
 Reply = tuple[Estimates, ToMechanism | ToAnalyst]
 
-_PAID = "the steps until then were taken and paid for, and Latest() tells the estimate"
-
 
 class Estimating(PersonInTheMiddle[Estimates]):
     """Base of the persons that refine estimates.
 
     Answers: Open; and to an estimate: Refine, Until, Latest, PrivacyLossQuery,
-    CanAfford(Refine(...)). Everything else passes through unchanged, both ways.
+    CanAfford(Refine(...)). Everything else passes through unchanged, both ways. As the filter below
+    is not known here, PrivacyLossQuery is about one record unless it says another d_in.
     """
 
     @abstractmethod
@@ -240,9 +214,10 @@ class Estimating(PersonInTheMiddle[Estimates]):
 
     def _asked(self, state: Estimates, name: str, held: Held, query: Any) -> Reply:
         match query:
-            case Refine():
+            case Refine(to=to):
                 targets = (self._target(held, query),)
-                return self._launch(state, UnderWay(name, held, targets))
+                follows = to is None and is_picked(held.estimate)
+                return self._launch(state, UnderWay(name, held, targets, by_value=follows))
             case Until():
                 return self._asked_until(state, name, held, query)
             case Latest():
@@ -266,9 +241,9 @@ class Estimating(PersonInTheMiddle[Estimates]):
                 "Estimate, such as RelativeError('1/10')"
             )
         targets = self._targets(held, query)
-        if held.estimate is not None and _holds(query.condition, held.estimate):
-            return state, ToAnalyst(_stopped(held.estimate, met=True))
-        under_way = UnderWay(name, held, targets, condition=query.condition)
+        if held.estimate is not None and holds(query.condition, held.estimate):
+            return state, ToAnalyst(stopped(held.estimate, met=True))
+        under_way = UnderWay(name, held, targets, 0, query.condition, by_value=True)
         whole = self._whole(held, targets)
         if whole is None:
             return self._launch(state, under_way)
@@ -301,36 +276,38 @@ class Estimating(PersonInTheMiddle[Estimates]):
         affordable = self._affordable(refusal, under_way)
         if not affordable and under_way.place == 0:
             return refusal
-        happened = _PAID if under_way.place else "nothing was read or charged"
+        happened = PAID if under_way.place else "nothing was read or charged"
         instead = f"{happened}; {affordable}" if affordable else happened
         return attrs.evolve(refusal, instead=instead)
 
     def _measured(self, state: Estimates, under_way: UnderWay, measured: Any) -> Reply:
         target = under_way.targets[under_way.place]
         estimate = self._combined(under_way.held, target, measured)
+        if under_way.by_value:
+            estimate = picked(estimate)
         held = under_way.held.at(target, estimate)
         then = Estimates(state.held.set(under_way.name, held))
         if under_way.condition is None:
             return then, ToAnalyst(estimate)
         try:
-            met = _holds(under_way.condition, estimate)
+            met = holds(under_way.condition, estimate)
         except QueryError as error:  # what was paid for is kept, so this is no wrong query
-            return then, ToAnalyst(Refused(str(error), instead=_PAID))
+            return then, ToAnalyst(undecided(error, estimate))
         place = under_way.place + 1
         if met or place == len(under_way.targets):
-            return then, ToAnalyst(_stopped(estimate, met=met))
-        following = UnderWay(under_way.name, held, under_way.targets, place, under_way.condition)
-        return self._launch(then, following)
+            return then, ToAnalyst(stopped(estimate, met=met))
+        name, targets, condition = under_way.name, under_way.targets, under_way.condition
+        return self._launch(then, UnderWay(name, held, targets, place, condition, by_value=True))
 
 
-def target_of(value: Any) -> Fraction:
+def target_of(value: Any, name: str = "the target") -> Fraction:
     """Read a target.
 
     Raises:
         QueryError: not a positive number.
     """
     try:
-        return positive(value, "the target")
+        return positive(value, name)
     except (TypeError, ValueError) as error:
         raise QueryError(str(error)) from None
 
@@ -374,7 +351,7 @@ def require_more(held: Held) -> None:
         )
 
 
-def _holds(condition: Callable[[Estimate], Any], estimate: Estimate) -> bool:
+def holds(condition: Callable[[Estimate], Any], estimate: Estimate) -> bool:
     """The condition, of the analyst's own making, on a public estimate.
 
     Raises:
@@ -383,11 +360,14 @@ def _holds(condition: Callable[[Estimate], Any], estimate: Estimate) -> bool:
     try:
         held = condition(estimate)
     except Exception as error:
-        raise QueryError(f"the condition raised {type(error).__name__}: {error}") from None
+        raise QueryError(f"the condition raised {type(error).__name__}{_text(error)}") from None
     if not isinstance(held, bool | np.bool_):
         raise QueryError(f"the condition gave {type(held).__name__}; it should give a bool")
     return bool(held)
 
 
-def _stopped(estimate: Estimate, *, met: bool) -> Stopped:
-    return Stopped(estimate.value, estimate.variance, met)
+def _text(error: Exception) -> str:
+    try:
+        return f": {error}"
+    except Exception:  # what was paid for is not lost for a text
+        return ""

@@ -10,18 +10,20 @@ import attrs
 import numpy as np
 
 from mechanisms.additive import added, integer_statistic
-from mechanisms.estimates import Estimate, Latest, Refine, Stopped, Until
+from mechanisms.estimates import Latest, Refine, Until, holds, target_of
 from mechanisms.laplace import Laplace
 from mechanisms.laplace_path import laplace_path
 from mechanisms.noise import DiscreteLaplace
+from mechanisms.refined import Estimate, Undecided, stopped, undecided
 from mechanisms.stopping import in_order, schedule_of
+from mechanisms.tails import OfRelease, Reach
 from queryable.answers import NoisyInt, noisy_array
 from queryable.coins import SYSTEM, Coins
 from queryable.errors import QueryError, UnknownQueryError
 from queryable.ex_post import Expense, ExPostMechanism, Opening
 from queryable.losses import Loss, Measure
 from queryable.messages import Answer, Query, Refused
-from queryable.numbers import positive, shown
+from queryable.numbers import shown
 from queryable.statistics import IntegerStatistic
 
 USED_UP = Refused("the schedule is used up: its finest scale has been released")
@@ -29,15 +31,21 @@ USED_UP = Refused("the schedule is used up: its finest scale has been released")
 
 @attrs.frozen
 class LaplaceReductionState:
-    """How many scales of the schedule are behind us; the rest is private.
+    """How many scales of the schedule are behind us; noise and data are private.
 
     The data are kept until they are read, at the first release, then the statistic's value is.
+    `picked`: whether where we are depends on values, as after `Until`.
     """
 
     behind: int
     noise: tuple[Any, ...] = attrs.field(repr=False)
     dataset: Any = attrs.field(repr=False)
     value: Any = attrs.field(default=None, repr=False)
+    picked: bool = False
+
+    def at(self, place: int, *, picked: bool) -> "LaplaceReductionState":
+        """After the release at a place of the schedule."""
+        return attrs.evolve(self, behind=place + 1, picked=picked)
 
 
 @attrs.frozen(init=False)
@@ -46,12 +54,12 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
 
     Answers `Refine()` with the statistic at the next scale of the schedule, `Refine(scale)` at a
     later one. `Until(condition)` at the first scale from here on where the condition holds of the
-    noisy statistic, else at the last; a condition that raises stops it too, with `met` False.
+    noisy statistic, else at the last; where it raises, `Undecided`, and that scale is released.
     `Until(condition, scales)` goes along some scales of the schedule. `Latest()` is the last
     release again. The answer is an `Estimate`: its value is an int, or a read-only integer array
     where the statistic has a shape, and its variance is 2 scale^2, a little above the noise's.
-    What was refined to, and not stopped at by a condition, knows its noise: `.value.interval(0.95)`
-    is where the truth is. When the finest scale has been released, `Refused`.
+    The value of what was refined to, and not stopped at by a condition, knows its noise as that of
+    a `Laplace` answer does. When the finest scale has been released, `Refused`.
 
     Privacy:
         Claim: PureDP(l1 * d_in / scale) for the scale of the last release, ex post; in advance what
@@ -105,15 +113,38 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
         if state.behind == 0:
             value = self.statistic(state.dataset)
             state = LaplaceReductionState(0, state.noise, None, value)
+        if isinstance(query, Until):
+            return self._stop(state, query.condition, places)
+        follows = isinstance(query, Latest) or query.to is None
+        after = state.at(places[0], picked=state.picked and follows)
+        return after, self._estimate(after)
+
+    def _stop(
+        self, state: LaplaceReductionState, condition: Any, places: Sequence[int]
+    ) -> tuple[LaplaceReductionState, Answer]:
         for place in places:
-            estimate = self._estimate(state, place)
-            met = _judged(query, estimate)
-            if met is not False:
+            after = state.at(place, picked=state.picked or place >= state.behind)
+            estimate = self._estimate(after)
+            try:
+                met = holds(condition, estimate)
+            except QueryError as error:
+                if place < state.behind:  # nothing was released for it
+                    raise
+                return after, undecided(error, estimate)
+            if met:
                 break
-        after = LaplaceReductionState(place + 1, state.noise, None, state.value)
-        if isinstance(query, Until):  # chosen by its value, so the law of its noise is another
-            return after, Stopped(_plain(estimate.value), estimate.variance, met is True)
-        return after, estimate
+        return after, stopped(estimate, met=met)
+
+    def understood(self, query: Query) -> Query:
+        """The query, its scales as fractions."""
+        match query:
+            case Refine(to=to):
+                return Refine(None if to is None else target_of(to, "the scale"))
+            case Until(condition=condition, schedule=scales):
+                return Until(condition, None if scales is None else schedule_of(scales, "scales"))
+            case Latest():
+                return Latest()
+        raise _unknown(query)
 
     def places(self, query: Query, behind: int) -> Sequence[int]:
         """Where in the schedule a query may lead, with so many scales behind; nowhere at its end.
@@ -132,9 +163,7 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
                 if behind == 0:
                     raise QueryError("nothing has been released yet: there is nothing to tell")
                 return (behind - 1,)
-        raise UnknownQueryError(
-            f"LaplaceNoiseReduction answers Refine, Until and Latest, not {type(query).__name__}"
-        )
+        raise _unknown(query)
 
     def _until(self, query: Until, behind: int) -> Sequence[int]:
         if not callable(query.condition):
@@ -153,10 +182,7 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
         return (behind - 1, *finer) if behind else finer
 
     def _place(self, to: Any, behind: int) -> int:
-        try:
-            scale = positive(to, "the scale")
-        except (TypeError, ValueError) as error:
-            raise QueryError(str(error)) from None
+        scale = target_of(to, "the scale")
         place = bisect_left(self.scales, -scale, key=neg)
         if place == len(self.scales) or self.scales[place] != scale:
             raise QueryError(f"scale {shown(scale)} is not in the schedule")
@@ -165,13 +191,19 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
             raise QueryError(f"scale {shown(scale)} is not finer than the last release, at {last}")
         return place
 
-    def _estimate(self, state: LaplaceReductionState, place: int) -> Estimate:
-        scale = self.scales[place]
-        law, variance = DiscreteLaplace(scale), variance_at(scale)
+    def _estimate(self, state: LaplaceReductionState) -> Estimate:
+        place = state.behind - 1
+        scale, noise = self.scales[place], state.noise[place]
+        law = DiscreteLaplace(scale)
+        value: Any
         if self.statistic.shape is None:
-            return Estimate(NoisyInt(state.value + state.noise[place], law), variance)
-        value = added(np.asarray(state.value), state.noise[place])
-        return Estimate(noisy_array(value, law), variance)
+            value = NoisyInt(state.value + noise, law)
+        else:
+            value = noisy_array(added(np.asarray(state.value), noise), law)
+        if state.picked:  # the law of its noise, given where it stopped, is another
+            value = _plain(value)
+        reach = Reach(OfRelease(law, place + 1), picked=state.picked)
+        return Estimate(value, variance_at(scale), reach=reach)
 
 
 @attrs.frozen
@@ -193,11 +225,12 @@ class LaplaceExpense(Expense):
         return self._reaching(query).epsilon(d_in)
 
     def after(self, query: Query, answer: Answer) -> Self:
-        """Where it stopped, or where the query leads for certain."""
-        if not isinstance(answer, Stopped):
+        """Where the answer says that it is; where it says nothing, where the query may lead."""
+        told = answer.estimate if isinstance(answer, Undecided) else answer
+        if not isinstance(told, Estimate):
             return self._reaching(query)
         scales = self.mechanism.scales
-        place = bisect_left(scales, -answer.variance, key=lambda scale: -variance_at(scale))
+        place = bisect_left(scales, -told.variance, key=lambda scale: -variance_at(scale))
         return attrs.evolve(self, behind=min(place + 1, len(scales)))
 
     def _reaching(self, query: Query) -> Self:
@@ -220,15 +253,10 @@ def _plain(value: Any) -> Any:
     return plain
 
 
-def _judged(query: Query, estimate: Estimate) -> bool | None:
-    """Whether to stop here; None where a condition raises, or does not decide."""
-    if not isinstance(query, Until):
-        return True
-    try:
-        verdict = query.condition(estimate)
-    except Exception:
-        return None
-    return bool(verdict) if isinstance(verdict, bool | np.bool_) else None
+def _unknown(query: Query) -> UnknownQueryError:
+    return UnknownQueryError(
+        f"LaplaceNoiseReduction answers Refine, Until and Latest, not {type(query).__name__}"
+    )
 
 
 def _schedule(l1: Fraction, scales: Any, epsilons: Any) -> tuple[Fraction, ...]:

@@ -9,10 +9,12 @@ from typing import Any
 
 import attrs
 
-from mechanisms.averages import moved, number
-from mechanisms.estimates import Estimate, Estimating, Held, Open, UnderWay, refinable
+from mechanisms.averages import moved, number, rounding, rounding_moved
+from mechanisms.estimates import Estimating, Held, Open, UnderWay, refinable
 from mechanisms.gaussian import Gaussian
+from mechanisms.refined import Estimate
 from mechanisms.stopping import Schedule, schedule_of, shortened
+from mechanisms.tails import OfMean, Reach
 from queryable.errors import QueryError
 from queryable.losses import ZCDP, AdditiveLoss
 from queryable.messages import Refused
@@ -60,10 +62,17 @@ class BrownianNoiseReduction(Estimating):
 
     def _combined(self, held: Held, target: Fraction, measured: Any) -> Estimate:
         value = number(measured)
-        if held.estimate is None or held.level is None:
-            return Estimate(value, target)
+        before = held.estimate
+        if before is None or held.level is None:
+            return Estimate(value, target, reach=Reach(OfMean(target, target), rounding(value)))
         # The measurement has precision 1/target - 1/level, the two together 1/target.
-        return Estimate(moved(held.estimate.value, value, 1 - target / held.level), target)
+        share = 1 - target / held.level
+        mean = moved(before.value, value, share)
+        reach = before.reach
+        if reach is not None and isinstance(reach.tails, OfMean):
+            rounded = rounding_moved(reach.rounded, before.value, value, mean, share)
+            reach = Reach(OfMean(target, reach.tails.coarsest), rounded)
+        return Estimate(mean, target, reach=reach)
 
     def _loss(self, held: Held, d_in: int) -> ZCDP:
         if held.level is None:

@@ -17,7 +17,7 @@ from queryable.errors import QueryError
 from queryable.numbers import natural, positive, shown
 
 if TYPE_CHECKING:
-    from mechanisms.estimates import Estimate
+    from mechanisms.refined import Estimate
 
 Schedule = tuple[Fraction, ...]
 

@@ -73,7 +73,7 @@ def scale_for(
         TypeError: the mechanism adds no noise of a known law.
     """
     width = exact(within, "within").__floor__()
-    wanted = _confidence(confidence)
+    wanted = confidence_of(confidence)
 
     def fits(scale: Fraction) -> bool:
         noise = kind(statistic, scale=scale).added_noise()
@@ -97,7 +97,7 @@ def scale_for(
 
 def half_width(law: Law[int], confidence: Any, many: int = 1) -> int:
     """The least h at which `many` independent draws are provably all within h of 0."""
-    return _half_width(law, _confidence(confidence), natural(many, "coordinates"))
+    return _half_width(law, confidence_of(confidence), natural(many, "coordinates"))
 
 
 def coordinates(shape: tuple[int, ...] | None) -> int:
@@ -146,7 +146,12 @@ def _cut(value: Fraction, bits: int) -> Fraction:
     return Fraction((value.numerator << bits) // value.denominator, 1 << bits)
 
 
-def _confidence(value: Any) -> Fraction:
+def confidence_of(value: Any) -> Fraction:
+    """Read a confidence.
+
+    Raises:
+        ValueError: it is no probability, or 0, or 1.
+    """
     confidence = probability(value, "confidence")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence is {shown(confidence)}; it should be above 0 and below 1")

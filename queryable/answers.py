@@ -84,7 +84,7 @@ class NoisyArray(np.ndarray[Any, Any]):
         width = half_width(self.noise, confidence, many)
         # object entries do not overflow near the ends of int64
         low, high = (np.asarray(self).astype(object) + end for end in (-width, width))
-        return _narrowed(low), _narrowed(high)
+        return narrowed(low), narrowed(high)
 
     def __array_finalize__(self, source: object) -> None:
         self.noise = None
@@ -124,7 +124,8 @@ def _plain_out(named: dict[str, Any]) -> dict[str, Any]:
     return named | {"out": tuple(map(_plain, named["out"]))} if "out" in named else named
 
 
-def _narrowed(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def narrowed(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Python integers as int64, if all of them fit."""
     try:
         return np.asarray(values.astype(np.int64))
     except OverflowError:

@@ -60,3 +60,14 @@ class ExPostMechanism(InteractiveMechanism[State]):
     def delta(self, d_in: int) -> Fraction:
         """The probability that the expense says too little; by default it never does."""
         return Fraction(0)
+
+    def understood(self, query: Query) -> Query:
+        """The query as plain data; by default as it is.
+
+        A query is an object that an analyst made, and may say something else when it is read again.
+        What is checked, answered and charged is what this gives.
+
+        Raises:
+            QueryError: the query is wrong.
+        """
+        return query

@@ -16,7 +16,8 @@ import pytest
 from composition import FiltCon
 from mechanisms import BrownianNoiseReduction, Doubling, Gaussian, Open, Refine
 from mechanisms.averages import number
-from mechanisms.estimates import Estimate, Held
+from mechanisms.estimates import Held
+from mechanisms.refined import Estimate
 from queryable import ZCDP, Queryable, SeededCoins, Statistic
 
 RUNS = 100_000

@@ -221,6 +221,88 @@ def test_wrong_asks_change_nothing() -> None:
     assert spent(table) == spent(clean)
 
 
+class Shifty:
+    """A schedule that reads otherwise the second time."""
+
+    def __init__(self, *readings: list[Any]) -> None:
+        self.readings = list(readings)
+
+    def __iter__(self) -> Any:
+        return iter(self.readings.pop(0) if len(self.readings) > 1 else self.readings[0])
+
+
+class Number(int):
+    """An integer that is another one each time it is read, or looked up."""
+
+    readings: list[int]
+    now = 0
+
+    @classmethod
+    def reading(cls, *values: int) -> "Number":
+        number = cls(values[0])
+        number.readings = list(values)
+        return number
+
+    def _read(self) -> int:
+        self.now = self.readings.pop(0) if len(self.readings) > 1 else self.readings[0]
+        return self.now
+
+    def __int__(self) -> int:
+        return self._read()
+
+    def __hash__(self) -> int:
+        return hash(self._read())
+
+    def __eq__(self, other: object) -> bool:
+        return self.now == other
+
+
+def test_a_query_is_read_once() -> None:
+    """What is checked is what is answered and charged, whatever it says when it is read again."""
+    seen: list[Any] = []
+    until = Until(lambda each: bool(seen.append(each.variance)), Shifty([100], ["1/2"]))
+    table = opened()
+    one = table(reduction())
+    assert one(until).variance == 20000
+    assert seen == [20000]
+    assert spent(table) == Fraction("0.01")
+    for first, later in ((10, 2), (2, 10)):
+        table = opened()
+        one = table(reduction())
+        told = one(Refine(Number.reading(first, later)))
+        assert told.variance == 2 * first**2
+        assert spent(table) == Fraction(1, first)
+
+
+def test_an_id_is_a_plain_int() -> None:
+    """Else one child might be asked and another charged."""
+    table = opened()
+    table(reduction())
+    table(SparseVector(3, epsilon="0.1"))
+    for readings in ([1, 1, 0], [1, 0], [0, 1], [0, 0, 1, 1, 0]):
+        with pytest.raises(UnknownChildError, match="int"):
+            table.ask(Ask(Number.reading(*readings), Refine()))
+    assert spent(table) == Fraction("0.1")
+
+
+def test_a_condition_that_raises_is_charged_where_it_did() -> None:
+    """Not at the end, where it might have stopped; and in the tree as in the filter."""
+    table = opened(PureDP(3))
+    one = table(reduction())
+
+    def broken(each: Any) -> bool:
+        return {20000: False}[each.variance]
+
+    with pytest.raises(QueryRefusedError, match="KeyError"):
+        one(Until(broken))
+    assert one(Latest()).variance == 200
+    assert spent(table) == Fraction("0.1")
+    with pytest.raises(QueryError, match="KeyError"):
+        one(Until(broken))
+    assert spent(table) == Fraction("0.1")
+    assert table.node.spent == table.privacy_loss()
+
+
 def test_a_limit_of_launches() -> None:
     """Ex-post children count toward it."""
     table = opened(max_mechanisms=1)

@@ -18,6 +18,7 @@ from mechanisms import (
     Refine,
     RelativeError,
     Stopped,
+    Undecided,
     Until,
 )
 from mechanisms.laplace_reduction import LaplaceExpense
@@ -82,8 +83,9 @@ def test_refinements_know_their_noise(statistic: Any) -> None:
     low, high = reduction(Refine()).value.interval(0.95)
     one, other = single.interval(0.95)
     assert np.all(high - low == other - one)
-    picked = reduction(Until(AbsoluteError(1)))
-    assert not hasattr(picked.value, "interval")
+    reduction(Until(AbsoluteError(8)))
+    for query in (Latest(), Refine(), Until(AbsoluteError(1)), Latest()):
+        assert not hasattr(reduction(query).value, "interval")
 
 
 def test_the_end_of_the_schedule() -> None:
@@ -141,19 +143,22 @@ def test_until_stops_at_the_first_scale_where_the_condition_holds() -> None:
 
 
 def test_until_stops_at_the_end_and_where_the_condition_fails() -> None:
-    """At the last scale it stops all the same; a condition that raises or waffles stops it too."""
+    """At the last scale it stops all the same; at one where a condition raises, it is refused."""
     mechanism = LaplaceNoiseReduction(Count(), scales=SCALES)
     never = running(mechanism)(Until(lambda estimate: False))
     assert (never.variance, never.met) == (Fraction(2, 10**6), False)
 
     def broken(estimate: Any) -> bool:
         if estimate.variance < 100:
-            raise RuntimeError(SECRET)
+            raise RuntimeError("no such thing")
         return False
 
     for condition in (broken, lambda estimate: estimate.variance < 100 and None):
-        stopped = running(mechanism)(Until(condition))
-        assert (stopped.variance, stopped.met) == (50, False)
+        reduction = running(mechanism)
+        with pytest.raises(QueryRefusedError, match=r"condition .*paid for"):
+            reduction(Until(condition))
+        assert reduction(Latest()).variance == 50
+        assert reduction(Refine()).variance == Fraction(25, 2)
 
 
 def test_until_along_some_scales() -> None:
@@ -267,6 +272,9 @@ def test_until_costs_the_end_at_worst_and_what_it_stopped_at_in_fact() -> None:
     stopped = expense.after(until, Stopped(7, Fraction(50), True))
     assert stopped.epsilon(1) == Fraction(3, 5)
     assert expense.after(until, "nonsense").epsilon(1) == Fraction(3, 2)
+    stuck = Undecided("raised", estimate=Estimate(7, Fraction(50)))
+    assert expense.after(until, stuck).epsilon(1) == Fraction(3, 5)
+    assert expense.after(Refine(), Estimate(7, Fraction(8))).epsilon(1) == Fraction(3, 2)
 
 
 def test_data_are_read_at_the_first_release_and_then_forgotten() -> None:
