@@ -19,7 +19,7 @@ from queryable.coins import ChildId
 from queryable.errors import PrivacyClaimError
 from queryable.ex_post import Opening
 from queryable.losses import Loss
-from queryable.messages import Answer, Failed, Launch, Launched, PrivacyLossQuery, Query
+from queryable.messages import Answer, Failed, Halted, Launch, Launched, PrivacyLossQuery, Query
 from queryable.reports import ExPostBound
 
 if TYPE_CHECKING:
@@ -85,6 +85,8 @@ class ExPostBooks(Books):
         entry = self.entries.get(child)
         if not isinstance(entry, Metered) or isinstance(query, PrivacyLossQuery):
             return self
+        if isinstance(answer, Halted) and self.composition.on_exceed == "halt":
+            return self  # the filter's answer, not the child's
         worst = entry.at_worst(query)
         if not moved(self.account, entry.loss, worst).within:
             return self

@@ -11,6 +11,7 @@ from mechanisms import Count, Laplace, LaplaceNoiseReduction
 from mechanisms.estimates import Refine
 from queryable import (
     ApproxDP,
+    ExPostBound,
     InteractiveError,
     PureDP,
     Queryable,
@@ -60,6 +61,17 @@ def test_a_refused_ask_costs_nothing() -> None:
     assert q.node.books is not None
     assert q.node.books.total() == q.privacy_loss()
     assert "last reported ExPostBound(loss <= 0.1" in q.tree()
+
+
+def test_after_a_halt_nothing_more_is_entered() -> None:
+    """Also where what is asked then would have fitted."""
+    q = Queryable(ExPost(PureDP("0.3"), on_exceed="halt"), DATA)
+    child = q.launch(reduction())
+    child.ask(Refine())
+    for scale in ("2", None):
+        with pytest.raises(QueryRefusedError, match="halted"):
+            child.ask(Refine(scale))
+        assert q.node.spent == q.privacy_loss() == ExPostBound("0.1", 0)
 
 
 def test_ordinary_children_are_charged_in_full_at_launch() -> None:
