@@ -21,7 +21,7 @@ from queryable.audit.enumeration import (
 )
 from queryable.audit.keys import hashable
 from queryable.audit.laws import LAWS, Broken, broken_laws
-from queryable.audit.objectives import Divergence, HockeyStick, Renyi
+from queryable.audit.objectives import Divergence, HockeyStick, MaxDivergence, Renyi
 from queryable.audit.strategies import Strategy
 from queryable.audit.verdict import Finding, Outcome, Verdict
 from queryable.audit.worst_case import WorstCase, worst_case
@@ -33,6 +33,7 @@ __all__ = [
     "EnumeratedCoins",
     "Finding",
     "HockeyStick",
+    "MaxDivergence",
     "NotEnumerable",
     "Outcome",
     "Renyi",

@@ -14,7 +14,6 @@ Theory of operation: for each pair of neighbours, in both directions, the first 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from math import inf
 from typing import Any
 
 import attrs
@@ -25,6 +24,7 @@ from queryable.audit.claims import Check, DeltaAt
 from queryable.audit.divergences import Bound, Law, best_event, cut_off, least_epsilon
 from queryable.audit.enumeration import NotEnumerable, view_law
 from queryable.audit.keys import require_alike
+from queryable.audit.objectives import Divergence, MaxDivergence
 from queryable.audit.statistical import sampled, separate
 from queryable.audit.verdict import Finding, Outcome, Verdict, short
 from queryable.audit.worst_case import Alphabet, WorstCase, worst_of
@@ -79,6 +79,8 @@ def audit(
         ValueError: too large a search, after an estimate.
         PrivacyClaimError: the mechanism has no loss of its own; give a claim.
     """
+    if claim is not None and not isinstance(claim, Loss):
+        raise TypeError(f"claim is {claim!r}; it should be a privacy loss, such as PureDP(1)")
     looking = _Looking(
         mechanism=mechanism,
         claim=mechanism.privacy_map(d_in) if claim is None else claim,
@@ -153,7 +155,7 @@ class _Looking:
         """The worst case over all adversaries."""
         found = [
             self._worst(check, x, x_prime, tick)
-            for check in claims.checks_of_search(self.claim)
+            for check in claims.checks_of(self.claim)
             for x, x_prime in self.pairs
         ]
         offered, vain = "queries that depend on the view", ""
@@ -171,21 +173,18 @@ class _Looking:
     def _worst(
         self, check: Check, x: Any, x_prime: Any, tick: Any
     ) -> tuple[Finding, tuple[Any, ...]]:
-        proving, bounding = check.searched() or (None, None)
-        found = self._worst_of(bounding, x, x_prime, tick)
-        below = above = found.value
-        if proving == bounding:  # a rational total: only its logarithm was rounded
-            below = max(Fraction(0), above - check.slack(self.slack)) if above < inf else above
-        elif above > check.bound:
-            found = self._worst_of(proving, x, x_prime, tick)
-            below = found.value
+        search = _Pair(self, x, x_prime, tick)
+        searched = check.searched(search)
+        below, above, found = searched.below, searched.above, searched.found
         outcome = self._judge(check, below, above, Fraction(0))
-        finding = Finding(x, x_prime, check, below, above, outcome, adversary=found.adversary)
+        epsilon = None
+        if outcome is Outcome.REFUTED and isinstance(self.claim, PureDP):
+            epsilon = search.worst(MaxDivergence()).value
+        adversary = found.adversary
+        finding = Finding(
+            x, x_prime, check, below, above, outcome, adversary=adversary, epsilon=epsilon
+        )
         return finding, found.never_legal
-
-    def _worst_of(self, divergence: Any, x: Any, x_prime: Any, tick: Any) -> WorstCase:
-        asked = self.queries, self.horizon
-        return worst_of(self.machine, x, x_prime, *asked, divergence, self.limit, tick)
 
     def laws(self, tick: Any) -> tuple[str, list[Finding]]:
         """The laws of one adversary's view, exact or else sampled."""
@@ -198,7 +197,7 @@ class _Looking:
         for place, (x, x_prime) in enumerate(self.pairs):
             p, q = found[place], found[place ^ 1]  # pairs come with their reverse beside them
             _require_alike(p, q)
-            for check in claims.checks_of_laws(self.claim):
+            for check in claims.checks_of(self.claim):
                 tick(len(findings))
                 findings.append(self._compare(check, x, x_prime, p, q))
         return f"the exact law of {whose}", findings
@@ -260,6 +259,31 @@ class _Looking:
         for number in range(self.samples):
             tick(number)
             yield self.coins.spawn(f"sample {place}/{number}", 0)  # a message is no path
+
+
+@attrs.frozen
+class _Pair:
+    """The search over adversaries for one pair; every search of an audit shares its steps."""
+
+    looking: _Looking
+    x: Any
+    x_prime: Any
+    tick: Any
+
+    def worst(self, divergence: Divergence) -> WorstCase:
+        """The largest value of a divergence."""
+        looking, asked = self.looking, (self.looking.queries, self.looking.horizon)
+        return worst_of(
+            looking.machine, self.x, self.x_prime, *asked, divergence, looking.limit, self.tick
+        )
+
+    def laws(self, adversary: Adversary) -> tuple[Law, Law]:
+        """The laws of an adversary's view."""
+        mechanism = self.looking.mechanism
+        return (
+            view_law(mechanism, self.x, adversary, errors=True),
+            view_law(mechanism, self.x_prime, adversary, errors=True),
+        )
 
 
 def _require_alike(p: Law, q: Law) -> None:

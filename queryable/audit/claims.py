@@ -9,13 +9,16 @@ claim implies: breaking one refutes the claim; keeping them all is as much as wa
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from math import inf
+from typing import Protocol
 
 import attrs
+from flint import arb
 
 from queryable import curves
-from queryable.audit.concentrated import GAP, concentration
+from queryable.audit.concentrated import GAP, concentration, supremum
 from queryable.audit.divergences import (
     Bound,
     Law,
@@ -26,21 +29,22 @@ from queryable.audit.divergences import (
     renyi_divergence,
     renyi_divergence_below,
 )
-from queryable.audit.objectives import Divergence, HockeyStick, Renyi
+from queryable.audit.objectives import Divergence, HockeyStick, MaxDivergence, Renyi
+from queryable.audit.worst_case import WorstCase
 from queryable.conversions import log_up
 from queryable.losses import GDP, RDP, ZCDP, ApproxDP, ApproxZCDP, Loss, PureDP
-from queryable.numbers import shown
+from queryable.numbers import round_down, shown
 from queryable.renyi import RenyiCurve
 from queryable.tradeoff import FDP
+from queryable.view import Adversary
 
 DELTAS = tuple(Fraction(1, 10**power) for power in (1, 2, 4, 6, 8))
 """Where a profile without corners of its own is checked."""
 
-ORDERS = (2, 3, 4, 8, 16)
-"""Renyi orders at which the zCDP claim of an interactive mechanism is checked."""
-
 _SOME_ORDERS = tuple(1 + Fraction(2) ** power for power in range(-12, 6))
 _MOST_CORNERS = 12
+_LOWEST_SEARCHED = (Fraction(1, 2**24),)
+_MOST_SEARCHES = 60
 
 
 @attrs.frozen
@@ -62,6 +66,34 @@ class HockeyStickBelow(HockeyStick):
         return p if q == 0 else Fraction(0) if p <= factor * q else p - Fraction(factor) * q
 
 
+@attrs.frozen
+class RenyiBelow(Renyi):
+    """The Renyi divergence from below."""
+
+    def rounded(self, formula: Callable[..., arb], *arguments: Fraction) -> Fraction:
+        """From below."""
+        return round_down(formula, *arguments)
+
+
+class Searching(Protocol):
+    """A search over adversaries, for one pair of datasets."""
+
+    def worst(self, divergence: Divergence) -> WorstCase:
+        """The largest value of a divergence, and who reaches it."""
+
+    def laws(self, adversary: Adversary) -> tuple[Law, Law]:
+        """The laws of an adversary's view."""
+
+
+@attrs.frozen
+class Searched:
+    """The largest divergence that an adversary reaches, from below and above, and who does."""
+
+    below: Bound
+    above: Bound
+    found: WorstCase
+
+
 class Check(ABC):
     """A bound on a divergence of the view under x from that under x'."""
 
@@ -75,8 +107,16 @@ class Check(ABC):
         """The divergence of two laws."""
 
     @abstractmethod
-    def searched(self) -> tuple[Divergence, Divergence] | None:
-        """The divergence from below and from above, as sums over views that a search maximises."""
+    def searched(self, search: Searching) -> Searched:
+        """The divergence of the worst adversary's view."""
+
+    def _largest(self, search: Searching, above: Divergence, below: Divergence) -> Searched:
+        """Of a sum over views. What is within the bound from above needs no proof from below."""
+        found = search.worst(above)
+        if not found.value > self.bound:
+            return Searched(found.value, found.value, found)
+        proved = search.worst(below)
+        return Searched(proved.value, found.value, proved)
 
     @abstractmethod
     def slack(self, delta: Fraction) -> Fraction:
@@ -94,9 +134,9 @@ class DeltaAt(Check):
         """The hockey-stick divergence; what was cut off counts as delta."""
         return Enclosed(hockey_stick_below(p, q, self.epsilon), hockey_stick(p, q, self.epsilon))
 
-    def searched(self) -> tuple[Divergence, Divergence]:
+    def searched(self, search: Searching) -> Searched:
         """The same."""
-        return HockeyStickBelow(self.epsilon), HockeyStick(self.epsilon)
+        return self._largest(search, HockeyStick(self.epsilon), HockeyStickBelow(self.epsilon))
 
     def slack(self, delta: Fraction) -> Fraction:
         """That delta."""
@@ -119,11 +159,9 @@ class RenyiAt(Check):
         below = renyi_divergence_below(p, q, self.alpha)
         return Enclosed(below, renyi_divergence(kept, against, self.alpha), missed)
 
-    def searched(self) -> tuple[Divergence, Divergence] | None:
-        """The same; its total is rational, and only the last logarithm is rounded."""
-        if self.alpha.denominator != 1:
-            return None
-        return Renyi(int(self.alpha)), Renyi(int(self.alpha))
+    def searched(self, search: Searching) -> Searched:
+        """The same."""
+        return self._largest(search, Renyi(self.alpha), RenyiBelow(self.alpha))
 
     def slack(self, delta: Fraction) -> Fraction:
         """Some bits of the logarithm."""
@@ -149,9 +187,24 @@ class Concentrated(Check):
             below = max(renyi_divergence_below(p, q, order) / order for order in orders)
         return Enclosed(below, found.above, missed)
 
-    def searched(self) -> None:
-        """Nothing: it is no sum over views."""
-        return
+    def searched(self, search: Searching) -> Searched:
+        """The supremum over orders and adversaries; each order has a worst adversary of its own."""
+        largest = search.worst(MaxDivergence())
+        if largest.value == inf:
+            return Searched(inf, inf, largest)
+        found: dict[Fraction, WorstCase] = {}
+
+        def above(alpha: Fraction) -> Bound:
+            found[alpha] = search.worst(Renyi(alpha))
+            return found[alpha].value
+
+        def below(alpha: Fraction) -> Bound:
+            return renyi_divergence_below(*search.laws(found[alpha].adversary), alpha)
+
+        enclosed = supremum(
+            above, below, Fraction(largest.value), self.bound, _LOWEST_SEARCHED, _MOST_SEARCHES
+        )
+        return Searched(enclosed.below, enclosed.above, found.get(enclosed.alpha, largest))
 
     def slack(self, delta: Fraction) -> Fraction:
         """The gap that `concentration` leaves."""
@@ -161,8 +214,8 @@ class Concentrated(Check):
         return "rho, over all Renyi orders"
 
 
-def checks_of_laws(claim: Loss) -> Sequence[Check]:
-    """For two laws."""
+def checks_of(claim: Loss) -> Sequence[Check]:
+    """What a claim says of two laws, or of every adversary's."""
     match claim:
         case ZCDP(rho):
             return [Concentrated(rho)]
@@ -172,25 +225,6 @@ def checks_of_laws(claim: Loss) -> Sequence[Check]:
             return [RenyiAt(alpha, epsilon)]
         case RenyiCurve(orders, epsilons):
             return [RenyiAt(*point) for point in zip(orders, epsilons, strict=True)]
-    return points_of(claim)
-
-
-def checks_of_search(claim: Loss) -> Sequence[Check]:
-    """For the search over adversaries, which takes Renyi orders that are integers.
-
-    A bound at one order holds at every lower one, so an order is rounded down; below 2 the claim
-    is checked by what it says of delta.
-    """
-    match claim:
-        case ZCDP(rho):
-            return [RenyiAt(Fraction(order), order * rho) for order in ORDERS]
-        case ApproxZCDP(rho, delta) if delta == 0:
-            return checks_of_search(ZCDP(rho))
-        case RDP(alpha, epsilon) if alpha >= 2:
-            return [RenyiAt(Fraction(alpha.__floor__()), epsilon)]
-        case RenyiCurve(orders, epsilons):
-            curve = [RDP(*point) for point in zip(orders, epsilons, strict=True)]
-            return [check for point in curve for check in checks_of_search(point)]
     return points_of(claim)
 
 

@@ -9,7 +9,9 @@ largest value is known in closed form. The cell whose bound is largest is halved
 within a relative 2**-11 of the best order found.
 """
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from heapq import heapify, heappop, heappush
 from math import inf
 
@@ -54,32 +56,60 @@ def concentration(p: Law, q: Law, enough: Fraction | None = None) -> Concentrati
     largest = max_divergence(p, q)
     if largest == inf:
         return Concentration(renyi_divergence_below(p, q, 2) / 2, inf, Fraction(2))
-    search = _Search(p, q, Fraction(largest), Fraction(-1) if enough is None else enough)
-    return search.run()
+    above, below = partial(renyi_divergence, p, q), partial(renyi_divergence_below, p, q)
+    return supremum(above, below, Fraction(largest), enough)
+
+
+def supremum(
+    above: Callable[[Fraction], Bound],
+    below: Callable[[Fraction], Bound],
+    largest: Fraction,
+    enough: Fraction | None = None,
+    starts: Sequence[Fraction] = _STARTS,
+    most: int = _MOST_CELLS,
+) -> Concentration:
+    """The supremum of D_alpha/alpha over all alpha > 1, for any D whose s*D_(1+s) is convex.
+
+    That of two laws is, and so is the largest of many pairs of laws.
+
+    Args:
+        above: D at an order, from above; finite.
+        below: the same from below.
+        largest: what D never exceeds.
+        enough: stop as soon as it is known on which side of this it lies.
+        starts: the lowest orders to look at, less 1.
+        most: after how many halvings to give up.
+    """
+    if largest == 0:
+        return Concentration(Fraction(0), Fraction(0), Fraction(2))
+    wanted = Fraction(-1) if enough is None else enough
+    return _Search(above, below, largest, wanted, starts, most).run()
 
 
 @attrs.define
 class _Search:
-    p: Law
-    q: Law
+    at_most: Callable[[Fraction], Bound]
+    at_least: Callable[[Fraction], Bound]
     largest: Fraction
     enough: Fraction
+    starts: Sequence[Fraction]
+    most: int
     below: Fraction = Fraction(0)
     alpha: Fraction = Fraction(2)
 
     def run(self) -> Concentration:
         # Up to the first order D_alpha is at most D there; enclosed chances blur the lowest orders.
-        settled, start = min((self._log_moment(each) / each, each) for each in _STARTS)
+        settled, start = min((self._log_moment(each) / each, each) for each in self.starts)
         end, at_end = Fraction(1), self._log_moment(Fraction(1))
         cells = [self._cell(start, settled * start, end, at_end)]
-        while self.largest / (1 + end) > max(self.below, settled) and end < 2**40:
+        while self.largest / (1 + end) > max(self.below, settled, self.enough) and end < 2**40:
             following = 2 * end
             value = self._log_moment(following)
             cells.append(self._cell(end, at_end, following, value))
             end, at_end = following, value
         settled = max(settled, self.largest / (1 + end))
         heapify(cells)
-        for _ in range(_MOST_CELLS):
+        for _ in range(self.most):
             above, start, low, stop, high = cells[0]
             if -above <= max(self.below * (1 + GAP), settled, self.enough):
                 break
@@ -94,9 +124,9 @@ class _Search:
 
     def _log_moment(self, s: Fraction) -> Fraction:
         """s * D_(1+s) from above; remembers the best order from below."""
-        above = Fraction(renyi_divergence(self.p, self.q, 1 + s))
+        above = Fraction(self.at_most(1 + s))
         if above > self.below * (1 + s):
-            found = Fraction(renyi_divergence_below(self.p, self.q, 1 + s)) / (1 + s)
+            found = Fraction(self.at_least(1 + s)) / (1 + s)
             if found > self.below:
                 self.below, self.alpha = found, 1 + s
         return s * above

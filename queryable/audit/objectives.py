@@ -2,18 +2,21 @@
 
 Responsible for the terms of such sums and for what the total means. A term f(p, q), of the chances
 of one complete view under x and under x', is homogeneous: f(c*p, c*q) = c*f(p, q). That is what
-lets a search solve beliefs up to a factor. Knows no mechanism and no adversary.
+lets a search solve beliefs up to a factor. One is no sum but the largest of a function that no
+factor changes. Knows no mechanism and no adversary.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
 from math import inf
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
+from flint import arb
 
 from queryable.audit.divergences import factor_below
+from queryable.conversions import log_up
 from queryable.numbers import exact, round_up
 
 
@@ -23,6 +26,9 @@ class Unbounded(Exception):  # noqa: N818 (an answer, more than an error)
 
 class Divergence(ABC):
     """A sum over views of a homogeneous function of the chances under x and under x'."""
+
+    additive: ClassVar[bool] = True
+    """Whether it is such a sum; else the largest of a function that is the same for any scale."""
 
     @abstractmethod
     def term(self, p: Fraction, q: Fraction) -> Fraction:
@@ -56,28 +62,62 @@ class HockeyStick(Divergence):
         return total
 
 
+def _order(value: Any) -> Fraction:
+    order = exact(value, "alpha")
+    if not order > 1:
+        raise ValueError(f"alpha is {value}; a Renyi order should be above 1")
+    return order
+
+
 @attrs.frozen
 class Renyi(Divergence):
-    """The Renyi divergence of an integer order above 1, whose terms are rational."""
+    """The Renyi divergence of an order above 1; its terms are rational for small integers."""
 
-    alpha: int = attrs.field(validator=attrs.validators.instance_of(int))
-
-    @alpha.validator
-    def _above_one(self, attribute: object, alpha: int) -> None:
-        if not alpha > 1:
-            raise ValueError(f"alpha is {alpha}; it should be an integer above 1")
+    alpha: Fraction = attrs.field(converter=_order)
 
     def term(self, p: Fraction, q: Fraction) -> Fraction:
         """p^alpha / q^(alpha-1)."""
         if p == 0:
-            return p
+            return Fraction(0)
         if q == 0:
             raise Unbounded
-        return p**self.alpha / q ** (self.alpha - 1)
+        if self.alpha.denominator == 1 and self.alpha <= _LARGEST_EXACT:
+            power = int(self.alpha)
+            return p**power / q ** (power - 1)
+        return self.rounded(lambda x, y, s: x * (x / y) ** s, p, q, self.alpha - 1)
 
     def value(self, total: Fraction) -> Fraction:
-        """Its logarithm over alpha - 1, from above."""
-        return max(Fraction(0), round_up(lambda m: m.log() / (self.alpha - 1), total))
+        """Its logarithm over alpha - 1."""
+        return max(Fraction(0), self.rounded(lambda m, s: m.log() / s, total, self.alpha - 1))
+
+    def rounded(self, formula: Callable[..., arb], *arguments: Fraction) -> Fraction:
+        """From above."""
+        return round_up(formula, *arguments)
+
+
+_LARGEST_EXACT = 32
+
+
+@attrs.frozen
+class MaxDivergence(Divergence):
+    """The largest log-likelihood ratio of a view: the least epsilon of pure privacy.
+
+    A maximum over views and no sum: its terms do not grow with the mass.
+    """
+
+    additive = False
+
+    def term(self, p: Fraction, q: Fraction) -> Fraction:
+        """p/q."""
+        if p == 0:
+            return Fraction(0)
+        if q == 0:
+            raise Unbounded
+        return p / q
+
+    def value(self, total: Fraction) -> Fraction:
+        """The logarithm of the largest ratio, from above."""
+        return log_up(max(Fraction(1), total))
 
 
 @attrs.frozen

@@ -51,7 +51,8 @@ class Finding:
     views: tuple[Any, ...] = ()
     """Of an exact law, the views that make up the event which tells x from x' best."""
     epsilon: Bound | None = None
-    """Of an exact law, the least epsilon at the claimed delta."""
+    """Of an exact law, the least epsilon at the claimed delta; of a search that refutes pure
+    privacy, the least epsilon of all adversaries."""
 
     @property
     def strain(self) -> Bound:
@@ -92,10 +93,9 @@ class Verdict:
     def outcome(self) -> Outcome:
         """Refuted if any check is, and it holds if all do."""
         found = {finding.outcome for finding in self.findings}
-        for outcome in (Outcome.REFUTED, Outcome.NOT_REFUTED):
-            if outcome in found:
-                return outcome
-        return Outcome.HOLDS
+        if Outcome.REFUTED in found:
+            return Outcome.REFUTED
+        return Outcome.HOLDS if found == {Outcome.HOLDS} else Outcome.NOT_REFUTED
 
     @property
     def holds(self) -> bool:

@@ -6,7 +6,7 @@ read. Knows no compositor: launches and interleavings are queries like any other
 Theory of operation: after a public view the adversary's belief is how likely each hidden state is
 under x and under x', together with the view. The divergences here are sums, over complete views, of
 a function f(p, q) that is homogeneous, f(c*p, c*q) = c*f(p, q), so the value of a belief is that of
-the belief divided by its mass, times the mass.
+the belief divided by its mass, times the mass; or the largest p/q, which no mass changes.
 
 What is solved once: a normalised belief with so many rounds left. That is the key of the memory,
 and it is all that the rest of the interaction depends on: not the view that led there, unless the
@@ -72,7 +72,7 @@ class _Search:
         solved = {
             key: self.solve(seen.belief, View(seen.answer), rounds) for key, seen in start.items()
         }
-        value, _ = _together(solved.values())
+        value, _ = self._together(solved.values())
         return value, Node(branches=_branches(solved))
 
     def solve(self, belief: Belief, view: View, rounds: int) -> Solved:
@@ -82,7 +82,7 @@ class _Search:
             return self.divergence.term(p, q), 0, Node()
         mass = p + q
         value, asked, node = self._solve(belief.over(mass), view, rounds)
-        return mass * value, asked, node
+        return mass * value if self.divergence.additive else value, asked, node
 
     def _solve(self, belief: Belief, view: View, rounds: int) -> Solved:
         key = (rounds, belief.key, self._public(view))
@@ -101,13 +101,19 @@ class _Search:
                 key: self.solve(seen.belief, view.then(query, seen.answer), rounds - 1)
                 for key, seen in answers.items()
             }
-            value, asked = _together(later.values())
+            value, asked = self._together(later.values())
             if (value, -asked - 1) > (best[0], -best[1]):  # as good in fewer queries is better
                 best = (value, asked + 1, Node(query, _branches(later)))
         self.solved[key] = best
         if self.progress is not None:
             self.progress(len(self.solved))
         return best
+
+    def _together(self, solved: Iterable[Solved]) -> tuple[Fraction, int]:
+        """The value of all answers, and the most queries that one of them takes."""
+        values, asked, _ = zip(*solved, strict=True)
+        value = sum(values, Fraction(0)) if self.divergence.additive else max(values)
+        return value, max(asked)
 
     def _offered(self, view: View) -> Sequence[Any]:
         queries = self.queries(view) if callable(self.queries) else self.queries
@@ -122,12 +128,6 @@ class _Search:
 
 def _branches(solved: dict[Hashable, Solved]) -> tuple[tuple[Hashable, Node], ...]:
     return tuple((answer, node) for answer, (*_, node) in solved.items())
-
-
-def _together(solved: Iterable[Solved]) -> tuple[Fraction, int]:
-    """The value of all, and the most queries that one of them takes."""
-    values, asked, _ = zip(*solved, strict=True)
-    return sum(values, Fraction(0)), max(asked)
 
 
 def worst_case(
@@ -151,7 +151,7 @@ def worst_case(
             far. Queries that are wrong in a state are not asked there. A function makes every view
             a case of its own: nothing is solved once for two views.
         horizon: how many queries.
-        divergence: `HockeyStick(epsilon)`, `Renyi(alpha)` of an integer order, or a function of two
+        divergence: `HockeyStick(epsilon)`, `Renyi(alpha)`, `MaxDivergence()`, or a function of two
             laws that is a sum over views, such as `lambda p, q: hockey_stick(p, q, 1)`. One that is
             no such sum is found out and refused.
         limit: how many beliefs may be solved; more are refused, after an estimate.

@@ -243,7 +243,9 @@ CASES: dict[str, Case] = {
     "FiltCon, approximate": Case(
         lambda: FiltCon(ApproxDP(2 * nats(2), "1/10")), LEAKY, 4, F(1, 10)
     ),
-    "FiltCon, zCDP": Case(lambda: FiltCon(ZCDP("9/10")), LAUNCHES + ASKS, 4, F(199, 100)),
+    "FiltCon, zCDP": Case(
+        lambda: FiltCon(ZCDP(RHO + HALF_RHO)), SUCCESSIVE, 4, (RHO + HALF_RHO) * F(999, 1000)
+    ),
     "FiltCon, approximate zCDP": Case(
         lambda: FiltCon(ApproxZCDP(2 * HALF_RHO, "1/10")),
         LEAKY,

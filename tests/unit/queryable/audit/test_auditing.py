@@ -31,9 +31,19 @@ from queryable import (
     UniformBelow,
     View,
 )
-from queryable.audit import NotEnumerable, Outcome, audit, hockey_stick, view_law
+from queryable.audit import (
+    NotEnumerable,
+    Outcome,
+    Renyi,
+    audit,
+    hockey_stick,
+    view_law,
+    worst_case,
+    zcdp,
+)
 from queryable.audit.claims import DELTAS, DeltaAt, points_of
 from queryable.conversions import gdp_delta
+from queryable.numbers import shown
 from tests.audit.toys import PadReveal, Response, TwoRounds, nats, reader, script
 
 F = Fraction
@@ -79,9 +89,9 @@ def test_true_claims_hold_against_all_adversaries(claim: Any) -> None:
     assert audit(PadReveal(3), BITS, claim=claim, **ASKS).holds
 
 
-@pytest.mark.parametrize("claim", in_every_measure(F(1, 4)), ids=str)
+@pytest.mark.parametrize("claim", in_every_measure(F(9, 10)), ids=str)
 def test_false_claims_are_refuted_by_an_adversary(claim: Any) -> None:
-    """A quarter is refuted in every measure, and only with both questions."""
+    """A tenth too little is refuted in every measure, and only with both questions."""
     assert audit(PadReveal(3), BITS, claim=claim, **ASKS).refuted
     once = audit(PadReveal(3), BITS, claim=claim, queries=("key", "sum"), horizon=1)
     assert once.holds
@@ -104,6 +114,35 @@ def test_the_witness_replays() -> None:
     p, q = (view_law(TwoRounds(), x, witness.adversary) for x in (witness.x, witness.x_prime))
     assert hockey_stick(p, q, nats(2)) > F(1, 10)
     assert "ask 'next'" in str(verdict)
+
+
+def test_the_least_epsilon_of_all_adversaries_is_told() -> None:
+    """Beside a refuted claim of pure privacy; it would have been true."""
+    verdict = audit(PadReveal(3), BITS, claim=PureDP(1), **ASKS)
+    assert {finding.epsilon for finding in verdict.findings} == {nats(3)}
+    assert f"the epsilon of that delta is {shown(nats(3))}" in str(verdict)
+    assert audit(PadReveal(3), BITS, claim=PureDP(nats(3)), **ASKS).holds
+
+
+@pytest.mark.parametrize("rho", [F(1001, 1000), F(999, 1000)])
+def test_zero_concentration_is_checked_over_all_orders(rho: Any) -> None:
+    """Of interactive mechanisms too: a response is worst near order 1, far below order 2."""
+    tight = THREE.to(ZCDP).rho  # type: ignore[attr-defined]
+    verdict = audit(PadReveal(3), BITS, claim=ZCDP(rho * tight), **ASKS)
+    assert verdict.outcome is (Outcome.HOLDS if rho > 1 else Outcome.REFUTED)
+    at_two = worst_case(PadReveal(3), *BITS[0], *ASKS.values(), Renyi(2)).value  # type: ignore[arg-type]
+    assert F(at_two) / 2 < F(8, 10) * tight
+    if verdict.witness:
+        adversary = verdict.witness.adversary
+        p, q = (view_law(PadReveal(3), bit, adversary) for bit in BITS[0])  # type: ignore[arg-type]
+        assert zcdp(p, q) > rho * tight
+
+
+@pytest.mark.parametrize("claim", [1, "1/2", None.__class__, PureDP])
+def test_a_claim_is_a_loss(claim: Any) -> None:
+    """A number could mean anything."""
+    with pytest.raises(TypeError, match="should be a privacy loss"):
+        audit(PadReveal(3), BITS, claim=claim, **ASKS)
 
 
 def test_the_witness_of_a_measurement_is_an_event() -> None:

@@ -8,9 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queryable.audit import HockeyStick, Renyi, hockey_stick, max_divergence, renyi_divergence
-from queryable.audit.claims import HockeyStickBelow
+from queryable.audit import (
+    HockeyStick,
+    MaxDivergence,
+    Renyi,
+    hockey_stick,
+    max_divergence,
+    renyi_divergence,
+)
+from queryable.audit.claims import HockeyStickBelow, RenyiBelow
 from queryable.audit.objectives import Divergence, Settled, Summed, Unbounded
+from queryable.conversions import log_up
+from tests.reference import mp, real
 
 F = Fraction
 chances = st.fractions(min_value=0, max_value=F(1, 2), max_denominator=30)
@@ -69,11 +78,34 @@ def test_the_total_is_the_divergence_of_laws() -> None:
         assert abs(F(measure.value(total)) - F(exact)) < F(1, 10**25)
 
 
-@pytest.mark.parametrize("alpha", [1, 0, -2, "2", 1.5])
-def test_orders_are_integers_above_one(alpha: Any) -> None:
-    """Others have irrational terms."""
-    with pytest.raises((TypeError, ValueError), match="alpha"):
+@pytest.mark.parametrize("alpha", [1, 0, -2, "1/2", float("nan"), True])
+def test_orders_are_above_one(alpha: Any) -> None:
+    """As everywhere."""
+    with pytest.raises(ValueError, match="alpha"):
         Renyi(alpha)
+
+
+@given(chances, st.fractions(min_value=F(1, 50), max_value=1, max_denominator=50))
+@pytest.mark.parametrize("alpha", [F(1) + F(1, 2**24), F(3, 2), F(9, 4), F(40)])
+def test_irrational_terms_are_enclosed(alpha: Any, p: Any, q: Any) -> None:
+    """For orders that are no small integers; closely, and the divergence too."""
+    above, below = (kind(alpha).term(p, q) for kind in (Renyi, RenyiBelow))
+    assert 0 <= above - below <= above / 10**25
+    exact = real(p) ** real(alpha) * real(q) ** (1 - real(alpha))
+    digits = 1 + mp.mpf(10) ** -50
+    assert real(below) <= exact * digits
+    assert exact <= real(above) * digits
+    assert Renyi(alpha).value(above + 1) - RenyiBelow(alpha).value(below + 1) >= 0
+
+
+@given(chances, chances, st.integers(1, 9))
+def test_the_largest_ratio_does_not_depend_on_the_scale(p: Any, q: Any, factor: int) -> None:
+    """It is no sum: a belief has the value of what it is divided by its mass."""
+    largest = MaxDivergence()
+    assert not largest.additive
+    assert term(largest, p, q) == term(largest, p / factor, q / factor)
+    assert largest.value(F(3)) == log_up(F(3))
+    assert largest.value(F(1, 3)) == 0
 
 
 def test_what_is_no_sum_is_found_out() -> None:

@@ -20,7 +20,15 @@ from queryable import (
     UnknownQueryError,
     View,
 )
-from queryable.audit import HockeyStick, Renyi, hockey_stick, view_law, worst_case
+from queryable.audit import (
+    HockeyStick,
+    MaxDivergence,
+    Renyi,
+    hockey_stick,
+    max_divergence,
+    view_law,
+    worst_case,
+)
 from queryable.audit.divergences import factor_below
 from queryable.conversions import log_up
 from queryable.numbers import exact
@@ -137,7 +145,7 @@ def every_strategy(queries: tuple[Any, ...], horizon: int) -> list[Any]:
     return [lambda view, plan=plan: plan.get(view.answers) for plan in plans]
 
 
-@pytest.mark.parametrize("divergence", [HockeyStick(0), HockeyStick("1/2"), Renyi(2), Renyi(3)])
+@pytest.mark.parametrize("divergence", [HockeyStick(0), HockeyStick("1/2"), Renyi(2), Renyi("3/2")])
 @pytest.mark.parametrize(
     ("mechanism", "queries"), [(PadReveal(3), ("key", "sum")), (Forks(), "LR")]
 )
@@ -150,6 +158,27 @@ def test_no_adversary_does_better(mechanism: Any, queries: Any, divergence: Any)
         best = max(best, total)
     found = worst_case(mechanism, 0, 1, tuple(queries), 2, divergence)
     assert found.value == divergence.value(best) > 0
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "queries"), [(PadReveal(3), ("key", "sum")), (Forks(), "LR")]
+)
+def test_no_adversary_sees_a_larger_ratio(mechanism: Any, queries: Any) -> None:
+    """The largest ratio is that over every deterministic adversary, and its tree reaches it."""
+    best = F(0)
+    for adversary in every_strategy(tuple(queries), 2):
+        laws = [view_law(mechanism, bit, adversary) for bit in (0, 1)]
+        best = max(best, F(max_divergence(*laws)))
+    found = worst_case(mechanism, 0, 1, tuple(queries), 2, MaxDivergence())
+    assert found.value == best > 0
+    laws = [view_law(mechanism, bit, found.adversary) for bit in (0, 1)]
+    assert max_divergence(*laws) == best
+
+
+def test_the_largest_ratio_may_be_infinite() -> None:
+    """Where the bit may be given away, from one side as from the other."""
+    leaky = reader(3, delta="1/10")
+    assert worst_case(leaky, 0, 1, ("read",), 2, MaxDivergence()).value == inf
 
 
 def test_memory_changes_nothing() -> None:
