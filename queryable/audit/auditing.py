@@ -76,7 +76,8 @@ def audit(
 
     Raises:
         NotEnumerable: a search over adversaries meets a draw of infinite support; name one.
-        ValueError: too large a search, after an estimate.
+        ValueError: too large a search, after an estimate; or one that would look at less than was
+            meant: nothing to ask, no horizon, no query that is ever legal.
         PrivacyClaimError: the mechanism has no loss of its own; give a claim.
     """
     if claim is not None and not isinstance(claim, Loss):

@@ -49,7 +49,7 @@ class WorstCase:
     adversary: Strategy
     beliefs: int
     never_legal: tuple[Any, ...] = ()
-    """Queries of a fixed alphabet that were wrong wherever they could be asked."""
+    """Queries of a fixed alphabet that were wrong wherever they were offered."""
 
 
 Solved: TypeAlias = tuple[Fraction, int, Node]
@@ -64,7 +64,8 @@ class _Search:
     limit: float = inf
     progress: Callable[[int], object] | None = None
     solved: dict[tuple[int, Hashable, Hashable], Solved] = attrs.field(factory=dict)
-    legal: set[int] = attrs.field(factory=set)  # places in a fixed alphabet
+    offered: set[int] = attrs.field(factory=set)  # places in the alphabet
+    legal: set[int] = attrs.field(factory=set)
     met_again: bool = False
 
     def run(self, start: dict[Hashable, Seen], rounds: int) -> tuple[Fraction, Node]:
@@ -94,6 +95,7 @@ class _Search:
         best: Solved = (self.divergence.term(*belief.mass), 0, Node())
         for place, query in enumerate(self._offered(view)):
             answers = self.machine.after(belief, query)
+            self.offered.add(place)
             if answers is None:
                 continue
             self.legal.add(place)
@@ -194,7 +196,7 @@ def worst_of(
         p, q = (view_law(machine.mechanism, each, strategy, errors=True) for each in (x, x_prime))
         measure.require_sum(p, q, value)
     places = enumerate(() if callable(queries) else queries)
-    vain = tuple(query for place, query in places if place not in search.legal)
+    vain = tuple(query for place, query in places if place in search.offered - search.legal)
     return WorstCase(value, strategy, len(search.solved), vain)
 
 
@@ -215,7 +217,7 @@ def _require_feasible(search: _Search, start: dict[Hashable, Seen], horizon: int
         rounds += 1 + rounds // 4
         if rounds >= horizon:
             return
-        trial = attrs.evolve(search, solved={}, legal=set())
+        trial = attrs.evolve(search, solved={}, offered=set(), legal=set())
         trial.run(start, rounds)
     estimate = _extrapolated(trial, rounds, horizon)
     if not estimate <= search.limit:

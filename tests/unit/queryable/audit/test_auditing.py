@@ -359,6 +359,27 @@ def test_a_long_adversary_is_printed_in_part() -> None:
 
 
 @attrs.frozen
+class Blunt(InteractiveMechanism[Any]):
+    """Opens with the bit."""
+
+    def loss(self, d_in: int) -> PureDP:
+        return PureDP(1)
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        return None, dataset
+
+    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        return None, None
+
+
+def test_what_is_told_at_once_needs_no_query() -> None:
+    """Nothing is asked where nothing is left to learn; that is no alphabet in vain."""
+    verdict = audit(Blunt(), BITS, queries=("?",), horizon=2)
+    assert verdict.refuted
+    assert "never legal" not in str(verdict)
+
+
+@attrs.frozen
 class Unclaimed(InteractiveMechanism[Any]):
     """Claims nothing."""
 
