@@ -66,7 +66,7 @@ def width(estimate: Estimate, **options: Any) -> Any:
 
 @each_way
 def test_the_truth_is_in_the_interval_as_often_as_said(way: str) -> None:
-    """At every step, of 20,000 entries; off by chance with probability below 1e-9.
+    """At each of two steps, of 20,000 entries; off by chance with probability below 1e-9.
 
     So many independent entries that are within at least as often as `confidence` are so but for
     6 standard errors. The intervals are not wide for it either: less than 5 points too often.
