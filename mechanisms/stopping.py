@@ -59,18 +59,30 @@ class RelativeError:
     alpha: Fraction = attrs.field(converter=_alpha)
     deviations: Fraction = attrs.field(default=Fraction(1), converter=_deviations)
 
+    # (y + m)/(y - m) <= 1 + alpha says (2 + alpha) m <= alpha y; below zero, the other side of 1
+    # counts: (|y| - m)/(|y| + m) > 1 - alpha says (2 - alpha) m < alpha |y|.
+    _above: Fraction = attrs.field(init=False, repr=False, eq=False)
+    _below: Fraction = attrs.field(init=False, repr=False, eq=False)
+
+    @_above.default
+    def _at_least(self) -> Fraction:
+        return (self.deviations * (2 + self.alpha) / self.alpha) ** 2
+
+    @_below.default
+    def _more_than(self) -> Fraction:
+        return (self.deviations * (2 - self.alpha) / self.alpha) ** 2
+
     def __call__(self, estimate: "Estimate") -> bool:
         """Whether the estimate is."""
-        alpha: Any = self.alpha
-        margin2: Any = self.deviations**2 * estimate.variance
-        value = estimate.value
+        value, variance = estimate.value, estimate.variance
         if isinstance(value, np.ndarray):
-            alpha, margin2 = float(alpha), float(margin2)
-        # (y + m)/(y - m) <= 1 + alpha says (2 + alpha) m <= alpha y; below zero, the other side
-        # of 1 counts: (|y| - m)/(|y| + m) > 1 - alpha says (2 - alpha) m < alpha |y|.
-        above = (value > 0) & ((2 + alpha) ** 2 * margin2 <= (alpha * value) ** 2)
-        below = (value < 0) & ((2 - alpha) ** 2 * margin2 < (alpha * value) ** 2)
-        return bool(np.all(above | below))
+            above, below = float(self._above * variance), float(self._below * variance)
+            square = value**2
+            near = ((value > 0) & (above <= square)) | ((value < 0) & (below < square))
+            return bool(near.all())
+        if value > 0:
+            return bool(self._above * variance <= value * value)
+        return bool(value < 0 and self._below * variance < value * value)
 
 
 @attrs.frozen
