@@ -252,7 +252,8 @@ class Compiler:
         cap = float(largest * unit)
         if kind.single and thresholds == "decimal":
             cap = float(np.float32(cap))
-        size = d.magnitude(d.clipped(d.as_double(cell), d.double(-cap), d.double(cap)))
+        least = float(unit) / 4  # what is smaller has no units, and Postgres fails on underflow
+        size = d.clipped(d.magnitude(d.as_double(cell)), d.double(least), d.double(cap))
         if thresholds == "dyadic":
             count = d.floor(size / d.double(float(unit)))
         else:

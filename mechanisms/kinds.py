@@ -83,9 +83,14 @@ def real(bits: int) -> Kind:
     return Kind("float", single=bits == 32)
 
 
-def moments(name: str, nanoseconds: int) -> Kind:
-    """A column of timestamps, instants or durations in whole multiples of so many nanoseconds."""
-    return Kind(name, Fraction(nanoseconds))
+def moments(name: str, nanoseconds: int, most: int = 2**63 - 1) -> Kind:
+    """A column of timestamps, instants or durations in whole multiples of so many nanoseconds.
+
+    Args:
+        most: how many of them an engine can write as a constant, before 1970 or after; later and
+            earlier constants are beyond every cell.
+    """
+    return Kind(name, Fraction(nanoseconds), -most, most)
 
 
 @attrs.frozen

@@ -21,6 +21,7 @@ from mechanisms.expressions import Compiler
 from mechanisms.kinds import Kind
 from mechanisms.totals import Bins, Categories, Totals
 
+_MOST = 2**63 - 2  # 2**63 - 1 is infinity: as a constant it fails, on the first row it meets
 _KINDS = {
     "BOOLEAN": kinds.BOOLEAN,
     "FLOAT": kinds.real(32),
@@ -28,13 +29,13 @@ _KINDS = {
     "VARCHAR": kinds.TEXT,
     "UUID": kinds.TEXT,
     "BLOB": kinds.BYTES,
-    "DATE": kinds.DATE,
-    "TIMESTAMP_S": kinds.moments("timestamp", 10**9),
-    "TIMESTAMP_MS": kinds.moments("timestamp", 10**6),
-    "TIMESTAMP": kinds.moments("timestamp", 1000),
-    "TIMESTAMP_NS": kinds.moments("timestamp", 1),
-    "TIMESTAMP WITH TIME ZONE": kinds.moments("instant", 1000),
-    "TIMESTAMPTZ_NS": kinds.moments("instant", 1),
+    "DATE": attrs.evolve(kinds.DATE, low=2 - 2**31, high=2**31 - 2),
+    "TIMESTAMP_S": kinds.moments("timestamp", 10**9, _MOST // 10**6),
+    "TIMESTAMP_MS": kinds.moments("timestamp", 10**6, _MOST // 1000),
+    "TIMESTAMP": kinds.moments("timestamp", 1000, _MOST),
+    "TIMESTAMP_NS": kinds.moments("timestamp", 1, _MOST),
+    "TIMESTAMP WITH TIME ZONE": kinds.moments("instant", 1000, _MOST),
+    "TIMESTAMPTZ_NS": kinds.moments("instant", 1, _MOST),
     "INTERVAL": kinds.moments("duration", 1000),
 } | {
     f"{'' if signed else 'U'}{name}": kinds.integer(bits, signed=signed)
@@ -130,18 +131,32 @@ class DuckDB:
         raise ValueError(f"source is {path!r}; it should end in .csv, .tsv or .parquet")
 
     def _csv(self, path: str, types: Mapping[str, str]) -> Any:
-        """Every cell is read as text and cast by itself: none that does not fit stops the scan."""
-        sniffed = self._connection.read_csv(path)
+        """Every cell is read as text and cast by itself: none that does not fit stops the scan.
+
+        Nor does a line that is no CSV, which in strict mode would.
+        """
+        sniffed = self._connection.read_csv(path, strict_mode=False)
         found = dict(zip(sniffed.columns, map(str, sniffed.types), strict=True)) | dict(types)
         _named(types, sniffed.columns)
-        text = self._connection.read_csv(path, all_varchar=True, ignore_errors=True)
+        text = self._connection.read_csv(
+            path, all_varchar=True, ignore_errors=True, strict_mode=False
+        )
         if list(text.columns) != list(sniffed.columns):
             raise ValueError("the columns of the CSV file have no stable names")
+        formats = self._time_formats(path)
         cells = (
-            f"TRY_CAST({quoted(name)} AS {_sql_type(found[name])}) AS {quoted(name)}"
+            f"{_cast(quoted(name), _sql_type(found[name]), formats)} AS {quoted(name)}"
             for name in sniffed.columns
         )
         return text.project(", ".join(cells))
+
+    def _time_formats(self, path: str) -> dict[str, str | None]:
+        """How dates and timestamps are written in the first file, where that is not ISO 8601."""
+        ask = self._connection.execute
+        [(first,)] = ask("SELECT min(file) FROM glob(?)", [path]).fetchall()
+        sniff = "SELECT DateFormat, TimestampFormat FROM sniff_csv(?, strict_mode = false)"
+        [found] = ask(sniff, [first or path]).fetchall()
+        return dict(zip(("DATE", "TIMESTAMP"), found, strict=True))
 
     def plan(self, request: Totals, choice: Choice) -> Plan:
         """One statement for the whole request."""
@@ -197,6 +212,16 @@ def _named(names: Iterable[str], columns: Iterable[str]) -> list[str]:
         if name not in known:
             raise ValueError(f"there is no column {name!r} in the source")
     return wanted
+
+
+def _cast(text: str, declared: str, formats: Mapping[str, str | None]) -> str:
+    """A cell's text as a value, null where it is none."""
+    cast = f"TRY_CAST({text} AS {declared})"
+    written = formats.get(declared)
+    if not written:
+        return cast
+    constant = "'" + written.replace("'", "''") + "'"
+    return f"coalesce(TRY_CAST(try_strptime({text}, {constant}) AS {declared}), {cast})"
 
 
 def _sql_type(declared: str) -> str:

@@ -37,7 +37,8 @@ def kind_of(declared: Any) -> Kind:
     elif declared.is_floating() and declared.nbytes >= 4:
         kind = kinds.real(8 * declared.nbytes)
     elif declared.is_decimal():
-        kind = kinds.decimal(declared.precision or 38, declared.scale or 0)
+        if declared.precision is not None and declared.scale is not None:  # else of any scale
+            kind = kinds.decimal(declared.precision, declared.scale)
     elif declared.is_string():
         kind = kinds.TEXT
     elif declared.is_binary():
@@ -349,9 +350,9 @@ def _digest(backend: Any) -> Callable[[Expression], Expression]:
     if backend.name != "sqlite":
         raise ValueError(f"Ibis has no md5 on {backend.name}; rows cannot be chosen by a hash")
 
-    def queryable_md5(text: str) -> str:
-        return md5(text.encode(), usedforsecurity=False).hexdigest()
+    def queryable_md5(text: bytes) -> str:  # SQLite's text may be no UTF-8
+        return md5(text, usedforsecurity=False).hexdigest()
 
     backend.con.create_function("queryable_md5", 1, queryable_md5, deterministic=True)
     known: Callable[[Expression], Expression] = ibis.udf.scalar.builtin(queryable_md5)
-    return known
+    return lambda text: known(text.cast("binary"))

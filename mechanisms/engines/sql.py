@@ -106,7 +106,8 @@ class DuckDBDialect:
                 nanoseconds = int(value) * int(kind.step or 0)
                 whole = kind.step != 1
                 count = nanoseconds // 1000 if whole else nanoseconds
-                return Sql(_TEMPORAL[kind.name, whole].format(count))
+                moment = _TEMPORAL[kind.name, whole].format(count)
+                return Sql(f"CAST({moment} AS {kind.declared})")  # or cells might be cast, and fail
 
     def whole(self, value: int) -> Sql:
         """A 64-bit integer."""
@@ -179,6 +180,6 @@ _TEMPORAL = {  # by kind, and whether the cells are whole microseconds
     ("timestamp", True): "make_timestamp({0})",
     ("timestamp", False): "make_timestamp_ns({0})",
     ("instant", True): "make_timestamptz({0})",
-    ("instant", False): "CAST(make_timestamp_ns({0}) AS TIMESTAMPTZ_NS)",
+    ("instant", False): "make_timestamp_ns({0})",
     ("duration", True): "to_microseconds({0})",
 }

@@ -254,3 +254,22 @@ def test_what_spills_is_removed(tmp_path: Path) -> None:
     assert not folder.exists()
     with pytest.raises(MechanismFault):
         Count()(table)
+
+
+def test_a_line_that_is_no_csv_does_not_stop_a_query(tmp_path: Path) -> None:
+    """A line may end otherwise than the others do, or hold what is no text."""
+    rows = "".join(f"{i},a\n" for i in range(30_000)).encode()
+    for odd in (b"5,a\r\n", b"5,a\r", b"5,\xff\n", b"5,\x00\n", b'5,"a"b\n'):
+        path = tmp_path / "people.csv"
+        path.write_bytes(b"age,name\n" + rows + odd + rows)
+        with Table(path) as table:
+            assert Count().value(table) >= 60_000
+
+
+def test_dates_of_a_csv_file_as_they_are_written(tmp_path: Path) -> None:
+    """What is found to be a date is read as one, also where months come first."""
+    for year in (2020, 2021):
+        days = "".join(f"{day},12/{day}/{year}\n" for day in range(1, 29))
+        (tmp_path / f"{year}.csv").write_text(f"id,day\n{days}")
+    with Table(tmp_path / "*.csv") as table:
+        assert Count(column("day") >= dt.date(2020, 12, 15)).value(table) == 14 + 28

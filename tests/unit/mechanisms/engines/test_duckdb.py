@@ -183,3 +183,42 @@ def test_columns_can_be_left_out(tmp_path: Path) -> None:
     assert list(table.columns) == ["p", "x"]
     with pytest.raises(MechanismFault):
         Sum("y", 0, 9)(table)
+
+
+FAR = 2**63 - 1
+FAR_TIMES = [(sign, np.datetime64(sign * FAR, u)) for u in ("s", "us", "ns") for sign in (1, -1)]
+FAR_DAYS = [
+    (sign, np.datetime64(sign * far, "D")) for far in (2**31 - 1, 2**40) for sign in (1, -1)
+]
+FAR_CONSTANTS: dict[str, list[tuple[int, Any]]] = {
+    "date": FAR_TIMES + FAR_DAYS,
+    "timestamp": FAR_TIMES + FAR_DAYS,
+    "instant": [
+        (1, dt.datetime(9999, 12, 31, tzinfo=dt.UTC)),
+        (-1, dt.datetime(1, 1, 1, tzinfo=dt.UTC)),
+    ],
+    "duration": [(s, np.timedelta64(s * FAR, u)) for u in ("s", "us", "ns") for s in (1, -1)],
+}
+TIMES = {
+    "date": [pa.date32(), pa.date64()],
+    "timestamp": [pa.timestamp(unit) for unit in ("s", "ms", "us", "ns")],
+    "instant": [pa.timestamp(unit, "UTC") for unit in ("s", "ms", "us", "ns")],
+    "duration": [pa.duration(unit) for unit in ("s", "ms", "us", "ns")],
+}
+
+
+@pytest.mark.parametrize("kind", TIMES)
+def test_no_time_fails(kind: str) -> None:
+    """Neither a constant beyond all times, which a row alone would run into, nor a cell."""
+    for declared in TIMES[kind]:
+        bits = 32 if declared == pa.date32() else 64
+        far = 2 ** (bits - 1) - 1
+        counts = pa.array([0, far, -far, -far - 1, far // 10**3], f"int{bits}")
+        source = pa.table({"p": range(5), "x": counts.view(declared)})
+        table = Table(source, privacy_unit="p", max_rows=1)
+        assert table.columns["x"].name == kind
+        for sign, constant in FAR_CONSTANTS[kind]:
+            below = Count((column("p") == 0) & (x < constant), per=table.unit)
+            assert below.value(table) == (sign > 0), (declared, constant)
+            assert Count((x < constant) | ~(x < constant), per=table.unit).value(table) == 5
+            Histogram("x", [constant], per=table.unit).value(table)

@@ -51,3 +51,15 @@ def test_an_index_is_no_column() -> None:
 def test_what_is_no_table(source: Any) -> None:
     with pytest.raises(TypeError, match="source is a"):
         as_arrow(source)
+
+
+@pytest.mark.parametrize(
+    "coarse", [pa.timestamp("s", "UTC"), pa.timestamp("ms", "UTC"), pa.duration("s")]
+)
+def test_a_time_that_has_no_microseconds_is_missing(coarse: Any) -> None:
+    """DuckDB would convert the cells and fail on it; the others are what they were."""
+    counts = pa.array([5, 2**63 - 1, -(2**63), None, -7])
+    cells = as_arrow(pa.table({"x": counts.view(coarse)}))["x"]
+    assert cells.type.unit == "us"
+    times = 1000 if coarse.unit == "ms" else 10**6
+    assert cells.cast(pa.int64()).to_pylist() == [5 * times, None, None, None, -7 * times]

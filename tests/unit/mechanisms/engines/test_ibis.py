@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import ibis
 import pytest
 
 from mechanisms import Count, PrivacyUnit, Sum, Table, column
@@ -80,3 +81,28 @@ def test_what_is_refused_publicly() -> None:
     with pytest.raises(TypeError, match="64-bit"):
         table.check(Sum("x", 0, 2**64))
     assert isinstance(table, Table)
+
+
+def sqlite(declared: str, *cells: str) -> Table:
+    """Rows of one person each, of these SQL values."""
+    connection = ibis.sqlite.connect()
+    connection.raw_sql(f"CREATE TABLE data (p BIGINT, x {declared})")
+    for person, cell in enumerate(cells):
+        connection.raw_sql(f"INSERT INTO data VALUES ({person}, {cell})")
+    with quietly():
+        return Table(connection.table("data"), privacy_unit="p", max_rows=1)
+
+
+@pytest.mark.parametrize("declared", ["TEXT", "BIGINT", "DOUBLE", "DATE", "DECIMAL(12,2)"])
+def test_no_cell_of_sqlite_fails(declared: str) -> None:
+    """Its columns hold anything, text that is no UTF-8 too; none may stop a query."""
+    table = sqlite(declared, "CAST(x'ff' AS TEXT)", "x'ff00'", "'abc'", "9e999", "NULL", "5")
+    assert Count(per=table.unit).value(table) == 6
+
+
+def test_a_decimal_of_any_scale_is_refused() -> None:
+    """Nothing is known to be exact: 12.34 is no multiple of one."""
+    table = sqlite("NUMERIC", "12.34")
+    for statistic in (Count(column("x") > 12.2, per=table.unit), Sum("x", 0, 20, per=table.unit)):
+        with pytest.raises(TypeError, match="decimal"):
+            table.check(statistic)
