@@ -56,6 +56,15 @@ class _Choice(Measurement):
         norms = ("l1", "l2", "linf") if hasattr(self.scores, "linf") else ("l1", "l2")
         return min(exact(getattr(self.scores, norm), norm) for norm in norms).__floor__()
 
+    def __attrs_post_init__(self) -> None:
+        """A statistic that knows better than its declaration is believed."""
+        known = getattr(self.scores, "linf", self.sensitivity)
+        if not known <= self.sensitivity:
+            raise ValueError(f"sensitivity is {self.sensitivity}; one score may move by {known}")
+        if self.monotone and not getattr(self.scores, "may_be_monotone", True):
+            name = type(self.scores).__name__
+            raise ValueError(f"monotone is True, but scores of a {name} move both ways")
+
     def loss(self, d_in: int) -> PureDP:
         """d_in * epsilon."""
         return PureDP(d_in * self.epsilon)

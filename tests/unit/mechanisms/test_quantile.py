@@ -84,3 +84,11 @@ def test_a_private_median() -> None:
 def test_construction_is_checked(make: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("wrong", [{"monotone": True}, {"sensitivity": "9/10"}])
+def test_what_it_knows_is_not_declared_away(wrong: dict[str, Any]) -> None:
+    """Scores move both ways, and by linf: a choice that says less would cost more than it says."""
+    quantile = Quantile("x", "1/2", [1, 2, 3])
+    with pytest.raises(ValueError, match=r"both ways|may move by"):
+        ExponentialMechanism(quantile, 1, **wrong)
