@@ -61,6 +61,20 @@ def admitted(budget: Loss, rule: Rule, loss: Loss) -> int:
     return _more(account, stated)[1]
 
 
+def taken(budget: Loss, rule: Rule, losses: Iterable[Loss]) -> int:
+    """How many of these launches a fresh filter takes, in this order; the refused are passed over.
+
+    Raises:
+        ValueError: the rule is not about such budgets, or does not take a loss.
+    """
+    account, measure, count = rule.open(budget), rule.child_measure(budget), 0
+    for loss in losses:
+        further = account.add(loss.to(measure))
+        if further.within:
+            account, count = further, count + 1
+    return count
+
+
 def _more(account: Account, loss: Loss, most: int | None = None) -> tuple[Account, int]:
     """The account after as many equal launches as fit, `most` at most, and how many."""
     if type(account).add_many is Account.add_many:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from composition.planning import recommend
+from composition.planning import Candidate, recommend, taken
 from queryable.audit.picture import picture_of_claim
 from queryable.books import Books
 from queryable.drawing import INK, SERIES, make_plain, new_figure, saved
@@ -113,11 +113,14 @@ def rules(
     losses: Iterable[Loss] | None = None,
     path: str | Path | None = None,
 ) -> "Figure":
-    """What each rule would have admitted of what was launched, refused launches included.
+    """What each rule would have admitted of what was launched, in that order.
+
+    Refused launches are among them, and passed over where a rule refuses them, too.
 
     Args:
         queryable: a filter; or a budget, and then
-        losses: of the launches.
+        losses: of planned launches, of which `recommend` counts those before the first refusal in
+            the worst order.
 
     Raises:
         ValueError: no budget, or nothing launched.
@@ -125,6 +128,9 @@ def rules(
     budget, plan = _plan(queryable, losses)
     found = recommend(budget, plan)
     candidates = list(reversed(found.candidates))
+    if not isinstance(queryable, Loss):
+        candidates = [_in_that_order(each, budget, plan) for each in candidates]
+        candidates.sort(key=lambda each: -1 if each.admitted is None else each.admitted)
     figure = new_figure(8.0, 0.8 + 0.42 * len(candidates))
     axes = figure.subplots()
     for place, each in enumerate(candidates):
@@ -140,16 +146,20 @@ def rules(
     return saved(figure, path)
 
 
-def _plan(
-    queryable: Queryable | Loss, losses: Iterable[Loss] | None
-) -> tuple[Loss, Iterable[Loss]]:
+def _plan(queryable: Queryable | Loss, losses: Iterable[Loss] | None) -> tuple[Loss, list[Loss]]:
     if isinstance(queryable, Loss):
-        return queryable, losses or ()
+        return queryable, list(losses or ())
     node = queryable.node
     if node.books is None or node.books.budget is None:
         raise ValueError("rules are compared for a filter, which has a budget")
     here = [row for row in queryable.ledger() if row.path == node.path]
     return node.books.budget, [row.claim for row in here if row.claim is not None]
+
+
+def _in_that_order(candidate: Candidate, budget: Loss, losses: list[Loss]) -> Candidate:
+    if candidate.admitted is None:
+        return candidate
+    return Candidate(candidate.rule, taken(budget, candidate.rule, losses))
 
 
 def _short(text: str) -> str:

@@ -20,6 +20,7 @@ from composition import (
     filter_of,
     recommend,
 )
+from composition.planning import taken
 from composition.rules import Additive
 from queryable import GDP, ZCDP, ApproxDP, Loss, PureDP
 from tests.strategies import LOSSES
@@ -202,3 +203,13 @@ def test_no_plan_is_refused() -> None:
         recommend(BUDGET, [])
     with pytest.raises(TypeError, match="no privacy loss"):
         recommend(BUDGET, [0.1])  # type: ignore[list-item]
+
+
+def test_what_is_refused_is_passed_over() -> None:
+    """In the order given: what comes first takes what later ones would need."""
+    losses = [PureDP("1/2"), PureDP(2), PureDP("1/4"), PureDP("1/2"), PureDP("1/4")]
+    assert taken(PureDP(1), Basic(), losses) == 3
+    assert taken(PureDP(1), Basic(), losses[::-1]) == 3
+    assert taken(PureDP("1/2"), Basic(), losses) == 1
+    assert taken(PureDP("1/2"), Basic(), losses[::-1]) == 2
+    assert taken(PureDP(1), Basic(), []) == 0

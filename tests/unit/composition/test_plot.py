@@ -81,6 +81,12 @@ def test_what_each_rule_would_have_admitted() -> None:
     assert from_losses.get_title() == axes.get_title()
 
 
+def test_a_launch_that_no_rule_takes_stands_in_nobodys_way() -> None:
+    """Three of four fit, in the order they came in."""
+    bars = plot.rules(session()).axes[0].patches
+    assert [bar.get_width() for bar in bars] == [3]
+
+
 @pytest.mark.parametrize(
     "whole", [PureDP(1), GDP(1), ZCDP("0.1"), ApproxDP(1, "1e-6"), session()], ids=str
 )
