@@ -61,7 +61,7 @@ def zcdp_to_approx(rho: Any, delta: Any) -> Any:
 
 
 def discrete_laplace_to_zcdp(width: Any, scale: Any) -> Any:
-    """THEORY's formula for integer noise."""
+    """The formula for integer noise, against the law itself."""
     s = 1 / scale
     epsilon = width * s
     return epsilon + mpmath.expm1(-epsilon) * s / mpmath.sinh(s)
