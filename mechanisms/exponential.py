@@ -58,7 +58,7 @@ class _Choice(Measurement):
 
     def __attrs_post_init__(self) -> None:
         """A statistic that knows better than its declaration is believed."""
-        known = getattr(self.scores, "linf", self.sensitivity)
+        known = self._largest() if hasattr(self.scores, "linf") else self.sensitivity
         if not known <= self.sensitivity:
             raise ValueError(f"sensitivity is {self.sensitivity}; one score may move by {known}")
         if self.monotone and not getattr(self.scores, "may_be_monotone", True):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from composition import FiltCon
 from mechanisms import ExponentialMechanism, PrivacyUnit, Quantile, Table, column
-from queryable import PureDP, Queryable
+from queryable import PureDP, Queryable, Statistic
 
 levels = st.fractions(0, 1, max_denominator=10)
 numbers = st.lists(st.one_of(st.none(), st.integers(-9, 9), st.floats()), max_size=9)
@@ -92,3 +92,15 @@ def test_what_it_knows_is_not_declared_away(wrong: dict[str, Any]) -> None:
     quantile = Quantile("x", "1/2", [1, 2, 3])
     with pytest.raises(ValueError, match=r"both ways|may move by"):
         ExponentialMechanism(quantile, 1, **wrong)
+
+
+def test_integer_scores_move_by_integers() -> None:
+    """An linf between integers, or above another norm, does not refuse its own default."""
+
+    class Known(Statistic):
+        linf = Fraction(5, 2)
+
+    scores = Known(lambda data: np.zeros(3, dtype=int), l1=6, l2="9/4", shape=(3,))
+    assert ExponentialMechanism(scores, 1).sensitivity == 2
+    with pytest.raises(ValueError, match="may move by 2"):
+        ExponentialMechanism(scores, 1, sensitivity=1)
