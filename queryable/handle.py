@@ -11,9 +11,8 @@ The new state is committed before faults are told to the curator and before anyt
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from types import MappingProxyType
 from typing import Any, Never
 
 import attrs
@@ -29,6 +28,7 @@ from queryable.errors import (
     ReentrantQueryError,
 )
 from queryable.faults import collecting, raise_interrupt
+from queryable.handles import Children, Handles, Path
 from queryable.history import History, Node
 from queryable.ledger import Ledger, ledger_of
 from queryable.losses import Loss
@@ -50,8 +50,6 @@ from queryable.reports import Report
 from queryable.sameness import difference, mark
 from queryable.tree import as_text
 from queryable.view import Exchange, View, exchange
-
-Path = tuple[ChildId, ...]
 
 _AFTER_HALT = "it has halted for good and tells only its privacy_loss; work elsewhere"
 
@@ -91,7 +89,7 @@ class _Root:
         self.coins = coins
         self.on_fault = on_fault
         self.log: list[Exchange] = []
-        self.children: dict[Path, dict[ChildId, Queryable]] = {}
+        self.handles: Handles[Queryable] = Handles()
         self.names: dict[int, str] = {}
         self._named: dict[tuple[Path, str], _Named] = {}
         self._messages = 0
@@ -148,7 +146,10 @@ class _Root:
         self._tell_curator(faults)
         if wrong is not None:
             wrong.__cause__ = wrong.__context__ = None
-            raise wrong.with_traceback(None)
+            try:
+                raise wrong.with_traceback(None)
+            finally:
+                del wrong  # its traceback has this frame, which would keep the data alive
         return answer
 
     def history(self) -> History:
@@ -188,7 +189,7 @@ class Queryable:
         PureDP(epsilon='3/4')
     """
 
-    __slots__ = ("_path", "_root", "opening")
+    __slots__ = ("__weakref__", "_path", "_root", "opening")
 
     opening: Any
     """The mechanism's first answer; queryables where it launched children itself."""
@@ -219,9 +220,12 @@ class Queryable:
 
     @classmethod
     def _at(cls, root: _Root, path: Path, opening: Answer) -> "Queryable":
+        known = root.handles.find(path, opening)
+        if known is not None:
+            return known
         handle = cls.__new__(cls)
         handle._root, handle._path = root, path
-        root.children.setdefault(path[:-1], {})[path[-1]] = handle
+        root.handles.add(path, opening, handle)
         handle.opening = handle._delivered(path, opening)
         return handle
 
@@ -264,12 +268,7 @@ class Queryable:
             return self.ask(query)
         if not isinstance(name, str) or not name.strip():
             raise QueryError(f"name is {name!r}; it should be a string that is not empty")
-        answer = self._root.tell(self._path, query, str(name))
-        if isinstance(answer, Launched) and answer.child is not None:
-            known = self.children.get(answer.child)
-            if known is not None:
-                return known
-        return self._delivered(self._path, answer)
+        return self._delivered(self._path, self._root.tell(self._path, query, str(name)))
 
     def __call__(self, query: Any, d_out: Loss | None = None, *, name: str | None = None) -> Any:
         """`launch` for a mechanism, `ask` for anything else."""
@@ -296,9 +295,12 @@ class Queryable:
         return affordable
 
     @property
-    def children(self) -> "MappingProxyType[ChildId, Queryable]":
+    def children(self) -> "Mapping[ChildId, Queryable]":
         """The handles of the children launched here, by id."""
-        return MappingProxyType(self._root.children.get(self._path, {}))
+        return Children(
+            self._root.handles.openings(self._path),
+            lambda child, opening: Queryable._at(self._root, (*self._path, child), opening),
+        )
 
     @property
     def view(self) -> View:
@@ -374,7 +376,10 @@ def _marked(query: Query) -> Any:
             "this mechanism cannot be told apart from others, so it cannot have a name: something "
             "in it does not let itself be read, or is nested too deeply"
         )
-    raise wrong
+    try:
+        raise wrong
+    finally:
+        del wrong  # its traceback has this frame
 
 
 def _told(on_fault: Callable[[BaseException], object], faults: list[BaseException]) -> None:
