@@ -1,22 +1,12 @@
 """The analyst's handle on a running mechanism.
 
-Responsible for holding the one mutable thing, the current state, and for turning answers into
-Python: `Launched` into a child handle, `Refused` and `Failed` into exceptions. Knows no compositor
-and does no accounting: it folds `step` over an opaque state.
-
-Theory of operation: one `_Root` owns state, log and lock; a `Queryable` is a root and a path. A
-query at path (0, 2) travels as `Ask(0, Ask(2, query))`, so every parent sees it and may refuse.
-The new state is committed before faults are told to the curator and before anything is raised.
+Responsible for turning answers into Python: `Launched` into a child handle, `Refused` and `Failed`
+into exceptions. Knows no compositor and does no accounting: a `Queryable` is a root, which runs the
+tree, and a path in it.
 """
 
-import os
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any, Never
-
-import attrs
-import numpy as np
 
 from queryable.coins import SYSTEM, ChildId, Coins, SystemCoins
 from queryable.datasets import protected, remember
@@ -25,14 +15,12 @@ from queryable.errors import (
     MechanismFault,
     QueryError,
     QueryRefusedError,
-    ReentrantQueryError,
 )
-from queryable.faults import collecting, raise_interrupt
-from queryable.handles import Children, Handles, Path
-from queryable.history import History, Node
+from queryable.handles import Children, Path
+from queryable.history import Node
 from queryable.ledger import Ledger, ledger_of
 from queryable.losses import Loss
-from queryable.mechanism import InteractiveMechanism, advance, begin
+from queryable.mechanism import InteractiveMechanism
 from queryable.messages import (
     Answer,
     Ask,
@@ -47,119 +35,11 @@ from queryable.messages import (
     records,
 )
 from queryable.reports import Report
-from queryable.sameness import difference, mark
+from queryable.root import Root
 from queryable.tree import as_text
-from queryable.view import Exchange, View, exchange
+from queryable.view import View
 
 _AFTER_HALT = "it has halted for good and tells only its privacy_loss; work elsewhere"
-
-
-@attrs.frozen
-class _Named:
-    """The mark of a launch that was given a name, and its answer."""
-
-    mark: Any
-    answer: Answer
-
-    def recalled(self, name: str, taken: Any) -> Answer:
-        """The answer, for a launch with the same mark."""
-        where = difference(self.mark, taken)
-        if not where:
-            return self.answer
-        raise QueryError(
-            f"{name!r} was launched here before with another mechanism (they differ in {where}), "
-            "and nothing has been charged. Take another name for a new question; for the old "
-            "answer launch what was launched then. Column expressions compare by what they say, "
-            "functions by their code and by the variables that they read, and a class that is "
-            "defined again is another class"
-        )
-
-
-class _Root:
-    """State, log and lock of one running tree."""
-
-    def __init__(
-        self,
-        mechanism: InteractiveMechanism[Any],
-        dataset: Any,
-        coins: Coins,
-        on_fault: Callable[[BaseException], object] | None,
-    ) -> None:
-        self.mechanism = mechanism
-        self.coins = coins
-        self.on_fault = on_fault
-        self.log: list[Exchange] = []
-        self.handles: Handles[Queryable] = Handles()
-        self.names: dict[int, str] = {}
-        self._named: dict[tuple[Path, str], _Named] = {}
-        self._messages = 0
-        self._process = os.getpid()
-        self._lock = threading.Lock()
-        self._holder: int | None = None
-        self._state: Any = None
-        with self._exclusively(), collecting() as faults:
-            self._state, answer = begin(mechanism, dataset, coins)
-            self.opening = _read_only(answer)
-        self._tell_curator(faults)
-
-    @contextmanager
-    def _exclusively(self) -> Iterator[None]:
-        if os.getpid() != self._process:
-            raise HandleError("this queryable belongs to another process; it does not survive fork")
-        if self._holder == threading.get_ident():
-            raise ReentrantQueryError("a queryable cannot be asked while it answers")
-        with self._lock:
-            self._holder = threading.get_ident()
-            try:
-                yield
-            finally:
-                self._holder = None
-
-    def tell(self, path: Path, query: Query, name: str | None = None) -> Answer:
-        """Send a query to the mechanism at `path`, commit the new state, return the answer.
-
-        A launch of a name that has been launched there is not sent: its answer is the old one.
-        """
-        taken = None if name is None else _marked(query)
-        message = query
-        for child in reversed(path):
-            message = Ask(child, message)
-        wrong: QueryError | None = None
-        answer: Answer = None
-        with self._exclusively(), collecting() as faults:
-            if name is not None and (path, name) in self._named:
-                return self._named[path, name].recalled(name, taken)
-            self._messages += 1
-            try:
-                self._state, answer = advance(
-                    self.mechanism, self._state, message, self.coins, self._messages
-                )
-            except QueryError as error:
-                wrong = error
-            else:
-                answer = _read_only(answer)
-                if name is not None and not isinstance(answer, Refused | Halted):
-                    self._named[path, name] = _Named(taken, answer)
-                self.log.append(exchange(message, answer))
-                if name is not None:
-                    self.names[len(self.log) - 1] = name
-        self._tell_curator(faults)
-        if wrong is not None:
-            wrong.__cause__ = wrong.__context__ = None
-            try:
-                raise wrong.with_traceback(None)
-            finally:
-                del wrong  # its traceback has this frame, which would keep the data alive
-        return answer
-
-    def history(self) -> History:
-        """What has happened, read off the log."""
-        return History(self.mechanism, self.opening, list(self.log), dict(self.names))
-
-    def _tell_curator(self, faults: list[BaseException]) -> None:
-        if self.on_fault is not None:
-            _told(self.on_fault, faults)
-        raise_interrupt(faults)
 
 
 class Queryable:
@@ -212,15 +92,15 @@ class Queryable:
                 f"coins are {coins!r}: their noise can be recomputed. Pass allow_seeded=True for "
                 "tests; leave coins out for a real analysis"
             )
-        root = _Root(mechanism, protected(dataset), coins, on_fault)
+        root = Root(mechanism, protected(dataset), coins, on_fault)
         remember(dataset)
         self._root = root
         self._path: Path = ()
         self.opening = self._delivered((), root.opening)
 
     @classmethod
-    def _at(cls, root: _Root, path: Path, opening: Answer) -> "Queryable":
-        known = root.handles.find(path, opening)
+    def _at(cls, root: Root, path: Path, opening: Answer) -> "Queryable":
+        known: Queryable | None = root.handles.find(path, opening)
         if known is not None:
             return known
         handle = cls.__new__(cls)
@@ -306,7 +186,7 @@ class Queryable:
     def view(self) -> View:
         """Every exchange at or below this queryable, in order."""
         depth = len(self._path)
-        below = (each for each in list(self._root.log) if each.path[:depth] == self._path)
+        below = (each for each in self._root.exchanges() if each.path[:depth] == self._path)
         return View(self.opening, tuple(below))
 
     @property
@@ -365,40 +245,6 @@ class Queryable:
         raise HandleError("a queryable cannot be copied or pickled: its budget would be copied too")
 
     __copy__ = __deepcopy__ = __reduce_ex__ = __reduce__ = __getstate__ = _uncopyable
-
-
-def _marked(query: Query) -> Any:
-    """The mark of a launch; whatever a user's values raise is about their own mechanism."""
-    try:
-        return mark(query)
-    except Exception:
-        wrong = QueryError(
-            "this mechanism cannot be told apart from others, so it cannot have a name: something "
-            "in it does not let itself be read, or is nested too deeply"
-        )
-    try:
-        raise wrong
-    finally:
-        del wrong  # its traceback has this frame
-
-
-def _told(on_fault: Callable[[BaseException], object], faults: list[BaseException]) -> None:
-    for fault in list(faults):
-        try:
-            on_fault(fault)
-        except BaseException as error:  # its text, too, would be about the data
-            faults.append(error)
-
-
-def _read_only(answer: Answer) -> Answer:
-    if isinstance(answer, np.ndarray):
-        answer.flags.writeable = False
-    elif isinstance(answer, Launched):
-        _read_only(answer.answer)
-    elif isinstance(answer, tuple):
-        for entry in answer:
-            _read_only(entry)
-    return answer
 
 
 def _named(value: object) -> str:

@@ -90,7 +90,7 @@ def test_a_picture_of_states_would_differ() -> None:
     """The runs above are not the same all the way down: a state's noise is another."""
 
     def noise(q: Queryable) -> int:
-        return int(q._root._state.children[2].state.threshold_noise)
+        return int(q._root._now.state.children[2].state.threshold_noise)
 
     here = session(HERE, [*WITH], FiltCon(PureDP(2)))
     gone = session(GONE, [*WITHOUT], FiltCon(PureDP(2)))
