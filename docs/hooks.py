@@ -54,7 +54,7 @@ _CLAIMS = re.compile(r"^(\s+)(Claim|Theorem|Assumes|Checked by):", flags=re.MULT
 
 def sources() -> dict[str, str]:
     """Where each file of the repository is in the site."""
-    docs = {path: path.relative_to("docs") for path in below("docs", "*.md")}
+    docs = {path: path.relative_to("docs") for path in below("docs", "**/*.md")}
     notebooks = {path: path.with_suffix(".md") for path in below("notebooks", "*.ipynb")}
     charts = {path: path for path in below("benchmarks", "**/*.svg")}
     found = docs | notebooks | charts
