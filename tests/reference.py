@@ -35,7 +35,7 @@ def over(loss: Any) -> Any:
 
 def gaussian_profile(mu: Any, t: Any) -> Any:
     """The hockey stick of N(mu,1) against N(0,1) at e^t, for any real t."""
-    m, at = real(mu), mp.mpf(t)
+    m, at = mu if isinstance(mu, mp.mpf) else real(mu), mp.mpf(t)
     if m == 0:
         return over(at)
     return mp.ncdf(-at / m + m / 2) - mp.exp(at) * mp.ncdf(-at / m - m / 2)

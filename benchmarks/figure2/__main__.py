@@ -32,6 +32,8 @@ def arguments(values: list[str] | None) -> argparse.Namespace:
 
 def main(values: list[str] | None = None) -> int:
     asked = arguments(values)
+    for setting in FLIGHTS:
+        setting.counts(0)  # missing data end the run here, before any process is started
     asked.out.mkdir(parents=True, exist_ok=True)
     trials_file = asked.out / "cache" / "trials.jsonl"
     if asked.fresh:

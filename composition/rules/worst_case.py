@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import islice, takewhile
-from math import ceil, expm1, log, sqrt
+from math import expm1, log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,7 +94,7 @@ def _edges(epsilon: Fraction, step: Fraction, largest: int, slack: Fraction) -> 
             f"unit is {shown(step)}; for epsilon={shown(epsilon)} that is a lattice of more than "
             f"{MOST_STEPS} steps, take a coarser one"
         )
-    return -ceil(low), ceil(high)
+    return -int(low), int(high)
 
 
 def _stopped(excess: Fraction) -> float:

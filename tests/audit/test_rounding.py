@@ -17,6 +17,7 @@ import pytest
 
 import composition
 from composition import (
+    Basic,
     GDPResidue,
     LinearOdometer,
     Menu,
@@ -40,6 +41,7 @@ from composition import (
     optimal_epsilon,
 )
 from composition.rules.residue import largest_first, largest_response, residue
+from composition.rules.rogers import drift
 from composition.rules.worst_case import worst_cases
 from queryable import (
     GDP,
@@ -281,6 +283,29 @@ def gdp_total(random: Random) -> Pair:
     epsilon = real(account.total().epsilon)
     below = mp.exp(epsilon) * mp.ncdf(-epsilon / mu - mu / 2)
     return slack, mp.ncdf(-epsilon / mu + mu / 2) - below if epsilon else real(slack)
+
+
+@rounded(ViaGDP, "1e-9")
+def slack_at_the_gdp_capacity(random: Random) -> Pair:
+    epsilon, slack = any_of(random, -2, 1), delta_of(random)
+    capacity = ViaGDP().capacity(epsilon, slack)
+    return slack, gaussian_profile(mp.sqrt(real(capacity)), real(epsilon))
+
+
+@rounded(GDP, "1e-25")
+def gdp_sum(random: Random) -> Pair:
+    account, mus = Basic().open(GDP(500)), [any_of(random, -3, 1) for _ in range(5)]
+    for mu in mus:
+        account = account.add(GDP(mu))
+    total = account.total()
+    assert isinstance(total, GDP)
+    return total.mu, mp.sqrt(real(sum(mu**2 for mu in mus)))
+
+
+@rounded(Rogers2016, "1e-25")
+def rogers_drift(random: Random) -> Pair:
+    epsilon = any_of(random, -6, 1)
+    return drift(epsilon), real(epsilon) * mp.expm1(real(epsilon)) / 2
 
 
 @rounded(Rogers2016, "1e-20")

@@ -181,6 +181,17 @@ def test_launches_are_charged_at_the_order() -> None:
     ]
 
 
+def test_claims_are_made_at_the_filters_d_in() -> None:
+    """For two records rho is four times that for one, in launches and in dry ones."""
+    person, launch = AtOrder(8, d_in=2), Launch(Toy(ZCDP("0.1")))
+    _, replies = told(person, None, FromAnalyst(launch), FromAnalyst(CanAfford(launch)))
+    charged = Launch(Toy(ZCDP("0.1")), RDP(8, "3.2"))
+    assert replies == [ToMechanism(charged), ToMechanism(CanAfford(charged))]
+    q = Queryable(person @ FiltCon(RDP(8, 4), d_in=2), None)
+    q.launch(Toy(ZCDP("0.1")))
+    assert q.privacy_loss() == ZCDP("0.4")
+
+
 def test_losses_come_back_as_zcdp() -> None:
     """In reports and in refusals; other answers, other orders too, as they are."""
     person = AtOrder(8)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from composition import FiltCon, Menu, Whitehouse2023, admitted, fitted, optimal_delta
+from composition.rules import worst_case
 from composition.rules.worst_case import worst_cases
 from queryable import ZCDP, ApproxDP, Launch, PrivacyLossQuery, PureDP, Refused
 from tests.reference import likelier, menu_worst_case, mp, over, real
@@ -30,6 +31,22 @@ def test_the_worst_case_is_the_recursion_from_above() -> None:
         units = min(len(found) - 1, 9)
         true = menu_worst_case(epsilon, step, dict(zip(entries, costs, strict=True)), units)
         assert true <= real(Fraction(found[units])) <= true * (1 + real("1e-6")) + real("1e-200")
+
+
+def test_narrow_edges_cost_tightness_never_soundness(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On lattices of any width the worst case is at or above the recursion on an endless one."""
+    random, looser = Random(7), 0
+    for _ in range(60):
+        step, epsilon = Fraction(random.randint(10, 60), 100), Fraction(random.randint(0, 100), 100)
+        costs = tuple(sorted((entry, entry) for entry in random.sample(range(1, 4), 2)))
+        edges = (-random.randint(0, 3), int(epsilon / step) + random.randint(1, 30))
+        monkeypatch.setattr(worst_case, "_edges", lambda *_, edges=edges: edges)
+        found = worst_cases(epsilon, step, costs, Fraction(99, 100))
+        for units in range(0, min(len(found), 13), 3):
+            true = menu_worst_case(epsilon, step, dict(costs), units)
+            assert true <= real(Fraction(found[units]))
+            looser += real(Fraction(found[units])) > real("1.01") * true > 0
+    assert looser > 10
 
 
 def test_the_worst_case_rises_with_units_and_stops_at_the_slack() -> None:
@@ -275,3 +292,24 @@ def test_an_exact_context_is_exact() -> None:
     assert menu_worst_case(half, half, {1: 1}, 1) == 0
     some = likelier(half) * over(real(-quarter))
     assert abs(menu_worst_case(quarter, half, {1: 1}, 1) - some) < mp.eps
+
+
+@pytest.mark.parametrize("units", [400, 600, 800, 1000])
+@pytest.mark.parametrize("step", ["0.0379", "0.0519", "0.0449"])
+def test_a_thousand_steps_of_floats_lose_nothing(step: str, units: int) -> None:
+    """The reported worst case of equal launches is at or above a sum of binomials at 60 digits.
+
+    Both chances of a response at these epsilons are rounded down by nearly half a unit in the last
+    place as floats, which a thousand steps add up.
+    """
+    each = Fraction(step)
+    found = worst_cases(Fraction(0), each, ((1, 1),), Fraction(9, 10))
+    p = likelier(each)
+    true = mp.fsum(
+        mp.binomial(units, up)
+        * p**up
+        * (1 - p) ** (units - up)
+        * over(real((units - 2 * up) * each))
+        for up in range(units + 1)
+    )
+    assert true <= real(Fraction(found[units])) <= true * (1 + real("1e-11"))

@@ -9,6 +9,7 @@ import pytest
 from composition import FiltCon, GDPResidue, ViaGDP, admitted
 from composition.rules.residue import first_residue, largest_first, largest_response, residue
 from queryable import GDP, ZCDP, ApproxDP, Dominated, Launch, Loss, PureDP, Refused
+from queryable.conversions import greatest
 from tests.reference import beside_response, gaussian_profile, mp, real, response_profile
 from tests.strategies import Toy
 
@@ -142,6 +143,18 @@ def test_no_loss_keeps_the_first_launch_for_later() -> None:
     """A launch that only has a delta leaves the budget's own start unused."""
     account = GDPResidue("5e-7").open(BUDGET).add(Dominated(0, 0, "1e-7"))
     assert account.add(Dominated(1, 0, 0)).within
+
+
+def test_a_first_gaussian_is_bought_with_the_slack_alone() -> None:
+    """A slack of a tenth of delta: the largest first Gaussian, then all the other delta."""
+    delta, slack = BUDGET.delta, BUDGET.delta / 10
+    account = GDPResidue(slack).open(BUDGET)
+    most = greatest(lambda mu: account.add(Dominated(0, mu, 0)).within)
+    launched = account.add(Dominated(0, most, 0)).add(Dominated(0, 0, delta - slack))
+    assert launched.within
+    reveals = real(delta - slack)
+    true = reveals + (1 - reveals) * gaussian_profile(most, real(BUDGET.epsilon))
+    assert real(delta) * (1 - real("1e-6")) <= true <= real(delta)
 
 
 def test_deltas_come_from_a_share_fixed_at_the_start() -> None:

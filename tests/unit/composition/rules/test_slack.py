@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from composition import Rogers2023, Rule, ViaGDP, ViaZCDP, Whitehouse2023
-from queryable import GDP, ApproxDP, ApproxZCDP, Loss
-from tests.reference import mp, real, zcdp_epsilon
+from queryable import GDP, ApproxDP, ApproxZCDP, Loss, conversions
+from queryable.numbers import sqrt_down
+from tests.reference import gaussian_profile, mp, real, zcdp_epsilon
 
 
 def whitehouse(epsilons: list[Fraction], slack: Fraction) -> Any:
@@ -93,3 +94,18 @@ def test_the_constant_of_the_accuracy_first_experiments() -> None:
     budget = (Fraction(10), Fraction("1e-6"))
     assert round(2 * Rogers2023().capacity(*budget), 5) == Fraction("2.70603")
     assert round(2 * ViaZCDP().capacity(*budget), 4) == Fraction("3.0786")
+
+
+def test_the_gaussian_report_is_of_a_root_rounded_up() -> None:
+    """Where the root from below would fit an epsilon exactly, the true one needs more.
+
+    The search for epsilon tries 1 at its start. The slack is what a mu of 96 bits has there, and
+    the weight is the square of a mu that is larger by less than those bits can say.
+    """
+    random = Random(11)
+    for _ in range(20):
+        mu = sqrt_down(Fraction(random.randint(3, 90), 1000))
+        slack = conversions.gdp_delta(mu, Fraction(1))
+        weight = mu**2 * (1 + Fraction(4, 5 * 2**96))
+        epsilon = ViaGDP().epsilon(weight, slack)
+        assert gaussian_profile(mp.sqrt(real(weight)), real(epsilon)) <= real(slack)
