@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 
 from queryable.coins import ChildId
+from queryable.plain import plain
 from queryable.tables import column_values, records, take
 
 
@@ -22,15 +23,24 @@ def _names(values: Iterable[Any]) -> tuple[ChildId, ...]:
             f"names is a {type(values).__name__}, read off the data it seems; part names are "
             "public: write them out"
         )
-    names = tuple(values)
-    for name in names:
+    given = tuple(values)
+    for name in given:
         if isinstance(name, bool) or not isinstance(name, int | str):
             raise TypeError(f"part name {name!r} should be an int or a string")
+    names = tuple(map(plain, given))  # records' keys are compared with them
     if len(set(names)) != len(names):
         raise ValueError(f"names has {names!r}; two parts of one name would overlap")
     if not names:
         raise ValueError("names is empty; name at least one part")
     return names
+
+
+def _key(value: Any) -> Any:
+    return plain(value) if isinstance(value, str) else value
+
+
+def _name(value: Any) -> ChildId:
+    return _names([value])[0]
 
 
 @attrs.frozen
@@ -45,9 +55,9 @@ class Partition:
             that raises sends its record there too.
     """
 
-    key: str | Callable[[Any], Any] = attrs.field()
+    key: str | Callable[[Any], Any] = attrs.field(converter=_key)
     names: tuple[ChildId, ...] = attrs.field(converter=_names)
-    other: ChildId = "other"
+    other: ChildId = attrs.field(default="other", converter=_name)
 
     @key.validator
     def _is_key(self, attribute: object, key: object) -> None:
@@ -57,7 +67,6 @@ class Partition:
             )
 
     def __attrs_post_init__(self) -> None:
-        _names([self.other])
         if self.other in self.names:
             raise ValueError(f"other is {self.other!r}, which is also a named part")
 

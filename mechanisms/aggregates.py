@@ -22,9 +22,9 @@ def per_field(value: Any) -> PrivacyUnit | None:
     """Check a `per`.
 
     Raises:
-        TypeError: neither None nor a privacy unit.
+        TypeError: neither None nor a privacy unit; a subclass might say other bounds each time.
     """
-    if value is not None and not isinstance(value, PrivacyUnit):
+    if value is not None and type(value) is not PrivacyUnit:
         raise TypeError(f"per is {value!r}; it should be a PrivacyUnit, such as a table's unit")
     return value
 

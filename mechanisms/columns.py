@@ -18,6 +18,7 @@ from typing import Any, Never, TypeAlias
 import attrs
 import numpy as np
 
+from queryable.plain import plain
 from queryable.tables import Array, Mask, cells, count_records
 
 Scalar: TypeAlias = bool | int | float | str | bytes | date | timedelta | np.generic
@@ -36,8 +37,15 @@ OPERATORS: MappingProxyType[str, Callable[[Any, Any], Any]] = MappingProxyType(
 """What a `Comparison` may say."""
 
 
+MOST_NESTED = 100
+"""How deep predicates nest at most: every engine compiles so many levels."""
+
+
 class Predicate(ABC):
     """A yes-or-no question about one record. Combine with `&`, `|` and `~`."""
+
+    depth: int = 1
+    """How deep predicates nest in it."""
 
     @abstractmethod
     def holds(self, dataset: Any) -> Mask:
@@ -65,26 +73,34 @@ that use one assume it.
 
 
 def _operator(value: Any) -> str:
-    if value not in OPERATORS:
+    name = str.__str__(value) if isinstance(value, str) else ""
+    if name not in OPERATORS:
         raise ValueError(f"operator is {value!r}; it should be one of {' '.join(OPERATORS)}")
-    return str(value)
+    return name
+
+
+def _column(value: Any) -> str:
+    return column_name(value)
 
 
 def scalar(value: Any, name: str) -> Scalar:
-    """Check that `value` is one that a cell can be compared with.
+    """Take a value that a cell can be compared with, as one of exactly Python's own types.
+
+    A subclass's `__eq__` would be handed the cells.
 
     Raises:
         TypeError: no scalar, or a column or predicate.
-        ValueError: a missing value, which compares with nothing.
+        ValueError: a missing value, which compares with nothing, or one that Python's types round.
     """
     if value is None or (isinstance(value, Scalar) and value != value):  # noqa: PLR0124
         raise ValueError(f"{name} is {value!r}, a missing value, which no cell compares with")
-    if not isinstance(value, Scalar):
-        raise TypeError(f"{name} is {value!r}; it should be a number, a string or a date")
-    if isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
-        item: Scalar = value.item()
-        return item
-    return value
+    try:
+        taken: Scalar = plain(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}; it should be a number, a string or a date") from None
+    except ValueError as error:
+        raise ValueError(f"{name} is {value!r}; {error}") from None
+    return taken
 
 
 def _value(value: Any) -> Scalar:
@@ -109,7 +125,7 @@ def scalars(values: Any, name: str) -> tuple[Scalar, ...]:
 class Comparison(Predicate):
     """The cell in a column, compared with a constant."""
 
-    column: str
+    column: str = attrs.field(converter=_column)
     operator: str = attrs.field(converter=_operator)
     value: Scalar = attrs.field(converter=_value)
 
@@ -123,7 +139,7 @@ class Comparison(Predicate):
 class IsIn(Predicate):
     """The cell in a column equals one of some constants."""
 
-    column: str
+    column: str = attrs.field(converter=_column)
     values: tuple[Scalar, ...] = attrs.field(converter=_values)
 
     def holds(self, dataset: Any) -> Mask:
@@ -135,12 +151,37 @@ class IsIn(Predicate):
         return _scattered(present, found)
 
 
+def _depth(*parts: Any) -> int:
+    """How deep a predicate of these parts nests.
+
+    Raises:
+        TypeError: a part is no predicate.
+        ValueError: it nests too deep to be evaluated.
+    """
+    for part in parts:
+        if not isinstance(part, Predicate):
+            raise TypeError(f"a part of the predicate is {part!r}; it should be a predicate")
+    depth: int = 1 + max(part.depth for part in parts)
+    if not depth <= MOST_NESTED:
+        raise ValueError(
+            f"the predicate nests {depth} deep, and {MOST_NESTED} is the most; write "
+            "column(..).is_in([..]), or combine predicates in pairs, then the pairs"
+        )
+    return depth
+
+
+def _depth_field(*names: str) -> Any:
+    depth = attrs.Factory(lambda self: _depth(*(getattr(self, name) for name in names)), True)
+    return attrs.field(init=False, eq=False, repr=False, default=depth)
+
+
 @attrs.frozen
 class And(Predicate):
     """Both."""
 
     left: Predicate
     right: Predicate
+    depth: int = _depth_field("left", "right")
 
     def holds(self, dataset: Any) -> Mask:
         """Where both hold."""
@@ -153,6 +194,7 @@ class Or(Predicate):
 
     left: Predicate
     right: Predicate
+    depth: int = _depth_field("left", "right")
 
     def holds(self, dataset: Any) -> Mask:
         """Where at least one holds."""
@@ -164,6 +206,7 @@ class Not(Predicate):
     """The negation; it holds where a comparison inside fails because a cell is missing."""
 
     predicate: Predicate
+    depth: int = _depth_field("predicate")
 
     def holds(self, dataset: Any) -> Mask:
         """Where the other does not hold."""
@@ -179,7 +222,7 @@ def column_name(value: Any) -> str:
     name = value.name if isinstance(value, Column) else value
     if not isinstance(name, str):
         raise TypeError(f"column is {value!r}; it should be a name, or column(name)")
-    return name
+    return str.__str__(name)
 
 
 @attrs.frozen(eq=False)

@@ -39,6 +39,10 @@ def _sensitivity(value: Any) -> Fraction:
     return positive(value, "sensitivity")
 
 
+def _k(value: Any) -> int:
+    return natural(value, "k")
+
+
 @attrs.frozen
 class _Choice(Measurement):
     """What the mechanisms that choose by scores have in common."""
@@ -167,12 +171,12 @@ class TopK(_Choice):
         Others as `ExponentialMechanism`.
     """
 
-    k: int = attrs.field(kw_only=True)
+    k: int = attrs.field(kw_only=True, converter=_k)
 
     @k.validator
-    def _enough(self, attribute: object, k: Any) -> None:
+    def _enough(self, attribute: object, k: int) -> None:
         candidates = (self.scores.shape or (0,))[0]
-        if not 1 <= natural(k, "k") <= candidates:
+        if not 1 <= k <= candidates:
             raise ValueError(f"k is {k}; it should be between 1 and {candidates}, the candidates")
 
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:

@@ -6,10 +6,11 @@ it, so a launch is one pass over the data. Knows no engine; a request holds publ
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from typing import Any
 
 import attrs
 
-from mechanisms.columns import And, Comparison, IsIn, Not, Or, Scalar, Where
+from mechanisms.columns import And, Comparison, IsIn, Not, Or, Scalar, Where, column_name, scalars
 from mechanisms.lattice import Lattice
 from mechanisms.units import PrivacyUnit
 from queryable.tables import Array
@@ -36,12 +37,16 @@ class Term:
         return int(max(abs(end - self.center) for end in ends) ** self.power)
 
 
+def _values(values: Any) -> tuple[Scalar, ...]:
+    return scalars(values, "values")
+
+
 @attrs.frozen
 class Categories:
     """Groups by the category that a cell equals; other rows are in no group."""
 
-    column: str
-    values: tuple[Scalar, ...]
+    column: str = attrs.field(converter=column_name)
+    values: tuple[Scalar, ...] = attrs.field(converter=_values)
 
     @property
     def size(self) -> int:
@@ -57,7 +62,7 @@ class Bins:
     reached one has reached those before it.
     """
 
-    column: str
+    column: str = attrs.field(converter=column_name)
     steps: tuple[tuple[str, Scalar], ...]
 
     @property

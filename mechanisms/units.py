@@ -9,10 +9,9 @@ from fractions import Fraction
 from typing import Any
 
 import attrs
-import numpy as np
 
 from mechanisms.columns import column_name
-from queryable.numbers import natural, sqrt_up
+from queryable.numbers import natural, shown, sqrt_up
 
 
 class Neighbours(IntEnum):
@@ -27,8 +26,30 @@ class Neighbours(IntEnum):
     """One unit is another: one less and one more."""
 
 
-def _plain(value: Any) -> Any:
-    return int(value) if isinstance(value, np.integer) else value
+def _bound(value: Any, name: str) -> int:
+    """A bound as a plain int: it is written into statements.
+
+    Raises:
+        ValueError, TypeError: no integer that engines number rows with.
+    """
+    bound = natural(value, name)
+    if not 1 <= bound < 2**63:
+        raise ValueError(
+            f"{name} is {shown(Fraction(bound))}; it should be at least 1, below 2**63"
+        )
+    return bound
+
+
+def _max_rows(value: Any) -> int:
+    return _bound(value, "max_rows")
+
+
+def _max_groups(value: Any) -> int | None:
+    return None if value is None else _bound(value, "max_groups")
+
+
+def _per_group(value: Any) -> int | None:
+    return None if value is None else _bound(value, "max_rows_per_group")
 
 
 @attrs.frozen
@@ -48,15 +69,9 @@ class PrivacyUnit:
     """
 
     column: str = attrs.field(converter=column_name)
-    max_rows: int = attrs.field(kw_only=True, converter=_plain)
-    max_groups: int | None = attrs.field(kw_only=True, default=None, converter=_plain)
-    max_rows_per_group: int | None = attrs.field(kw_only=True, default=None, converter=_plain)
-
-    def __attrs_post_init__(self) -> None:
-        for name in ("max_rows", "max_groups", "max_rows_per_group"):
-            value = getattr(self, name)
-            if (value is not None or name == "max_rows") and not natural(value, name) >= 1:
-                raise ValueError(f"{name} is {value}; it should be at least 1")
+    max_rows: int = attrs.field(kw_only=True, converter=_max_rows)
+    max_groups: int | None = attrs.field(kw_only=True, default=None, converter=_max_groups)
+    max_rows_per_group: int | None = attrs.field(kw_only=True, default=None, converter=_per_group)
 
     @property
     def groups(self) -> int:

@@ -53,7 +53,7 @@ def exact(value: object, name: str = "value") -> Fraction:
     elif isinstance(value, int | np.integer):
         rational = _within_range(Fraction(int(value)), name)
     elif isinstance(value, Fraction):
-        rational = Fraction(value)
+        rational = Fraction(int(value.numerator), int(value.denominator))
     elif isinstance(value, float | np.floating):
         rational = _read(repr(float(value)), name)
     elif isinstance(value, Decimal):

@@ -11,7 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mechanisms import Predicate, column
-from mechanisms.columns import OPERATORS, And, Comparison, IsIn, Not, Or, selected, where_field
+from mechanisms.columns import (
+    MOST_NESTED,
+    OPERATORS,
+    And,
+    Comparison,
+    IsIn,
+    Not,
+    Or,
+    selected,
+    where_field,
+)
 
 TABLE = {
     "age": [17, 30, None, 64],
@@ -227,3 +237,21 @@ def test_integers_and_floats_compare_exactly(cell: int, constant: float, operato
         predicate = Comparison("x", operator, constant)
         assert predicate.holds(data)[0] == OPERATORS[operator](value, constant)
         assert predicate.holds({"x": [value]})[0] == OPERATORS[operator](value, constant)
+
+
+def test_predicates_nest_so_deep_and_no_deeper() -> None:
+    """What is deeper is refused when it is made: evaluating it would exhaust the stack."""
+    chain: Predicate = age == 0
+    for value in range(1, MOST_NESTED):
+        chain |= age == value
+    assert chain.holds(TABLE).tolist() == [True, True, False, True]
+    for deeper in (lambda: chain & (age > 1), lambda: chain | (age > 1), lambda: ~chain):
+        with pytest.raises(ValueError, match="nests 101 deep"):
+            deeper()
+
+
+@pytest.mark.parametrize("node", [And, Or])
+def test_parts_are_predicates(node: Any) -> None:
+    """A function among them would fail where it is evaluated."""
+    with pytest.raises(TypeError, match="should be a predicate"):
+        node(age > 1, len)

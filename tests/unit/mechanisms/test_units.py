@@ -52,7 +52,8 @@ def test_neighbours_by_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", [{"max_rows": 0}, {"max_rows": 1.5}, {"max_rows": 1, "max_groups": -1}]
+    "bad",
+    [{"max_rows": 0}, {"max_rows": 1.5}, {"max_rows": 2**63}, {"max_rows": 1, "max_groups": -1}],
 )
 def test_bounds_are_checked(bad: dict[str, int]) -> None:
     with pytest.raises((ValueError, TypeError), match="max_"):
