@@ -79,6 +79,7 @@ def _max_mechanisms(value: Any) -> int | None:
 class AdaptiveComposition(InteractiveMechanism[CompositionState]):
     """Base of filters and odometers."""
 
+    composes = True
     reports_loss = True
     noninteractive: ClassVar[bool] = False
     """Whether interactive children are refused."""
@@ -165,10 +166,13 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         self, state: CompositionState, child: Any, query: Query, coins: Coins
     ) -> tuple[CompositionState, Answer]:
         kin.require_live(state.children, child, lambda identity: _launched(state, identity))
-        children, answer = kin.ask(state.children, child, query, self.d_in, coins)
-        if children is state.children:
-            return state, answer
-        return CompositionState(state.dataset, state.account, state.claims, children), answer
+
+        def after(children: Children, answer: Answer) -> tuple[CompositionState, Answer]:
+            if children is state.children:
+                return state, answer
+            return CompositionState(state.dataset, state.account, state.claims, children), answer
+
+        return after(*kin.ask(state.children, child, query, self.d_in, coins, after))
 
     def claimed(self, launch: Any) -> Claimed:
         """A launch, checked: what would run and what it would be charged. Touches no data.
@@ -197,10 +201,13 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         identity = len(state.claims)
         claims = state.claims.set(identity, claim)
         living = state.children if self.interleaves else kin.NONE
-        children, answer = kin.start(
-            living, identity, claim.mechanism, claim.loss, state.dataset, coins
+
+        def after(children: Children, answer: Answer) -> tuple[CompositionState, Answer]:
+            return CompositionState(state.dataset, account, claims, children), answer
+
+        return after(
+            *kin.start(living, identity, claim.mechanism, claim.loss, state.dataset, coins, after)
         )
-        return CompositionState(state.dataset, account, claims, children), answer
 
     def _can_afford(self, state: CompositionState, launch: Any) -> bool:
         claim = self.claimed(launch)

@@ -42,6 +42,9 @@ class Child:
 Children = Map[ChildId, Child]
 NONE: Children = Map()
 
+After = Callable[[Children, Answer], tuple[Any, Answer]]
+"""How a compositor goes on once a child has answered: to its own new state and answer."""
+
 
 def start(
     children: Children,
@@ -50,24 +53,43 @@ def start(
     claim: Loss | None,
     dataset: Any,
     coins: Coins,
+    after: After | None = None,
 ) -> tuple[Children, Answer]:
-    """Run a paid-for mechanism. One that fails, or a measurement, becomes no child."""
-    started = contained_init(lambda: mechanism.init(dataset, coins.spawn(identity, 0)))
-    if started is None:
-        return children, Failed()
-    state, answer = started
-    if isinstance(mechanism, Measurement):
-        return children, Launched(None, answer)
-    return children.set(identity, Child(mechanism, claim, state)), Launched(identity, answer)
+    """Run a paid-for mechanism. One that fails, or a measurement, becomes no child.
+
+    Args:
+        after: how the compositor goes on; what then stands is known before the mechanism runs.
+    """
+
+    def settled(started: Any) -> tuple[Children, Answer]:
+        if started is None:
+            return children, Failed()
+        state, answer = started
+        if isinstance(mechanism, Measurement):
+            return children, Launched(None, answer)
+        return children.set(identity, Child(mechanism, claim, state)), Launched(identity, answer)
+
+    return settled(
+        contained_init(
+            lambda: mechanism.init(dataset, coins.spawn(identity, 0)),
+            None if after is None else lambda started: after(*settled(started)),
+        )
+    )
 
 
 def ask(
-    children: Children, identity: ChildId, query: Query, d_in: int, coins: Coins
+    children: Children,
+    identity: ChildId,
+    query: Query,
+    d_in: int,
+    coins: Coins,
+    after: After | None = None,
 ) -> tuple[Children, Answer]:
     """Pass a query to a live child; the same children back when nothing at all has changed.
 
     Args:
         d_in: the records that the children's claims are stated for.
+        after: how the compositor goes on, as in `start`.
 
     Raises:
         QueryError: the child says the query is wrong.
@@ -76,13 +98,22 @@ def ask(
     if isinstance(query, PrivacyLossQuery) and not child.mechanism.reports_loss:
         return children, _claimed_loss(child, query.d_in, d_in)
     mechanism, state, messages = child.mechanism, child.state, child.messages
-    moved = contained_step(lambda: mechanism.step(state, query, coins.spawn(identity, messages)))
-    if moved is None:
-        return children.delete(identity), Failed()
-    if moved[0] is state and _only_reads(query):
-        return children, moved[1]
-    advanced = Child(mechanism, child.claim, moved[0], messages + 1)
-    return children.set(identity, advanced), moved[1]
+
+    def settled(moved: Any) -> tuple[Children, Answer]:
+        if moved is None:
+            return children.delete(identity), Failed()
+        if moved[0] is state and _only_reads(query):
+            return children, moved[1]
+        advanced = Child(mechanism, child.claim, moved[0], messages + 1)
+        return children.set(identity, advanced), moved[1]
+
+    return settled(
+        contained_step(
+            lambda: mechanism.step(state, query, coins.spawn(identity, messages)),
+            None if after is None else lambda moved: after(*settled(moved)),
+            composes=mechanism.composes,
+        )
+    )
 
 
 def require_live(

@@ -11,6 +11,7 @@ import attrs
 
 from composition import children as kin
 from composition.adaptive import CompositionState
+from composition.children import Children
 from composition.filters import FiltCon
 from composition.launching import Claimed, claimed, map_at, require_depth
 from composition.metering import Metered
@@ -92,18 +93,24 @@ class ExPost(FiltCon):
         if refusal is not None:
             return self._declined(state, refusal)
         identity = len(state.claims)
-        children, answer = kin.start(
-            state.children, identity, entry.mechanism, worst, state.dataset, coins
+
+        def after(children: Children, answer: Answer) -> tuple[CompositionState, Answer]:
+            paid = entry
+            if isinstance(entry, Metered):
+                opening = answer.answer if isinstance(answer, Launched) else None
+                alive = isinstance(answer, Launched)
+                paid, alive = entry.settled(Opening(), opening, worst, alive=alive)
+                if not alive:
+                    children, answer = state.children, Failed()
+            account = state.account.add(paid.loss)
+            claims = state.claims.set(identity, paid)
+            return CompositionState(state.dataset, account, claims, children), answer
+
+        return after(
+            *kin.start(
+                state.children, identity, entry.mechanism, worst, state.dataset, coins, after
+            )
         )
-        if isinstance(entry, Metered):
-            opening = answer.answer if isinstance(answer, Launched) else None
-            alive = isinstance(answer, Launched)
-            entry, alive = entry.settled(Opening(), opening, worst, alive=alive)
-            if not alive:
-                children, answer = state.children, Failed()
-        account = state.account.add(entry.loss)
-        claims = state.claims.set(identity, entry)
-        return CompositionState(state.dataset, account, claims, children), answer
 
     def _ask(
         self, state: CompositionState, child: Any, query: Query, coins: Coins
@@ -118,13 +125,16 @@ class ExPost(FiltCon):
         refusal = self._ask_refused(state, entry, worst)
         if refusal is not None:
             return self._declined(state, refusal)
-        children, answer = kin.ask(state.children, child, asked, self.d_in, coins)
-        settled, alive = entry.settled(asked, answer, worst, alive=child in children)
-        if not alive:
-            children, answer = state.children.delete(child), Failed()
-        account = moved(_account(state), entry.loss, settled.loss)
-        claims = state.claims.set(child, settled)
-        return CompositionState(state.dataset, account, claims, children), answer
+
+        def after(children: Children, answer: Answer) -> tuple[CompositionState, Answer]:
+            settled, alive = entry.settled(asked, answer, worst, alive=child in children)
+            if not alive:
+                children, answer = state.children.delete(child), Failed()
+            account = moved(_account(state), entry.loss, settled.loss)
+            claims = state.claims.set(child, settled)
+            return CompositionState(state.dataset, account, claims, children), answer
+
+        return after(*kin.ask(state.children, child, asked, self.d_in, coins, after))
 
     def _can_afford(self, state: CompositionState, launch: Any) -> bool:
         if not isinstance(launch, Ask):

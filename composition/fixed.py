@@ -33,6 +33,7 @@ class FixedState:
 class FixedComposition(InteractiveMechanism[FixedState]):
     """Base of `ConComp` and `Parallel`."""
 
+    composes = True
     reports_loss = True
 
     max_depth: int = attrs.field(kw_only=True, default=100, converter=max_depth_field)
@@ -71,8 +72,11 @@ class FixedComposition(InteractiveMechanism[FixedState]):
             case Ask(child, inner):
                 require_depth(query, self.max_depth)
                 kin.require_live(state.children, child, self._named.get)
-                children, answer = kin.ask(state.children, child, inner, 1, coins)
-                return (state if children is state.children else FixedState(children)), answer
+
+                def after(children: Children, answer: Answer) -> tuple[FixedState, Answer]:
+                    return (state if children is state.children else FixedState(children)), answer
+
+                return after(*kin.ask(state.children, child, inner, 1, coins, after))
             case PrivacyLossQuery(d_in):
                 return state, self._privacy_loss(state, records(d_in, 1))
         raise UnknownQueryError(

@@ -7,8 +7,8 @@ import attrs
 from composition.adaptive import d_in_field
 from composition.launching import claimed
 from queryable.coins import SYSTEM, Coins
-from queryable.errors import PrivacyClaimError, UnknownQueryError
-from queryable.faults import touching_data
+from queryable.errors import MechanismFault, PrivacyClaimError, UnknownQueryError
+from queryable.faults import contained_init, contained_step
 from queryable.losses import Loss, group_size
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, Launch, Query
@@ -40,6 +40,7 @@ class Universal(InteractiveMechanism[UniversalState]):
     budget: Loss = attrs.field(validator=attrs.validators.instance_of(Loss))
     d_in: int = attrs.field(kw_only=True, default=1, converter=d_in_field)
 
+    composes = True
     coin_at_launch = True  # what is launched is checked
 
     def loss(self, d_in: int) -> Loss:
@@ -56,13 +57,23 @@ class Universal(InteractiveMechanism[UniversalState]):
         """Launch, then pass everything on."""
         messages = state.messages + 1
         own_coins = coins.spawn("launched", messages)
+        mechanism = state.mechanism or self._chosen(query)
+
+        def after(moved: Any) -> Any:  # lost with its mechanism
+            return moved and (UniversalState(None, mechanism, moved[0], messages), moved[1])
+
         if state.mechanism is None:
-            mechanism = self._chosen(query)
-            inner, answer = touching_data(lambda: mechanism.init(state.dataset, own_coins))
+            moved = contained_init(lambda: mechanism.init(state.dataset, own_coins), after)
         else:
-            mechanism = state.mechanism
-            inner, answer = mechanism.step(state.state, query, own_coins)
-        return UniversalState(None, mechanism, inner, messages), answer
+            moved = contained_step(
+                lambda: mechanism.step(state.state, query, own_coins),
+                after,
+                composes=mechanism.composes,
+            )
+        if moved is None:
+            raise MechanismFault
+        stepped: tuple[UniversalState, Answer] = after(moved)
+        return stepped
 
     def _chosen(self, query: Query) -> InteractiveMechanism[Any]:
         if not isinstance(query, Launch):

@@ -1,17 +1,25 @@
 """The boundary around everything that may touch data.
 
-Responsible for one rule: what is raised inside never reaches the analyst. It goes to the curator,
-and the caller learns only *that* something failed. Knows no mechanism and no accounting.
+Responsible for two rules. What is raised inside never reaches the analyst: it goes to the curator,
+and the caller learns only *that* something failed. And what stands after a failure is decided by
+where it happened: before any data were touched nothing has changed, afterwards the charge stands.
+Knows no mechanism and no accounting.
 
 Theory of operation: a step is pure, so it cannot log; but which exceptions a run met is not part
-of the mechanism, it is about the machine that runs it. The handle opens a `collecting()` scope,
+of the mechanism, it is about the machine that runs it. The handle opens a `Scope` for a message,
 boundaries inside it report to that scope, and the handle hands the reports to `on_fault` once the
 new state is safe. Without a scope reports are dropped.
+
+A message passes through compositors, which touch no data themselves, to one mechanism that does.
+Each compositor says at its boundary how it goes on once the child has come back. The boundary of a
+mechanism that reads data writes this chain to `Scope.lost` *before* it runs. Whatever happens
+afterwards, be it an interrupt between any two instructions, the chain tells which state stands: the
+one in which the charge is made and the child has failed. While `lost` is None the old state stands.
 """
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,7 +31,51 @@ A = TypeVar("A")
 
 _INTERRUPTS = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
-_scope: ContextVar[list[BaseException] | None] = ContextVar("faults", default=None)
+Moved = tuple[Any, Any]
+"""A new state and an answer."""
+
+After = Callable[[Any], Any]
+"""How a compositor goes on: from what its child `Moved` to, None if it is lost, to its own."""
+
+Chain = tuple[After, Any] | None
+"""How every compositor goes on, innermost first."""
+
+
+class Scope:
+    """What one message meets.
+
+    Attributes:
+        faults: what boundaries have reported.
+        after: the open boundaries' chain.
+        lost: the chain to follow if the message does not come back; None before data are touched.
+        reading: whether code runs that may touch data.
+    """
+
+    __slots__ = ("after", "faults", "lost", "reading")
+
+    def __init__(self) -> None:
+        self.faults: list[BaseException] = []
+        self.start()
+
+    def start(self) -> None:
+        """Forget the last message."""
+        self.after: Chain = None
+        self.lost: Chain = None
+        self.reading = False
+
+
+_scope: ContextVar[Scope | None] = ContextVar("scope", default=None)
+
+
+def enter(scope: Scope) -> None:
+    """Report to a scope for the rest of the current context."""
+    _scope.set(scope)
+
+
+def current_scope() -> Scope | None:
+    """The scope of the message under way; None without one, and within what reads data."""
+    scope = _scope.get()
+    return None if scope is None or scope.reading else scope
 
 
 class collecting:  # noqa: N801 (reads as a function where it is used)
@@ -32,18 +84,31 @@ class collecting:  # noqa: N801 (reads as a function where it is used)
     __slots__ = ("_token",)
 
     def __enter__(self) -> list[BaseException]:
-        faults: list[BaseException] = []
-        self._token = _scope.set(faults)
-        return faults
+        scope = Scope()
+        self._token = _scope.set(scope)
+        return scope.faults
 
     def __exit__(self, *raised: object) -> None:
         _scope.reset(self._token)
 
 
-def _report(fault: BaseException) -> None:
-    faults = _scope.get()
-    if faults is not None and not isinstance(fault, MechanismFault):
-        faults.append(fault)
+def report(fault: BaseException) -> None:
+    """Note a fault for the curator."""
+    scope = _scope.get()
+    if scope is not None and not isinstance(fault, MechanismFault):
+        scope.faults.append(fault)
+
+
+def what_stands(lost: Chain) -> Any:
+    """What a root has moved to once the mechanism that was reading data is given up."""
+    moved: Any = None
+    while lost is not None:
+        after, lost = lost
+        try:
+            moved = after(moved)
+        except Exception:  # then this compositor is lost as well
+            moved = None
+    return moved
 
 
 def touching_data(run: Callable[[], T]) -> T:
@@ -56,30 +121,77 @@ def touching_data(run: Callable[[], T]) -> T:
         with np.errstate(all="ignore"):  # numpy's warnings would say something about the data
             return run()
     except BaseException as fault:
-        _report(fault)
+        report(fault)
     raise MechanismFault  # outside the handler, so that it has no __context__
 
 
-def contained_init(run: Callable[[], tuple[S, A]]) -> tuple[S, A] | None:
-    """Run a child's `init`: None when it raised anything, since data may have been touched."""
+def contained_init(run: Callable[[], tuple[S, A]], after: After | None = None) -> Any:
+    """Run a child's `init`: None when it raised anything, since data may have been touched.
+
+    Args:
+        after: how the compositor goes on.
+    """
+    return _reading(run, after, passing=())
+
+
+def contained_step(
+    run: Callable[[], tuple[S, A]], after: After | None = None, *, composes: bool = False
+) -> Any:
+    """Run a child's `step`: None when it failed; a `QueryError` is about the query and passes.
+
+    Args:
+        after: how the compositor goes on.
+        composes: the child touches no data but through boundaries of its own. What it raises by
+            itself is not about the data, and whoever sent the message decides what stands.
+    """
+    scope = current_scope() if composes else None
+    if scope is None or after is None:
+        return _reading(run, after, passing=QueryError)
+    outer = scope.after
+    scope.after = (after, outer)
+    try:
+        return run()
+    finally:
+        scope.after = outer
+
+
+def _reading(run: Callable[[], tuple[S, A]], after: After | None, passing: Any) -> Any:
+    scope = current_scope()
+    if scope is None:
+        return _contained(run, passing)
+    before = scope.lost
+    if after is not None:
+        scope.lost = (after, scope.after)  # from here on the charge stands
+    scope.reading = True
+    try:
+        return _contained(run, passing)
+    except QueryError:
+        scope.lost = before
+        raise
+    finally:
+        scope.reading = False
+
+
+def _contained(run: Callable[[], tuple[S, A]], passing: Any) -> tuple[S, A] | None:
     try:
         state, answer = run()  # unpacked here: a broken mechanism may return no pair
         return state, answer
-    except BaseException as fault:
-        _report(fault)
-        return None
-
-
-def contained_step(run: Callable[[], tuple[S, A]]) -> tuple[S, A] | None:
-    """Run a child's `step`: None when it failed; a `QueryError` is about the query and passes."""
-    try:
-        state, answer = run()
-        return state, answer
-    except QueryError:
+    except passing:
         raise
     except BaseException as fault:
-        _report(fault)
+        report(fault)
         return None
+
+
+def is_interrupt(fault: BaseException) -> bool:
+    """Whether it is `KeyboardInterrupt` or its like."""
+    return isinstance(fault, _INTERRUPTS)
+
+
+def class_name(value: object) -> str:
+    """The name of its class, whatever the class does to hide it."""
+    name: str = type.__dict__["__name__"].__get__(type(value))
+    return name
 
 
 def raise_interrupt(faults: list[BaseException]) -> None:

@@ -12,8 +12,16 @@ import attrs
 from queryable.answers import Noise
 from queryable.books import Books
 from queryable.coins import SYSTEM, ChildId, Coins
-from queryable.errors import PrivacyClaimError, UnknownQueryError
-from queryable.faults import contained_init, contained_step
+from queryable.errors import PrivacyClaimError, QueryError, UnknownQueryError
+from queryable.faults import (
+    class_name,
+    contained_init,
+    contained_step,
+    current_scope,
+    is_interrupt,
+    report,
+    what_stands,
+)
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, Measure
 from queryable.messages import Answer, Failed, Query
@@ -40,6 +48,16 @@ class InteractiveMechanism(ABC, Generic[State]):
     coin_at_launch = False
     """Whether any delta is paid by one coin tossed at the start (docs/theory.md, mixed children).
     Only such mechanisms compose interactively when all they have is approximate zCDP."""
+
+    composes = False
+    """Whether `step` touches data only through children, each behind `contained_step` with an
+    `after`. What such a step raises by itself is not about the data: nothing has changed then.
+    A subclass with a `step` of its own has to say so again."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "step" in cls.__dict__ and "composes" not in cls.__dict__:
+            cls.composes = False
 
     def loss(self, d_in: int) -> Loss:
         """The mechanism's own loss at `d_in` >= 1 records; `privacy_map` converts it."""
@@ -151,7 +169,12 @@ class Dead:
 def begin(mechanism: InteractiveMechanism[Any], dataset: Any, coins: Coins) -> tuple[Any, Answer]:
     """Start a root mechanism; the coins of its n-th message are `coins.spawn("root", n)`."""
     started = contained_init(lambda: mechanism.init(dataset, coins.spawn("root", 0)))
-    return (Dead(), Failed()) if started is None else started
+    return alive(started)
+
+
+def alive(moved: Any) -> tuple[Any, Answer]:
+    """What a root has moved to, dead where it is lost."""
+    return (Dead(), Failed()) if moved is None else moved
 
 
 def advance(
@@ -161,8 +184,32 @@ def advance(
 
     Raises:
         QueryError: the query is wrong; the old state stands.
+        KeyboardInterrupt: or another interrupt, before any data were touched; the old state stands.
     """
     if isinstance(state, Dead):
         return state, Failed()
-    moved = contained_step(lambda: mechanism.step(state, query, coins.spawn("root", message)))
-    return (Dead(), Failed()) if moved is None else moved
+    scope = current_scope()
+    if scope is not None:
+        scope.start()
+    try:
+        return alive(
+            contained_step(
+                lambda: mechanism.step(state, query, coins.spawn("root", message)),
+                alive,
+                composes=mechanism.composes,
+            )
+        )
+    except BaseException as raised:
+        fault = raised
+    try:
+        if scope is not None and scope.lost is not None:
+            report(fault)
+            return alive(what_stands(scope.lost))
+        if isinstance(fault, QueryError) or is_interrupt(fault):
+            raise fault
+        raise QueryError(
+            f"this query cannot be worked out ({class_name(fault)}); nothing was read, and nothing "
+            "has changed"
+        )
+    finally:
+        del fault  # its traceback has this frame

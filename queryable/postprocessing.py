@@ -11,7 +11,7 @@ import attrs
 
 from queryable.coins import SYSTEM, Coins
 from queryable.errors import MechanismFault
-from queryable.faults import touching_data
+from queryable.faults import contained_step, touching_data
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, Measure
 from queryable.mechanism import InteractiveMechanism
@@ -116,6 +116,11 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
         return self.mechanism.reports_loss
 
     @property
+    def composes(self) -> bool:  # type: ignore[override]
+        """As the mechanism does: the person sees no data."""
+        return self.mechanism.composes
+
+    @property
     def coin_at_launch(self) -> bool:  # type: ignore[override]
         """As the mechanism has."""
         return self.mechanism.coin_at_launch
@@ -193,7 +198,18 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
     def _ask(
         self, state: PostprocessedState[PersonState], reply: ToMechanism, coins: Coins
     ) -> tuple[PostprocessedState[PersonState], Answer]:
-        inner, answer = self.mechanism.step(
-            state.mechanism, reply.query, coins.spawn("mechanism", state.asked)
+        moved = contained_step(
+            lambda: self.mechanism.step(
+                state.mechanism, reply.query, coins.spawn("mechanism", state.asked)
+            ),
+            _gone,
+            composes=self.mechanism.composes,
         )
+        if moved is None:
+            raise MechanismFault
+        inner, answer = moved
         return PostprocessedState(inner, state.person, state.asked + 1, state.heard), answer
+
+
+def _gone(moved: Any) -> None:
+    """What stands of a person that was interrupted in a conversation: it is lost with its child."""

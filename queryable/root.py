@@ -6,12 +6,16 @@ fails. Knows no handle, no compositor and no accounting.
 Theory of operation: one `Root` owns everything that changes. A query at path (0, 2) travels as
 `Ask(0, Ask(2, query))`, so every parent sees it and may refuse. State, log and names change
 together, by one assignment. Faults are told to the curator and exceptions raised after that.
+
+An interrupt may come between any two instructions, in the handlers of another one too. So nothing
+depends on a handler: while a message is under way its `_Flight` is what the root holds, and whoever
+comes next settles one that did not come back.
 """
 
 import os
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextvars import copy_context
 from typing import Any
 
 import attrs
@@ -20,10 +24,10 @@ from immutables import Map
 
 from queryable.coins import Coins
 from queryable.errors import HandleError, QueryError, ReentrantQueryError
-from queryable.faults import collecting, raise_interrupt
+from queryable.faults import Scope, enter, is_interrupt, raise_interrupt, what_stands
 from queryable.handles import Handles, Path
 from queryable.history import History
-from queryable.mechanism import InteractiveMechanism, advance, begin
+from queryable.mechanism import InteractiveMechanism, advance, alive, begin
 from queryable.messages import Answer, Ask, Halted, Launched, Query, Refused
 from queryable.sameness import difference, mark
 from queryable.view import Exchange, exchange
@@ -65,6 +69,17 @@ class _Moment:
     named: "Map[tuple[Path, str], _Named]" = Map()
 
 
+@attrs.frozen
+class _Flight:
+    """A message under way: what stood before it, and what stands if it does not come back."""
+
+    before: _Moment
+    scope: Scope
+    message: Query
+    name: tuple[str, Any] | None
+    thread: int
+
+
 class Root:
     """State, log and lock of one running tree."""
 
@@ -82,26 +97,17 @@ class Root:
         self.handles: Handles[Any] = Handles()
         self._messages = 0
         self._process = os.getpid()
-        self._lock = threading.Lock()
-        self._holder: int | None = None
-        with self._exclusively(), collecting() as faults:
-            state, answer = begin(mechanism, dataset, coins)
-            self.opening = _read_only(answer)
-            self._now = _Moment(state)
-        self._tell_curator(faults)
+        self._lock = threading.RLock()  # taken once; it knows its owner, whatever is interrupted
+        self._now: _Moment | _Flight
+        scope = Scope()
+        copy_context().run(self._begin, dataset, scope)
+        self._tell_curator(scope.faults)
 
-    @contextmanager
-    def _exclusively(self) -> Iterator[None]:
-        if os.getpid() != self._process:
-            raise HandleError("this queryable belongs to another process; it does not survive fork")
-        if self._holder == threading.get_ident():
-            raise ReentrantQueryError("a queryable cannot be asked while it answers")
-        with self._lock:
-            self._holder = threading.get_ident()
-            try:
-                yield
-            finally:
-                self._holder = None
+    def _begin(self, dataset: Any, scope: Scope) -> None:
+        enter(scope)
+        state, answer = begin(self.mechanism, dataset, self.coins)
+        self.opening = _read_only(answer)
+        self._now = _Moment(state)
 
     def tell(self, path: Path, query: Query, name: str | None = None) -> Answer:
         """Send a query to the mechanism at `path`, commit the new state, return the answer.
@@ -112,53 +118,92 @@ class Root:
         message = query
         for child in reversed(path):
             message = Ask(child, message)
-        wrong: QueryError | None = None
+        if os.getpid() != self._process:
+            raise HandleError("this queryable belongs to another process; it does not survive fork")
+        if self._lock._is_owned():  # type: ignore[attr-defined]
+            raise ReentrantQueryError("a queryable cannot be asked while it answers")
+        scope = Scope()
+        raised: BaseException | None = None
         answer: Answer = None
-        with self._exclusively(), collecting() as faults:
-            if name is not None and (path, name) in self._now.named:
-                return self._now.named[path, name].recalled(name, taken)
-            self._messages += 1
+        with self._lock:
             try:
-                state, answer = advance(
-                    self.mechanism, self._now.state, message, self.coins, self._messages
-                )
-            except QueryError as error:
-                wrong = error
-            else:
-                answer = _read_only(answer)
-                named = None if name is None else (name, _Named(taken, answer))
-                self._commit(state, exchange(message, answer), named)
-        self._tell_curator(faults)
-        if wrong is not None:
-            wrong.__cause__ = wrong.__context__ = None
+                if name is not None and (path, name) in self._settled().named:
+                    return self._settled().named[path, name].recalled(name, taken)
+                named = None if name is None else (name, taken)
+                # In a context of its own, which is left however the call ends.
+                answer = copy_context().run(self._advance, message, named, scope)
+            except BaseException as error:
+                raised = error
+            self._settled()
+        if raised is not None and is_interrupt(raised):
+            scope.faults.append(raised)
+            raised = None
+        self._tell_curator(scope.faults)
+        if raised is not None:
+            raised.__cause__ = raised.__context__ = None
             try:
-                raise wrong.with_traceback(None)
+                raise raised.with_traceback(None)
             finally:
-                del wrong  # its traceback has this frame, which would keep the data alive
+                del raised  # its traceback has this frame, which would keep the data alive
         return answer
 
-    def _commit(self, state: Any, exchange: Exchange, name: tuple[str, _Named] | None) -> None:
+    def _advance(self, message: Query, name: tuple[str, Any] | None, scope: Scope) -> Answer:
+        before = self._settled()
+        self._messages += 1
+        enter(scope)
+        self._now = _Flight(before, scope, message, name, threading.get_ident())
+        state, answer = advance(self.mechanism, before.state, message, self.coins, self._messages)
+        answer = _read_only(answer)
+        self._commit(before, state, exchange(message, answer), name)
+        return answer
+
+    def _commit(
+        self, now: _Moment, state: Any, exchange: Exchange, name: tuple[str, Any] | None
+    ) -> _Moment:
         """Put the new state in place together with its exchange and name, by one assignment.
 
         Until then the exchange is beyond the part of the log that counts.
         """
-        now = self._now
         names, named = now.names, now.named
         if name is not None:
-            names = names.set(now.exchanges, name[0])
+            called, taken = name
+            names = names.set(now.exchanges, called)
             if not isinstance(exchange.answer, Refused | Halted):
-                named = named.set((exchange.path, name[0]), name[1])
+                named = named.set((exchange.path, called), _Named(taken, exchange.answer))
         del self.log[now.exchanges :]  # what an interrupted commit has left
         self.log.append(exchange)
-        self._now = _Moment(state, now.exchanges + 1, names, named)
+        self._now = moment = _Moment(state, now.exchanges + 1, names, named)
+        return moment
+
+    def _settled(self) -> _Moment:
+        """The present moment; of a message that did not come back, what stands. With the lock."""
+        now = self._now
+        if isinstance(now, _Moment):
+            return now
+        before, lost = now.before, now.scope.lost
+        if lost is None:
+            self._now = before
+            return before
+        state, answer = alive(what_stands(lost))
+        return self._commit(before, state, exchange(now.message, answer), now.name)
+
+    def _present(self) -> _Moment:
+        """What may be read now: while another thread is served, what stood before."""
+        now = self._now
+        if isinstance(now, _Moment):
+            return now
+        if now.thread != threading.get_ident() or self._lock._is_owned():  # type: ignore[attr-defined]
+            return now.before
+        with self._lock:
+            return self._settled()
 
     def exchanges(self) -> list[Exchange]:
         """What has been asked and answered, in order."""
-        return self.log[: self._now.exchanges]
+        return self.log[: self._present().exchanges]
 
     def history(self) -> History:
         """What has happened, read off the log."""
-        now = self._now
+        now = self._present()
         return History(self.mechanism, self.opening, self.log[: now.exchanges], now.names)
 
     def _tell_curator(self, faults: list[BaseException]) -> None:

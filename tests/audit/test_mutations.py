@@ -382,7 +382,7 @@ def a_failed_child_lives_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @caught_by(law(laws.a_failure_says_nothing_and_ends_the_child, filters))
 def the_text_of_a_fault_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def told(run: Any) -> Any:
+    def told(run: Any, *_: Any, **__: Any) -> Any:
         try:
             return run()
         except QueryError:

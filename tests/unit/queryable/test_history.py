@@ -14,8 +14,9 @@ from mechanisms import (
 )
 from queryable import (
     Ask,
-    FromAnalyst,
+    FromMechanism,
     Launch,
+    Launched,
     MechanismFault,
     Postprocessed,
     PureDP,
@@ -24,7 +25,7 @@ from queryable import (
     QueryRefusedError,
 )
 from queryable.history import Node
-from tests.strategies import Courier, Faulty, Toy, raising
+from tests.strategies import Courier, Faulty, RandomWord, Toy, raising
 
 TOY = Toy()
 
@@ -81,11 +82,12 @@ def test_a_later_launch_retires_children_and_theirs() -> None:
 
 
 class Fainting(Courier):
-    """Does not survive one question."""
+    """Does not survive the answer of a measurement."""
 
     def step(self, state: Any, message: Any, coins: Any) -> Any:
-        if message == FromAnalyst("faint"):
-            raise ValueError("gone")
+        if isinstance(message, FromMechanism) and isinstance(message.answer, Launched):
+            if message.answer.child is None:
+                raise ValueError("gone")
         return super().step(state, message, coins)
 
 
@@ -95,7 +97,7 @@ def test_what_failed_takes_its_children_along() -> None:
     person.launch(TOY)
     assert statuses(root_of(q).children[0]) == ["live"]
     with pytest.raises(MechanismFault):
-        person.ask("faint")
+        person.launch(RandomWord())
     assert statuses(root_of(q)) == ["failed"]
     assert statuses(root_of(q).children[0]) == ["retired"]
 
