@@ -14,9 +14,9 @@ from mechanisms import (
 )
 from queryable import (
     Ask,
+    FromAnalyst,
     FromMechanism,
     Launch,
-    Launched,
     MechanismFault,
     Postprocessed,
     PureDP,
@@ -25,7 +25,7 @@ from queryable import (
     QueryRefusedError,
 )
 from queryable.history import Node
-from tests.strategies import Courier, Faulty, RandomWord, Toy, raising
+from tests.strategies import Courier, Faulty, Toy, raising
 
 TOY = Toy()
 
@@ -82,12 +82,13 @@ def test_a_later_launch_retires_children_and_theirs() -> None:
 
 
 class Fainting(Courier):
-    """Does not survive the answer of a measurement."""
+    """Does not survive the answer to one question."""
 
     def step(self, state: Any, message: Any, coins: Any) -> Any:
-        if isinstance(message, FromMechanism) and isinstance(message.answer, Launched):
-            if message.answer.child is None:
-                raise ValueError("gone")
+        if message == FromAnalyst("faint"):
+            message = FromAnalyst(Ask(0, "bits"))
+        if message == FromMechanism(0):
+            raise ValueError("gone")
         return super().step(state, message, coins)
 
 
@@ -97,7 +98,7 @@ def test_what_failed_takes_its_children_along() -> None:
     person.launch(TOY)
     assert statuses(root_of(q).children[0]) == ["live"]
     with pytest.raises(MechanismFault):
-        person.launch(RandomWord())
+        person.ask("faint")
     assert statuses(root_of(q)) == ["failed"]
     assert statuses(root_of(q).children[0]) == ["retired"]
 
