@@ -18,7 +18,7 @@ from composition.children import Children
 from composition.launching import (
     Claimed,
     claimed,
-    map_at,
+    loss_at,
     max_depth_field,
     named,
     require_depth,
@@ -224,7 +224,7 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
             return state.account.total().zero()
         account = self._opened()
         for claim in state.claims.values():
-            account = account.add(map_at(claim.mechanism, at, self.child_measure))
+            account = account.add(loss_at(claim.mechanism, claim.loss, self.d_in, at))
         return self._report_at(account, at)
 
     def _report_at(self, account: Any, d_in: int) -> Report:

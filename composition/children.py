@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 from immutables import Map
 
-from composition.launching import map_at
+from composition.launching import loss_at, map_at
 from queryable.coins import ChildId, Coins
 from queryable.errors import RetiredChildError, UnknownChildError
 from queryable.faults import contained_init, contained_step
@@ -145,7 +145,7 @@ def _claimed_loss(child: Child, d_in: Any, unit: int) -> Loss:
     at = records(d_in, unit)
     if child.claim is None:
         return map_at(child.mechanism, at, None)
-    return child.claim if at == unit else map_at(child.mechanism, at, child.claim.measure)
+    return child.claim if at == unit else loss_at(child.mechanism, child.claim, unit, at)
 
 
 def _only_reads(query: Query) -> bool:

@@ -13,7 +13,7 @@ from composition import children as kin
 from composition.adaptive import CompositionState
 from composition.children import Children
 from composition.filters import FiltCon
-from composition.launching import Claimed, claimed, map_at, require_depth
+from composition.launching import Claimed, claimed, loss_at, require_depth
 from composition.metering import Metered
 from composition.rules import Basic, Rule, Sum
 from composition.rules.additive import AdditiveAccount
@@ -74,7 +74,7 @@ class ExPost(FiltCon):
 
     @budget.validator
     def _adds_up(self, attribute: object, budget: object) -> None:
-        if not isinstance(budget, PureDP | ApproxDP):
+        if type(budget) not in (PureDP, ApproxDP):
             raise ValueError(f"budget is {budget}; it should be a PureDP or an ApproxDP")
 
     def books(self) -> Books:
@@ -119,7 +119,7 @@ class ExPost(FiltCon):
         if entry is None:
             return super()._ask(state, child, query, coins)
         if isinstance(query, PrivacyLossQuery) and not entry.mechanism.reports_loss:
-            return state, bound(_realised(entry, records(query.d_in, self.d_in)))
+            return state, bound(_realised(entry, self.d_in, records(query.d_in, self.d_in)))
         asked = entry.understood(query)
         worst = entry.at_worst(asked)
         refusal = self._ask_refused(state, entry, worst)
@@ -187,7 +187,7 @@ class ExPost(FiltCon):
         at = records(d_in, self.d_in)
         if at == self.d_in:
             return bound(_account(state).sum.parts)
-        realised = [_realised(claim, at) for claim in state.claims.values()]
+        realised = [_realised(claim, self.d_in, at) for claim in state.claims.values()]
         epsilons, deltas = zip((_ZERO, _ZERO), *realised, strict=True)
         return bound((sum(epsilons, _ZERO), sum(deltas, _ZERO)))
 
@@ -209,11 +209,11 @@ def moved(account: AdditiveAccount, before: AdditiveLoss, after: AdditiveLoss) -
     return AdditiveAccount(total, account.budget, account.most)
 
 
-def _realised(entry: Claimed, d_in: int) -> tuple[Fraction, Fraction]:
+def _realised(entry: Claimed, unit: int, d_in: int) -> tuple[Fraction, Fraction]:
     """(epsilon, delta) of one child so far, for data that differ in some number of records."""
     if isinstance(entry, Metered):
         return entry.realised(d_in)
-    loss = map_at(entry.mechanism, d_in, ApproxDP)
+    loss = loss_at(entry.mechanism, entry.loss.to(ApproxDP), unit, d_in)
     assert isinstance(loss, ApproxDP)
     return loss.epsilon, loss.delta
 

@@ -6,7 +6,7 @@ import attrs
 
 from composition.adaptive import AdaptiveComposition, CompositionState
 from composition.rules import Account, Basic, Rule
-from queryable.losses import AdditiveLoss, Loss, Measure, group_size
+from queryable.losses import AdditiveLoss, Loss, Measure, genuine, group_size
 from queryable.messages import Answer, Halted, Refused
 from queryable.reports import Report
 
@@ -53,7 +53,7 @@ class FiltCon(AdaptiveComposition):
 
     @budget.validator
     def _is_loss(self, attribute: object, budget: object) -> None:
-        if not isinstance(budget, Loss):
+        if not isinstance(budget, Loss) or not genuine(budget):
             raise TypeError(f"budget is {budget!r}; it should be a loss, such as ZCDP('1/10')")
 
     def __attrs_post_init__(self) -> None:
@@ -139,6 +139,8 @@ def _instead(remaining: Any) -> str:
     )
 
 
-def _by_a_hair(requested: AdditiveLoss, remaining: AdditiveLoss) -> bool:
+def _by_a_hair(requested: Any, remaining: Any) -> bool:
+    if not isinstance(requested, AdditiveLoss) or type(requested) is not type(remaining):
+        return False  # curves have no coordinates
     over = (r - left for r, left in zip(requested.parts, remaining.parts, strict=True))
     return all(excess * 10**9 < 1 for excess in over)

@@ -9,7 +9,16 @@ import attrs
 
 from composition import validity
 from queryable.errors import PrivacyClaimError, QueryError
-from queryable.losses import Loss, Measure, measure_name
+from queryable.losses import (
+    ApproxDP,
+    Loss,
+    Measure,
+    PureDP,
+    genuine,
+    group_size,
+    measure_name,
+    stated_in,
+)
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Ask, Launch, Query
 from queryable.numbers import natural
@@ -39,22 +48,80 @@ def claimed(launch: Any, measure: Measure, d_in: int, *, interleaved: bool = Tru
     mechanism = launch.mechanism
     if not isinstance(mechanism, InteractiveMechanism):
         raise QueryError(f"a launch takes an interactive mechanism, not {named(mechanism)}")
-    if launch.d_out is not None:
-        if not isinstance(launch.d_out, Loss):
-            raise PrivacyClaimError(f"d_out should be a privacy loss, not {named(launch.d_out)}")
-        mechanism = _within(mechanism, launch.d_out, d_in)
-    loss = map_at(mechanism, d_in, measure)
-    if launch.d_out is not None:
-        d_out = _converted(launch.d_out, measure)
-        if not loss <= d_out:
-            raise PrivacyClaimError(
-                f"d_out is {d_out}, below the privacy map: {loss} at {d_in}; leave d_out out to be "
-                "charged the map, or give at least that"
-            )
-        loss = d_out
+    if launch.d_out is None:
+        loss = map_at(mechanism, d_in, measure)
+    else:
+        d_out = _declared(launch.d_out)
+        mechanism = _within(mechanism, d_out, d_in)
+        loss = _converted(d_out, measure)
+        own = _own_conversion(mechanism, d_out, d_in)
+        if own is not None and own <= d_out:
+            # An (epsilon, delta)-DP child, interactive or not: docs/theory.md, mixed children, (c).
+            return Claimed(mechanism, loss)
+        _require_below(loss, mechanism, d_in, own)
     if interleaved:
         validity.require_proof(mechanism, measure, d_in)
     return Claimed(mechanism, loss)
+
+
+def _declared(d_out: Any) -> Loss:
+    """A d_out as a value of our own class, with parameters read once more.
+
+    Raises:
+        PrivacyClaimError: it is no loss, or of a class derived from one of ours.
+    """
+    if not isinstance(d_out, Loss) or not genuine(d_out):
+        raise PrivacyClaimError(f"d_out should be a privacy loss, not {named(d_out)}")
+    value: Any = d_out
+    read_again: Loss = attrs.evolve(value) if attrs.has(type(value)) else value
+    return read_again
+
+
+def _own_conversion(mechanism: InteractiveMechanism[Any], d_out: Loss, d_in: int) -> Loss | None:
+    """The mechanism's own loss as (epsilon, delta)-DP at the delta of d_out, if it is converted."""
+    if not isinstance(d_out, ApproxDP) or d_out.delta == 0:
+        return None
+    own = map_at(mechanism, d_in, None)
+    try:
+        return None if isinstance(own, PureDP | ApproxDP) else own.to(ApproxDP, d_out.delta)
+    except ValueError:
+        return None
+
+
+def _require_below(
+    d_out: Loss, mechanism: InteractiveMechanism[Any], d_in: int, own: Loss | None
+) -> None:
+    """Check that the map in the measure of the composition is within d_out.
+
+    Raises:
+        PrivacyClaimError: it is not; or there is none, and neither is `own`, a conversion.
+    """
+    try:
+        loss = map_at(mechanism, d_in, d_out.measure)
+    except PrivacyClaimError:
+        if own is None:
+            raise
+        loss = own
+    if loss.measure != d_out.measure or not loss <= d_out:
+        raise PrivacyClaimError(
+            f"d_out is {d_out}, below the privacy map: {loss} at {d_in}; leave d_out out to be "
+            "charged the map, or give at least that"
+        )
+
+
+def loss_at(mechanism: InteractiveMechanism[Any], charged: Loss, unit: int, d_in: int) -> Loss:
+    """What a child that was charged at `unit` records loses at `d_in`.
+
+    By its own map, or by the group bound of the charge where the map says nothing in its measure.
+    """
+    try:
+        return map_at(mechanism, d_in, charged.measure)
+    except PrivacyClaimError:
+        try:
+            return charged.group(group_size(d_in, unit))
+        except ValueError:
+            pass
+        raise
 
 
 def _within(
@@ -80,9 +147,9 @@ def map_at(mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure | N
         wanted = "" if measure is None else f" in {measure_name(measure)}"
         hint = validity.hint(mechanism, d_in, measure)
         raise PrivacyClaimError(f"{name} states no loss{wanted}: {error}{hint}") from None
-    if not isinstance(loss, Loss):
+    if not isinstance(loss, Loss) or not genuine(loss):
         raise PrivacyClaimError(f"the privacy map of {name} gave {named(loss)}, not a loss")
-    if measure is not None and loss.measure != measure:
+    if measure is not None and not stated_in(loss, measure):
         raise PrivacyClaimError(
             f"the privacy map of {name} gave {loss}, asked for {measure_name(measure)}"
         )
@@ -91,9 +158,12 @@ def map_at(mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure | N
 
 def _converted(d_out: Loss, measure: Measure) -> Loss:
     try:
-        return d_out.to(measure)
+        converted = d_out.to(measure)
     except ValueError as error:
         raise PrivacyClaimError(f"d_out: {error}") from None
+    if not stated_in(converted, measure):
+        raise PrivacyClaimError(f"d_out: {d_out} does not convert to {measure_name(measure)}")
+    return converted
 
 
 def max_depth_field(value: Any) -> int:

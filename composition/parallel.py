@@ -17,7 +17,7 @@ from composition.launching import map_at
 from composition.partition import Partition
 from queryable.coins import ChildId
 from queryable.errors import PrivacyClaimError
-from queryable.losses import AdditiveLoss, Loss, Measure, Parts, measure_name, zero_of
+from queryable.losses import AdditiveLoss, Loss, Measure, Parts, measure_name, stated_in, zero_of
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import PrivacyLossQuery
 from queryable.reports import ExPostBound
@@ -120,7 +120,7 @@ def _additive_zero(measure: Measure) -> AdditiveLoss:
 
 
 def _parts(loss: Loss, measure: Measure) -> Parts:
-    if loss.measure != measure or not isinstance(loss, AdditiveLoss):
+    if not isinstance(loss, AdditiveLoss) or not stated_in(loss, measure):
         raise PrivacyClaimError(f"a part states {loss}, asked for {measure_name(measure)}")
     return loss.parts
 

@@ -14,6 +14,7 @@ from queryable.losses import (
     GDP,
     RDP,
     ZCDP,
+    AdditiveLoss,
     ApproxDP,
     ApproxZCDP,
     Loss,
@@ -319,7 +320,9 @@ def hint(mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure | Non
         return ""
     rules = [] if measure is PureDP else _rules_for(own)
     hints = [f"an ApproxDP budget with rule={rule} would take its {own}" for rule in rules]
-    if measure in (PureDP, ApproxDP):
+    if measure is ApproxDP and not isinstance(own, PureDP | ApproxDP):
+        hints.append("d_out=ApproxDP(epsilon, delta) charges its conversion, where there is one")
+    if measure in (PureDP, ApproxDP) and isinstance(own, AdditiveLoss):
         hints.append(f"a budget of {measure_name(own.measure)} would take its {own}")
     return "".join(f"; {each}" for each in hints)
 

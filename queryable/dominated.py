@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import attrs
 
-from queryable.losses import GDP, AdditiveLoss, ApproxDP, Loss, Measure, Parts, PureDP
+from queryable.losses import GDP, AdditiveLoss, ApproxDP, Loss, Measure, Parts, PureDP, sealed
 from queryable.numbers import exact, probability, shown, sqrt_down, sqrt_up
 
 
@@ -29,6 +29,7 @@ def _delta(value: Any) -> Fraction:
     return probability(value, "delta")
 
 
+@sealed
 @attrs.frozen(order=False)
 class Dominated(AdditiveLoss):
     """No more telling than RR_epsilon, N(0,1) against N(mu,1), and all with probability delta.

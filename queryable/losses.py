@@ -11,7 +11,7 @@ rho, (epsilon, delta), mu squared. Adding parts exactly is the whole of additive
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import attrs
 
@@ -56,6 +56,38 @@ def _order(value: Any) -> Fraction:
     if not alpha > 1:
         raise ValueError(f"alpha is {shown(alpha)}; a Renyi order should be above 1")
     return alpha
+
+
+_SEALED: set[type] = set()
+Class = TypeVar("Class", bound=type)
+
+
+def sealed(kind: Class) -> Class:
+    """Class decorator: values are taken as losses or measures of this class only if it is theirs.
+
+    A class derived from it could compare and convert as it likes.
+    """
+    _SEALED.add(kind)
+    return kind
+
+
+def genuine(value: object) -> bool:
+    """Whether a loss is of a class of this library, or of one that derives from none of them.
+
+    The latter has to be its own measure.
+    """
+    kind = type(value)
+    if kind in _SEALED:
+        return True
+    own = isinstance(value, Loss) and issubclass(kind, Loss) and value.measure is kind
+    return own and not issubclass(kind, tuple(_SEALED))
+
+
+def stated_in(loss: object, measure: "Measure") -> bool:
+    """Whether a loss is a value of a measure, by its class and not by what it says of itself."""
+    if isinstance(measure, type):
+        return type(loss) is measure
+    return type(loss) in _SEALED and isinstance(loss, Loss) and loss.measure == measure
 
 
 class Loss(ABC):
@@ -182,6 +214,7 @@ class ParametricMeasure(ABC):
         """The best bound on a loss of another measure, if the measure knows the theorem."""
 
 
+@sealed
 @attrs.frozen
 class RenyiOrder(ParametricMeasure):
     """The measure of Renyi differential privacy at one order; write `RDP.at(order)`."""
@@ -207,10 +240,13 @@ def as_measure(value: object) -> Measure:
     """
     if value is RDP:
         raise ValueError("RDP is a family of measures; name the order, as in RDP.at(8)")
-    if isinstance(value, ParametricMeasure):
+    if type(value) in _SEALED and isinstance(value, ParametricMeasure):
         return value
     if isinstance(value, type) and issubclass(value, Loss) and value is not Loss:
-        return value
+        base = next((each for each in value.__mro__[1:] if each in _SEALED), None)
+        if base is None:
+            return value
+        raise TypeError(f"{value!r} derives from {base.__name__}; use {base.__name__} itself")
     raise TypeError(f"{value!r} is not a measure; use a Loss class such as ZCDP, or RDP.at(8)")
 
 
@@ -234,7 +270,7 @@ def total(losses: Iterable[Loss], measure: Measure) -> Loss:
     composed = zero = zero_of(measure)
     parts = zero.parts if isinstance(zero, AdditiveLoss) else ()
     for loss in losses:
-        if loss.measure != measure:
+        if not stated_in(loss, measure):
             raise TypeError(f"{loss} is not a value of {measure_name(measure)}")
         if isinstance(loss, AdditiveLoss):
             parts = add_parts(parts, loss.parts)  # exact: rounded once, at the end
@@ -262,6 +298,7 @@ class _Simple(AdditiveLoss):
         return f"{type(self).__name__}({values})"
 
 
+@sealed
 @attrs.frozen(order=False)
 class PureDP(_Simple):
     """epsilon-differential privacy (Dwork, McSherry, Nissim, Smith 2006). epsilon in nats."""
@@ -290,6 +327,7 @@ class PureDP(_Simple):
         return None
 
 
+@sealed
 @attrs.frozen(order=False)
 class ApproxDP(_Simple):
     """(epsilon, delta)-differential privacy (Dwork et al. 2006)."""
@@ -321,6 +359,7 @@ class ApproxDP(_Simple):
         return None
 
 
+@sealed
 @attrs.frozen(order=False)
 class ZCDP(_Simple):
     """rho-zero-concentrated differential privacy (Bun, Steinke 2016)."""
@@ -346,6 +385,7 @@ class ZCDP(_Simple):
         return None
 
 
+@sealed
 @attrs.frozen(order=False)
 class ApproxZCDP(_Simple):
     """delta-approximate rho-zCDP (Bun, Steinke 2016, Definition 8.1)."""
@@ -381,6 +421,7 @@ class ApproxZCDP(_Simple):
         return None
 
 
+@sealed
 @attrs.frozen(order=False)
 class RDP(AdditiveLoss):
     """(alpha, epsilon)-Renyi differential privacy at a fixed order alpha > 1 (Mironov 2017)."""
@@ -435,6 +476,7 @@ class RDP(AdditiveLoss):
         return f"RDP(alpha={shown(self.alpha)}, epsilon={shown(self.epsilon)})"
 
 
+@sealed
 @attrs.frozen(order=False)
 class GDP(_Simple):
     """mu-Gaussian differential privacy (Dong, Roth, Su 2022)."""

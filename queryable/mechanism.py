@@ -23,7 +23,7 @@ from queryable.faults import (
     what_stands,
 )
 from queryable.guarantees import Guarantee, documented
-from queryable.losses import Loss, Measure
+from queryable.losses import Loss, Measure, genuine
 from queryable.messages import Answer, Failed, Query
 from queryable.numbers import natural
 
@@ -75,6 +75,8 @@ class InteractiveMechanism(ABC, Generic[State]):
             ValueError: no theorem converts its loss to `measure`, or `d_in` is not a count.
         """
         own = self.loss(max(natural(d_in, "d_in"), 1))
+        if not genuine(own):
+            raise TypeError(f"its loss is of class {type(own).__name__}, not a loss")
         stated = own if measure is None else own.to(measure)
         return stated if d_in else stated.zero()
 

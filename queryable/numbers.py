@@ -14,7 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 from math import isqrt
 from threading import RLock
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import flint
 import numpy as np
@@ -46,14 +46,12 @@ def exact(value: object, name: str = "value") -> Fraction:
         ValueError: bool, NaN, infinite, negative, malformed, or an exponent beyond +-400.
         TypeError: not a number at all.
     """
-    if type(value) is Fraction:
-        rational = value
+    if isinstance(value, Fraction):
+        rational = _plain(value)
     elif isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} is the boolean {value}; it should be {_EXPECTED}")
     elif isinstance(value, int | np.integer):
-        rational = _within_range(Fraction(int(value)), name)
-    elif isinstance(value, Fraction):
-        rational = Fraction(int(value.numerator), int(value.denominator))
+        rational = _within_range(Fraction(_whole(value)), name)
     elif isinstance(value, float | np.floating):
         rational = _read(repr(float(value)), name)
     elif isinstance(value, Decimal):
@@ -94,9 +92,23 @@ def natural(value: object, name: str = "value") -> int:
         raise ValueError(f"{name} is the boolean {value}; it should be an integer >= 0")
     if not isinstance(value, int | np.integer):
         raise TypeError(f"{name} is {_quoted(value)}; it should be an integer >= 0")
-    if not value >= 0:
-        raise ValueError(f"{name} is {value}; it should be an integer >= 0")
-    return int(value)
+    count = _whole(value)
+    if not count >= 0:
+        raise ValueError(f"{name} is {count}; it should be an integer >= 0")
+    return count
+
+
+def _whole(value: Any) -> int:
+    """A plain int. A class derived from `int` may answer comparisons as it likes."""
+    return int.__int__(value) if isinstance(value, int) else int(value)
+
+
+def _plain(value: Fraction) -> Fraction:
+    """A plain Fraction of plain ints, for the same reason."""
+    top, bottom = value.numerator, value.denominator
+    if type(value) is Fraction and type(top) is int and type(bottom) is int:
+        return value
+    return Fraction(_whole(top), _whole(bottom))
 
 
 def _read(text: str, name: str) -> Fraction:

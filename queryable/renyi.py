@@ -19,6 +19,7 @@ from queryable.losses import (
     Measure,
     ParametricMeasure,
     Parts,
+    sealed,
 )
 from queryable.numbers import exact, shown
 
@@ -41,6 +42,7 @@ def _epsilons(values: Iterable[Any]) -> tuple[Fraction, ...]:
     return tuple(exact(value, "epsilon") for value in values)
 
 
+@sealed
 @attrs.frozen
 class RenyiOrders(ParametricMeasure):
     """The measure of Renyi privacy at each of several orders; write `RDP.at(2, 8, 32)`."""
@@ -61,6 +63,7 @@ class RenyiOrders(ParametricMeasure):
         return f"RDP.at({', '.join(map(shown, self.orders))})"
 
 
+@sealed
 @attrs.frozen(order=False)
 class RenyiCurve(AdditiveLoss):
     """(alpha, epsilon(alpha))-Renyi privacy at every one of some fixed orders."""

@@ -15,7 +15,7 @@ from flint import arb
 
 from queryable import conversions, curves
 from queryable.curves import FLOOR, Knots
-from queryable.losses import GDP, ApproxDP, Loss, Measure, PureDP
+from queryable.losses import GDP, ApproxDP, Loss, Measure, PureDP, sealed
 from queryable.numbers import Number, exact, natural, probability, round_down, round_up
 
 KNOTS = 256
@@ -42,6 +42,7 @@ def _quoted(knots: Knots) -> str:
     return repr(tuple((str(alpha), str(f)) for alpha, f in knots))
 
 
+@sealed
 @attrs.frozen(order=False)
 class FDP(Loss):
     """f-differential privacy for a convex, piecewise-linear trade-off curve f.

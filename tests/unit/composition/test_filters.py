@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
-from composition import Basic, Filt, FiltCon, FiltSeq, Whitehouse2023
+from composition import Basic, Filt, FiltCon, FiltSeq, Rule, Whitehouse2023
+from composition.rules import Account
 from queryable import (
+    FDP,
     RDP,
     ZCDP,
     ApproxDP,
@@ -20,6 +22,7 @@ from queryable import (
     Queryable,
     QueryError,
     QueryRefusedError,
+    Refused,
     UnprovenCompositionError,
 )
 from queryable.losses import AdditiveLoss, total
@@ -179,3 +182,37 @@ def test_filters_are_values(kind: Any) -> None:
     """Equal descriptions are equal and hashable: they travel in queries."""
     assert kind(PureDP(1)) == kind(PureDP("1"))
     assert len({kind(PureDP(1)), kind(PureDP(1)), kind(PureDP(2))}) == 2
+
+
+class Curves(Rule):
+    """A rule of a user's own, for trade-off curves."""
+
+    def child_measure(self, budget: Loss) -> Any:
+        return FDP
+
+    def open(self, budget: Loss) -> Any:
+        return Untouched()
+
+
+class Untouched(Account):
+    """Nothing fits."""
+
+    within = False
+
+    def add(self, loss: Any) -> "Untouched":
+        return self
+
+    def total(self) -> FDP:
+        return FDP.of_approx(0)
+
+    def remaining(self) -> FDP:
+        return FDP.of_approx("0.1")
+
+
+def test_a_refusal_under_a_rule_of_curves_is_a_refusal() -> None:
+    """Curves have no coordinates that could be short by a hair."""
+    filtered = FiltCon(FDP.of_approx(1), Curves())
+    account: Any = Untouched()
+    refused = filtered._exceeds(account, account, FDP.of_approx(1))
+    assert isinstance(refused, Refused)
+    assert refused.reason == "insufficient budget"

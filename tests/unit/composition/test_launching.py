@@ -1,5 +1,6 @@
 """What is checked about a launch before any rule is asked."""
 
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -8,21 +9,26 @@ from composition import FiltCon, OdomCon, accumulator_of
 from composition.launching import Claimed, claimed, map_at, require_depth
 from composition.rules import Whitehouse2023
 from queryable import (
+    FDP,
     GDP,
+    RDP,
     ZCDP,
     ApproxDP,
     ApproxZCDP,
     Ask,
     Bit,
+    Dominated,
     Launch,
     Loss,
     PrivacyClaimError,
     PureDP,
+    Queryable,
     QueryError,
+    QueryRefusedError,
     Statistic,
     UnprovenCompositionError,
 )
-from tests.strategies import TENTH, BrokenMap, Toy, raising
+from tests.strategies import TENTH, BrokenMap, RandomWord, Toy, raising
 
 
 def test_the_default_claim_is_the_map() -> None:
@@ -152,3 +158,51 @@ def test_depth_is_bounded() -> None:
     require_depth(query, 5)
     with pytest.raises(QueryError, match="max_depth=4"):
         require_depth(query, 4)
+
+
+CONVERTIBLE = [
+    (ZCDP("0.01"), ApproxDP("0.65", "1e-6")),
+    (ApproxZCDP("0.01", "1e-7"), ApproxDP("0.7", "1e-6")),
+    (GDP("0.1"), ApproxDP("0.4", "1e-6")),
+    (RDP(20, "0.1"), ApproxDP("0.7", "1e-6")),
+    (FDP.of_gaussian("0.1"), ApproxDP("0.41", "1e-6")),
+]
+
+
+@pytest.mark.parametrize(("own", "d_out"), CONVERTIBLE, ids=str)
+@pytest.mark.parametrize("kind", [Toy, RandomWord])
+def test_a_declared_delta_makes_the_conversion_the_proof(kind: Any, own: Any, d_out: Any) -> None:
+    """A child whose loss converts to (epsilon, delta) at the declared delta is charged just that.
+
+    Interactive children too, whatever their own measure: for approximate zCDP with a delta there
+    is no other way to interleave one.
+    """
+    for measure in (ApproxDP, ApproxZCDP, Dominated):
+        charged = claimed(Launch(kind(own), d_out), measure, 1).loss
+        assert charged == d_out.to(measure)
+    below = ApproxDP(own.to(ApproxDP, d_out.delta).epsilon * Fraction(999, 1000), d_out.delta)
+    with pytest.raises(PrivacyClaimError, match="below the privacy map"):
+        claimed(Launch(kind(own), below), ApproxDP, 1)
+    with pytest.raises(PrivacyClaimError):  # no budget without a delta takes it
+        claimed(Launch(kind(own), d_out), PureDP, 1)
+
+
+def test_a_converted_child_is_charged_and_reported() -> None:
+    """In an (epsilon, delta) filter; for other data its group bound is told."""
+    q = Queryable(FiltCon(ApproxDP("1.5", "1e-5")), None)
+    child = q.launch(Toy(ZCDP("0.01")), ApproxDP("0.65", "1e-6"))
+    assert child.ask("bits") == 0
+    assert q.privacy_loss() == child.privacy_loss() == ApproxDP("0.65", "1e-6")
+    doubled = ApproxDP("0.65", "1e-6").group(2)
+    assert q.privacy_loss(2) == child.privacy_loss(2) == doubled
+    assert q.privacy_loss(0) == ApproxDP(0, 0)
+    q.launch(FiltCon(ZCDP("0.01")), ApproxDP("0.65", "1e-6"))
+    with pytest.raises(QueryRefusedError):
+        q.launch(Toy(ZCDP("0.01")), ApproxDP("0.65", "1e-6"))
+
+
+def test_no_budget_of_curves_is_advised() -> None:
+    """Curves chosen on the way do not compose, so no filter has such a budget; a d_out helps."""
+    with pytest.raises(PrivacyClaimError, match="charges its conversion") as caught:
+        claimed(Launch(Toy(FDP.of_gaussian("0.1"))), ApproxDP, 1)
+    assert "budget of FDP" not in str(caught.value)
