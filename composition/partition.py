@@ -51,8 +51,9 @@ class Partition:
         key: a column's name, or a function of a single record. A record is a row: an element of a
             list or an array, or a dict of the columns of a frame.
         names: the parts, public and fixed; a record belongs to the one that its key equals.
-        other: the part of every other record, whatever its key is, null included. A key function
-            that raises sends its record there too.
+        other: the part of every other record, whatever its key is: null, unhashable, no single
+            value, or a field that the record does not have. A key function that raises sends its
+            record there too.
     """
 
     key: str | Callable[[Any], Any] = attrs.field(converter=_key)
@@ -104,7 +105,10 @@ class Partition:
             return self.other
 
     def _part(self, key: Any) -> ChildId:
-        value = key.item() if isinstance(key, np.generic) else key
-        if isinstance(value, bool) or not isinstance(value, int | float | str):
+        try:
+            value = key.item() if isinstance(key, np.generic) else key
+            if not isinstance(value, bool) and isinstance(value, int | float | str):
+                return self.names[self.names.index(value)] if value in self.names else self.other
+        except Exception:  # a key of a class of its own, whose comparison may do anything
             return self.other
-        return self.names[self.names.index(value)] if value in self.names else self.other
+        return self.other

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from queryable.answers import NoisyArray, NoisyInt, noisy_array
+from queryable.answers import NoisyArray, NoisyInt, narrowed, noisy_array
 from queryable.coins import Coins, Law
 from queryable.statistics import IntegerStatistic
 
@@ -51,11 +51,7 @@ def added(value: Array, noise: Array) -> Array:
     """The exact sum: int64 where it fits, else Python integers."""
     if _halved(value) and _halved(noise):
         return np.asarray(value + noise)
-    total = np.asarray(value.astype(object) + noise.astype(object))
-    try:
-        return total.astype(np.int64)
-    except OverflowError:
-        return total.astype(object)
+    return narrowed(value.astype(object) + noise.astype(object))
 
 
 def _halved(array: Array) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from mechanisms.columns import Scalar, compared, selected
 from mechanisms.lattice import are_numbers
 from mechanisms.totals import Bins, Categories, Term, Totals
-from queryable.tables import Array, Mask, cells, count_records
+from queryable.cells import Array, Mask, cells, count_records
 
 
 def totals_of_arrays(dataset: Any, request: Totals) -> Array:
@@ -33,7 +33,7 @@ def totals_of_arrays(dataset: Any, request: Totals) -> Array:
     groups = np.zeros(len(chosen), dtype=np.int64)
     for by in request.by:
         indices = _indices(dataset, by)
-        chosen &= indices >= 0
+        chosen = chosen & (indices >= 0)  # a new array: a user's function may give the data's own
         groups = groups * by.size + indices
     flat = result.reshape(-1, len(request.terms))
     for position, term in enumerate(request.terms):

@@ -10,7 +10,7 @@ missing and `column("age") < 30` does not.
 
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
 from types import MappingProxyType
 from typing import Any, Never, TypeAlias
@@ -18,8 +18,8 @@ from typing import Any, Never, TypeAlias
 import attrs
 import numpy as np
 
+from queryable.cells import Array, Mask, cells, count_records, objects
 from queryable.plain import plain
-from queryable.tables import Array, Mask, cells, count_records
 
 Scalar: TypeAlias = bool | int | float | str | bytes | date | timedelta | np.generic
 """What a cell can be compared with: one value, never a missing one."""
@@ -281,19 +281,39 @@ def where_field(value: Any) -> Where | None:
 def selected(where: Where | None, dataset: Any) -> Mask:
     """The records that a `where` selects: one boolean each.
 
+    Of a function's result only the length is checked. A record is selected where the entry is True
+    itself, Python's or numpy's: not where it is None, NaN, a null, or a number. So no entry decides
+    about another one, or whether there is a result.
+
     Raises:
-        TypeError, ValueError: a function gave something else.
+        ValueError: a function gave no sequence, or one of another length.
     """
     records = count_records(dataset)
     if where is None:
         return np.ones(records, dtype=bool)
     result = where.holds(dataset) if isinstance(where, Predicate) else where(dataset)
-    mask = np.asarray(result)
-    if mask.dtype != np.bool_:
-        raise TypeError(f"where gave {mask.dtype}; it should give booleans")
-    if mask.shape != (records,):
-        raise ValueError(f"where gave shape {mask.shape}; it should give one boolean per record")
-    return mask
+    entries = _entries(result)
+    if entries.shape != (records,):
+        raise ValueError(f"where gave shape {entries.shape}; it should give one boolean per record")
+    return _true(entries)
+
+
+def _entries(result: Any) -> Array:
+    """The entries of a list, an array or a frame's column; a list is given no common type."""
+    if isinstance(result, Sequence) and not isinstance(result, str | bytes):
+        return objects(result, len(result))
+    return np.asanyarray(result)
+
+
+def _true(entries: Array) -> Mask:
+    if isinstance(entries, np.ma.MaskedArray):
+        return _true(entries.data) & ~np.ma.getmaskarray(entries)
+    if entries.dtype == np.bool_:
+        return np.asarray(entries)
+    if entries.dtype != object:
+        return np.zeros(entries.shape, dtype=bool)
+    truths = (each is True or (type(each) is np.bool_ and bool(each)) for each in entries)
+    return np.fromiter(truths, dtype=bool, count=len(entries))
 
 
 def compared(values: Array, operator: str, constant: Scalar) -> Mask:

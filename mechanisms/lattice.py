@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import attrs
 import numpy as np
 
-from queryable.tables import Array, Mask
+from queryable.cells import Array, Mask
 
 Exact: TypeAlias = int | Fraction | Decimal
 

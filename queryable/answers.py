@@ -124,9 +124,11 @@ def _plain_out(named: dict[str, Any]) -> dict[str, Any]:
     return named | {"out": tuple(map(_plain, named["out"]))} if "out" in named else named
 
 
-def narrowed(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Python integers as int64, if all of them fit."""
+def narrowed(values: Any) -> np.ndarray[Any, Any]:
+    """Python integers as int64, if all of them fit; one integer as an array of shape ()."""
+    whole = np.empty(np.shape(values), dtype=object)
+    whole[...] = values  # np.asarray would give a single integer a type of its own, such as uint64
     try:
-        return np.asarray(values.astype(np.int64))
+        return whole.astype(np.int64)
     except OverflowError:
-        return values
+        return whole

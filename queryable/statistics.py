@@ -12,8 +12,12 @@ from typing import Any
 import attrs
 import numpy as np
 
+from queryable.answers import narrowed
 from queryable.faults import touching_data
 from queryable.numbers import exact, natural
+
+_INTEGERS: tuple[type, ...] = (int, np.integer, np.bool_)
+_NO_ENTRIES: tuple[type, ...] = (bool, np.bool_, np.timedelta64)  # which numpy counts as integers
 
 
 class IntegerStatistic(ABC):
@@ -50,23 +54,31 @@ class IntegerStatistic(ABC):
         if self.shape is None:
             if isinstance(value, np.ndarray) and value.shape == ():
                 value = value.item()
-            if not isinstance(value, int | np.integer | np.bool_):
+            if not isinstance(value, _INTEGERS) or isinstance(value, np.timedelta64):
                 raise TypeError(f"the statistic gave {type(value).__name__}, not an integer")
             return int(value)
-        array = np.asarray(value)
+        array = value if hasattr(value, "__array__") else np.array(value, dtype=object)
+        array = np.asarray(array)
         if array.shape != self.shape:
             raise ValueError(f"the statistic has shape {array.shape}, {self.shape} was declared")
-        if array.dtype == object and all(_is_integer(entry) for entry in array.flat):
-            return array
+        if array.dtype == object:
+            return _integers(array)
         if array.dtype == np.uint64:
             return array.astype(object)
-        if not np.issubdtype(array.dtype, np.integer):
+        if not np.issubdtype(array.dtype, np.integer) or array.dtype.kind == "m":
             raise TypeError(f"the statistic gave {array.dtype}, not integers")
         return array.astype(np.int64)
 
 
-def _is_integer(entry: Any) -> bool:
-    return isinstance(entry, int) and not isinstance(entry, bool)
+def _integers(array: Any) -> Any:
+    """Entries as they are, given no common type: int64 where all of them fit, else Python's."""
+    integers = np.empty(array.shape, dtype=object)
+    for place, entry in np.ndenumerate(array):
+        number = entry.item() if isinstance(entry, np.ndarray) and entry.shape == () else entry
+        if not isinstance(number, _INTEGERS) or isinstance(number, _NO_ENTRIES):
+            raise TypeError(f"the statistic gave {type(entry).__name__} entries, not integers")
+        integers[place] = int(number)
+    return narrowed(integers)
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:

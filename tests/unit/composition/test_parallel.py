@@ -231,7 +231,8 @@ def test_a_part_that_fails_is_charged_and_alone() -> None:
 def test_a_column_that_is_missing_fails_without_a_word() -> None:
     """Splitting touches data: what goes wrong there is told to the curator alone."""
     told: list[BaseException] = []
-    q = Queryable(FiltCon(PureDP(9)), DATA, on_fault=told.append)
+    columns = {"k": [record["k"] for record in DATA]}
+    q = Queryable(FiltCon(PureDP(9)), columns, on_fault=told.append)
     with pytest.raises(MechanismFault) as fault:
         q.launch(Parallel(Partition("absent", ["a"]), {"a": Toy()}))
     assert "absent" not in str(fault.value)

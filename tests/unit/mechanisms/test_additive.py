@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from mechanisms import DiscreteLaplace
-from mechanisms.additive import integer_statistic, noisy
+from mechanisms.additive import added, integer_statistic, noisy
 from queryable import FairBits, Law, MechanismFault, SeededCoins, Statistic
+from queryable.answers import noisy_array
 
 
 @attrs.frozen
@@ -78,3 +79,17 @@ def test_only_statistics(wrong: Any) -> None:
     """A function without declared sensitivities is refused, saying what would be right."""
     with pytest.raises(TypeError, match=r"Statistic\(function"):
         integer_statistic(wrong)
+
+
+@pytest.mark.parametrize("value", [-(2**64), -(2**63), 2**62, 2**63 - 1, 2**63, 2**64 - 9])
+@pytest.mark.parametrize("noise", [-7, 0, 7])
+def test_a_single_entry_keeps_its_sign(value: int, noise: int) -> None:
+    """Of shape () too, where numpy gives a sum of objects a type of its own, such as uint64."""
+    entries = np.empty((), dtype=object)
+    entries[...] = value
+    total = added(entries, np.asarray(noise))
+    assert total.shape == ()
+    assert total.item() == value + noise
+    law = DiscreteLaplace(1)
+    low, high = noisy_array(total, law).interval("0.9")
+    assert low.item() <= value + noise <= high.item()

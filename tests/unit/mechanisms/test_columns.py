@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms import Predicate, column
+from mechanisms import Histogram, Predicate, column
 from mechanisms.columns import (
     MOST_NESTED,
     OPERATORS,
@@ -202,20 +202,79 @@ def test_selecting() -> None:
 
 
 @pytest.mark.parametrize(
-    ("result", "error"),
-    [
-        (np.ones(4), TypeError),
-        ([1, 0, 1, 0], TypeError),
-        (None, TypeError),
-        (True, ValueError),
-        ([True] * 5, ValueError),
-        (np.ones((4, 1), bool), ValueError),
-    ],
+    "result",
+    [None, True, "tttt", {1, 2}, [True] * 5, np.ones((4, 1), bool), np.ones(3), []],
+    ids=repr,
 )
-def test_a_function_gives_one_boolean_a_record(result: Any, error: type[Exception]) -> None:
-    """Weights, indices, one boolean for all and a wrong length are refused."""
-    with pytest.raises(error, match="where gave"):
+def test_a_function_gives_one_entry_a_record(result: Any) -> None:
+    """No sequence and a wrong length are refused, whatever the entries are."""
+    with pytest.raises(ValueError, match="where gave"):
         selected(lambda table: result, TABLE)
+
+
+class Odd:
+    """An entry that nothing can be done with."""
+
+    def __bool__(self) -> bool:
+        raise RuntimeError("the patient is 47")
+
+    __eq__ = __array__ = __hash__ = __bool__  # type: ignore[assignment]
+
+
+ODD = [None, float("nan"), pd.NA, pd.NaT, 1, 0, 1.0, "True", [True], np.ones(2, bool), Odd()]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: type(odd).__name__)
+def test_only_true_itself_selects(odd: Any) -> None:
+    """An entry that is no boolean selects nothing and changes no other one, alone or in company."""
+    for entries, expected in (
+        ([odd], [False]),
+        ([True, odd, np.True_, False], [True, False, True, False]),
+    ):
+        table = {"x": range(len(entries))}
+        array = np.fromiter(entries, dtype=object, count=len(entries))
+        for result in (entries, tuple(entries), array, pd.Series(entries, dtype=object)):
+            assert selected(lambda _, result=result: result, table).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pl.Series([31, None, 29], dtype=pl.Int64),
+        pd.Series([31, None, 29], dtype="Int64"),
+        pd.Series([31, None, 29], dtype="int64[pyarrow]"),
+        pd.Series([31, None, 29]),
+    ],
+    ids=lambda column: f"{type(column).__module__.split('.')[0]} {column.dtype}",
+)
+def test_a_missing_cell_is_not_selected(column: Any) -> None:
+    """Frames compare it to null; other records are selected all the same, and none of none is."""
+    older = lambda table: table["x"] > 30  # noqa: E731
+    assert selected(older, {"x": column}).tolist() == [True, False, False]
+    assert selected(older, {"x": column[:0]}).tolist() == []
+
+
+@pytest.mark.parametrize(
+    "nothing", [[], (), np.zeros(0), pl.Series([]), pd.Series([], dtype=object)]
+)
+def test_no_records_are_no_entries(nothing: Any) -> None:
+    """Of no entries no type can be told."""
+    assert selected(lambda table: nothing, {"x": []}).shape == (0,)
+
+
+def test_numbers_and_masked_entries_select_nothing() -> None:
+    """A 1 is no True, and a masked entry is missing."""
+    masked = np.ma.array([True, True, False], mask=[False, True, False])
+    for result, expected in ((np.ones(3), [False] * 3), (masked, [True, False, False])):
+        assert selected(lambda _, result=result: result, {"x": [1, 2, 3]}).tolist() == expected
+
+
+def test_the_mask_that_a_function_gives_is_not_changed() -> None:
+    """It may be a column of the data, which grouping must not write to."""
+    flags = np.array([True, True])
+    table = {"x": np.array([1, 2]), "flag": flags}
+    Histogram("x", [1], where=lambda data: data["flag"])(table)
+    assert flags.tolist() == [True, True]
 
 
 @pytest.mark.parametrize("wrong", [age, "age >= 30", True])

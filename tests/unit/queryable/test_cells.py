@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from queryable.tables import cells, count_records
+from queryable.cells import cells, count_records
 
 AGES = np.array([(30.0,), (np.nan,), (10.5,)], dtype=[("age", float)])
 TABLES = {

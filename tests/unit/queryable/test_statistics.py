@@ -1,6 +1,7 @@
 """Statistics: declared sensitivity, checked shape, integers only, faults hidden."""
 
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -80,9 +81,27 @@ def test_wide_integers_are_kept(value: np.ndarray) -> None:
     assert statistic(value, shape=1)(None).tolist() == value.tolist()
 
 
+WIDE = [-(2**70), -(2**63) - 1, -(2**63), -1, 0, 1, 2**63 - 1, 2**63, 2**64, 2**70]
+
+
+@pytest.mark.parametrize("values", list(product(WIDE, repeat=2)), ids=str)
+def test_an_entry_changes_no_other_ones_type(values: tuple[int, int]) -> None:
+    """numpy alone makes 2**63 beside -1 a float, and 2**63 beside 1 unsigned."""
+    for given in (list(values), values, [np.array(each, dtype=object) for each in values]):
+        assert statistic(given, shape=2)(None).tolist() == list(values)
+
+
+def test_numpy_integers_of_several_types_mix() -> None:
+    """An unsigned one beside a negative one is a float to numpy alone."""
+    assert statistic([np.uint64(2**63), -1, np.int8(3)], shape=3)(None).tolist() == [2**63, -1, 3]
+
+
 @pytest.mark.parametrize(
     ("value", "shape"),
     [
+        ([np.timedelta64(1, "s")], 1),
+        (np.timedelta64(1, "s"), None),
+        ([None, 1], 2),
         ([1, 2, 3], 2),
         ([[1, 2]], 2),
         (3, 1),

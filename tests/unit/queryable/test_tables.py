@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from queryable.tables import column_values, records, take
@@ -19,6 +20,7 @@ FORMS: dict[str, Any] = {
     "pandas": pd.DataFrame(COLUMNS),
     "pandas, odd index": pd.DataFrame(COLUMNS, index=[7, 7, 3]),
     "polars": pl.DataFrame(COLUMNS),
+    "arrow": pa.table(COLUMNS),
     "structured array": np.array(
         [(30, "a"), (40, "b"), (50, "a")], dtype=[("age", "i8"), ("city", "U1")]
     ),
@@ -64,11 +66,27 @@ def test_missing_values_come_through() -> None:
     assert column_values([{"k": None}], "k") == [None]
 
 
-@forms
-def test_an_unknown_column_is_an_error(dataset: Any) -> None:
-    """Of whatever kind the form raises."""
+@pytest.mark.parametrize("form", sorted(FORMS.keys() - {"list", "tuple"}))
+def test_an_unknown_column_is_an_error(form: str) -> None:
+    """Of whatever kind the form raises, where the form says in public which columns there are."""
+    dataset = FORMS[form]
     with pytest.raises(Exception, match="height"):
         column_values(dataset, "height")
+
+
+@pytest.mark.parametrize("record", [{}, {"age": None}, None, 3, "text", [1], {"age": np.zeros(2)}])
+def test_a_record_without_the_field_misses_it(record: Any) -> None:
+    """Whatever the record is, it changes no other record's value and raises nothing."""
+    assert column_values([{"age": 30}, record], "age") == [30, None]
+    assert column_values([record], "age") == [None]
+
+
+@pytest.mark.parametrize("form", ["pandas", "pandas, odd index", "series"])
+def test_a_part_has_an_index_of_its_own(form: str) -> None:
+    """The index of taken rows would tell how many rows of other parts are between them."""
+    series = {"age": pd.Series(COLUMNS["age"])}
+    taken = take(series if form == "series" else FORMS[form], [0, 2])
+    assert taken["age"].index.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("form", ["structured array", "dict of arrays"])
