@@ -4,6 +4,9 @@ Responsible for adding up rows exactly with numpy, in groups. Knows no engine an
 """
 
 from collections.abc import Iterable
+from datetime import date, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,7 +14,7 @@ import numpy as np
 from mechanisms.columns import Scalar, compared, selected
 from mechanisms.lattice import are_numbers
 from mechanisms.totals import Bins, Categories, Term, Totals
-from queryable.cells import Array, Mask, cells, count_records
+from queryable.cells import Array, Mask, cells, count_records, python_values
 
 
 def totals_of_arrays(dataset: Any, request: Totals) -> Array:
@@ -91,19 +94,38 @@ def _positions(values: Array, categories: tuple[Scalar, ...]) -> Array:
     if values.dtype == object:
         found = (_lookup(position, cell) for cell in values)
         return np.fromiter(found, dtype=np.int64, count=len(values))
-    if values.dtype.kind == "M":  # nanoseconds have no Python counterpart
-        values = values.astype(np.dtype("M8[D]") if _are_dates(values) else np.dtype("M8[us]"))
     kinds, inverse = np.unique(values, return_inverse=True)
-    found = (_lookup(position, cell) for cell in kinds.tolist())
+    found = (_lookup(position, cell) for cell in _as_python(kinds))
     return np.fromiter(found, dtype=np.int64, count=len(kinds))[inverse]
 
 
+def _as_python(values: Array) -> Iterable[Any]:
+    """Python values; a moment beyond Python's years is None, it is no integer.
+
+    Nanoseconds have no Python counterpart: what is less than a microsecond is cut off.
+    """
+    if values.dtype.kind not in "Mm":
+        return python_values(values)
+    kind, unit = values.dtype.kind, np.datetime_data(values.dtype)[0]
+    python = date if kind == "M" else timedelta
+    whole = values.astype(np.dtype(f"{kind}8[{'D' if _are_dates(values) else 'us'}]"))
+    fits = (whole.astype(values.dtype) == values) | (unit in ("ns", "ps", "fs", "as"))
+    cells = zip(whole.tolist(), fits.tolist(), strict=True)  # numpy wraps around
+    return (cell if fit and isinstance(cell, python) else None for cell, fit in cells)
+
+
 def _are_dates(values: Array) -> bool:
-    return np.datetime_data(values.dtype)[0] in ("Y", "M", "W", "D")
+    return values.dtype.kind == "M" and np.datetime_data(values.dtype)[0] in ("Y", "M", "W", "D")
+
+
+_LOOKED_UP = (int, float, complex, str, bytes, date, timedelta, Decimal, Fraction, np.generic)
 
 
 def _lookup(position: dict[Scalar, int], cell: Any) -> int:
+    """Its position; others than scalars are not hashed, which nested ones may not survive."""
+    if not issubclass(type(cell), _LOOKED_UP):
+        return -1
     try:
         return position.get(cell, -1)
-    except Exception:  # it has no hash
+    except Exception:  # it has no hash, or its comparison fails
         return -1

@@ -83,10 +83,34 @@ def are_numbers(values: Array) -> Mask:
 
 
 def _number(cell: Any) -> Exact | None:
-    if isinstance(cell, float | np.floating):
-        return Decimal(str(cell))
-    number = cell.item() if isinstance(cell, np.generic) else cell
-    return number if isinstance(number, int | Fraction | Decimal) else None
+    """The number that a cell is, of a class of Python's own; None where it is none.
+
+    A subclass of a number's class may do anything when it is computed with.
+    """
+    try:
+        return _exact(cell)
+    except Exception:
+        return None
+
+
+def _exact(cell: Any) -> Exact | None:
+    match cell:
+        case float():
+            return Decimal(float.__repr__(cell))
+        case int():
+            return int.__int__(cell)
+        case np.floating():
+            return Decimal(str(cell))
+        case np.timedelta64():  # numpy counts durations as integers
+            return None
+        case np.integer() | np.bool_():
+            return int(cell)
+        case Decimal():
+            number = Decimal(cell)
+            return None if number.is_nan() else number
+        case Fraction():
+            return Fraction(int(cell.numerator), int(cell.denominator))
+    return None
 
 
 def _units(

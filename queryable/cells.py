@@ -116,8 +116,7 @@ def _of_pandas(column: Any) -> tuple[Mask, Array]:
         return given, values
     if _is_typed(column.iloc[:0]):
         return given, column.to_numpy()
-    values = _each(column.to_numpy, column.iloc)
-    return given, objects(values, len(values))
+    return given, objects(_each(column.to_numpy, column.iloc), len(column))
 
 
 def _of_arrow(column: Any) -> tuple[Mask, Array]:

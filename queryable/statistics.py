@@ -16,8 +16,8 @@ from queryable.answers import narrowed
 from queryable.faults import touching_data
 from queryable.numbers import exact, natural
 
-_INTEGERS: tuple[type, ...] = (int, np.integer, np.bool_)
-_NO_ENTRIES: tuple[type, ...] = (bool, np.bool_, np.timedelta64)  # which numpy counts as integers
+_INTEGERS: tuple[Any, ...] = (int, np.integer, np.bool_)
+_NO_ENTRIES: tuple[Any, ...] = (bool, np.bool_, np.timedelta64)  # which numpy counts as integers
 
 
 class IntegerStatistic(ABC):
@@ -74,7 +74,7 @@ def _integers(array: Any) -> Any:
     """Entries as they are, given no common type: int64 where all of them fit, else Python's."""
     integers = np.empty(array.shape, dtype=object)
     for place, entry in np.ndenumerate(array):
-        number = entry.item() if isinstance(entry, np.ndarray) and entry.shape == () else entry
+        number: Any = entry.item() if isinstance(entry, np.ndarray) and entry.shape == () else entry
         if not isinstance(number, _INTEGERS) or isinstance(number, _NO_ENTRIES):
             raise TypeError(f"the statistic gave {type(entry).__name__} entries, not integers")
         integers[place] = int(number)
