@@ -11,15 +11,18 @@ missing and `column("age") < 30` does not.
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from types import MappingProxyType
-from typing import Any, Never, TypeAlias
+from typing import TYPE_CHECKING, Any, Never, TypeAlias
 
 import attrs
 import numpy as np
 
 from queryable.cells import Array, Mask, cells, count_records, objects
 from queryable.plain import plain
+
+if TYPE_CHECKING:
+    from mechanisms.kinds import Kind
 
 Scalar: TypeAlias = bool | int | float | str | bytes | date | timedelta | np.generic
 """What a cell can be compared with: one value, never a missing one."""
@@ -326,26 +329,40 @@ def compared(values: Array, operator: str, constant: Scalar) -> Mask:
     if values.dtype == object:
         outcomes = (_compares(compare, cell, constant) for cell in values)
         return np.fromiter(outcomes, dtype=bool, count=len(values))
-    if values.dtype.kind in "mM":
+    kind = _kind(values.dtype)
+    if kind is not None:
+        return _compared_exactly(values, kind, operator, constant)
+    if values.dtype.kind in "mM":  # in years or months
         constant = _as_numpy(constant)
-    elif values.dtype.kind in "iu" or values.dtype == np.float64:
-        return _compared_exactly(values, operator, constant)
     mask = np.asarray(compare(values, constant))
     if mask.dtype != np.bool_ or mask.shape != values.shape:
         raise TypeError(f"{values.dtype} does not compare with {type(constant).__name__}")
     return mask
 
 
-def _compared_exactly(values: Array, operator: str, constant: Scalar) -> Mask:
-    """As Python compares integers with floats, where numpy would round one of them."""
-    from mechanisms.kinds import integer, placed, real  # which knows what a scalar is from here
+def _kind(dtype: Any) -> "Kind | None":
+    """The kind of a column whose comparisons numpy would round, or do modulo 2**64."""
+    from mechanisms.kinds import integer, moments, real, resolution  # which import Scalar from here
 
-    bits, kind = 8 * values.dtype.itemsize, values.dtype.kind
-    column = real(bits) if kind == "f" else integer(bits, signed=kind == "i")
-    outcome = placed(column, operator, constant)
+    if dtype.kind in "mM":
+        step, name = resolution(dtype), "timestamp" if dtype.kind == "M" else "duration"
+        return None if step is None else moments(name, step)
+    if dtype.kind in "iu":
+        return integer(8 * dtype.itemsize, signed=dtype.kind == "i")
+    return real(64) if dtype == np.float64 else None
+
+
+def _compared_exactly(values: Array, kind: "Kind", operator: str, constant: Scalar) -> Mask:
+    """As Python compares integers with floats, and moments of any resolution."""
+    from mechanisms.kinds import placed
+
+    if isinstance(constant, datetime) and constant.tzinfo is not None and kind.name == "timestamp":
+        constant = constant.astimezone(UTC).replace(tzinfo=None)  # arrays hold no zone
+    outcome = placed(kind, operator, constant)
     if isinstance(outcome, bool):
         return np.full(values.shape, outcome)
-    return np.asarray(OPERATORS[outcome[0]](values, outcome[1]))
+    numbers = values.astype(np.int64) if values.dtype.kind in "mM" else values
+    return np.asarray(OPERATORS[outcome[0]](numbers, outcome[1]))
 
 
 def _as_numpy(constant: Scalar) -> Scalar:

@@ -17,6 +17,8 @@ from mechanisms.columns import Scalar
 
 DAY = 86_400 * 10**9  # nanoseconds
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 (naive, as the columns it is compared with)
+_NANOSECONDS = {"W": 7 * DAY, "D": DAY, "h": DAY // 24, "m": 60 * 10**9, "s": 10**9}
+_NANOSECONDS |= {"ms": 10**6, "us": 1000, "ns": 1}
 _TO_FAMILY = {
     "boolean": "number",
     "integer": "number",
@@ -83,7 +85,7 @@ def real(bits: int) -> Kind:
     return Kind("float", single=bits == 32)
 
 
-def moments(name: str, nanoseconds: int, most: int = 2**63 - 1) -> Kind:
+def moments(name: str, nanoseconds: int | Fraction, most: int = 2**63 - 1) -> Kind:
     """A column of timestamps, instants or durations in whole multiples of so many nanoseconds.
 
     Args:
@@ -142,11 +144,15 @@ def _nanoseconds(value: Any) -> Fraction:
     if unit in ("Y", "M"):
         value = value.astype("M8[D]")
         unit, count = "D", 1
-    sizes = {"W": 7 * DAY, "D": DAY, "h": DAY // 24, "m": 60 * 10**9, "s": 10**9}
-    sizes |= {"ms": 10**6, "us": 1000, "ns": 1}
-    if unit not in sizes:
+    if unit not in _NANOSECONDS:
         raise TypeError(f"a table has no times in {unit!r}")
-    return Fraction(int(value.astype(np.int64)) * count * sizes[unit])
+    return Fraction(int(value.astype(np.int64)) * count * _NANOSECONDS[unit])
+
+
+def resolution(dtype: Any) -> Fraction | None:
+    """The nanoseconds between moments or durations of a numpy type; None where they vary."""
+    unit, count = np.datetime_data(dtype)
+    return Fraction(count * _NANOSECONDS[unit]) if unit in _NANOSECONDS else None
 
 
 Placed: TypeAlias = tuple[str, Any]

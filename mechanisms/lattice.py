@@ -72,18 +72,18 @@ class Lattice:
                     whole = np.trunc(values.astype(np.float64) / float(self.unit))
                 return np.clip(whole, float(low), float(high)).astype(np.int64)
         ends = self.lower.__floor__(), self.upper.__ceil__()
-        units = (_units(_number(cell), self.unit, ends, (low, high)) for cell in values)
+        units = (_units(number_in(cell), self.unit, ends, (low, high)) for cell in values)
         return np.fromiter(units, object, len(values))
 
 
 def are_numbers(values: Array) -> Mask:
     """Which cells of an object array are numbers that can be added up."""
-    numbers = (_number(cell) is not None for cell in values)
+    numbers = (number_in(cell) is not None for cell in values)
     return np.fromiter(numbers, dtype=bool, count=len(values))
 
 
-def _number(cell: Any) -> Exact | None:
-    """The number that a cell is, of a class of Python's own; None where it is none.
+def number_in(cell: Any) -> Exact | None:
+    """The number that a cell of any kind is, of a class of Python's own; None where it is none.
 
     A subclass of a number's class may do anything when it is computed with.
     """

@@ -13,6 +13,7 @@ import attrs
 import numpy as np
 
 from mechanisms.laplace import Laplace
+from mechanisms.lattice import number_in
 from mechanisms.sparse_vector import SparseVector
 from queryable import (
     Ask,
@@ -29,10 +30,21 @@ from queryable import (
     ToMechanism,
     UnknownQueryError,
 )
+from queryable.cells import Array, cells
 from queryable.numbers import natural, positive
 
 Weights = np.ndarray[Any, np.dtype[np.float64]]
 _LATTICE = 1 << 20  # weights are whole numbers of 2**-20, so that sums over data are exact
+
+
+def _copied(weights: Any) -> Any:
+    """A read-only array of our own; what is none is kept as it is, and refused when asked."""
+    try:
+        copy = np.array(weights)
+    except Exception:
+        return None
+    copy.flags.writeable = False
+    return copy
 
 
 @attrs.frozen(eq=False)
@@ -44,7 +56,7 @@ class LinearQuery:
             array counts the records in a set.
     """
 
-    weights: Any = attrs.field(repr=False)
+    weights: Any = attrs.field(repr=False, converter=_copied)
 
 
 @attrs.frozen
@@ -64,14 +76,33 @@ class _Weighted(IntegerStatistic):
 
     def value(self, dataset: Any) -> int:
         """Exact: integer counts times integer weights."""
-        elements = np.asarray(self.encode(dataset))
-        if elements.ndim != 1 or not np.issubdtype(elements.dtype, np.integer):
-            raise TypeError("encode should give one universe index per record")
         universe = len(self.lattice)
-        if elements.size and not 0 <= elements.min() <= elements.max() < universe:
-            elements = elements[(elements >= 0) & (elements < universe)]
+        elements = _elements(self.encode(dataset), universe)
         counts = np.bincount(elements, minlength=universe)
         return int(counts @ self.lattice) // _LATTICE
+
+
+def _elements(encoded: Any, universe: int) -> Array:
+    """The indices below `universe` among the entries; every other entry is left out by itself.
+
+    A whole float is the index that it equals: libraries make integers floats where one is missing.
+    """
+    _, entries = cells({"element": encoded}, "element")
+    if entries.dtype == object:
+        indices = (_index(entry, universe) for entry in entries)
+        return np.array([each for each in indices if each is not None], dtype=np.int64)
+    if entries.dtype.kind not in "biuf":
+        return np.zeros(0, dtype=np.int64)
+    if entries.dtype.kind == "f":
+        entries = entries.astype(np.float64)
+        entries = entries[entries == np.floor(entries)]
+    return entries[(entries >= 0) & (entries < universe)].astype(np.int64)
+
+
+def _index(entry: Any, universe: int) -> int | None:
+    number = number_in(entry)
+    inside = number is not None and 0 <= number < universe and number == int(number)
+    return int(number) if inside and number is not None else None
 
 
 @attrs.frozen(eq=False)
@@ -149,17 +180,24 @@ class PrivateMultiplicativeWeights(PersonInTheMiddle[Weighing]):
         Claim: what the filter below it is charged: `epsilon`, half for the sparse vector at the
             start and half, in `updates` equal shares, as measurements are made.
         Theorem: Hardt, Rothblum 2010; as a postprocessing, Haney et al. 2023, Theorem 2.17.
-        Assumes: `encode` maps each record by itself; `records` is public.
+        Assumes: `encode` maps each record by itself; `records` is public. The claim does not rest
+            on what `records` is: a record moves a weighted count by at most one, and by zero where
+            its entry is no element.
         Checked by: tests/unit/mechanisms/test_multiplicative_weights.py
     Args:
         universe: the number of elements, public.
-        records: the number of records n, public (or a public guess; accuracy rests on it).
+        records: the number of records n, public, or a public guess. The histogram always holds so
+            many, so accuracy rests on it: answers from the histogram are as good as the paper's
+            theorem says if n records are elements of the universe. Where many may be missing, give
+            them an element of their own, or say how many are left.
         epsilon: total, in nats.
         threshold: in records, how wrong an answer may be before it is measured.
         updates: the most measurements, the paper's cutoff.
         learning_rate: a measurement that is off by a share s of the records multiplies the
             query's weights by exp(learning_rate * s).
-        encode: dataset -> integer array, shape (n,), of universe indices; others are not counted.
+        encode: dataset -> one universe index per record, as a list, an array or a frame's column.
+            An entry that is no whole number from 0 to universe - 1 (None, NaN, a null, text, 2.5)
+            is missing: the record is not counted, and no other record is affected.
     """
 
     universe: int = attrs.field(converter=_universe)
@@ -239,12 +277,12 @@ class PrivateMultiplicativeWeights(PersonInTheMiddle[Weighing]):
         return float(products.sum()) / _LATTICE * self.records
 
     def _lattice(self, weights: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
-        array = np.asarray(weights)
+        array = np.array(weights)  # of our own: what is checked is what is used
         if array.shape != (self.universe,):
             raise QueryError(f"weights have shape {array.shape}; it should be ({self.universe},)")
         if array.dtype == np.bool_:
             return array.astype(np.int64) * _LATTICE
-        if not np.issubdtype(array.dtype, np.number) or np.iscomplexobj(array):
+        if array.dtype.kind not in "iuf":
             raise QueryError(f"weights are {array.dtype}; they should be numbers in [0, 1]")
         if not bool(np.all((array >= 0) & (array <= 1))):
             raise QueryError("weights should be numbers in [0, 1]")

@@ -13,6 +13,7 @@ its type, found on an empty slice of it.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,9 @@ Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 
 _TYPED = "biufcSUMm"  # kinds of numpy types whose operations fail for no value
+
+
+_PRESENT = frozenset({bool, int, str, bytes})  # of these Python types every cell has a value
 
 
 class Cells(NamedTuple):
@@ -51,7 +55,8 @@ def cells(dataset: Any, name: str) -> Cells:
         KeyError, ValueError, TypeError: there is no such column, or it is none of single cells.
     """
     if isinstance(dataset, list | tuple):
-        column: Any = [_or_none(record, name) for record in dataset]
+        field = itemgetter(name)
+        column: Any = [_or_none(field, record) for record in dataset]
     else:
         column = dataset[name]
     given, values = _read(column)
@@ -69,7 +74,7 @@ def cells(dataset: Any, name: str) -> Cells:
 
 def python_values(values: Array) -> list[Any]:
     """Cells as Python has them, None for one that Python cannot hold."""
-    return _each(values.tolist, values)
+    return _each(values.tolist, values.item, len(values))
 
 
 def objects(column: Iterable[Any], count: int) -> Array:
@@ -99,7 +104,7 @@ def _of_polars(column: Any) -> tuple[Mask, Array]:
         except Exception:  # some cell is not UTF-8, at which polars panics later
             return _all_given([_text(cell) for cell in column.to_list()])
     elif not _is_typed(column.clear()):
-        return _all_given(_each(column.to_list, column))
+        return _all_given(_each(column.to_list, column.__getitem__, len(column)))
     return ~column.is_null().to_numpy(), column.drop_nulls().to_numpy()
 
 
@@ -109,19 +114,26 @@ def _of_pandas(column: Any) -> tuple[Mask, Array]:
         return _all_given(column.to_numpy())  # pandas compares cells when it looks for nulls
     if hasattr(dtype, "pyarrow_dtype") or getattr(dtype, "storage", None) == "pyarrow":
         return _of_arrow(column.array.__arrow_array__())
-    given, column = np.array(column.notna()), column.dropna()
     if hasattr(column, "cat"):
-        present, values = _of_pandas(column.astype(column.cat.categories.dtype))
-        given[given] = present
-        return given, values
+        return _of_categories(column.cat)
+    given, column = column.notna().to_numpy(), column.dropna()
     if _is_typed(column.iloc[:0]):
         return given, column.to_numpy()
-    return given, objects(_each(column.to_numpy, column.iloc), len(column))
+    return given, objects(_each(column.to_numpy, column.iloc.__getitem__, len(column)), len(column))
+
+
+def _of_categories(column: Any) -> tuple[Mask, Array]:
+    """By their codes: pandas would convert the cells, to a type that depends on how many are."""
+    valid, values = _of_pandas(column.categories.to_series())
+    place, codes = np.cumsum(valid) - 1, column.codes.to_numpy()
+    given = codes >= 0
+    given[given] = valid[codes[given]]
+    return given, values[place[codes[given]]]
 
 
 def _of_arrow(column: Any) -> tuple[Mask, Array]:
     if not _is_typed(column.slice(0, 0)):
-        return _all_given(_each(column.to_pylist, column))
+        return _all_given(_each(column.to_pylist, lambda index: column[index].as_py(), len(column)))
     given = column.is_valid().to_numpy(zero_copy_only=False)
     return given, column.drop_null().to_numpy(zero_copy_only=False)
 
@@ -140,20 +152,19 @@ def _all_given(values: Iterable[Any]) -> tuple[Mask, Array]:
     return np.ones(len(listed), dtype=bool), objects(listed, len(listed))
 
 
-def _each(whole: Callable[[], Any], column: Any) -> list[Any]:
+def _each(whole: Callable[[], Any], one: Callable[[int], Any], count: int) -> list[Any]:
     """The cells of a column as a list; where they cannot be read as a whole, one by one."""
     try:
         return list(whole())
     except BaseException as error:  # polars panics, which is no Exception
         _pass_on(error)
-    return [_or_none(column, index) for index in range(len(column))]
+    return [_or_none(one, index) for index in range(count)]
 
 
-def _or_none(holder: Any, place: Any) -> Any:
+def _or_none(read: Callable[[Any], Any], place: Any) -> Any:
     """An element, None where there is none or where it cannot be read."""
     try:
-        cell = holder[place]
-        return cell.as_py() if hasattr(cell, "as_py") else cell  # as_py: of an Arrow scalar
+        return read(place)
     except BaseException as error:
         _pass_on(error)
         return None
@@ -174,7 +185,8 @@ def _text(cell: bytes | None) -> str | None:
 
 def _not_missing(values: Array) -> Mask:
     if values.dtype == object:
-        return np.fromiter((_is_value(cell) for cell in values), dtype=bool, count=len(values))
+        there = (type(cell) in _PRESENT or _is_value(cell) for cell in values)
+        return np.fromiter(there, dtype=bool, count=len(values))
     equal: Mask = values == values  # noqa: PLR0124 (NaN and NaT are the values that are not)
     return equal
 

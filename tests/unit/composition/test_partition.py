@@ -1,6 +1,7 @@
 """Partitions: every record is in exactly one part, by construction."""
 
 from collections import Counter
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -160,3 +161,40 @@ def test_parts_are_the_names_and_the_other() -> None:
     assert partition.parts == ("a", 1, "rest")
     for name in partition.parts:
         partition.require_part(name)
+
+
+class Lying(int):
+    """A number whose comparison fails."""
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("the patient is 47")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [{}, {"k": None}, {"k": Decimal("sNaN")}, {"k": np.zeros(2)}, {"k": Lying(1)}, None, 3, pd.NA],
+    ids=str,
+)
+@pytest.mark.parametrize("key", ["k", lambda record: record["k"]], ids=["column", "function"])
+def test_a_record_without_a_key_is_in_the_other_part(record: Any, key: Any) -> None:
+    """In a list of records and in a column of objects, alone and among others."""
+    rows = [{"k": "a"}, record]
+    for data in (rows, rows[1:]):
+        parts = Partition(key, ["a", 1]).split(data, ["a", 1, "other"])
+        assert [len(part) for part in parts.values()] == [len(data) - 1, 0, 1]
+    if isinstance(record, dict) and record:
+        column = np.fromiter(("a", record["k"]), dtype=object, count=2)
+        for table in ({"k": column}, pd.DataFrame({"k": pd.Series(column, dtype=object)})):
+            parts = Partition(key, ["a", 1]).split(table, ["a", 1, "other"])
+            assert [len(part["k"]) for part in parts.values()] == [1, 0, 1]
+
+
+def test_a_part_does_not_tell_where_its_rows_were() -> None:
+    """The index of pandas would tell how many records of other parts are before them."""
+    lengths = {
+        tuple(Partition("k", ["a"]).split(pd.DataFrame({"k": keys}), ["a"])["a"].index)
+        for keys in (["a", "a"], ["b", "a", "a"], ["a", "b", "b", "a"])
+    }
+    assert lengths == {(0, 1)}

@@ -1,9 +1,12 @@
 """Private multiplicative weights: what it answers, what it costs, and when it stops."""
 
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -163,3 +166,53 @@ def test_a_record_moves_the_gap_by_at_most_one(
     gap = _Gap(_Weighted(lambda x: x, lattice), estimate)
     small, large = np.array(data, dtype=int), np.array([*data, added], dtype=int)
     assert abs(gap.value(small) - gap.value(large)) <= gap.l1 == Fraction(1)
+
+
+ENTRIES: dict[str, Any] = {
+    "none": [],
+    "no integers": [0, 1, 3, 2.5, "3", None, [3], 4j],
+    "huge": [0, 1, 3, 2**63, -(2**70), 10**400],
+    "object array": np.array([0, None, 1, np.float64(3), Decimal("sNaN")], dtype=object),
+    "floats": np.array([0.0, 1.0, 3.0, np.nan, np.inf, 2.5]),
+    "pandas": pd.Series([0, 1, None, 3]),
+    "nullable": pd.Series([0, 1, None, 3], dtype="Int64"),
+    "polars": pl.Series([0, 1, None, 3]),
+    "text": np.array(["0", "1"]),
+}
+
+
+@pytest.mark.parametrize("entries", ENTRIES.values(), ids=ENTRIES)
+def test_what_is_no_element_is_not_counted(entries: Any) -> None:
+    """And changes no other record: none of it is a fault, whatever the entry is."""
+    expected = 0 if entries is ENTRIES["none"] or entries is ENTRIES["text"] else 3
+    lattice = np.full(UNIVERSE, 1 << 20)
+    assert _Weighted(lambda data: data, lattice)(entries) == expected
+    queryable = Queryable(weights() @ FiltCon(PureDP(1_000_000)), entries)
+    assert abs(queryable.ask(LinearQuery(np.ones(UNIVERSE))) - expected) <= 41
+
+
+def test_weights_are_those_of_the_moment_of_asking() -> None:
+    """An array that changes after the check would count a record a billion times."""
+    chosen = np.zeros(UNIVERSE)
+    query = LinearQuery(chosen)
+    chosen[0] = 1e9
+    assert query.weights.tolist() == [0] * UNIVERSE
+    with pytest.raises(ValueError, match="read-only"):
+        query.weights[0] = 1e9
+
+
+class Changing(np.ndarray):
+    """Weights that become larger once they have been compared with their bounds."""
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **named: Any) -> Any:
+        plain = [np.asarray(each) for each in inputs]
+        result = getattr(ufunc, method)(*plain, **named)
+        if ufunc is np.less_equal:
+            np.asarray(self)[:] = 1e9
+        return result
+
+
+def test_a_class_of_arrays_cannot_change_after_the_check() -> None:
+    """Weights of the analyst's own class are copied into a plain array before they are checked."""
+    chosen = np.zeros(UNIVERSE).view(Changing)
+    assert abs(running(weights()).ask(LinearQuery(chosen))) <= 41

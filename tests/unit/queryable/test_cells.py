@@ -1,14 +1,18 @@
 """Reading columns: every kind of table, and that records do not influence each other."""
 
 import datetime as dt
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
+from mechanisms import Histogram, column
 from queryable.cells import cells, count_records
+from queryable.tables import column_values
 
 AGES = np.array([(30.0,), (np.nan,), (10.5,)], dtype=[("age", float)])
 TABLES = {
@@ -20,6 +24,9 @@ TABLES = {
     "pandas": pd.DataFrame({"age": [30.0, None, 10.5]}),
     "nullable": pd.DataFrame({"age": pd.array([30.0, None, 10.5], dtype="Float64")}),
     "polars": pl.DataFrame({"age": [30.0, None, 10.5]}),
+    "arrow": pa.table({"age": [30.0, None, 10.5]}),
+    "arrow dtype": pd.DataFrame({"age": pd.array([30.0, None, 10.5], dtype="double[pyarrow]")}),
+    "records": [{"age": 30.0}, {}, {"age": 10.5}],
     "polars NaN": pl.DataFrame({"age": [30.0, float("nan"), 10.5]}),
 }
 
@@ -90,10 +97,21 @@ def test_lists_get_no_common_type() -> None:
         pd.Series([1, None], dtype="Int8"),
         pd.Series(["a", None]),
         pd.Series(["a", None], dtype="category"),
+        pd.Series([dt.date(2020, 1, 1), None], dtype=pd.ArrowDtype(pa.date32())).astype("category"),
+        pd.Series([dt.date(2020, 1, 1), None], dtype=pd.ArrowDtype(pa.date32())),
+        pd.Series(["a", None], dtype=pd.ArrowDtype(pa.string())),
+        pd.Series(["2020-01-01", None], dtype="datetime64[ns, UTC]"),
+        pa.chunked_array([["a", None]], type=pa.string_view()),
+        pa.chunked_array([[1, None]], type=pa.time64("us")),
+        pa.chunked_array([[1, None]]).dictionary_encode(),
+        pa.chunked_array([[[1], None]]),
+        pl.Series([[1], None]),
+        pl.Series([2**100, None], dtype=pl.Int128),
+        pl.Series([{"a": 1}, None]),
         pd.Series([True, None], dtype="boolean"),
         pd.to_datetime(pd.Series(["2020-01-01", None])),
     ],
-    ids=lambda series: f"{type(series).__module__.split('.')[0]} {series.dtype}",
+    ids=lambda each: f"{type(each).__module__.split('.')[0]} {getattr(each, 'dtype', None)}",
 )
 def test_types_do_not_depend_on_the_data(series: Any) -> None:
     """A column's type is the same with a null, without it, and with no records at all."""
@@ -126,3 +144,39 @@ def test_missing_dates() -> None:
     """NaT in a typed column is missing."""
     dates = np.array(["2020-01-01", "NaT"], dtype="datetime64[D]")
     assert cells({"x": dates}, "x").present.tolist() == [True, False]
+
+
+NOT_UTF8 = pa.Array.from_buffers(pa.string(), 2, pa.array([b"\xff", b"a"]).buffers())
+UNREADABLE: dict[str, Any] = {
+    "text in arrow": pa.chunked_array([NOT_UTF8]),
+    "text in pandas": pd.Series(NOT_UTF8, dtype=pd.ArrowDtype(pa.string())),
+    "str in pandas": pd.Series(pd.array(NOT_UTF8, dtype="str")),
+    "text in polars": pl.from_arrow(NOT_UTF8),
+    "category in polars": pl.from_arrow(NOT_UTF8.dictionary_encode()),
+    "code points": np.array([0x110000, ord("a")], dtype="u4").view("U1"),
+    "signalling NaN": pd.Series([Decimal("sNaN"), "a"], dtype=object),
+}
+
+
+@pytest.mark.parametrize("column", UNREADABLE.values(), ids=UNREADABLE)
+def test_a_cell_that_cannot_be_read_is_missing(column: Any) -> None:
+    """A library that fails to convert one cell hides no other one."""
+    assert column_values({"x": column}, "x") == [None, "a"]
+    assert Histogram("x", ["a"])({"x": column}).tolist() == [1]
+
+
+def test_a_time_with_nanoseconds_hides_no_other() -> None:
+    """Python's times have none, so Arrow refuses to convert the whole column."""
+    times = pa.chunked_array([[1, 10**9]], type=pa.time64("ns"))
+    assert column_values({"x": times}, "x")[1] == dt.time(0, 0, 1)
+
+
+@pytest.mark.parametrize("unit", ["D", "s", "us", "ns"])
+def test_far_moments_compare_as_what_they_are(unit: str) -> None:
+    """numpy compares moments of two resolutions modulo 2**64."""
+    ends = np.array([-(2**63) + 1, 0, 2**63 - 1]).astype(f"M8[{unit}]")
+    for constant in (dt.datetime(1800, 1, 1), np.datetime64("1800-01-01T00:00:00.000001")):  # noqa: DTZ001
+        outcomes = (column("x") > constant).holds({"x": ends}).tolist()
+        assert outcomes == [False, True, True]
+    found = Histogram("x", [dt.date(1970, 1, 1), dt.datetime(1970, 1, 1)])({"x": ends})  # noqa: DTZ001
+    assert found.sum() == 1
