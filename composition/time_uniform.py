@@ -237,6 +237,10 @@ class Stopping(Rule):
         """As the odometer."""
         return self.odometer.known_as
 
+    def monotone(self) -> bool:
+        """The bound is compared with epsilon."""
+        return True
+
     def child_measure(self, budget: Loss) -> Measure:
         """What the odometer takes."""
         return self.odometer.measure
@@ -279,6 +283,10 @@ class StoppingAccount(Account):
     def total(self) -> ApproxDP:
         """Lemma 2.19's G: the least budget at this delta that admits what was launched."""
         return ApproxDP(self.tally.epsilon, self.tally.delta)
+
+    def least(self) -> Fraction:
+        """The bound."""
+        return self.tally.epsilon
 
     def remaining(self) -> Loss:
         """A launch this large would be admitted; with deltas left, one that has them."""

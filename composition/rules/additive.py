@@ -96,6 +96,10 @@ class AdditiveAccount(Account):
         """The sum."""
         return self.sum.total()
 
+    def least(self) -> Fraction:
+        """The sum of the first coordinate."""
+        return self.sum.parts[0]
+
     def share(self) -> Fraction:
         """Of the coordinate that is used most."""
         return max(map(of_whole, self.sum.parts, self.most))
@@ -114,6 +118,10 @@ class Basic(Rule):
         Theorem: Haney et al. 2023, Theorem 1.20 for (epsilon, delta), 4.6 for RDP, 4.10 for zCDP;
         Theorem 3.4 with Smith and Thakurta 2022 for GDP; docs/theory.md for approximate zCDP.
     """
+
+    def monotone(self) -> bool:
+        """Sums are compared with the budget."""
+        return True
 
     def child_measure(self, budget: Loss) -> Measure:
         """The budget's own."""

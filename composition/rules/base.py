@@ -50,6 +50,14 @@ class Account(Tally):
     def remaining(self) -> Loss:
         """The largest single loss that would still be admitted."""
 
+    def least(self) -> Fraction | None:
+        """The first coordinate of the least budget that admits what was added so far.
+
+        The budget's other coordinates stay as they are. A function of what was added alone; None
+        where only another account, opened under that budget, tells.
+        """
+        return None
+
     def spent(self) -> object:
         """What was charged, in the rule's own units; by default the bound on the loss."""
         return self.total()
@@ -105,6 +113,15 @@ class Accumulator(ABC):
 
 class Rule(ABC):
     """A continuation rule for budgets of some measure."""
+
+    def monotone(self) -> bool:
+        """Whether what a budget admits is admitted by every budget that is larger at equal delta.
+
+        A rule that derives parameters from its budget may not be. A rule has to say so to have an
+        accumulator (Haney et al. 2023, Lemma 2.19): of a rule that is not monotone, a budget within
+        a bound may admit what the bound itself does not.
+        """
+        return False
 
     @property
     def known_as(self) -> str:

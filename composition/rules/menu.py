@@ -106,6 +106,10 @@ class Menu(Rule):
         step = _unit(unit)
         self.__attrs_init__(step, priced(step, menu, costs), slack_field(slack))
 
+    def monotone(self) -> bool:
+        """The worst case falls as epsilon rises, so that the units rise; costs are fixed here."""
+        return True
+
     def child_measure(self, budget: Loss) -> Measure:
         """ApproxDP."""
         require_approx(budget, self)

@@ -75,6 +75,14 @@ class ViaRenyi(Rule):
         if sum(weights) != 1:
             raise ValueError(f"the weights sum to {sum(weights)}; they should sum to 1 exactly")
 
+    def monotone(self) -> bool:
+        """With weights of its own. By default each budget has others, and then it is not.
+
+        That some budget within a bound admits a launch would be that some order fits
+        (tests/attacks/test_some_budget_fits.py).
+        """
+        return self.weights is not None or len(self.orders) == 1
+
     def child_measure(self, budget: Loss) -> Measure:
         """Renyi privacy at these orders."""
         require_approx(budget, self)
@@ -222,6 +230,10 @@ class RenyiAccount(Account):
         if not self.started:
             return self.budget.zero()
         return ApproxDP(self.mixture.epsilon(self.losses), self.mixture.slack)
+
+    def least(self) -> Fraction:
+        """The epsilon of the mixture."""
+        return self.mixture.epsilon(self.losses)
 
     def remaining(self) -> AdditiveLoss:
         """The largest curve rho*alpha, that of a Gaussian, that would still be admitted.

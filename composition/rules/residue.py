@@ -66,6 +66,10 @@ class GDPResidue(Rule):
 
     slack: Fraction | None = attrs.field(default=None, converter=slack_field)
 
+    def monotone(self) -> bool:
+        """The first residue rises with epsilon, and every later one with the one before."""
+        return True
+
     def child_measure(self, budget: Loss) -> Measure:
         """`Dominated`, which takes PureDP, ApproxDP and GDP."""
         require_approx(budget, self)

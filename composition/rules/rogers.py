@@ -7,7 +7,7 @@ from flint import arb
 
 from composition.rules.base import Account, Rule
 from composition.rules.slack import require_approx
-from queryable.conversions import greatest
+from queryable.conversions import greatest, least
 from queryable.losses import ApproxDP, Loss, Measure, PureDP, add_parts
 from queryable.numbers import round_down, round_up, shown
 
@@ -28,6 +28,14 @@ class Rogers2016(Rule):
         Theorem: Rogers et al. 2016, Theorem 5.1; interleaved by Haney et al. 2023, Theorem 1.20.
         Assumes: delta < 1/e.
     """
+
+    def monotone(self) -> bool:
+        """Although x is the budget's: epsilon rises by more than the bound does.
+
+        With u = V/x + 1, g = (V + x)(1 + log(u)/2) has dg/dx = (3 + log(u) - u)/2 <= 1 and g >= x,
+        so sqrt(2 g L) rises by at most sqrt(2/28.04) < 0.27 per unit of epsilon.
+        """
+        return True
 
     def child_measure(self, budget: Loss) -> Measure:
         """PureDP."""
@@ -68,6 +76,15 @@ class RogersAccount(Account):
             (self.variance, self.drift), (count * epsilon * epsilon, count * drift(epsilon))
         )
         return RogersAccount(self.budget, variance, total_drift, started=True)
+
+    def least(self) -> Fraction:
+        """Where the bound and epsilon meet, by bisection."""
+
+        def admits(epsilon: Fraction) -> bool:
+            budget = ApproxDP(epsilon, self.budget.delta)
+            return epsilon > 0 and attrs.evolve(self, budget=budget).within
+
+        return least(admits)
 
     @property
     def bound(self) -> Fraction:

@@ -69,6 +69,7 @@ def require_approx(budget: Loss, rule: Rule) -> ApproxDP:
 
 
 _ZERO = Fraction(0)
+_TINY = Fraction(1, 2**60)
 
 
 def _delta_of(loss: Loss) -> Fraction:
@@ -87,6 +88,10 @@ class SlackRule(Rule):
     takes: ClassVar[Measure]
 
     slack: Fraction | None = attrs.field(default=None, converter=slack_field)
+
+    def monotone(self) -> bool:
+        """The capacity rises with epsilon at a fixed slack."""
+        return True
 
     def child_measure(self, budget: Loss) -> Measure:
         """What the rule adds up."""
@@ -160,6 +165,16 @@ class SlackAccount(Account):
         if self.weight <= self.capacity:  # then the budget's is a bound too, rounding or not
             epsilon = min(epsilon, self.budget.epsilon)
         return ApproxDP(epsilon, min(Fraction(1), self.slack + self.deltas))
+
+    def least(self) -> Fraction:
+        """Theorem 3.8's first coordinate: the epsilon of the weight at the slack.
+
+        Rounded up until the rule's own capacity, which is rounded down, is enough.
+        """
+        epsilon, step = self.rule.epsilon(self.weight, self.slack), Fraction(1, 2**90)
+        while not self.weight <= self.rule.capacity(epsilon, self.slack):
+            epsilon, step = epsilon + max(epsilon, _TINY) * step, 2 * step
+        return epsilon
 
     def share(self) -> Fraction:
         """Of the capacity, or of what the slack leaves of delta."""

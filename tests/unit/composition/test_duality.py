@@ -13,7 +13,6 @@ from queryable import (
     ZCDP,
     ApproxDP,
     Launch,
-    PrivacyClaimError,
     PureDP,
     Queryable,
     QueryRefusedError,
@@ -98,10 +97,9 @@ def test_a_launch_that_no_budget_admits_changes_nothing() -> None:
     q = Queryable(OdomCon(ApproxDP, accumulator_of(rule, ApproxDP, "1e-6")), None)
     q.launch(Toy())
     before = q.privacy_loss()
-    with pytest.raises(PrivacyClaimError, match="no budget up to"):
+    with pytest.raises(QueryRefusedError, match="no budget up to"):
         q.launch(Toy(ApproxDP("0.1", "1e-9")))
-    with pytest.raises(PrivacyClaimError, match="no budget up to"):
-        q.can_afford(Toy(ApproxDP("0.1", "1e-9")))
+    assert not q.can_afford(Toy(ApproxDP("0.1", "1e-9")))
     assert q.privacy_loss() == before
     assert list(q.children) == [0]
 
@@ -112,7 +110,7 @@ def test_with_room_for_deltas_they_are_admitted() -> None:
     q = Queryable(OdomCon(ApproxDP, accumulator_of(rule, ApproxDP, "2e-6")), None)
     for _ in range(10):
         q.ask(Launch(Toy(ApproxDP("0.1", "1e-7"))))
-    with pytest.raises(PrivacyClaimError):
+    with pytest.raises(QueryRefusedError):
         q.ask(Launch(Toy(ApproxDP("0.1", "1e-9"))))
     assert q.privacy_loss().delta == F("2e-6")  # type: ignore[attr-defined]
 
@@ -124,3 +122,25 @@ def test_duals_are_values() -> None:
         TENTH, filter_of(Additive(PureDP))
     )
     assert FiltCon(TENTH, filter_of(Additive(PureDP))) != FiltCon(TENTH)
+
+
+def test_theorem_3_8_in_closed_form() -> None:
+    """(sqrt(2 log(1/delta') V) + V/2, delta), and no bound once the deltas pass their share.
+
+    Nothing is kept of the launches but the sums, so a report costs the same after any number.
+    """
+    slack, delta = F("1e-6"), F("2e-6")
+    tally: Any = accumulator_of(Whitehouse2023(slack), ApproxDP, delta).open()
+    assert tally.total() == ApproxDP(0, 0)
+    for _ in range(3000):
+        tally = tally.add(ApproxDP("0.01", "1e-10"))
+    variance = 3000 * F("0.0001")
+    epsilon = Whitehouse2023(slack).epsilon(variance, slack)
+    assert epsilon <= tally.total().epsilon <= epsilon * (1 + F(1, 2**80))
+    assert tally.total().delta == delta
+    assert not tally.losses
+    assert not tally.objection
+    beyond = tally.add(ApproxDP("0.01", "1e-6"))
+    assert beyond.total().delta == 1
+    assert "no budget" in beyond.objection
+    assert not beyond.total() <= ApproxDP(10**6, "1/2")
