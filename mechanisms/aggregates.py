@@ -47,6 +47,11 @@ class Aggregate(IntegerStatistic):
     """Whether the rows of a group decide about the group's entries alone."""
 
     @property
+    def may_be_monotone(self) -> bool:
+        """Whether what a row adds is of one sign in all entries, whatever the row."""
+        return False
+
+    @property
     @abstractmethod
     def request(self) -> Totals:
         """What it asks of a table: public, and the same whatever the table holds."""
@@ -71,6 +76,16 @@ class Aggregate(IntegerStatistic):
         """The same in the L2 norm."""
         rows = contribution(self.request.per, grouped=bool(self.request.by))
         return root(rows.l2_squared * sum(each**2 for each in self.largest))
+
+    @property
+    def linf(self) -> Fraction:
+        """The most that one entry moves: the rows of a unit that count in a group, each at most."""
+        request = self.request
+        if request.per is None:
+            rows = 1
+        else:
+            rows = request.per.rows_per_group if request.by else request.per.max_rows
+        return Fraction(rows * max(self.largest))
 
     def totals(self, dataset: Any) -> Array:
         """What is added up, exactly: Python integers of the request's shape."""

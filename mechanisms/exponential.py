@@ -113,10 +113,11 @@ class ExponentialMechanism(_One):
         scores: integers, shape (candidates,).
         epsilon: in nats, at d_in=1.
         sensitivity: how far any one score moves when a record is added or removed. By default the
-            statistic's `linf` where it has one, as `Quantile` has, else what its l1 and l2 imply;
-            say less where one record may count for many candidates: then the largest change is
-            far below the sum.
+            statistic's `linf` where it has one, as the library's own statistics have, and then less
+            is refused; else what its l1 and l2 imply. Say less for a statistic of your own where
+            one record may count for many candidates: the largest change is far below the sum.
         monotone: whether adding a record moves no score down, or none up. It doubles the rate.
+            Refused for statistics that are known to move both ways.
     """
 
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:

@@ -65,6 +65,11 @@ class GroupBy(Aggregate):
         return self.statistic.largest
 
     @property
+    def may_be_monotone(self) -> bool:
+        """As the statistic."""
+        return self.statistic.may_be_monotone
+
+    @property
     def public_name(self) -> str:
         """`Sum(hours) by state`."""
         return f"{self.statistic.public_name} by {', '.join(each.column for each in self.by)}"

@@ -55,6 +55,11 @@ class Mean(_Moments):
         return (self.radius,) * 2
 
     @property
+    def may_be_monotone(self) -> bool:
+        """Where no number is below the middle, which is the lower bound then."""
+        return self.lattice.low >= self.center
+
+    @property
     def request(self) -> Totals:
         """How many cells there are, and their sum."""
         return self._powers(1)

@@ -37,6 +37,7 @@ class Count(Aggregate):
 
     shape = None
     largest = (1,)
+    may_be_monotone = True
 
     @property
     def request(self) -> Totals:
@@ -117,6 +118,11 @@ class Sum(Bounded):
         return (self.lattice.largest,)
 
     @property
+    def may_be_monotone(self) -> bool:
+        """Where the bounds are of one sign."""
+        return self.lattice.low >= 0 or self.lattice.high <= 0
+
+    @property
     def request(self) -> Totals:
         """The sum of the units."""
         return Totals((Term(self.column, self.lattice, power=1),), self.where, per=self.per)
@@ -160,6 +166,7 @@ class Histogram(Aggregate):
     per: PrivacyUnit | None = attrs.field(default=None, kw_only=True, converter=per_field)
 
     largest = (1,)
+    may_be_monotone = True
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]

@@ -9,8 +9,22 @@ from typing import Any
 import numpy as np
 import pytest
 
+import mechanisms
 from composition import FiltCon
-from mechanisms import Count, ExponentialMechanism, Histogram, PermuteAndFlip, TopK
+from mechanisms import (
+    Count,
+    ExponentialMechanism,
+    GroupBy,
+    Histogram,
+    Mean,
+    PermuteAndFlip,
+    PrivacyUnit,
+    Quantile,
+    Sum,
+    Table,
+    TopK,
+    Variance,
+)
 from mechanisms.choices import Softmax
 from queryable import (
     RDP,
@@ -249,3 +263,74 @@ def test_the_rate_is_the_theorems() -> None:
     ExponentialMechanism(given(3), 1, sensitivity=5, monotone=True).release([1, 2, 3], coins)
     TopK(given(3), 1, sensitivity=5, k=2).release([1, 2, 3], coins)
     assert coins.seen == (Fraction(1, 10), Fraction(1, 5), Fraction(1, 20), Fraction(1, 20))
+
+
+PER = PrivacyUnit("id", max_rows=4)
+FEW = PrivacyUnit("id", max_rows=4, max_rows_per_group=2)
+BY = {"k": ["a", "b"]}
+
+
+@pytest.mark.parametrize(
+    ("scores", "known"),
+    [
+        (Histogram("k", ["a", "b"]), 1),
+        (Histogram("k", ["a", "b"], per=PER), 4),
+        (Histogram("k", ["a", "b"], per=FEW), 2),
+        (GroupBy(BY, Count(per=PER)), 4),
+        (GroupBy(BY, Sum("x", -3, 5, per=FEW)), 10),
+        (Mean("x", 0, 10), 5),
+        (Variance("x", 0, 10), 25),
+    ],
+)
+@pytest.mark.parametrize("kind", CHOICES)
+def test_what_the_library_knows_is_not_declared_away(kind: str, scores: Any, known: int) -> None:
+    """Four rows of a person move one bar by four: sensitivity=1 would lose four times epsilon."""
+    named = {"k": 1} if kind == "TopK" else {}
+    make: Any = getattr(mechanisms, kind)
+    assert make(scores, 1, **named).sensitivity == known
+    assert make(scores, 1, sensitivity=known, **named).sensitivity == known
+    with pytest.raises(ValueError, match=f"may move by {known}"):
+        make(scores, 1, sensitivity=known - Fraction(1, 2), **named)
+
+
+def test_linf_is_attained() -> None:
+    """One person with four rows in a bar: the loss is epsilon at linf, and four times it at 1."""
+    scores = Histogram("k", ["a", "b"], per=PER)
+    rows = {"id": [1, 1, 1, 1, 2], "k": ["a", "a", "a", "a", "b"]}
+    full = Table(rows, privacy_unit="id", max_rows=4)
+    without = Table(
+        {name: cells[4:] for name, cells in rows.items()}, privacy_unit="id", max_rows=4
+    )
+    p, q = scores(full), scores(without)
+    assert abs(p - q).max() == scores.linf == 4
+    losses = {}
+    for sensitivity in (1, 4):
+        chances = [dict(Softmax(each, Fraction(1, sensitivity)).outcomes()) for each in (p, q)]
+        ratios = [log(float(chances[0][each].low) / float(chances[1][each].low)) for each in (0, 1)]
+        losses[sensitivity] = max(ratios) - min(ratios)
+    assert losses[4] == pytest.approx(1)
+    assert losses[1] == pytest.approx(4)
+
+
+@pytest.mark.parametrize(
+    ("scores", "one_way"),
+    [
+        (Histogram("k", ["a", "b"], per=PER), True),
+        (GroupBy(BY, Count()), True),
+        (GroupBy(BY, Sum("x", 0, 5)), True),
+        (GroupBy(BY, Sum("x", -5, 0)), True),
+        (GroupBy(BY, Sum("x", -3, 5)), False),
+        (GroupBy(BY, Sum("x", "-1/2", 5)), True),  # truncated to 0
+        (Mean("x", 0, 10), False),
+        (Mean("x", 0, 1), True),
+        (Variance("x", 0, 10), False),
+        (Quantile("x", "1/2", [1, 2, 3]), False),
+    ],
+)
+def test_monotone_is_refused_of_scores_that_move_both_ways(scores: Any, one_way: bool) -> None:
+    """It doubles the rate; for scores that move both ways it would double the loss."""
+    if one_way:
+        assert ExponentialMechanism(scores, 1, monotone=True).monotone
+    else:
+        with pytest.raises(ValueError, match="both ways"):
+            ExponentialMechanism(scores, 1, monotone=True)
