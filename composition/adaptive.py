@@ -12,7 +12,6 @@ import attrs
 from immutables import Map
 
 from composition import children as kin
-from composition import validity
 from composition.books import CompositionBooks
 from composition.children import Children
 from composition.launching import (
@@ -23,7 +22,9 @@ from composition.launching import (
     named,
     require_depth,
 )
-from composition.rules import Tally
+from composition.proofs import Proof, ask
+from composition.rules import Accumulator, Rule, Tally
+from composition.verdicts import Column, Way
 from queryable.books import Books
 from queryable.coins import SYSTEM, Coins
 from queryable.datasets import require_answerable
@@ -89,11 +90,21 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
     d_in: int = attrs.field(kw_only=True, default=1, converter=d_in_field)
     max_mechanisms: int | None = attrs.field(kw_only=True, default=None, converter=_max_mechanisms)
     max_depth: int = attrs.field(kw_only=True, default=100, converter=max_depth_field)
+    proof: Proof = attrs.field(init=False, repr=False, eq=False)
+    """What the table of theorems says of it; without one there is no compositor."""
+
+    def __attrs_post_init__(self) -> None:
+        alone = self.noninteractive or not self.interleaves
+        column = Column.SEQUENTIAL if alone else Column.ADAPTIVE
+        object.__setattr__(self, "proof", ask(self._composes_by, self.child_measure, column))
 
     @property
     def coin_at_launch(self) -> bool:  # type: ignore[override]
-        """Interleaved children are checked one by one; sequential ones may have no coin."""
-        return self.interleaves
+        """Interleaved children are checked one by one; sequential ones may have no coin.
+
+        That a composition has a coin if its children do is proven for the rules of the table.
+        """
+        return self.interleaves and not self.proof.vouched
 
     @property
     @abstractmethod
@@ -116,18 +127,12 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
 
     @property
     @abstractmethod
-    def _rule_name(self) -> str:
-        """What the table of what is proven calls the rule."""
+    def _composes_by(self) -> Rule | Accumulator | Way:
+        """What the table of theorems is asked about."""
 
     def guarantee(self) -> Guarantee:
-        """The docstring's; where it leaves the theorem to the table, the one that this names."""
-        words, name = documented(type(self)), self._rule_name
-        if "VALIDITY" not in words.theorem:
-            return words
-        column = "adaptive" if self.interleaves else "sequential"
-        found = validity.theorem(self.child_measure, name, column)
-        told = found or f"{name}, which is not in the table of what is proven"
-        return attrs.evolve(words, theorem=f"{told}.")
+        """The docstring's, with the theorem of the cell that admits its launches."""
+        return attrs.evolve(documented(type(self)), theorem=f"{self.proof.theorem}.")
 
     def books(self) -> Books | None:
         """Nothing is charged yet. What charges in its own way has to keep its own books."""
@@ -180,7 +185,8 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         Raises:
             QueryError: it is none that the compositor takes.
         """
-        claim = claimed(launch, self.child_measure, self.d_in, interleaved=self.interleaves)
+        claim = claimed(launch, self.proof.measure, self.d_in)
+        self.proof.cover(claim.mechanism, self.d_in, coined=claim.coined)
         if self.noninteractive and not isinstance(claim.mechanism, Measurement):
             raise QueryError(
                 f"{type(self).__name__} composes noninteractive mechanisms, and "

@@ -6,16 +6,16 @@ from typing import Any
 
 import attrs
 
-from composition import validity
 from composition.fixed import FixedComposition, Statement, common_measure, maps_at
 from composition.optimal import optimal_epsilon
+from composition.proofs import Proof, ask, own_measure
 from composition.rules import Basic
+from composition.verdicts import Column, Way
 from queryable.coins import ChildId
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import ApproxDP, ApproxZCDP, Loss, Measure, total
 from queryable.mechanism import InteractiveMechanism
 from queryable.numbers import probability, shown
-from queryable.tradeoff import FDP
 
 
 def _mechanisms(values: Iterable[Any]) -> tuple[InteractiveMechanism[Any], ...]:
@@ -80,7 +80,9 @@ class ConComp(FixedComposition):
 
     def __attrs_post_init__(self) -> None:
         for mechanism in self.mechanisms:
-            validity.require_proof_if_claimed(mechanism)
+            own = own_measure(mechanism)
+            if own is not None:
+                self._proof(own).cover(mechanism, 1)
 
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
         """The mechanisms' losses composed, in `measure` or the first that takes them all.
@@ -90,25 +92,28 @@ class ConComp(FixedComposition):
         """
         maps = maps_at(self.mechanisms, d_in)
         if self.delta is not None and measure in (None, ApproxDP):
+            self._proof(ApproxDP)
             if d_in == 0:
                 return total((), ApproxDP)
             losses = _at_delta(maps, self.delta)
             return ApproxDP(optimal_epsilon(losses, self.delta), self.delta)
         composed = common_measure(maps) if measure is None else measure
+        proof = self._proof(composed)
         if d_in:
             for each in self.mechanisms:
-                validity.require_proof(each, composed, d_in)
+                proof.cover(each, d_in)
         return total((stated(composed) for stated in maps), composed)
 
     def guarantee(self) -> Guarantee:
         """With the theorem for the measure that the losses are composed in."""
-        words = documented(type(self))
-        if self.delta is not None:
-            return attrs.evolve(words, theorem="Haney et al. 2023, Theorem 1.8.")
-        measure = common_measure(maps_at(self.mechanisms, 1))
-        rule = "tensor" if measure is FDP else Basic.__name__
-        found = validity.theorem(measure, rule, "fixed")
-        return words if found is None else attrs.evolve(words, theorem=f"{found}.")
+        optimal = self.delta is not None
+        measure = ApproxDP if optimal else common_measure(maps_at(self.mechanisms, 1))
+        return attrs.evolve(documented(type(self)), theorem=f"{self._proof(measure).theorem}.")
+
+    def _proof(self, measure: Measure) -> Proof:
+        """What the table of theorems says of the composition in a measure."""
+        optimal = self.delta is not None and measure is ApproxDP
+        return ask(Way.OPTIMAL if optimal else Basic(), measure, Column.FIXED)
 
     @property
     def _named(self) -> Mapping[ChildId, InteractiveMechanism[Any]]:

@@ -71,11 +71,6 @@ class AccumulatorRule(Rule):
 
     accumulator: Accumulator
 
-    @property
-    def known_as(self) -> str:
-        """As the accumulator."""
-        return self.accumulator.known_as
-
     def monotone(self) -> bool:
         """The total is compared with the budget."""
         return True
@@ -202,11 +197,6 @@ class RuleAccumulator(Accumulator):
         """What the rule takes."""
         return self.rule.child_measure(self.line.at(Fraction(1)))
 
-    @property
-    def known_as(self) -> str:
-        """As the rule."""
-        return self.rule.known_as
-
     def open(self) -> LeastBudget:
         """No losses yet.
 
@@ -243,8 +233,8 @@ def accumulator_of(rule: Rule, measure: Measure, delta: Number | None = None) ->
     if not rule.monotone():
         weights = "; give it weights of its own, weights=[...]" if _weightless(rule) else ""
         raise ValueError(
-            f"{rule.known_as} is not known to be monotone in its budget: that some budget admits "
-            f"the launches would bound nothing{weights}"
+            f"{type(rule).__name__} is not known to be monotone in its budget: that some budget "
+            f"admits the launches would bound nothing{weights}"
         )
     zero = zero_of(budgets_of)
     if not isinstance(zero, AdditiveLoss) or len(zero.parts) != 1 + two:

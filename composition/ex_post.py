@@ -13,10 +13,11 @@ from composition import children as kin
 from composition.adaptive import CompositionState
 from composition.children import Children
 from composition.filters import FiltCon
-from composition.launching import Claimed, claimed, loss_at, require_depth
+from composition.launching import Claimed, loss_at, require_depth
 from composition.metering import Metered
 from composition.rules import Basic, Rule, Sum
 from composition.rules.additive import AdditiveAccount
+from composition.verdicts import Way
 from queryable.books import Books
 from queryable.coins import Coins
 from queryable.errors import UnknownChildError
@@ -71,6 +72,10 @@ class ExPost(FiltCon):
 
     budget: PureDP | ApproxDP = attrs.field()
     rule: Rule = attrs.field(init=False, repr=False, factory=Basic)
+
+    @property
+    def _composes_by(self) -> Way:
+        return Way.REALISED
 
     @budget.validator
     def _adds_up(self, attribute: object, budget: object) -> None:
@@ -149,9 +154,10 @@ class ExPost(FiltCon):
         """What is launched, and what that may cost at worst."""
         metered = isinstance(launch, Launch) and isinstance(launch.mechanism, ExPostMechanism)
         if not metered or launch.d_out is not None:
-            claim = claimed(launch, self.child_measure, self.d_in)
+            claim = self.claimed(launch)
             assert isinstance(claim.loss, AdditiveLoss)
             return claim, claim.loss
+        self.proof.cover(launch.mechanism, self.d_in)
         entry = Metered.of(launch.mechanism, self.budget.zero(), self.d_in)
         return entry, entry.at_worst(Opening())
 

@@ -5,7 +5,9 @@ from typing import Any
 import attrs
 
 from composition.adaptive import AdaptiveComposition, CompositionState
+from composition.proofs import require_known
 from composition.rules import Account, Basic, Rule
+from composition.verdicts import Way
 from queryable.losses import AdditiveLoss, Loss, Measure, genuine, group_size
 from queryable.messages import Answer, Halted, Refused
 from queryable.reports import Report
@@ -57,6 +59,8 @@ class FiltCon(AdaptiveComposition):
             raise TypeError(f"budget is {budget!r}; it should be a loss, such as ZCDP('1/10')")
 
     def __attrs_post_init__(self) -> None:
+        require_known(self.budget)
+        super().__attrs_post_init__()
         object.__setattr__(self, "_empty", self.rule.open(self.budget))
 
     @property
@@ -65,8 +69,8 @@ class FiltCon(AdaptiveComposition):
         return self.rule.child_measure(self.budget)
 
     @property
-    def _rule_name(self) -> str:
-        return self.rule.known_as
+    def _composes_by(self) -> Rule | Way:
+        return self.rule
 
     def loss(self, d_in: int) -> Loss:
         """The budget up to the filter's `d_in`, the budget's group bound beyond."""

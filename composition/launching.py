@@ -1,13 +1,13 @@
 """What is checked about a launch before any rule is asked: that it parses and that it is true.
 
-Responsible for steps 1 to 3 of a launch (docs/theory.md, order of a launch). Touches no data.
+Responsible for steps 1 and 2 of a launch (docs/theory.md, order of a launch). Touches no data.
 """
 
 from typing import Any
 
 import attrs
 
-from composition import validity
+from composition.proofs import hint
 from queryable.errors import PrivacyClaimError, QueryError
 from queryable.losses import (
     ApproxDP,
@@ -33,15 +33,16 @@ class Claimed:
 
     mechanism: InteractiveMechanism[Any]
     loss: Loss
+    coined: bool = attrs.field(default=False, kw_only=True)
+    """Whether it was declared to be (epsilon, delta)-DP, and its own loss converts to that."""
 
 
-def claimed(launch: Any, measure: Measure, d_in: int, *, interleaved: bool = True) -> Claimed:
+def claimed(launch: Any, measure: Measure, d_in: int) -> Claimed:
     """Check a launch and freeze its claim: the map is evaluated here and never again for it.
 
     Raises:
         QueryError: not a launch of a mechanism.
         PrivacyClaimError: no map in `measure`, or `d_out` is below it.
-        UnprovenCompositionError: no theorem covers the launch.
     """
     if not isinstance(launch, Launch):
         raise QueryError(f"expected a Launch, got {named(launch)}")
@@ -49,18 +50,15 @@ def claimed(launch: Any, measure: Measure, d_in: int, *, interleaved: bool = Tru
     if not isinstance(mechanism, InteractiveMechanism):
         raise QueryError(f"a launch takes an interactive mechanism, not {named(mechanism)}")
     if launch.d_out is None:
-        loss = map_at(mechanism, d_in, measure)
-    else:
-        d_out = _declared(launch.d_out)
-        mechanism = _within(mechanism, d_out, d_in)
-        loss = _converted(d_out, measure)
-        own = _own_conversion(mechanism, d_out, d_in)
-        if own is not None and own <= d_out:
-            # An (epsilon, delta)-DP child, interactive or not: docs/theory.md, mixed children, (c).
-            return Claimed(mechanism, loss)
-        _require_below(loss, mechanism, d_in, own)
-    if interleaved:
-        validity.require_proof(mechanism, measure, d_in)
+        return Claimed(mechanism, map_at(mechanism, d_in, measure))
+    d_out = _declared(launch.d_out)
+    mechanism = _within(mechanism, d_out, d_in)
+    loss = _converted(d_out, measure)
+    own = _own_conversion(mechanism, d_out, d_in)
+    if own is not None and own <= d_out:
+        # An (epsilon, delta)-DP child, interactive or not: docs/theory.md, mixed children, (c).
+        return Claimed(mechanism, loss, coined=True)
+    _require_below(loss, mechanism, d_in, own)
     return Claimed(mechanism, loss)
 
 
@@ -145,8 +143,8 @@ def map_at(mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure | N
         raise
     except Exception as error:
         wanted = "" if measure is None else f" in {measure_name(measure)}"
-        hint = validity.hint(mechanism, d_in, measure)
-        raise PrivacyClaimError(f"{name} states no loss{wanted}: {error}{hint}") from None
+        advice = hint(mechanism, d_in, measure)
+        raise PrivacyClaimError(f"{name} states no loss{wanted}: {error}{advice}") from None
     if not isinstance(loss, Loss) or not genuine(loss):
         raise PrivacyClaimError(f"the privacy map of {name} gave {named(loss)}, not a loss")
     if measure is not None and not stated_in(loss, measure):

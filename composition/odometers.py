@@ -61,6 +61,7 @@ class OdomCon(AdaptiveComposition):
                 f"measure is {measure_name(self.measure)}, but the rule takes losses in "
                 f"{measure_name(self._accumulator.measure)}"
             )
+        super().__attrs_post_init__()
         self._opened()
 
     @property
@@ -73,13 +74,13 @@ class OdomCon(AdaptiveComposition):
         return self.measure
 
     @property
-    def _rule_name(self) -> str:
-        return self._accumulator.known_as
+    def _composes_by(self) -> Accumulator:
+        return self._accumulator
 
     def guarantee(self) -> Guarantee:
         """By Lemma 2.19 too, where the report is a loss."""
         words = super().guarantee()
-        if isinstance(self._accumulator, TimeUniform) or words.theorem.startswith(_LEMMA):
+        if isinstance(self._accumulator, TimeUniform):
             return words
         return attrs.evolve(words, theorem=f"{_LEMMA} with {words.theorem}")
 

@@ -10,13 +10,16 @@ from typing import Any
 
 import attrs
 
-from composition import validity
 from composition.adaptive import AdaptiveComposition
 from composition.fixed import FixedComposition, FixedState, common_measure, maps_at
 from composition.launching import map_at
 from composition.partition import Partition
+from composition.proofs import ask, own_measure
+from composition.rules import Basic
+from composition.verdicts import Column, Way, has_coin
 from queryable.coins import ChildId
 from queryable.errors import PrivacyClaimError
+from queryable.guarantees import Guarantee, documented
 from queryable.losses import AdditiveLoss, Loss, Measure, Parts, measure_name, stated_in, zero_of
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import PrivacyLossQuery
@@ -59,26 +62,37 @@ class Parallel(FixedComposition):
             self.partition.require_part(name)
             if not isinstance(mechanism, InteractiveMechanism):
                 raise TypeError(f"part {name!r} has {mechanism!r}, not an interactive mechanism")
+            own = own_measure(mechanism)
+            if own is not None:
+                ask(Way.PARTS, own, Column.FIXED)
 
     @property
     def coin_at_launch(self) -> bool:  # type: ignore[override]
         """Where every part has one."""
-        return all(validity.has_coin(each, 1) for each in self.mechanisms.values())
+        return all(has_coin(each, 1) for each in self.mechanisms.values())
 
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
         """The supremum over all ways to spread `d_in` records over the parts."""
         mechanisms = self.mechanisms.values()
         composed = common_measure(maps_at(mechanisms, d_in)) if measure is None else measure
+        ask(Way.PARTS, composed, Column.FIXED)
         zero = _additive_zero(composed)
         if d_in > 1:  # several parts may differ, and then they are composed
+            proof = ask(Basic(), composed, Column.FIXED)
             for each, k in product(mechanisms, range(1, d_in + 1)):
-                validity.require_proof(each, composed, k)
+                proof.cover(each, k)
         curves = Counter(
             tuple(_parts(each.privacy_map(k, composed), composed) for k in range(d_in + 1))
             for each in mechanisms
         )
         coordinates = range(len(zero.parts))
         return zero.of_parts(tuple(_supremum(curves, c, d_in) for c in coordinates))
+
+    def guarantee(self) -> Guarantee:
+        """With the theorem of the table's cell."""
+        measure = common_measure(maps_at(self.mechanisms.values(), 1))
+        theorem = ask(Way.PARTS, measure, Column.FIXED).theorem
+        return attrs.evolve(documented(type(self)), theorem=f"{theorem}.")
 
     def _privacy_loss(self, state: FixedState, d_in: int) -> Loss:
         """At d_in=1 the most that a part has spent so far; beyond, what was declared."""

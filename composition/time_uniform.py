@@ -232,11 +232,6 @@ class Stopping(Rule):
 
     odometer: TimeUniform
 
-    @property
-    def known_as(self) -> str:
-        """As the odometer."""
-        return self.odometer.known_as
-
     def monotone(self) -> bool:
         """The bound is compared with epsilon."""
         return True

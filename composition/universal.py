@@ -6,9 +6,12 @@ import attrs
 
 from composition.adaptive import d_in_field
 from composition.launching import claimed
+from composition.proofs import Proof, ask, require_known
+from composition.verdicts import Column, Way
 from queryable.coins import SYSTEM, Coins
 from queryable.errors import MechanismFault, PrivacyClaimError, UnknownQueryError
 from queryable.faults import contained_init, contained_step
+from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, group_size
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, Launch, Query
@@ -40,8 +43,19 @@ class Universal(InteractiveMechanism[UniversalState]):
     budget: Loss = attrs.field(validator=attrs.validators.instance_of(Loss))
     d_in: int = attrs.field(kw_only=True, default=1, converter=d_in_field)
 
+    proof: Proof = attrs.field(init=False, repr=False, eq=False)
+
     composes = True
     coin_at_launch = True  # what is launched is checked
+
+    def __attrs_post_init__(self) -> None:
+        require_known(self.budget)
+        proof = ask(Way.ONE, self.budget.measure, Column.ADAPTIVE)
+        object.__setattr__(self, "proof", proof)
+
+    def guarantee(self) -> Guarantee:
+        """With the theorem of the cell that admits its launch."""
+        return attrs.evolve(documented(type(self)), theorem=f"{self.proof.theorem}.")
 
     def loss(self, d_in: int) -> Loss:
         """The budget up to `d_in`, its group bound beyond."""
@@ -78,7 +92,8 @@ class Universal(InteractiveMechanism[UniversalState]):
     def _chosen(self, query: Query) -> InteractiveMechanism[Any]:
         if not isinstance(query, Launch):
             raise UnknownQueryError(f"Universal takes one Launch first, not {type(query).__name__}")
-        claim = claimed(query, self.budget.measure, self.d_in)
+        claim = claimed(query, self.proof.measure, self.d_in)
+        self.proof.cover(claim.mechanism, self.d_in, coined=claim.coined)
         if not claim.loss <= self.budget:
             raise PrivacyClaimError(
                 f"{claim.loss} does not fit the universal {self.budget}; nothing was read, and it "

@@ -40,11 +40,6 @@ class Additive(Accumulator):
 
     measure: Measure = attrs.field(converter=as_measure)
 
-    @property
-    def known_as(self) -> str:
-        """The rule that adds."""
-        return Basic.__name__
-
     def open(self) -> Sum:
         """An empty sum.
 

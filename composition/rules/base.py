@@ -8,7 +8,7 @@ Knows no mechanism and no data.
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from queryable.losses import AdditiveLoss, Loss, Measure
 from queryable.reports import Report
@@ -92,15 +92,16 @@ def of_whole(used: Fraction, whole: Fraction) -> Fraction:
 
 
 class Accumulator(ABC):
-    """G: what the losses charged so far come to (Haney et al. 2023, Definition 2.14)."""
+    """G: what the losses charged so far come to (Haney et al. 2023, Definition 2.14).
+
+    One of your own needs `vouched_for`, as a `Rule` does.
+    """
 
     measure: Measure
     """What launches state their loss in."""
 
-    @property
-    def known_as(self) -> str:
-        """What the table of what is proven calls it."""
-        return type(self).__name__
+    vouched_for: ClassVar[str] = ""
+    """As in `Rule`."""
 
     @abstractmethod
     def open(self) -> Tally:
@@ -112,7 +113,22 @@ class Accumulator(ABC):
 
 
 class Rule(ABC):
-    """A continuation rule for budgets of some measure."""
+    """F: a continuation rule for budgets of some measure (Haney et al. 2023, Definition 2.8).
+
+    A compositor takes the rules that `composition.VALIDITY` has a row for. A rule of your own, one
+    derived from ours included, is taken on your word alone: its class states in `vouched_for` the
+    theorem that makes it a valid filter for every interleaving, and where that is proved. Without
+    it every compositor is an `UnprovenCompositionError`. That each path of launches fits the budget
+    is no such theorem: the optimal accountant has that, and breaks its claim
+    (tests/attacks/test_optimal_as_filter.py).
+
+    Examples:
+        >>> class Mine(Basic):
+        ...     vouched_for = "Haney et al. 2023, Theorem 1.20: it admits what Basic() admits"
+    """
+
+    vouched_for: ClassVar[str] = ""
+    """The theorem that makes a rule of your own valid, and its source. It is not inherited."""
 
     def monotone(self) -> bool:
         """Whether what a budget admits is admitted by every budget that is larger at equal delta.
@@ -122,11 +138,6 @@ class Rule(ABC):
         a bound may admit what the bound itself does not.
         """
         return False
-
-    @property
-    def known_as(self) -> str:
-        """What the table of what is proven calls it."""
-        return type(self).__name__
 
     @abstractmethod
     def child_measure(self, budget: Loss) -> Measure:

@@ -11,9 +11,9 @@ import attrs
 import numpy as np
 import pytest
 
-from composition import Menu, Rule
+from composition import FiltCon, Menu, Rule
 from composition.rules import Account, MenuAccount
-from queryable import ApproxDP
+from queryable import ApproxDP, UnprovenCompositionError
 from tests.attacks.menus import COSTS, EPSILON, UNIT, Lattice
 
 BUDGET = ApproxDP(EPSILON, "1e-6")
@@ -85,3 +85,9 @@ def test_a_share_fixed_in_advance_keeps_the_claim(slack: str) -> None:
     """The same attack comes to delta and no more, whatever the shares."""
     true = attack(Menu(UNIT, COSTS, slack=slack))
     assert 0.98e-6 < true <= 1e-6
+
+
+def test_no_compositor_takes_the_recomputed_menu() -> None:
+    """It has no theorem, so no row, and its author states none either."""
+    with pytest.raises(UnprovenCompositionError, match="vouched_for"):
+        FiltCon(BUDGET, Recomputed())

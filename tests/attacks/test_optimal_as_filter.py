@@ -12,9 +12,9 @@ from typing import Any
 import attrs
 import pytest
 
-from composition import GDPResidue, Rule, optimal_delta
+from composition import FiltCon, GDPResidue, Rule, optimal_delta
 from composition.rules import Account
-from queryable import ApproxDP, Dominated, PureDP
+from queryable import ApproxDP, Dominated, PureDP, UnprovenCompositionError
 from tests.reference import beside_response, gaussian_profile, likelier, mp, real, response_profile
 
 BUDGET = ApproxDP(1, "1e-6")
@@ -106,3 +106,9 @@ def test_the_residue_filter_keeps_its_claim(slack: str) -> None:
     true, response, _ = attack(GDPResidue(slack))
     assert real(slack) * real("0.99") < true <= real(slack)
     assert response < Fraction(2, 10)
+
+
+def test_no_compositor_takes_the_optimal_accountant() -> None:
+    """It has no theorem, so no row, and its author states none either."""
+    with pytest.raises(UnprovenCompositionError, match="vouched_for"):
+        FiltCon(BUDGET, Optimal())

@@ -11,9 +11,9 @@ from typing import Any
 import attrs
 import pytest
 
-from composition import Rule, ViaRenyi
+from composition import FiltCon, Rule, ViaRenyi
 from composition.rules import Account
-from queryable import RDP, ApproxDP, PureDP, RenyiCurve
+from queryable import RDP, ApproxDP, PureDP, RenyiCurve, UnprovenCompositionError
 from queryable.conversions import rdp_to_approx
 from tests.reference import beside_response, mp, real
 
@@ -101,3 +101,9 @@ def test_fixed_weights_keep_the_claim(weights: Any) -> None:
     """The same attack on the weighted filter stays within delta, and is no trifle."""
     true = attack(ViaRenyi(ORDERS, weights))
     assert real(BUDGET.delta) / 10 < true <= real(BUDGET.delta)
+
+
+def test_no_compositor_takes_some_order_that_fits() -> None:
+    """It has no theorem, so no row, and its author states none either."""
+    with pytest.raises(UnprovenCompositionError, match="vouched_for"):
+        FiltCon(BUDGET, SomeOrder())

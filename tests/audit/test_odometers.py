@@ -257,6 +257,8 @@ def test_children_with_deltas_pass_no_report_too_often(x: int, x_prime: int) -> 
 class Halved(LinearOdometer):
     """A false odometer."""
 
+    vouched_for = "nothing: the test shows that it is false"
+
     def boundary(self, variance: Any) -> Any:
         return super().boundary(variance) / 2
 

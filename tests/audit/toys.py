@@ -199,6 +199,8 @@ def reader(odds: Any = 3, **options: Any) -> InteractiveMechanism[Any]:
 class Reported(Accumulator):
     """G as a rule's account reports it: Whitehouse's (sqrt(2LV) + V/2, delta') for one."""
 
+    vouched_for = "Whitehouse et al. 2023, Theorem 2, with Haney et al. 2023, Lemma 2.19"
+
     rule: Rule
     delta: Fraction = attrs.field(converter=F)
     measure: Any = ApproxDP

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from composition import (
-    Basic,
     ConComp,
     Filt,
     FiltCon,
@@ -141,7 +140,3 @@ def test_what_is_fixed_has_no_launches() -> None:
     q = Queryable(ConComp([Toy(), RandomizedResponse(bool, odds=2)]), True)
     assert len(q.ledger()) == 0
     assert [node.status for node in q._root.history().root.children] == ["live", "answered"]
-
-
-def test_basic_is_what_the_table_calls_the_sum() -> None:
-    assert Additive(ZCDP).known_as == Basic().known_as == "Basic"

@@ -26,7 +26,6 @@ from queryable import (
     QueryError,
     QueryRefusedError,
     Statistic,
-    UnprovenCompositionError,
 )
 from tests.strategies import TENTH, BrokenMap, RandomWord, Toy, raising
 
@@ -136,13 +135,6 @@ def test_the_refusal_names_a_measure_that_would_do() -> None:
     """A Gaussian loss under a pure budget is told which budget would take it."""
     with pytest.raises(PrivacyClaimError, match="budget of ZCDP would take"):
         claimed(Launch(Toy(ZCDP(1))), PureDP, 1)
-
-
-def test_an_unproven_interleaving_is_refused_by_name() -> None:
-    """Interactive, approximate zCDP alone, delta > 0: the open problem is named."""
-    with pytest.raises(UnprovenCompositionError, match="open"):
-        claimed(Launch(Toy(ApproxZCDP(1, "1e-6"))), ApproxZCDP, 1)
-    assert claimed(Launch(Toy(ApproxZCDP(1, "1e-6"))), ApproxZCDP, 1, interleaved=False)
 
 
 def test_the_map_at_no_measure_is_the_own_loss() -> None:

@@ -1,93 +1,249 @@
-"""The table of theorems, and that the code does what it says."""
+"""The table of theorems decides: cells that name one admit launches, and nothing else does."""
 
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
+import attrs
 import pytest
 
-from composition import VALIDITY, FiltCon
-from composition.validity import Proven, Row, Unproven, as_markdown, has_coin, require_proof
+from composition import (
+    VALIDITY,
+    Basic,
+    ConComp,
+    ExPost,
+    FiltCon,
+    FiltSeq,
+    GDPResidue,
+    LinearOdometer,
+    Menu,
+    MixtureOdometer,
+    OdomCon,
+    OdomSeq,
+    OneSidedMixtureOdometer,
+    Parallel,
+    Partition,
+    RenyiOdometer,
+    Rogers2016,
+    Rogers2016Odometer,
+    Rogers2023,
+    RogersLemma64Odometer,
+    StitchedOdometer,
+    Universal,
+    ViaGDP,
+    ViaRenyi,
+    ViaZCDP,
+    Whitehouse2023,
+    validity,
+)
+from composition.rules import Accumulator
+from composition.validity import as_markdown
+from composition.verdicts import Cell, Column, Kind, Proven, Remark, Row, Unproven, Way
 from queryable import (
+    FDP,
+    GDP,
+    RDP,
     ZCDP,
     ApproxDP,
     ApproxZCDP,
+    Dominated,
+    InteractiveMechanism,
     Launch,
+    Launched,
     Loss,
     PureDP,
+    RenyiCurve,
     UnprovenCompositionError,
+    explain,
 )
-from tests.strategies import LOSSES, Courier, RandomWord, Toy
+from queryable.losses import RenyiOrder
+from queryable.renyi import RenyiOrders
+from tests.strategies import RandomWord, Toy
+
+NO = Unproven("whether this holds is open", "do something else")
+SMALL: dict[Kind, Loss] = {
+    PureDP: PureDP("0.1"),
+    ApproxDP: ApproxDP("0.1", "1e-9"),
+    ZCDP: ZCDP("0.01"),
+    ApproxZCDP: ApproxZCDP("0.01", "1e-9"),
+    RenyiOrder: RDP(8, "0.1"),
+    RenyiOrders: RenyiCurve([2, 8], ["0.1", "0.2"]),
+    GDP: GDP("0.1"),
+    Dominated: Dominated("0.1", "0.1", "1e-9"),
+    FDP: FDP.of_approx("0.1"),
+}
+BUDGETS: dict[Kind, Loss] = {
+    PureDP: PureDP(1),
+    ApproxDP: ApproxDP(5, "1e-6"),
+    ZCDP: ZCDP(1),
+    ApproxZCDP: ApproxZCDP(1, "1e-6"),
+    RenyiOrder: RDP(8, 1),
+    RenyiOrders: RenyiCurve([2, 8], [1, 1]),
+    GDP: GDP(1),
+    Dominated: Dominated(1, 1, "1e-6"),
+    FDP: FDP.of_approx(1),
+}
+ORDERS = {RenyiOrder: [8], RenyiOrders: [2, 8], ApproxZCDP: [2, 8]}
+RULES: dict[Any, Callable[[Kind], Any]] = {
+    Basic: lambda _: Basic(),
+    Whitehouse2023: lambda _: Whitehouse2023("5e-7"),
+    Rogers2016: lambda _: Rogers2016(),
+    Menu: lambda _: Menu("0.1", [1, 2], slack="5e-7"),
+    GDPResidue: lambda _: GDPResidue("5e-7"),
+    ViaZCDP: lambda _: ViaZCDP("5e-7"),
+    Rogers2023: lambda _: Rogers2023("5e-7"),
+    ViaGDP: lambda _: ViaGDP(),
+    ViaRenyi: lambda kind: ViaRenyi(ORDERS[kind]),
+    LinearOdometer: lambda kind: LinearOdometer("1e-6", 1, **shares(kind)),
+    OneSidedMixtureOdometer: lambda kind: OneSidedMixtureOdometer("1e-6", 1, **shares(kind)),
+    MixtureOdometer: lambda kind: MixtureOdometer("1e-6", 1, **shares(kind)),
+    StitchedOdometer: lambda kind: StitchedOdometer("1e-6", 1, **shares(kind)),
+    Rogers2016Odometer: lambda kind: Rogers2016Odometer("1e-6", 100, **shares(kind)),
+    RogersLemma64Odometer: lambda kind: RogersLemma64Odometer("1e-6", 1, **shares(kind)),
+    RenyiOdometer: lambda kind: RenyiOdometer("1e-6", ORDERS[kind], **shares(kind)),
+}
 
 
-def test_every_row_has_a_verdict_for_each_kind() -> None:
-    """A cell names its theorem, or the problem and what to do instead."""
-    for row in VALIDITY:
-        for verdict in (row.fixed, row.adaptive, row.sequential):
-            assert isinstance(verdict, Proven | Unproven)
-            assert verdict.theorem if isinstance(verdict, Proven) else verdict.instead
+def shares(kind: Kind) -> dict[str, Any]:
+    """What a time-uniform odometer needs for children with a delta."""
+    return {"deltas": "1e-7", "margin": "0.1"} if kind is ApproxZCDP else {}
 
 
-def test_the_table_is_what_the_readme_shows() -> None:
-    """One line a row, the refusals marked."""
-    lines = as_markdown().splitlines()
-    assert len(lines) == 2 + len(VALIDITY)
-    for row, line in zip(VALIDITY, lines[2:], strict=True):
-        assert row.measure in line
-        assert ("**no**" in line) == any(
-            isinstance(verdict, Unproven) for verdict in (row.fixed, row.adaptive, row.sequential)
-        )
+def children(kind: Kind, column: Column) -> InteractiveMechanism[Any]:
+    """A child of this kind; in approximate zCDP one with a coin, where it is needed."""
+    coined = kind is ApproxZCDP and column is not Column.SEQUENTIAL
+    return (RandomWord if coined else Toy)(SMALL[kind])
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=str)
-def test_basic_composition_of_each_measure_has_a_row(loss: Loss) -> None:
-    """What `FiltCon` admits by default is proven in the table, for adaptive interleaving."""
-    name = type(loss).__name__
-    rows = [row for row in VALIDITY if row.measure.startswith(name) and row.rule == "Basic"]
-    assert any(isinstance(row.adaptive, Proven) for row in rows)
+def composed(kind: Kind, rule: Any, column: Column) -> InteractiveMechanism[Any]:
+    """The compositor whose launches a cell is about."""
+    child = children(kind, column)
+    if rule is Way.PARTS:
+        return Parallel(Partition("k", ["a", "b"]), {"a": child, "b": child})
+    if rule is Way.OPTIMAL:
+        return ConComp([child, child], delta="1e-6")
+    if column is Column.FIXED:
+        return ConComp([child, child])
+    if rule is Way.ONE:
+        return Universal(BUDGETS[kind])
+    if rule is Way.REALISED:
+        return ExPost(BUDGETS[kind])
+    made, sequential = RULES[rule](kind), column is Column.SEQUENTIAL
+    if isinstance(made, Accumulator):
+        return (OdomSeq if sequential else OdomCon)(made.measure, made)
+    budget = BUDGETS[kind if rule is Basic else ApproxDP]
+    return (FiltSeq if sequential else FiltCon)(budget, made)
 
 
-def unproven(rows: tuple[Row, ...]) -> list[Row]:
-    """The rows that may not be interleaved."""
-    return [row for row in rows if isinstance(row.adaptive, Unproven)]
+def admits(compositor: InteractiveMechanism[Any], kind: Kind, column: Column) -> bool:
+    """Whether it launches such a child."""
+    if isinstance(compositor, ConComp | Parallel):
+        with suppress(ValueError):  # curves of parts
+            compositor.privacy_map(1)
+        _, opening = compositor.init([{"k": "a"}])
+        return all(isinstance(answer, Launched) for answer in opening)
+    state, _ = compositor.init(None)
+    _, answer = compositor.step(state, Launch(children(kind, column)))
+    return isinstance(answer, Launched) or isinstance(compositor, Universal)
 
 
-def test_the_one_open_cell_is_refused_and_the_rest_is_not() -> None:
-    """Interactive and known only as approximate zCDP with delta > 0: nothing else."""
-    (row,) = (row for row in unproven(VALIDITY) if row.measure.startswith("ApproxZCDP"))
-    assert row.measure == "ApproxZCDP alone, interactive"
-    filtered = FiltCon(ApproxZCDP(1, "1e-6"))
-    state, _ = filtered.init(None)
-    with pytest.raises(UnprovenCompositionError, match="is open") as caught:
-        filtered.step(state, Launch(Toy(ApproxZCDP("0.1", "1e-9"))))
-    assert isinstance(row.adaptive, Unproven)
-    assert row.adaptive.problem in str(caught.value)
-    assert row.adaptive.instead in str(caught.value)
-
-
-COINED: list[tuple[Any, bool]] = [
-    (Toy(ApproxZCDP("0.1", 0)), True),
-    (Toy(ApproxDP("0.1", "1e-9")), True),
-    (Toy(PureDP("0.1")), True),
-    (Toy(ZCDP("0.1")), True),
-    (RandomWord(ApproxZCDP("0.1", "1e-9")), True),
-    (Courier() @ RandomWord(ApproxZCDP("0.1", "1e-9")), True),
-    (FiltCon(ApproxZCDP("0.1", "1e-9")), True),
-    (Toy(ApproxZCDP("0.1", "1e-9")), False),
-    (Courier() @ Toy(ApproxZCDP("0.1", "1e-9")), False),
+ENTRIES = [
+    (place, kind, rule, column)
+    for place, row in enumerate(VALIDITY)
+    for kind in row.children
+    for rule in row.rules
+    for column in Column
 ]
 
 
-@pytest.mark.parametrize(("mechanism", "coined"), COINED)
-def test_where_the_delta_comes_from(mechanism: Any, coined: bool) -> None:
-    """From (epsilon, delta)-DP, a coin at launch, or nowhere: those interleave."""
-    assert has_coin(mechanism, 1) is coined
-    if coined:
-        require_proof(mechanism, ApproxZCDP, 1)
-    else:
+def proven(entry: tuple[int, Kind, Any, Column]) -> bool:
+    return isinstance(VALIDITY[entry[0]].cell(entry[3]), Proven)
+
+
+def said(entry: Any) -> str:
+    place, kind, rule, column = entry
+    return f"{place}-{kind.__name__}-{getattr(rule, '__name__', rule)}-{column.value}"
+
+
+PROVEN = [entry for entry in ENTRIES if proven(entry)]
+
+
+def with_cell(place: int, column: Column, cell: Cell) -> tuple[Row, ...]:
+    """The table with one cell changed."""
+    changed = attrs.evolve(VALIDITY[place], **{column.value: cell})
+    return (*VALIDITY[:place], changed, *VALIDITY[place + 1 :])
+
+
+@pytest.mark.parametrize("entry", PROVEN, ids=said)
+def test_a_cell_that_names_a_theorem_admits_a_launch_and_is_quoted(entry: Any) -> None:
+    """For each kind of children and each rule of its row."""
+    place, kind, rule, column = entry
+    compositor = composed(kind, rule, column)
+    assert admits(compositor, kind, column)
+    cell = VALIDITY[place].cell(column)
+    assert isinstance(cell, Proven)
+    assert cell.theorem in compositor.guarantee().theorem
+    assert "".join(cell.theorem.split()) in "".join(explain(compositor).split())
+
+
+@pytest.mark.parametrize("entry", PROVEN, ids=said)
+def test_without_its_cell_a_launch_is_refused(entry: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cell set to "no", or its row gone: at construction, and of what was made before."""
+    place, kind, rule, column = entry
+    before = composed(kind, rule, column)
+    gone = (*VALIDITY[:place], *VALIDITY[place + 1 :])
+    for table in (with_cell(place, column, NO), gone):
+        monkeypatch.setattr(validity, "VALIDITY", table)
         with pytest.raises(UnprovenCompositionError):
-            require_proof(mechanism, ApproxZCDP, 1)
+            admits(composed(kind, rule, column), kind, column)
+        with pytest.raises(UnprovenCompositionError):
+            admits(before, kind, column)
 
 
-@pytest.mark.parametrize("measure", [PureDP, ApproxDP, ZCDP])
-def test_other_measures_need_no_coin(measure: Any) -> None:
-    """The open problem is about approximate zCDP alone."""
-    require_proof(Toy(ApproxZCDP("0.1", "1e-9")), measure, 1)
+@pytest.mark.parametrize("entry", PROVEN, ids=said)
+def test_a_cell_is_asked_for_its_own_launches_alone(
+    entry: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With every other cell set to "no" its launches go on; with all of them, none does."""
+    place, kind, rule, column = entry
+    nothing = tuple(attrs.evolve(row, fixed=NO, adaptive=NO, sequential=NO) for row in VALIDITY)
+    alone = attrs.evolve(nothing[place], **{column.value: VALIDITY[place].cell(column)})
+    monkeypatch.setattr(validity, "VALIDITY", (*nothing[:place], alone, *nothing[place + 1 :]))
+    assert admits(composed(kind, rule, column), kind, column)
+    monkeypatch.setattr(validity, "VALIDITY", nothing)
+    with pytest.raises(UnprovenCompositionError, match="is open; do something else"):
+        admits(composed(kind, rule, column), kind, column)
+
+
+def test_every_combination_has_one_row() -> None:
+    """So that a removed row is not made up for by another."""
+    combinations = [(kind, rule) for _, kind, rule, column in ENTRIES if column is Column.FIXED]
+    assert len(set(combinations)) == len(combinations)
+
+
+def test_every_row_has_a_verdict_for_each_kind() -> None:
+    """A cell names its theorem, or the problem and what to do instead, or why it is not run."""
+    for row in VALIDITY:
+        for column in Column:
+            cell = row.cell(column)
+            assert isinstance(cell, Proven | Unproven | Remark)
+            match cell:
+                case Proven(theorem, _):
+                    assert theorem
+                case Unproven(problem, instead):
+                    assert problem
+                    assert instead
+                case Remark(text):
+                    assert text
+
+
+def test_the_table_is_what_the_readme_shows() -> None:
+    """One line a row, the refusals marked, and a note for each condition."""
+    table, *notes = as_markdown().split("\n\n")
+    lines = table.splitlines()
+    assert len(lines) == 2 + len(VALIDITY)
+    for row, line in zip(VALIDITY, lines[2:], strict=True):
+        cells = [row.cell(column) for column in Column]
+        assert line == str(row)
+        assert ("**no**" in line) == any(isinstance(cell, Unproven) for cell in cells)
+    assert [note.split(":")[0] for note in notes] == ["*a coin pays the delta*"]

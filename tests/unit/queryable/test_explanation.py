@@ -130,12 +130,14 @@ def test_broken_words_are_no_words() -> None:
     assert "no theorem is named" in " ".join(explain(Mute()).split())
 
 
-def test_a_rule_of_ones_own_is_not_given_a_theorem() -> None:
+def test_a_rule_of_ones_own_has_its_authors_theorem() -> None:
     class Mine(Basic):
-        """As Basic, by nobody's theorem."""
+        """As Basic."""
+
+        vouched_for = "Somebody 2025, Theorem 7"
 
     text = " ".join(explain(FiltCon(PureDP(1), Mine())).split())
-    assert "Mine, which is not in the table of what is proven" in text
+    assert "Somebody 2025, Theorem 7 (the word of the author of Mine" in text
 
 
 def test_a_statistic_cannot_be_explained() -> None:

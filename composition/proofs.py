@@ -1,0 +1,232 @@
+"""Asking the table of theorems: a composition is admitted only by a cell that names one.
+
+Responsible for finding the cell, and for refusing in words what has none. What `explain()` names
+as the theorem is read from that cell.
+"""
+
+from contextlib import suppress
+from typing import Any
+
+import attrs
+
+from composition import validity
+from composition.duality import AccumulatorRule, RuleAccumulator
+from composition.rules import Accumulator, Additive, Basic, Rule
+from composition.time_uniform import Stopping
+from composition.verdicts import (
+    Column,
+    Proven,
+    Row,
+    Unproven,
+    Way,
+    kind_name,
+    kind_of,
+    loss_class,
+)
+from queryable.errors import UnprovenCompositionError
+from queryable.losses import (
+    GDP,
+    RDP,
+    ZCDP,
+    ApproxDP,
+    ApproxZCDP,
+    Loss,
+    Measure,
+    PureDP,
+    measure_name,
+)
+from queryable.mechanism import InteractiveMechanism
+from queryable.numbers import shown
+from queryable.renyi import RenyiCurve
+
+
+@attrs.frozen
+class Proof:
+    """What the table says of one composition: asked at construction, held at every launch."""
+
+    rule: Any
+    measure: Measure
+    column: Column
+    cell: Proven
+    rows: tuple[Row, ...] = attrs.field(repr=False)
+    """The table that was asked."""
+    vouched: bool = False
+    """Whether the theorem is the word of a rule's author, and not a row's."""
+
+    @property
+    def theorem(self) -> str:
+        """What the cell names."""
+        return self.cell.theorem
+
+    def cover(
+        self, mechanism: InteractiveMechanism[Any], d_in: int, *, coined: bool = False
+    ) -> None:
+        """Refuse a child that the theorem does not cover.
+
+        Args:
+            coined: the child is charged as (epsilon, delta)-DP, which meets the condition.
+
+        Raises:
+            UnprovenCompositionError: naming the problem and what to do instead.
+        """
+        current = self.rows is validity.VALIDITY
+        proof = self if current else ask(self.rule, self.measure, self.column)
+        where = proof.cell.where
+        if where is not None and not coined and not where.holds(mechanism, d_in):
+            what = f"{type(mechanism).__name__} in {_composition(self.measure)}"
+            raise UnprovenCompositionError(_refusal(what, where.otherwise))
+
+
+def ask(rule: Rule | Accumulator | Way, measure: Measure, column: Column) -> Proof:
+    """The proof of a composition.
+
+    Args:
+        rule: by which launches are admitted or reported, or the way in which they compose.
+        measure: that launches state their loss in.
+
+    Raises:
+        UnprovenCompositionError: no row covers it, or the row says no; and what to do instead.
+    """
+    stands, kind, rows = _stands_on(rule), kind_of(measure), validity.VALIDITY
+    key = stands if isinstance(stands, Way) else type(stands)
+    for row in rows:
+        if kind in row.children and key in row.rules:
+            cell = row.cell(column)
+            if isinstance(cell, Proven):
+                return Proof(rule, measure, column, cell, rows)
+            if isinstance(cell, Unproven):
+                raise UnprovenCompositionError(_refusal(_composition(measure), cell))
+            raise UnprovenCompositionError(
+                f"{_composition(measure)} by {_name(stands)} is not run as {column.value}: {cell}"
+            )
+    _require_known(measure, rows)
+    word = _vouched(stands)
+    if not word:
+        raise UnprovenCompositionError(
+            f"{_composition(measure)} by {_name(stands)} has no row in composition.VALIDITY, the "
+            "table of what is proven; use a rule that has one, such as Basic(), or if you have a "
+            "theorem for a rule of your own, state it in its class as vouched_for = 'the theorem, "
+            "where it is proved'"
+        )
+    where = validity.COIN if kind is ApproxZCDP and column is not Column.SEQUENTIAL else None
+    theorem = f"{word} (the word of the author of {_name(stands)}, no row of ours)"
+    return Proof(rule, measure, column, Proven(theorem, where), rows, vouched=True)
+
+
+def own_measure(mechanism: InteractiveMechanism[Any]) -> Measure | None:
+    """The measure of a mechanism's own loss; None where it states none, as an odometer."""
+    try:
+        own = mechanism.privacy_map(1)
+        return own.measure if isinstance(own, Loss) else None
+    except Exception:
+        return None
+
+
+def require_known(loss: Loss) -> None:
+    """Refuse a budget that is not exactly of a class that the table knows.
+
+    Raises:
+        UnprovenCompositionError: a subclass, or a loss of somebody's own.
+    """
+    measure = loss.measure
+    _require_known(measure, validity.VALIDITY)
+    kind = kind_of(measure)
+    if type(loss) is not loss_class(kind):
+        raise UnprovenCompositionError(
+            f"{type(loss).__name__} is not the loss of {measure_name(measure)}, and no theorem is "
+            f"known for it; state the budget as {loss_class(kind).__name__}(...)"
+        )
+
+
+def _require_known(measure: Measure, rows: tuple[Row, ...]) -> None:
+    kinds = dict.fromkeys(kind for row in rows for kind in row.children)
+    if kind_of(measure) not in kinds:
+        known = ", ".join(kind_name(kind) for kind in kinds)
+        raise UnprovenCompositionError(
+            f"no theorem composes losses of {measure_name(measure)}; state them in a measure that "
+            f"composition.VALIDITY has a row for: {known}"
+        )
+
+
+def _stands_on(rule: Any) -> Any:
+    """The rule or accumulator that it was made of: both are valid, or neither (Lemma 2.19)."""
+    while True:
+        match rule:
+            case AccumulatorRule() if type(rule) is AccumulatorRule:
+                rule = rule.accumulator
+            case RuleAccumulator() if type(rule) is RuleAccumulator:
+                rule = rule.rule
+            case Stopping() if type(rule) is Stopping:
+                rule = rule.odometer
+            case Additive() if type(rule) is Additive:
+                return Basic()
+            case _:
+                return rule
+
+
+def _vouched(rule: Any) -> str:
+    """The theorem that the author of a rule's very class states; nothing is inherited."""
+    word = getattr(rule, "vouched_for", "") if "vouched_for" in vars(type(rule)) else ""
+    return word.strip() if isinstance(word, str) else ""
+
+
+def _name(rule: Any) -> str:
+    return rule.name if isinstance(rule, Way) else type(rule).__name__
+
+
+def _composition(measure: Measure) -> str:
+    name = measure_name(measure)
+    return f"{'an' if name[0] in 'AEIO' else 'a'} {name} composition"
+
+
+def _refusal(what: str, verdict: Unproven) -> str:
+    return f"{what}: {verdict.problem}; {verdict.instead}"
+
+
+def hint(mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure | None) -> str:
+    """Which composition would take a mechanism that states no loss in `measure`."""
+    try:
+        own: Loss = mechanism.privacy_map(d_in)
+    except Exception:
+        return ""
+    if measure is ZCDP and isinstance(own, ApproxDP | ApproxZCDP) and own.delta:
+        return "; ApproxZCDP would take it: in a time-uniform odometer, with deltas and margin"
+    if not isinstance(own, Loss) or own.measure == measure:
+        return ""
+    rules = [] if measure is PureDP else _rules_for(own)
+    hints = [f"an ApproxDP budget with rule={rule} would take its {own}" for rule in rules]
+    if measure is ApproxDP and not isinstance(own, PureDP | ApproxDP):
+        hints.append("d_out=ApproxDP(epsilon, delta) charges its conversion, where there is one")
+    if measure in (PureDP, ApproxDP):
+        hints += _own_budget(mechanism, d_in, own)
+    return "".join(f"; {each}" for each in hints)
+
+
+def _own_budget(mechanism: InteractiveMechanism[Any], d_in: int, own: Loss) -> list[str]:
+    """Which composition in its own measure would take it, as the table says."""
+    for column, where in (
+        (Column.ADAPTIVE, f"a budget of {measure_name(own.measure)}"),
+        (Column.FIXED, "ConComp, with mechanisms fixed in advance,"),
+    ):
+        with suppress(UnprovenCompositionError):
+            ask(Basic(), own.measure, column).cover(mechanism, d_in)
+            return [f"{where} would take its {own}"]
+    return []
+
+
+def _rules_for(loss: Loss) -> list[str]:
+    """The rules for ApproxDP budgets that take such a loss as it is."""
+    match loss:
+        case ZCDP():
+            return ["ViaZCDP()"]
+        case ApproxZCDP():
+            return ["ViaZCDP(slack), a slack below delta,"]
+        case RDP(alpha):
+            return [f"ViaRenyi(orders), orders up to {shown(alpha)},"]
+        case RenyiCurve(orders):
+            return [f"ViaRenyi([{', '.join(map(shown, orders))}])"]
+        case GDP():
+            return ["ViaGDP()"]
+        case ApproxDP(_, delta) if delta > 0:
+            return ["Whitehouse2023(slack), a slack below delta,"]
+    return []

@@ -1,0 +1,227 @@
+"""Asking the table of theorems: what has no row is refused, in words that say what to do."""
+
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import pytest
+
+from composition import (
+    Basic,
+    ConComp,
+    Filt,
+    FiltCon,
+    FiltSeq,
+    LinearOdometer,
+    OdomCon,
+    Parallel,
+    Partition,
+    Universal,
+    ViaZCDP,
+    accumulator_of,
+    filter_of,
+)
+from composition.proofs import ask, require_known
+from composition.rules import Additive
+from composition.validity import COIN
+from composition.verdicts import Column, Proven
+from queryable import (
+    FDP,
+    ZCDP,
+    ApproxDP,
+    ApproxZCDP,
+    Launch,
+    Launched,
+    Loss,
+    PrivacyClaimError,
+    PureDP,
+    Queryable,
+    UnprovenCompositionError,
+    explain,
+)
+from queryable.losses import AdditiveLoss, Parts
+from tests.strategies import LOSSES, Courier, RandomWord, Toy
+
+UNCOINED = Toy(ApproxZCDP("0.1", "1e-9"))
+
+
+@attrs.frozen(order=False)
+class Bits(AdditiveLoss):
+    """A measure of somebody's own, that adds up as if there were a theorem for it."""
+
+    amount: Fraction = Fraction(1)
+
+    @property
+    def measure(self) -> Any:
+        return Bits
+
+    @property
+    def parts(self) -> Parts:
+        return (self.amount,)
+
+    def of_parts(self, parts: Parts) -> "Bits":
+        return Bits(*parts)
+
+    def room(self, parts: Parts) -> "Bits":
+        return Bits(*parts)
+
+    @classmethod
+    def from_loss(cls, loss: Loss) -> Loss | None:
+        return Bits(loss.epsilon) if isinstance(loss, PureDP) else None
+
+    def _group(self, size: int) -> "Bits":
+        return Bits(size * self.amount)
+
+    def _to(self, measure: Any, delta: Any) -> Loss | None:
+        return None
+
+
+class Lenient(PureDP):
+    """Derived from a measure of ours, and within everything."""
+
+    def within(self, other: Any) -> bool:
+        return True
+
+
+class Mine(Basic):
+    """Derived from a rule of ours."""
+
+
+class Vouched(Basic):
+    """The same, with a theorem."""
+
+    vouched_for = "Theorem 7 of Somebody 2025"
+
+
+class Heir(Vouched):
+    """Derived from a rule that somebody vouches for."""
+
+
+@attrs.frozen
+class Stated(Basic):
+    """Each rule of the class with a theorem of its own."""
+
+    vouched_for: Any = ""  # type: ignore[misc]
+
+
+class OwnOdometer(LinearOdometer):
+    """Derived from a time-uniform odometer of ours."""
+
+
+PARTS = Partition("k", ["a"])
+INVENTED = [
+    lambda: FiltCon(Bits()),
+    lambda: FiltSeq(Bits()),
+    lambda: Filt(Bits()),
+    lambda: FiltCon(Bits(), filter_of(Additive(Bits))),
+    lambda: OdomCon(Bits),
+    lambda: OdomCon(ZCDP, LinearOdometer("1e-6", 1)) and OdomCon(Bits, Additive(Bits)),
+    lambda: Universal(Bits()),
+    lambda: ConComp([Toy(Bits())]),
+    lambda: Parallel(PARTS, {"a": Toy(Bits())}),
+    lambda: ConComp([Toy()]).privacy_map(1, Bits),
+    lambda: Parallel(PARTS, {"a": Toy()}).privacy_map(1, Bits),
+    lambda: Universal(Lenient(1)),
+    lambda: FiltCon(Bits(), Vouched()),
+]
+
+
+@pytest.mark.parametrize("made", INVENTED)
+def test_a_measure_that_somebody_invents_composes_nowhere(made: Any) -> None:
+    """No theorem is known for it; the error lists the measures that have one."""
+    with pytest.raises(UnprovenCompositionError, match=r"state (them|the budget)"):
+        made()
+
+
+RULES_OF_ONES_OWN = [
+    lambda: FiltCon(PureDP(1), Mine()),
+    lambda: FiltSeq(PureDP(1), Mine()),
+    lambda: FiltCon(PureDP(1), Heir()),
+    lambda: FiltCon(PureDP(1), Stated()),
+    lambda: FiltCon(PureDP(1), Stated(" ")),
+    lambda: FiltCon(PureDP(1), Stated(True)),
+    lambda: OdomCon(PureDP, accumulator_of(Mine(), PureDP)),
+    lambda: FiltCon(PureDP(1), filter_of(accumulator_of(Mine(), PureDP))),
+    lambda: OdomCon(ZCDP, OwnOdometer("1e-6", 1)),
+    lambda: FiltCon(ApproxDP(1, "1e-6"), filter_of(OwnOdometer("1e-6", 1))),
+]
+
+
+@pytest.mark.parametrize("made", RULES_OF_ONES_OWN)
+def test_a_rule_of_ones_own_needs_a_theorem_and_a_word(made: Any) -> None:
+    """Derived from ours or not; what a base class vouches for says nothing of the derived one."""
+    with pytest.raises(UnprovenCompositionError, match="vouched_for"):
+        made()
+
+
+@pytest.mark.parametrize("rule", [Vouched(), Stated("Theorem 7 of Somebody 2025")])
+def test_a_rule_that_is_vouched_for_is_taken_as_its_authors(rule: Any) -> None:
+    """And `explain` says whose word it is."""
+    filtered = FiltCon(PureDP(1), rule)
+    state, _ = filtered.init(None)
+    assert isinstance(filtered.step(state, Launch(Toy()))[1], Launched)
+    text = " ".join(explain(filtered).split())
+    assert f"Theorem 7 of Somebody 2025 (the word of the author of {type(rule).__name__}" in text
+
+
+def test_a_word_is_for_the_rule_and_not_for_open_problems() -> None:
+    """A child without a coin is refused under a rule of one's own too, and so is one nested."""
+    filtered = FiltCon(ApproxZCDP(1, "1e-6"), Vouched())
+    state, _ = filtered.init(None)
+    with pytest.raises(UnprovenCompositionError, match="is open"):
+        filtered.step(state, Launch(UNCOINED))
+    assert not filtered.coin_at_launch
+    assert FiltCon(ApproxZCDP(1, "1e-6")).coin_at_launch
+    assert isinstance(FiltSeq(ApproxZCDP(1, "1e-6"), Vouched()).proof.cell, Proven)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_basic_composition_of_each_measure_is_proven(loss: Loss) -> None:
+    """What `FiltCon` admits by default, and what `ConComp` adds up."""
+    for column in Column:
+        assert ask(Basic(), loss.measure, column).theorem
+    require_known(loss)
+
+
+def test_the_one_open_case_is_refused_and_the_rest_is_not() -> None:
+    """Interactive and known only as approximate zCDP with delta > 0: nothing else."""
+    filtered = FiltCon(ApproxZCDP(1, "1e-6"))
+    state, _ = filtered.init(None)
+    for open_case in (UNCOINED, Courier() @ UNCOINED):
+        with pytest.raises(UnprovenCompositionError, match="is open") as caught:
+            filtered.step(state, Launch(open_case))
+        assert COIN.otherwise.problem in str(caught.value)
+        assert COIN.otherwise.instead in str(caught.value)
+    for taken in (RandomWord(ApproxZCDP("0.1", "1e-9")), Toy(ApproxDP("0.1", "1e-9"))):
+        assert isinstance(filtered.step(state, Launch(taken))[1], Launched)
+
+
+def test_noninteractive_children_compose_as_sequential_ones() -> None:
+    """The theorems about one after another are about noninteractive mechanisms."""
+    assert Filt(ZCDP(1)).proof.column is Column.SEQUENTIAL
+    assert FiltCon(ZCDP(1)).proof.column is Column.ADAPTIVE
+
+
+def test_advice_names_what_the_table_admits() -> None:
+    """A curve is told of `ConComp`, as there is no budget of FDP; zCDP of its own budget."""
+    curve = Toy(FDP.of_profile([("0.1", "1e-3"), ("0.2", "1e-6")]))
+    with pytest.raises(PrivacyClaimError) as caught:
+        Queryable(FiltCon(PureDP(1)), None).launch(curve)
+    assert "ConComp" in str(caught.value)
+    assert "budget of FDP" not in str(caught.value)
+    with pytest.raises(PrivacyClaimError, match=r"budget of ZCDP would take.*"):
+        Queryable(FiltCon(PureDP(1)), None).launch(Toy(ZCDP(1)))
+    with pytest.raises(PrivacyClaimError) as open_case:
+        Queryable(FiltCon(PureDP(1)), None).launch(UNCOINED)
+    assert "budget of ApproxZCDP" not in str(open_case.value)
+
+
+def test_the_rule_of_a_filter_is_the_one_it_was_made_of() -> None:
+    """By Lemma 2.19 a filter made of an accumulator is valid as that is."""
+    odometer = LinearOdometer("1e-6", 1)
+    assert FiltCon(ApproxDP(1, "1e-6"), filter_of(odometer)).proof.cell == (
+        OdomCon(ZCDP, odometer).proof.cell
+    )
+    assert ask(accumulator_of(ViaZCDP(), ApproxDP, "1e-6"), ApproxZCDP, Column.ADAPTIVE).cell == (
+        ask(ViaZCDP(), ApproxZCDP, Column.ADAPTIVE).cell
+    )
