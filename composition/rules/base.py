@@ -123,6 +123,7 @@ class Rule(ABC):
     (tests/attacks/test_optimal_as_filter.py).
 
     Examples:
+        >>> from composition import Basic
         >>> class Mine(Basic):
         ...     vouched_for = "Haney et al. 2023, Theorem 1.20: it admits what Basic() admits"
     """
