@@ -6,50 +6,61 @@ happens to a launch that the account does not permit. Nothing touches data befor
 """
 
 from abc import abstractmethod
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import attrs
 from immutables import Map
 
 from composition import children as kin
-from composition.books import CompositionBooks
 from composition.children import Children
 from composition.launching import (
     Claimed,
     claimed,
-    loss_at,
     max_depth_field,
     named,
     require_depth,
 )
+from composition.metering import ExPostAccount
 from composition.proofs import Proof, ask
 from composition.rules import Accumulator, Rule, Tally
 from composition.verdicts import Column, Way
-from queryable.books import Books
 from queryable.coins import SYSTEM, Coins
 from queryable.datasets import require_answerable
-from queryable.errors import QueryError, UnknownQueryError
+from queryable.errors import QueryError, UnknownChildError, UnknownQueryError
+from queryable.ex_post import Opening
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, Measure
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import (
     Answer,
+    Answered,
     Ask,
     CanAfford,
+    Failed,
     Halted,
     Launch,
+    Launched,
     PrivacyLossQuery,
     Query,
     Refused,
+    plain,
     records,
 )
 from queryable.numbers import natural
+from queryable.receipts import AskReceipt, Receipt
 from queryable.reports import Report
 
 _NO_MORE = (
     "nothing was read or charged. No launch beyond max_mechanisms is taken, whatever the budget; "
     "what was launched goes on answering"
 )
+_COARSER = (
+    "nothing was read or charged. Ask for a step that costs at most what remains on top of what "
+    "this child has cost, such as a coarser release; CanAfford(Ask(child, query)) tells in advance"
+)
+_OPENING = Opening()
+_ZERO = Fraction(0)
 NO_CLAIMS: "Map[int, Claimed]" = Map()
 
 
@@ -125,6 +136,13 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         """What becomes of a launch that is not permitted."""
         return state, refusal
 
+    def _still_halted(self, state: CompositionState, query: Query) -> Halted:
+        """The answer to everything after a halt; a launch is not looked at any more."""
+        if not isinstance(query, Launch):
+            return Halted(str(state.halted))
+        receipt = Receipt(query.mechanism, None, self.d_in, None, state.account)
+        return Halted(str(state.halted), receipt=receipt)
+
     @property
     @abstractmethod
     def _composes_by(self) -> Rule | Accumulator | Way:
@@ -134,12 +152,15 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         """The docstring's, with the theorem of the cell that admits its launches."""
         return attrs.evolve(documented(type(self)), theorem=f"{self.proof.theorem}.")
 
-    def books(self) -> Books | None:
-        """Nothing is charged yet. What charges in its own way has to keep its own books."""
+    def account(self) -> Tally | None:
+        """The empty account; None of a subclass that launches or asks in its own way.
+
+        What such a class charges need not be in its answers.
+        """
         kind = type(self)
         if (kind._launch, kind._ask) != (AdaptiveComposition._launch, AdaptiveComposition._ask):
             return None
-        return CompositionBooks(self, self._opened())
+        return self._opened()
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[CompositionState, Answer]:
         """Nothing has been launched; says nothing."""
@@ -152,7 +173,9 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         if isinstance(query, PrivacyLossQuery):
             return state, self._privacy_loss(state, query.d_in)
         if state.halted is not None:
-            return state, False if isinstance(query, CanAfford) else Halted(state.halted)
+            return state, False if isinstance(query, CanAfford) else self._still_halted(
+                state, query
+            )
         match query:
             case Ask(child, inner):
                 require_depth(query, self.max_depth)
@@ -170,7 +193,9 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
     def _ask(
         self, state: CompositionState, child: Any, query: Query, coins: Coins
     ) -> tuple[CompositionState, Answer]:
-        kin.require_live(state.children, child, lambda identity: _launched(state, identity))
+        claim = self._live(state, child)
+        if not claim.fixed:
+            return self._ask_metered(state, child, claim, query, coins)
 
         def after(children: Children, answer: Answer) -> tuple[CompositionState, Answer]:
             if children is state.children:
@@ -178,6 +203,53 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
             return CompositionState(state.dataset, state.account, state.claims, children), answer
 
         return after(*kin.ask(state.children, child, query, self.d_in, coins, after))
+
+    def _ask_metered(
+        self, state: CompositionState, child: int, claim: Any, query: Query, coins: Coins
+    ) -> tuple[CompositionState, Answer]:
+        """Ask a child whose answer changes what it is charged."""
+        if isinstance(query, PrivacyLossQuery) and not claim.mechanism.reports_loss:
+            return state, claim.realised(records(query.d_in, self.d_in))
+        asked = claim.understood(query)
+        worst = claim.at_worst(asked)
+        refusal = self._ask_refused(state, claim, worst)
+        if refusal is not None:
+            return self._declined(state, refusal)
+
+        def after(children: Children, answer: Answer) -> tuple[CompositionState, Answer]:
+            settled, alive = claim.settled(asked, plain(answer), worst, alive=child in children)
+            if not alive:
+                children, answer = state.children.delete(child), Failed()
+            account = _metered(state.account).moved(claim.loss, settled.loss)
+            receipt = AskReceipt(child, _nested(asked), settled.realised(self.d_in), account)
+            claims = state.claims.set(child, settled)
+            moved = CompositionState(state.dataset, account, claims, children)
+            return moved, Answered(answer, receipt=receipt)
+
+        return after(*kin.ask(state.children, child, asked, self.d_in, coins, after))
+
+    def _ask_refused(self, state: CompositionState, claim: Any, worst: Any) -> Refused | None:
+        """Why a child may not be asked what may take its charge to `worst`."""
+        if claim.fixed:
+            return None
+        candidate = _metered(state.account).moved(claim.loss, worst)
+        if candidate.within:
+            return None
+        more = max(worst.parts[0] - claim.loss.parts[0], _ZERO)
+        requested = worst.of_parts((more, *(_ZERO for _ in worst.parts[1:])))
+        refusal = self._exceeds(state.account, candidate, requested)
+        return None if refusal is None else attrs.evolve(refusal, instead=_COARSER)
+
+    def _live(self, state: CompositionState, child: Any) -> Claimed:
+        """The claim of a live child.
+
+        Raises:
+            QueryError: there is no such child.
+        """
+        kin.require_live(state.children, child, lambda identity: _launched(state, identity))
+        if type(child) is not int:  # what is derived from int may be one id here and another there
+            raise UnknownChildError(f"a child's id is an int, not {type(child).__name__}")
+        return state.claims[child]
 
     def claimed(self, launch: Any) -> Claimed:
         """A launch, checked: what would run and what it would be charged. Touches no data.
@@ -198,29 +270,43 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         self, state: CompositionState, launch: Launch, coins: Coins
     ) -> tuple[CompositionState, Answer]:
         claim = self.claimed(launch)
-        if self.max_mechanisms is not None and len(state.claims) >= self.max_mechanisms:
-            return self._declined(state, Refused("at mechanism count limit", instead=_NO_MORE))
-        account = state.account.add(claim.loss)
-        refusal = self._exceeds(state.account, account, claim.loss)
+        worst = claim.at_worst(_OPENING)
+        account = state.account.add(worst)
+        refusal = self._launch_refused(state, account, worst)
         if refusal is not None:
-            return self._declined(state, refusal)
+            receipt = Receipt(claim.mechanism, launch.d_out, self.d_in, worst, state.account)
+            return self._declined(state, attrs.evolve(refusal, receipt=receipt))
         identity = len(state.claims)
-        claims = state.claims.set(identity, claim)
         living = state.children if self.interleaves else kin.NONE
 
         def after(children: Children, answer: Answer) -> tuple[CompositionState, Answer]:
-            return CompositionState(state.dataset, account, claims, children), answer
+            opened = isinstance(answer, Launched)
+            opening = answer.answer if opened else None
+            paid, alive = claim.settled(_OPENING, opening, worst, alive=opened)
+            charged = account if paid.fixed else state.account.add(paid.loss)
+            receipt = Receipt(paid.mechanism, launch.d_out, self.d_in, paid.loss, charged)
+            if alive:
+                answer = Launched(answer.child, opening, receipt=receipt)
+            else:
+                children, answer = living, Failed(receipt=receipt)
+            claims = state.claims.set(identity, paid)
+            return CompositionState(state.dataset, charged, claims, children), answer
 
         return after(
-            *kin.start(living, identity, claim.mechanism, claim.loss, state.dataset, coins, after)
+            *kin.start(living, identity, claim.mechanism, worst, state.dataset, coins, after)
         )
 
-    def _can_afford(self, state: CompositionState, launch: Any) -> bool:
-        claim = self.claimed(launch)
+    def _launch_refused(
+        self, state: CompositionState, candidate: Tally, worst: Loss
+    ) -> Refused | None:
+        """Why a launch may not go ahead that may cost `worst`, and lead to this account."""
         if self.max_mechanisms is not None and len(state.claims) >= self.max_mechanisms:
-            return False
-        candidate = state.account.add(claim.loss)
-        return self._exceeds(state.account, candidate, claim.loss) is None
+            return Refused("at mechanism count limit", instead=_NO_MORE)
+        return self._exceeds(state.account, candidate, worst)
+
+    def _can_afford(self, state: CompositionState, launch: Any) -> bool:
+        worst = self.claimed(launch).at_worst(_OPENING)
+        return self._launch_refused(state, state.account.add(worst), worst) is None
 
     def _privacy_loss(self, state: CompositionState, d_in: Any) -> Report:
         at = records(d_in, self.d_in)
@@ -230,13 +316,26 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
             return state.account.total().zero()
         account = self._opened()
         for claim in state.claims.values():
-            account = account.add(loss_at(claim.mechanism, claim.loss, self.d_in, at))
+            account = account.add(claim.loss_at(self.d_in, at))
         return self._report_at(account, at)
 
     def _report_at(self, account: Any, d_in: int) -> Report:
         """The report for data that differ in other than the budget's records."""
         total: Report = account.total()
         return total
+
+
+def _metered(account: Any) -> ExPostAccount:
+    assert isinstance(account, ExPostAccount)
+    return account
+
+
+def _nested(query: Query) -> int:
+    """How many `Ask`s a query consists of."""
+    count = 0
+    while isinstance(query, Ask):
+        query, count = query.query, count + 1
+    return count
 
 
 def _launched(state: CompositionState, identity: Any) -> InteractiveMechanism[Any] | None:

@@ -103,7 +103,9 @@ class FiltCon(AdaptiveComposition):
     ) -> tuple[CompositionState, Answer]:
         if self.on_exceed == "refuse":
             return state, refusal
-        return attrs.evolve(state, halted=refusal.reason), Halted(refusal.reason)
+        return attrs.evolve(state, halted=refusal.reason), Halted(
+            refusal.reason, receipt=refusal.receipt
+        )
 
 
 @attrs.frozen

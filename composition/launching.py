@@ -3,7 +3,7 @@
 Responsible for steps 1 and 2 of a launch (docs/theory.md, order of a launch). Touches no data.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 
@@ -29,12 +29,40 @@ DEEPEST = 150
 
 @attrs.frozen
 class Claimed:
-    """A mechanism as it will run, and the loss it is charged."""
+    """A mechanism as it will run, and the loss it is charged: all of it, at its launch.
+
+    The methods say what may differ: `Metered` is charged as it answers.
+    """
 
     mechanism: InteractiveMechanism[Any]
     loss: Loss
     coined: bool = attrs.field(default=False, kw_only=True)
     """Whether it was declared to be (epsilon, delta)-DP, and its own loss converts to that."""
+
+    fixed: ClassVar[bool] = True
+    """Whether the charge stays what it was at the launch."""
+
+    def understood(self, query: Query) -> Query:
+        """The query as plain data.
+
+        Raises:
+            QueryError: the query is wrong.
+        """
+        return query
+
+    def at_worst(self, query: Query) -> Any:
+        """What the charge may become by one more query; the launch itself is `Opening()`."""
+        return self.loss
+
+    def settled(
+        self, query: Query, answer: Any, worst: Any, *, alive: bool
+    ) -> "tuple[Claimed, bool]":
+        """The claim with its charge after a step, and whether the child goes on."""
+        return self, alive
+
+    def loss_at(self, unit: int, d_in: int) -> Any:
+        """What a child that was charged at `unit` records loses at `d_in`."""
+        return loss_at(self.mechanism, self.loss, unit, d_in)
 
 
 def claimed(launch: Any, measure: Measure, d_in: int) -> Claimed:

@@ -1,21 +1,23 @@
 """What an ex-post private child is charged: what its transcript so far has cost, and no more.
 
-Responsible for one child's charge, and for turning every way in which a mechanism can misstate it
-into an error before data are touched, or into the worst case after. Knows no budget.
+Responsible for one child's charge, for turning every way in which a mechanism can misstate it into
+an error before data are touched, or into the worst case after, and for the account of such charges.
 """
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import attrs
 
 from composition.launching import Claimed
+from composition.rules.additive import AdditiveAccount, Sum
 from queryable.errors import PrivacyClaimError, QueryError
 from queryable.ex_post import Expense, ExPostMechanism
-from queryable.losses import AdditiveLoss, PureDP
+from queryable.losses import AdditiveLoss, PureDP, add_parts
 from queryable.messages import Answer, Query
 from queryable.numbers import exact, probability
+from queryable.reports import ExPostBound
 
 T = TypeVar("T")
 
@@ -27,6 +29,8 @@ class Metered(Claimed):
     loss: AdditiveLoss
     expense: Expense
     d_in: int
+
+    fixed: ClassVar[bool] = False
 
     @classmethod
     def of(cls, mechanism: ExPostMechanism[Any], zero: AdditiveLoss, d_in: int) -> "Metered":
@@ -80,13 +84,17 @@ class Metered(Claimed):
             return moved, True
         return attrs.evolve(self, expense=_Unanswered(self.expense, query), loss=worst), False
 
-    def realised(self, d_in: int) -> tuple[Fraction, Fraction]:
-        """(epsilon, delta) so far, for data that differ in some other number of records."""
+    def loss_at(self, unit: int, d_in: int) -> AdditiveLoss:
+        """The charge so far, for data that differ in some other number of records."""
         if d_in == 0:
-            return Fraction(0), Fraction(0)
+            return self.loss.zero()
         mechanism: Any = self.mechanism
         epsilon = _epsilon(mechanism, lambda: self.expense.epsilon(d_in))
-        return epsilon, _delta(mechanism, d_in)
+        return self.loss.of_parts((epsilon, _delta(mechanism, d_in))[: len(self.loss.parts)])
+
+    def realised(self, d_in: int) -> ExPostBound:
+        """The report of this child alone."""
+        return bound(self.loss_at(self.d_in, d_in).parts)
 
     def _answered(self, query: Query, answer: Answer) -> "Metered | None":
         try:
@@ -99,6 +107,36 @@ class Metered(Claimed):
     def _charge(self, epsilon: Callable[[], Fraction]) -> AdditiveLoss:
         _, *delta = self.loss.parts
         return self.loss.of_parts((_epsilon(self.mechanism, epsilon), *delta))
+
+
+@attrs.frozen
+class ExPostAccount(AdditiveAccount):
+    """A sum of charges that change while children answer."""
+
+    def add(self, loss: AdditiveLoss) -> Self:
+        """One more child."""
+        return self._with(loss.parts)
+
+    def moved(self, before: AdditiveLoss, after: AdditiveLoss) -> Self:
+        """The account once one child's charge has changed."""
+        return self._with(tuple(b - a for a, b in zip(before.parts, after.parts, strict=True)))
+
+    def _with(self, change: tuple[Fraction, ...]) -> Self:
+        total = Sum(self.sum.zero, add_parts(self.sum.parts, change))
+        return type(self)(total, self.budget, self.most)
+
+    def total(self) -> ExPostBound:  # type: ignore[override]
+        """What was realised: no loss, which is what an account of a filter otherwise reports."""
+        return bound(self.sum.parts)
+
+    def spent(self) -> AdditiveLoss:
+        """The sum as a loss, beside the budget."""
+        return self.sum.total()
+
+
+def bound(parts: tuple[Fraction, ...]) -> ExPostBound:
+    """The report of an account: its epsilon, and what its deltas sum to."""
+    return ExPostBound(parts[0], min(sum(parts[1:], Fraction(0)), Fraction(1)))
 
 
 @attrs.frozen

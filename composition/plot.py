@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from composition.planning import Candidate, recommend, taken
 from queryable.audit.picture import picture_of_claim
-from queryable.books import Books
 from queryable.drawing import INK, SERIES, make_plain, new_figure, saved
 from queryable.handle import Queryable
 from queryable.history import Node
 from queryable.losses import Loss
 from queryable.mechanism import one_line
+from queryable.receipts import Account
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,8 +36,8 @@ def spending(queryable: Queryable, path: str | Path | None = None) -> "Figure":
             draw.
     """
     node = queryable.node
-    charged = [child for child in node.children if child.charge is not None]
-    if node.books is None or not charged:
+    charged = [child for child in node.children if child.receipt is not None]
+    if node.account is None or not charged:
         raise ValueError(
             "nothing to draw: spending is drawn of a filter or an odometer, once something has "
             "been launched in it"
@@ -57,10 +57,10 @@ def spending(queryable: Queryable, path: str | Path | None = None) -> "Figure":
     colours = SERIES[: len(layers)]
     axes.stackplot(launches, *layers.values(), labels=layers, colors=colours, step="pre")
     total = [sum(each) for each in zip(*layers.values(), strict=True)]
-    if node.books.budget is not None:
-        left = f"remaining of {node.books.budget}"
+    if node.account.budget is not None:
+        left = f"remaining of {node.account.budget}"
         axes.fill_between(launches, total, 100, color=INK, alpha=0.15, step="pre", label=left)
-    top = 100 if node.books.budget is not None else 1.05 * total[-1]
+    top = 100 if node.account.budget is not None else 1.05 * total[-1]
     axes.set(xlabel="launches", ylabel=unit, xlim=(0, len(charged)), ylim=(0, top or 1))
     axes.set_title(f"Spent by what was launched; {node.refused:,} refused")
     axes.locator_params("x", integer=True)
@@ -75,19 +75,19 @@ _OTHERS = "others"
 def _amounts(node: Node, charged: list[Node]) -> tuple[list[float], str]:
     """What each launch added: in percent of the budget, or to the report."""
     accounts = [child.before for child in charged]
-    values = [_level(books) for books in [*accounts, node.books] if books is not None]
+    values = [_level(account) for account in [*accounts, node.account] if account is not None]
     amounts = [max(after - before, 0.0) for before, after in pairwise(values)]
-    if node.books is not None and node.books.budget is not None:
+    if node.account is not None and node.account.budget is not None:
         return amounts, "percent of the budget"
     kind = type(node.spent).__name__
     return amounts, f"reported loss, {kind}"
 
 
-def _level(books: Books) -> float:
-    share = books.share()
+def _level(account: Account) -> float:
+    share = account.share()
     if share is not None:
         return float(100 * share)
-    report: Any = books.total()
+    report: Any = account.total()
     first = getattr(report, "epsilon", None)
     return float(report.parts[0] if first is None else first)
 
@@ -150,10 +150,10 @@ def _plan(queryable: Queryable | Loss, losses: Iterable[Loss] | None) -> tuple[L
     if isinstance(queryable, Loss):
         return queryable, list(losses or ())
     node = queryable.node
-    if node.books is None or node.books.budget is None:
+    if node.account is None or node.account.budget is None:
         raise ValueError("rules are compared for a filter, which has a budget")
     here = [row for row in queryable.ledger() if row.path == node.path]
-    return node.books.budget, [row.claim for row in here if row.claim is not None]
+    return node.account.budget, [row.claim for row in here if row.claim is not None]
 
 
 def _in_that_order(candidate: Candidate, budget: Loss, losses: list[Loss]) -> Candidate:

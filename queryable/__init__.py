@@ -4,7 +4,6 @@ import logging
 
 from queryable.accuracy import accuracy, scale_for
 from queryable.answers import Noise, NoisyArray, NoisyInt
-from queryable.books import Books, Charge
 from queryable.coins import (
     SYSTEM,
     Bernoulli,
@@ -77,9 +76,7 @@ __all__ = [
     "Ask",
     "Bernoulli",
     "Bit",
-    "Books",
     "CanAfford",
-    "Charge",
     "Coins",
     "Dominated",
     "ExPostBound",

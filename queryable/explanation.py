@@ -51,7 +51,7 @@ def explained(node: Node, *, within: bool) -> str:
             "It runs inside another mechanism, which paid for it in full when it was launched; "
             "what the whole may lose is explained there."
         )
-    if node.books is not None:
+    if node.account is not None:
         refused = f"; launches refused, at no charge: {node.refused:,}" if node.refused else ""
         lines.append(f"So far: {spending(node)}{refused}.")
     lines += _inside(node)

@@ -18,7 +18,7 @@ from queryable.errors import (
 )
 from queryable.handles import Children, Path
 from queryable.history import Node
-from queryable.ledger import Ledger, ledger_of
+from queryable.ledger import Ledger
 from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import (
@@ -196,9 +196,7 @@ class Queryable:
 
     def ledger(self) -> Ledger:
         """Every launch at or below this queryable: its claim, its charge, the running total."""
-        depth = len(self._path)
-        entries = self._root.history().entries
-        return ledger_of([each for each in entries if each.path[:depth] == self._path])
+        return self._root.ledger(self._path)
 
     def tree(self) -> str:
         """The tree of mechanisms from here down, as text to print.

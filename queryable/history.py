@@ -2,27 +2,25 @@
 
 Responsible for one fold over the exchanges. Everything here is a function of the root mechanism,
 its view and the names that launches were given, all of them known to the analyst: postprocessing,
-which can tell nothing new about the data. No state is looked at and nothing is asked.
+which can tell nothing new about the data. No state is looked at, nothing is asked, and nothing is
+added up: charges and totals are those of the receipts.
 
-What a person in the middle does with the mechanism behind it is not in the view. Its node has no
-spending of its own, and launches through it no charge, but the person's own claim covers them all.
-A failure is laid at the mechanism that was asked; a person on the way may have failed in its stead.
+What a person in the middle does with the mechanism behind it is not in the view. The person's node
+has no spending of its own, but its claim covers all that is launched through it. A failure is laid
+at the mechanism that was asked; a person on the way may have failed in its stead.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
 import attrs
 
-from queryable.books import Books, Charge
 from queryable.coins import ChildId
 from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism, public_name
 from queryable.messages import (
     Answer,
-    Ask,
     Failed,
     Halted,
     Launch,
@@ -30,6 +28,7 @@ from queryable.messages import (
     PrivacyLossQuery,
     Refused,
 )
+from queryable.receipts import Account, AskReceipt, Receipt, own_loss
 from queryable.reports import Report
 from queryable.view import Exchange
 
@@ -49,10 +48,10 @@ class Node:
         name: what its launch was called.
         status: live, answered (a measurement), retired, failed, or halted.
         claim: what it was charged, in its own measure; None where it has no loss of its own.
-        books: of a compositor, what was launched in it.
-        before, charge: its parent's books when it was launched, and what it was charged there.
+        account: of a compositor, its account now.
+        before, receipt: its parent's account before it was launched, and the receipt of that.
         refused: how many launches in it were refused.
-        reported: without books, what it said when it was last asked for its privacy loss.
+        reported: without an account, what it said when it was last asked for its privacy loss.
         called: where nothing is known of the mechanism, the kind of query that it answers.
     """
 
@@ -61,9 +60,9 @@ class Node:
     status: str = LIVE
     name: str | None = None
     claim: Loss | None = None
-    books: Books | None = None
-    before: Books | None = None
-    charge: Charge | None = None
+    account: Account | None = None
+    before: Account | None = None
+    receipt: Receipt | None = None
     refused: int = 0
     reported: Report | None = None
     called: str = "unknown"
@@ -77,23 +76,23 @@ class Node:
     @property
     def spent(self) -> Report | None:
         """What it reports; of what has no report its claim, paid in full at launch."""
-        if self.books is not None:
-            return self.books.total()
+        if self.account is not None:
+            return self.account.total()
         return self.claim if self.reported is None else self.reported
 
     @property
     def share(self) -> Fraction | None:
-        """How much of its budget is used; without books, how much of its parent's it took."""
-        if self.books is not None:
-            return self.books.share()
+        """How much of its budget is used; without an account, how much of its parent's it took."""
+        if self.account is not None:
+            return self.account.share()
         return self.cost
 
     @property
     def cost(self) -> Fraction | None:
         """How much of its parent's budget its launch took."""
-        if self.before is None or self.charge is None:
+        if self.before is None or self.receipt is None:
             return None
-        start, end = self.before.share(), self.before.after(self.charge).share()
+        start, end = self.before.share(), self.receipt.account.share()
         return None if start is None or end is None else max(end - start, Fraction(0))
 
     def count(self) -> int:
@@ -101,30 +100,8 @@ class Node:
         return 1 + sum(child.count() for child in self.children)
 
 
-@attrs.frozen
-class Entry:
-    """A launch that came to an answer: where, of what, and how it ended.
-
-    `before` are the books it was charged to, None through a person; `charge` what it was charged,
-    or would have been.
-    """
-
-    sequence: int
-    path: Path
-    name: str | None
-    mechanism: InteractiveMechanism[Any]
-    outcome: str
-    before: Books | None
-    charge: Charge | None
-
-    @property
-    def claim(self) -> Loss | None:
-        """What it claims, as charged; through a person, what it claims by itself."""
-        return _claim(self.mechanism) if self.charge is None else self.charge.claim
-
-
 class History:
-    """The tree and the launches, folded over the exchanges of a root.
+    """The tree, folded over the exchanges of a root.
 
     Args:
         mechanism, opening: of the root.
@@ -139,7 +116,6 @@ class History:
         exchanges: Iterable[Exchange],
         names: Mapping[int, str],
     ) -> None:
-        self.entries: list[Entry] = []
         self._nodes: dict[Path, Node] = {}
         self._names = names
         self.root = self._started(mechanism, (), opening)
@@ -154,9 +130,9 @@ class History:
 
     def _started(self, mechanism: Any, path: Path, opening: Answer) -> Node:
         """A node with the children that its opening brings."""
-        node = Node(mechanism, path, claim=_claim(mechanism))
+        node = Node(mechanism, path, claim=own_loss(mechanism))
         if mechanism is not None:
-            node.books = mechanism.books()
+            node.account = mechanism.account()
             started = mechanism.started_with()
             if isinstance(opening, tuple) and len(opening) == len(started):
                 for (child, inner), entry in zip(started.items(), opening, strict=True):
@@ -172,31 +148,28 @@ class History:
                 return self._started(mechanism, path, opening)
             case _:
                 status = FAILED
-        return Node(mechanism, None, status, claim=_claim(mechanism))
+        return Node(mechanism, None, status, claim=own_loss(mechanism))
 
-    def _overhear(self, exchange: Exchange) -> None:
-        """Let books on the way know what a child was asked, if it changes what that has cost."""
-        query = exchange.query
-        for depth in range(len(exchange.path) - 1, -1, -1):
-            child, node = exchange.path[depth], self._nodes.get(exchange.path[:depth])
-            if node is not None and node.books is not None and node.books.listens:
-                with suppress(Exception):  # what it cost is not told: as it was
-                    node.books = node.books.heard(child, query, exchange.answer)
-                below = self._nodes.get(exchange.path[: depth + 1])
-                if below is not None:
-                    below.reported = node.books.realised(child)
-            query = Ask(child, query)
+    def _charged(self, path: Path, receipt: AskReceipt) -> None:
+        """Update the compositor that charged an answer, and the child that gave it."""
+        child = path[: len(path) - receipt.nested]
+        node, below = self._nodes.get(child[:-1]), self._nodes.get(child)
+        if node is not None and node.account is not None:
+            node.account = receipt.account
+            if below is not None:
+                below.reported = receipt.realised
 
     def _fold(self, sequence: int, exchange: Exchange) -> None:
-        self._overhear(exchange)
+        for receipt in exchange.receipts:
+            self._charged(exchange.path, receipt)
         node = self._nodes.get(exchange.path)
         if node is None:
             return
         query, answer = exchange.query, exchange.answer
         if isinstance(answer, Halted):
             node.status = HALTED
-        if isinstance(query, Launch) and type(answer) in _OUTCOMES:
-            self._launched(sequence, node, exchange, query)
+        if is_launch(exchange):
+            self._launched(sequence, node, exchange)
         elif isinstance(query, PrivacyLossQuery) and query.d_in is None:
             if isinstance(answer, Report) and node.runs is not None and node.runs.reports_loss:
                 node.reported = answer
@@ -206,34 +179,27 @@ class History:
             node.status = FAILED
             _retire(node.children)
 
-    def _launched(self, sequence: int, node: Node, exchange: Exchange, launch: Launch) -> None:
-        mechanism, answer = launch.mechanism, exchange.answer
-        if not isinstance(mechanism, InteractiveMechanism):
-            return
-        charge = _charge(node.books, launch)
-        runs = mechanism if charge is None else charge.mechanism
-        before, outcome = node.books, _OUTCOMES[type(answer)]
-        if outcome is REFUSED:
+    def _launched(self, sequence: int, node: Node, exchange: Exchange) -> None:
+        answer, receipt = exchange.answer, receipt_of(exchange.answer)
+        if outcome_of(answer) is REFUSED:
             node.refused += 1
-            self._enter(sequence, exchange, runs, outcome, before, charge)
             return
+        if receipt is None and isinstance(answer, Failed) and node.account is not None:
+            node.status = FAILED  # itself, or what it would have been charged would be known
+            _retire(node.children)
+            return
+        before = node.account
         if before is not None:
-            if before.retires_earlier:
+            if not getattr(node.runs, "interleaves", True):
                 _retire(node.children)
-            if charge is not None:
-                charge = before.settled(charge, answer)
-                node.books = before.after(charge)
-        self._enter(sequence, exchange, runs, outcome, before, charge)
+            node.account = None if receipt is None else receipt.account
         where = answer.child if isinstance(answer, Launched) else None
+        runs = exchange.query.mechanism if receipt is None else receipt.mechanism
         child = self._child(runs, (*exchange.path, "" if where is None else where), answer)
-        child.name, child.before, child.charge = self._names.get(sequence), before, charge
-        if charge is not None:
-            child.claim = charge.claim
+        child.name, child.before, child.receipt = self._names.get(sequence), before, receipt
+        if receipt is not None:
+            child.claim = receipt.claim
         node.children.append(child)
-
-    def _enter(self, sequence: int, exchange: Exchange, *what: Any) -> None:
-        name = self._names.get(sequence)
-        self.entries.append(Entry(sequence, exchange.path, name, *what))
 
     def _adopted(self, node: Node, exchange: Exchange, answer: Launched) -> None:
         """What a person launched of its own accord, to answer some query."""
@@ -246,21 +212,23 @@ class History:
 _OUTCOMES = {Launched: CHARGED, Failed: FAILED, Refused: REFUSED, Halted: REFUSED}
 
 
-def _charge(books: Books | None, launch: Launch) -> Charge | None:
-    if books is None:
-        return None
-    try:
-        return books.charge(launch)
-    except Exception:  # a map that is no function of the mechanism: it was charged, but what?
-        return None
+def is_launch(exchange: Exchange) -> bool:
+    """Whether it is a launch that came to an answer."""
+    return (
+        isinstance(exchange.query, Launch)
+        and type(exchange.answer) in _OUTCOMES
+        and isinstance(exchange.query.mechanism, InteractiveMechanism)
+    )
 
 
-def _claim(mechanism: Any) -> Loss | None:
-    try:
-        loss = mechanism.privacy_map(1)
-    except Exception:
-        return None
-    return loss if isinstance(loss, Loss) else None
+def receipt_of(answer: Answer) -> Receipt | None:
+    """The receipt of a launch; a person may have put anything in its place."""
+    return answer.receipt if isinstance(answer.receipt, Receipt) else None
+
+
+def outcome_of(answer: Answer) -> str:
+    """How a launch ended: charged, failed or refused."""
+    return _OUTCOMES[type(answer)]
 
 
 def _retire(children: Iterable[Node]) -> None:

@@ -74,7 +74,7 @@ def _bar(node: Node) -> str:
     share = node.share
     if share is None:
         return ""
-    own = node.books is not None
+    own = node.account is not None
     label = escape(f"{percent(share)} {'of its budget' if own else 'of the budget above'}")
     width = f"{float(100 * share):.4g}%"
     filled = f'<s style="width:{width}"></s>' if share else ""

@@ -4,17 +4,22 @@ Responsible for the rows and for handing them to data frames and JSON. Knows no 
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import inf, nextafter
 from typing import Any, overload
 
 import attrs
 
-from queryable.history import CHARGED, FAILED, REFUSED, Entry, Path
+from queryable.coins import ChildId
+from queryable.history import CHARGED, FAILED, REFUSED, is_launch, outcome_of, receipt_of
 from queryable.losses import Loss
 from queryable.mechanism import one_line, public_name
+from queryable.receipts import own_loss
 from queryable.reports import Report
+from queryable.view import Exchange
+
+Path = tuple[ChildId, ...]
 
 
 @attrs.frozen
@@ -28,7 +33,8 @@ class LedgerRow:
         mechanism: its public name.
         claim: its loss in its own measure, or the d_out it was given; None if it cannot be told.
         loss: the claim in the compositor's measure, which is what counts; for a refused launch
-            what would have counted. None where a person in the middle passed the launch on.
+            what would have counted. None where the answer brought no receipt: a person in the
+            middle wrote it, or what was asked had failed before.
         total: what the compositor reports after it; None as for `loss`.
         outcome: "charged", "refused" (not charged, nothing was read) or "failed" (charged).
     """
@@ -148,27 +154,36 @@ def _type_of(column: str) -> type:
     return str if column in _COLUMNS else float
 
 
-def ledger_of(entries: Sequence[Entry]) -> Ledger:
-    """The ledger of what a history found."""
-    return Ledger([_row(entry) for entry in entries])
+def ledger_of(exchanges: Iterable[Exchange], names: Mapping[int, str], path: Path = ()) -> Ledger:
+    """The launches at or below a path.
+
+    Args:
+        exchanges: of the root, all of them.
+        names: what launches were called, by their place in the exchanges.
+    """
+    depth = len(path)
+    return Ledger(
+        [
+            _row(sequence, names.get(sequence), exchange)
+            for sequence, exchange in enumerate(exchanges)
+            if exchange.path[:depth] == path and is_launch(exchange)
+        ]
+    )
 
 
-def _row(entry: Entry) -> LedgerRow:
-    before, charge = entry.before, entry.charge
-    total = None
-    if before is not None and entry.outcome is REFUSED:
-        total = before.total()
-    elif before is not None and charge is not None:
-        total = before.after(charge).total()
+def _row(sequence: int, name: str | None, exchange: Exchange) -> LedgerRow:
+    """A row, read off the receipt where the answer brings one."""
+    launch, receipt = exchange.query, receipt_of(exchange.answer)
+    runs = launch.mechanism if receipt is None else receipt.mechanism
     return LedgerRow(
-        entry.sequence,
-        entry.path,
-        entry.name,
-        public_name(entry.mechanism),
-        entry.claim,
-        None if charge is None else charge.loss,
-        total,
-        entry.outcome,
+        sequence,
+        exchange.path,
+        name,
+        public_name(runs),
+        own_loss(runs) if receipt is None else receipt.claim,
+        None if receipt is None else receipt.charged,
+        None if receipt is None else receipt.account.total(),
+        outcome_of(exchange.answer),
     )
 
 

@@ -10,7 +10,6 @@ from typing import Any, Generic, TypeVar, final
 import attrs
 
 from queryable.answers import Noise
-from queryable.books import Books
 from queryable.coins import SYSTEM, ChildId, Coins
 from queryable.errors import PrivacyClaimError, QueryError, UnknownQueryError
 from queryable.faults import (
@@ -24,8 +23,9 @@ from queryable.faults import (
 )
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, Measure, genuine
-from queryable.messages import Answer, Failed, Query
+from queryable.messages import Answer, Failed, Query, plain
 from queryable.numbers import natural
+from queryable.receipts import Account
 
 State = TypeVar("State")
 
@@ -101,8 +101,8 @@ class InteractiveMechanism(ABC, Generic[State]):
         """In words, what is claimed and why; by default as the docstring's Privacy section says."""
         return documented(type(self))
 
-    def books(self) -> Books | None:
-        """Of a compositor, its empty books; None where what it charges is not in the view."""
+    def account(self) -> Account | None:
+        """Of a compositor, its empty account; None where its answers bring no receipts."""
         return None
 
     def started_with(self) -> "Mapping[ChildId, InteractiveMechanism[Any]]":
@@ -188,6 +188,14 @@ def advance(
         QueryError: the query is wrong; the old state stands.
         KeyboardInterrupt: or another interrupt, before any data were touched; the old state stands.
     """
+    state, answer = advance_with_receipts(mechanism, state, query, coins, message)
+    return state, plain(answer)
+
+
+def advance_with_receipts(
+    mechanism: InteractiveMechanism[Any], state: Any, query: Query, coins: Coins, message: int
+) -> tuple[Any, Answer]:
+    """As `advance`, but the answer may be wrapped in `Answered`."""
     if isinstance(state, Dead):
         return state, Failed()
     scope = current_scope()

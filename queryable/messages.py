@@ -10,6 +10,7 @@ import attrs
 
 from queryable.errors import QueryError
 from queryable.numbers import natural
+from queryable.receipts import AskReceipt, Receipt
 
 
 @attrs.frozen
@@ -61,11 +62,13 @@ class Launched:
     """A launch went through.
 
     `child` is the new child's id, or None for a measurement, which is no child. `answer` is the
-    measurement's answer, or the child's opening.
+    measurement's answer, or the child's opening. `receipt` says what was charged; receipts are no
+    part of what is compared or printed, here and below.
     """
 
     child: int | str | None
     answer: Any
+    receipt: Receipt | None = attrs.field(default=None, kw_only=True, eq=False, repr=False)
 
 
 @attrs.frozen
@@ -80,6 +83,7 @@ class Refused:
     spent: Any = None
     remaining: Any = None
     instead: str = attrs.field(default="", eq=False)
+    receipt: Receipt | None = attrs.field(default=None, kw_only=True, eq=False, repr=False)
 
 
 @attrs.frozen
@@ -87,11 +91,35 @@ class Halted:
     """The mechanism has stopped for good (`on_exceed="halt"`, Haney et al. 2023, Algorithm 3)."""
 
     reason: str
+    receipt: Receipt | None = attrs.field(default=None, kw_only=True, eq=False, repr=False)
 
 
 @attrs.frozen
 class Failed:
-    """A mechanism failed while data may have been touched: one constant message, no cause."""
+    """A mechanism failed while data may have been touched: one constant message, no cause.
+
+    Of a launch that was charged and failed, `receipt` says what was charged.
+    """
+
+    receipt: Receipt | None = attrs.field(default=None, kw_only=True, eq=False, repr=False)
+
+
+@attrs.frozen
+class Answered:
+    """What a child answered, from a compositor that charges by what children answer.
+
+    Handles, views and persons take the answer out; only other compositors pass it on as it is.
+    """
+
+    answer: Any
+    receipt: AskReceipt | None = attrs.field(default=None, kw_only=True, eq=False, repr=False)
+
+
+def plain(answer: Any) -> Any:
+    """An answer without what compositors wrapped around it."""
+    while isinstance(answer, Answered):
+        answer = answer.answer
+    return answer
 
 
 Query = Any

@@ -15,7 +15,7 @@ from queryable.faults import contained_step, touching_data
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, Measure
 from queryable.mechanism import InteractiveMechanism
-from queryable.messages import Answer, Query
+from queryable.messages import Answer, Query, plain
 
 PersonState = TypeVar("PersonState")
 
@@ -208,7 +208,7 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
         if moved is None:
             raise MechanismFault
         inner, answer = moved
-        return PostprocessedState(inner, state.person, state.asked + 1, state.heard), answer
+        return PostprocessedState(inner, state.person, state.asked + 1, state.heard), plain(answer)
 
 
 def _gone(moved: Any) -> None:

@@ -27,7 +27,8 @@ from queryable.errors import HandleError, QueryError, ReentrantQueryError
 from queryable.faults import Scope, enter, is_interrupt, raise_interrupt, what_stands
 from queryable.handles import Handles, Path
 from queryable.history import History
-from queryable.mechanism import InteractiveMechanism, advance, alive, begin
+from queryable.ledger import Ledger, ledger_of
+from queryable.mechanism import InteractiveMechanism, advance_with_receipts, alive, begin
 from queryable.messages import Answer, Ask, Halted, Launched, Query, Refused
 from queryable.sameness import difference, mark
 from queryable.view import Exchange, exchange
@@ -152,9 +153,12 @@ class Root:
         self._messages += 1
         enter(scope)
         self._now = _Flight(before, scope, message, name, threading.get_ident())
-        state, answer = advance(self.mechanism, before.state, message, self.coins, self._messages)
-        answer = _read_only(answer)
-        self._commit(before, state, exchange(message, answer), name)
+        state, answer = advance_with_receipts(
+            self.mechanism, before.state, message, self.coins, self._messages
+        )
+        told = exchange(message, answer)
+        answer = _read_only(told.answer)
+        self._commit(before, state, told, name)
         return answer
 
     def _commit(
@@ -205,6 +209,11 @@ class Root:
         """What has happened, read off the log."""
         now = self._present()
         return History(self.mechanism, self.opening, self.log[: now.exchanges], now.names)
+
+    def ledger(self, path: Path) -> Ledger:
+        """The launches at or below a path."""
+        now = self._present()
+        return ledger_of(self.log[: now.exchanges], now.names, path)
 
     def _tell_curator(self, faults: list[BaseException]) -> None:
         if self.on_fault is not None:

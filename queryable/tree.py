@@ -64,19 +64,19 @@ def title(node: Node) -> str:
 
 def price(node: Node) -> str:
     """Its budget, or what it was charged."""
-    if node.books is not None and node.books.budget is not None:
-        return str(node.books.budget)
+    if node.account is not None and node.account.budget is not None:
+        return str(node.account.budget)
     if node.claim is not None:
         return str(node.claim)
-    return "no limit" if node.books is not None else "no claim of its own"
+    return "no limit" if node.account is not None else "no claim of its own"
 
 
 def spending(node: Node) -> str:
     """Of a compositor, what is spent and what remains."""
-    if node.books is None:
+    if node.account is None:
         return f"last reported {node.reported}" if node.reported is not None else ""
-    remaining = node.books.remaining()
-    text = f"spent {node.books.total()}"
+    remaining = node.account.remaining()
+    text = f"spent {node.account.total()}"
     return text if remaining is None else f"{text}, remaining {remaining}"
 
 

@@ -11,17 +11,22 @@ import attrs
 from queryable.coins import SYSTEM, ChildId, Coins
 from queryable.faults import collecting, raise_interrupt
 from queryable.losses import Loss
-from queryable.mechanism import InteractiveMechanism, advance, begin
-from queryable.messages import Answer, Ask, PrivacyLossQuery, Query
+from queryable.mechanism import InteractiveMechanism, advance, advance_with_receipts, begin
+from queryable.messages import Answer, Answered, Ask, PrivacyLossQuery, Query
+from queryable.receipts import AskReceipt
 
 
 @attrs.frozen
 class Exchange:
-    """One query and its answer; `path` leads from the root to the child that was asked."""
+    """One query and its answer; `path` leads from the root to the child that was asked.
+
+    `receipts` are of compositors on the path whose charges this answer changed.
+    """
 
     path: tuple[ChildId, ...]
     query: Query
     answer: Answer
+    receipts: tuple[AskReceipt, ...] = attrs.field(default=(), kw_only=True, eq=False, repr=False)
 
 
 @attrs.frozen
@@ -55,12 +60,17 @@ Adversary = Callable[[View], Any]
 
 
 def exchange(query: Query, answer: Answer) -> Exchange:
-    """An exchange, with nested `Ask`s read as a path."""
+    """An exchange, with nested `Ask`s read as a path and receipts put beside the answer."""
     path = []
     while isinstance(query, Ask):
         path.append(query.child)
         query = query.query
-    return Exchange(tuple(path), query, answer)
+    receipts = []
+    while isinstance(answer, Answered):
+        if answer.receipt is not None:
+            receipts.append(answer.receipt)
+        answer = answer.answer
+    return Exchange(tuple(path), query, answer, receipts=tuple(receipts))
 
 
 def interact(
@@ -86,7 +96,7 @@ def interact(
             query = adversary(view)
             if query is None:
                 break
-            state, answer = advance(mechanism, state, query, coins, len(view) + 1)
+            state, answer = advance_with_receipts(mechanism, state, query, coins, len(view) + 1)
             view = view.then(query, answer)
         raise_interrupt(faults)
     return view
@@ -112,7 +122,7 @@ def truncated_view(
             query = adversary(view)
             if query is None:
                 break
-            state, answer = advance(mechanism, state, query, coins, len(view) + 1)
+            state, answer = advance_with_receipts(mechanism, state, query, coins, len(view) + 1)
             state, loss = advance(mechanism, state, PrivacyLossQuery(), coins, 0)
             if not loss <= threshold:
                 break

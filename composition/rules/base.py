@@ -11,11 +11,12 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from queryable.losses import AdditiveLoss, Loss, Measure
+from queryable.receipts import Account as Shown
 from queryable.reports import Report
 
 
-class Tally(ABC):
-    """What an accumulator G has seen so far."""
+class Tally(Shown):
+    """The running value of an accumulator G."""
 
     @abstractmethod
     def add(self, loss: Any) -> Self:

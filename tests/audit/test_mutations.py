@@ -395,9 +395,9 @@ def the_text_of_a_fault_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @caught_by(law(laws.ids_are_no_booleans, filters))
 def false_is_the_child_zero(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = kin.require_live
+    real = AdaptiveComposition._live
     monkeypatch.setattr(
-        kin, "require_live", lambda living, child, known: real(living, +child, known)
+        AdaptiveComposition, "_live", lambda self, state, child: real(self, state, +child)
     )
 
 

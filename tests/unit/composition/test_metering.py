@@ -101,8 +101,9 @@ def test_charges_follow_the_answers() -> None:
     moved, alive = child.settled("ask", 0, child.at_worst("ask"), alive=True)
     assert alive
     assert moved.loss == ApproxDP("0.2", "1e-9")
-    assert moved.realised(3) == (Fraction(3, 10), Fraction(1, 10**9))
-    assert moved.realised(0) == (0, 0)
+    assert moved.realised(3) == ExPostBound("0.3", "1e-9")
+    assert moved.loss_at(2, 3) == ApproxDP("0.3", "1e-9")
+    assert moved.realised(0) == ExPostBound(0, 0)
 
 
 def test_an_answer_may_cost_less_than_the_worst_and_even_nothing() -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any, ClassVar
 
+import attrs
 import pytest
 
 from composition import ConComp, Filt, FiltCon, FiltSeq, Parallel, Partition, Universal
@@ -17,12 +18,14 @@ from queryable import (
     FromAnalyst,
     FromMechanism,
     Launch,
+    Launched,
     MechanismFault,
     Postprocessed,
     PureDP,
     Queryable,
     QueryError,
     QueryRefusedError,
+    ToAnalyst,
 )
 from queryable.history import Node
 from tests.strategies import Courier, Faulty, Toy, raising
@@ -143,17 +146,44 @@ def test_behind_a_person_only_its_claim_is_known() -> None:
     person = PrivateMultiplicativeWeights(3, records=3, epsilon=1, threshold=2, updates=2)
     q = Queryable(person @ FiltCon(PureDP(1)), data)
     root = root_of(q)
-    assert (root.books, root.claim, root.reported) == (None, PureDP(1), None)
+    assert (root.account, root.claim, root.reported) == (None, PureDP(1), None)
     spent = q.privacy_loss()
     assert root_of(q).reported == root_of(q).spent == spent
 
 
-def test_launches_through_a_person_are_charged_what_nobody_outside_knows() -> None:
+def test_a_person_that_passes_an_answer_on_passes_its_receipt_on() -> None:
+    """The person's own node has no spending: what it does by itself is not in the view."""
     q = Queryable(Postprocessed(FiltCon(PureDP(1)), Courier()), None)
+    q.launch(TOY)
+    (row,) = q.ledger()
+    tenth = PureDP("0.1")
+    assert (row.claim, row.loss, row.total, row.outcome) == (tenth, tenth, tenth, "charged")
+    assert statuses(root_of(q)) == ["live"]
+    assert root_of(q).account is None
+
+
+@attrs.frozen
+class Retelling(Courier):
+    """Says in its own words that something was launched."""
+
+    receipt: Any = None
+
+    def step(self, state: Any, message: Any, coins: Any) -> Any:
+        state, reply = super().step(state, message, coins)
+        if isinstance(message, FromMechanism) and isinstance(message.answer, Launched):
+            told = Launched(message.answer.child, message.answer.answer, receipt=self.receipt)
+            return state, ToAnalyst(told)
+        return state, reply
+
+
+@pytest.mark.parametrize("receipt", [None, "free"])
+def test_without_a_receipt_no_charge_is_shown(receipt: Any) -> None:
+    q = Queryable(Postprocessed(FiltCon(PureDP(1)), Retelling(receipt)), None)
     q.launch(TOY)
     (row,) = q.ledger()
     assert (row.claim, row.loss, row.total, row.outcome) == (PureDP("0.1"), None, None, "charged")
     assert statuses(root_of(q)) == ["live"]
+    assert q.tree()
 
 
 def test_leaves_and_universals_as_roots() -> None:
@@ -176,10 +206,55 @@ class Capricious(Toy):
         return PureDP("0.1")
 
 
-def test_a_map_that_is_no_function_leaves_a_gap_and_no_wrong_number() -> None:
+def test_a_map_that_is_no_function_is_shown_as_it_was_charged() -> None:
     q = Queryable(FiltCon(PureDP(1)), None)
     Capricious.calls.clear()
     q.launch(Capricious())
     (row,) = q.ledger()
-    assert (row.loss, row.total, row.outcome) == (None, None, "charged")
+    tenth = PureDP("0.1")
+    assert (row.claim, row.loss, row.total, row.outcome) == (tenth, tenth, tenth, "charged")
     assert q.tree()
+
+
+class Silent(FiltCon):
+    """A filter that forgets its receipts."""
+
+    def step(self, state: Any, query: Any, coins: Any = None) -> Any:
+        after, answer = super().step(state, query, coins)
+        return after, attrs.evolve(answer, receipt=None) if isinstance(query, Launch) else answer
+
+
+def test_a_compositor_that_gives_no_receipt_has_no_total() -> None:
+    q = Queryable(Silent(PureDP(1)), None)
+    assert root_of(q).account is not None
+    q.launch(TOY)
+    assert (root_of(q).account, root_of(q).spent) == (None, PureDP(1))
+    (row,) = q.ledger()
+    assert (row.claim, row.loss, row.total) == (PureDP("0.1"), None, None)
+
+
+def test_a_launch_in_what_has_failed_is_not_charged() -> None:
+    """Nothing says what it was charged, since nothing was."""
+    q = Queryable(Fails(PureDP(1)), None)
+    q.launch(TOY)
+    with pytest.raises(MechanismFault):
+        q.ask("fail")
+    for _ in range(2):
+        with pytest.raises(MechanismFault):
+            q.launch(TOY)
+    assert root_of(q).status == "failed"
+    assert statuses(root_of(q)) == ["retired"]
+    assert [(row.loss, row.total, row.outcome) for row in q.ledger()] == [
+        (PureDP("0.1"), PureDP("0.1"), "charged"),
+        (None, None, "failed"),
+        (None, None, "failed"),
+    ]
+
+
+class Fails(FiltCon):
+    """A filter that does not survive one question."""
+
+    def step(self, state: Any, query: Any, coins: Any = None) -> Any:
+        if query == "fail":
+            raise ValueError("gone")
+        return super().step(state, query, coins)

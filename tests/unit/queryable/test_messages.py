@@ -43,8 +43,9 @@ def test_nonsense_can_be_said() -> None:
 
 
 def test_failed_says_nothing() -> None:
-    """`Failed` has no field that could hold a cause."""
-    assert attrs.fields(Failed) == ()
+    """`Failed` has no field that could hold a cause: the receipt says what was charged before."""
+    (receipt,) = attrs.fields(Failed)
+    assert (receipt.name, receipt.eq, receipt.repr) == ("receipt", False, False)
 
 
 def test_records_reads_a_count_or_the_default() -> None:
