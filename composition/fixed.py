@@ -20,6 +20,7 @@ from queryable.errors import PrivacyClaimError, UnknownQueryError
 from queryable.losses import GDP, ZCDP, ApproxDP, ApproxZCDP, Loss, Measure, PureDP
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, Ask, PrivacyLossQuery, Query, records
+from queryable.tradeoff import FDP
 
 
 @attrs.frozen
@@ -98,7 +99,7 @@ def common_measure(statements: Iterable[Statement]) -> Measure:
     own = [state(None).measure for state in statements] or [PureDP]
     if all(measure == own[0] for measure in own):
         return own[0]
-    for measure in (PureDP, ApproxDP, GDP, ZCDP, ApproxZCDP):
+    for measure in (PureDP, ApproxDP, GDP, ZCDP, ApproxZCDP, FDP):
         with suppress(ValueError):
             for state in statements:
                 state(measure)

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from functools import partial
-from itertools import pairwise, product
+from functools import partial, reduce
+from itertools import chain, pairwise, product
 from types import MappingProxyType
 from typing import Any
 
@@ -24,9 +24,13 @@ from queryable.losses import AdditiveLoss, Loss, Measure, Parts, measure_name, s
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import PrivacyLossQuery
 from queryable.reports import ExPostBound
+from queryable.tradeoff import FDP
 
 _LARGEST_CONVOLUTION = 100
 """Records up to which flat maps are spread exactly; the time grows with their square."""
+
+_LARGEST_PRODUCT = 8
+"""The same for trade-off curves, whose products take longer."""
 
 
 def _frozen(mechanisms: Mapping[ChildId, Any]) -> Mapping[ChildId, Any]:
@@ -45,7 +49,7 @@ class Parallel(FixedComposition):
         Claim: one record more or less changes one part, so at d_in=1 the loss is the largest
             part's, in every measure. At d_in=d it is the supremum, over all ways to spread d
             records over the parts, of the parts' losses composed; where losses are only
-            partially ordered, of each coordinate.
+            partially ordered, of each coordinate, and of curves the lower convex hull.
         Theorem: Haney et al. 2023, section 5.2; docs/theory.md, parallel composition.
         Assumes: the data do not change; the partition is a public function of a single record.
         Checked by: tests/audit/test_parallel.py
@@ -76,11 +80,17 @@ class Parallel(FixedComposition):
         mechanisms = self.mechanisms.values()
         composed = common_measure(maps_at(mechanisms, d_in)) if measure is None else measure
         ask(Way.PARTS, composed, Column.FIXED)
-        zero = _additive_zero(composed)
         if d_in > 1:  # several parts may differ, and then they are composed
             proof = ask(Basic(), composed, Column.FIXED)
             for each, k in product(mechanisms, range(1, d_in + 1)):
                 proof.cover(each, k)
+        if composed is FDP:
+            stated = (
+                tuple(_curve(each.privacy_map(k, FDP)) for k in range(d_in + 1))
+                for each in mechanisms
+            )
+            return _worst_curve(Counter(stated), d_in)
+        zero = _additive_zero(composed)
         curves = Counter(
             tuple(_parts(each.privacy_map(k, composed), composed) for k in range(d_in + 1))
             for each in mechanisms
@@ -144,6 +154,8 @@ def _stated(loss: Loss, measure: Measure | None) -> Loss:
 
 
 def _join(losses: Iterable[Loss], measure: Measure) -> Loss:
+    if measure is FDP:
+        return reduce(FDP.join, map(_curve, losses), FDP.of_approx(0))
     zero = _additive_zero(measure)
     columns = zip(zero.parts, *(_parts(loss, measure) for loss in losses), strict=True)
     return zero.of_parts(tuple(max(column) for column in columns))
@@ -169,6 +181,44 @@ def _supremum(curves: "Counter[tuple[Parts, ...]]", coordinate: int, d_in: int) 
                 for records in range(d_in + 1)
             ]
     return best[d_in]
+
+
+def _curve(loss: Loss) -> FDP:
+    if type(loss) is not FDP:
+        raise PrivacyClaimError(f"a part states {loss}, asked for FDP")
+    return loss
+
+
+def _worst_curve(curves: "Counter[tuple[FDP, ...]]", d_in: int) -> FDP:
+    """The join of what every way to spread `d_in` records costs, or a curve below it.
+
+    The same max-plus convolution, with joins for maxima and tensor products for sums: a product
+    with a join is below every product that it stands for. For many records every part that may
+    differ counts with the join of all.
+    """
+    nothing = FDP.of_approx(0)
+    if d_in > _LARGEST_PRODUCT:
+        most = reduce(FDP.join, chain.from_iterable(curves), nothing)
+        return reduce(FDP.compose, [most] * min(sum(curves.values()), d_in), nothing)
+    best = [nothing] * (d_in + 1)
+    for column, n in curves.items():
+        for _ in range(min(n, d_in)):
+            best = [
+                reduce(
+                    FDP.join,
+                    (_both(best[records - k], column[k]) for k in range(1, records + 1)),
+                    best[records],
+                )
+                for records in range(d_in + 1)
+            ]
+    return best[d_in]
+
+
+def _both(one: FDP, other: FDP) -> FDP:
+    """The tensor product; of no loss at all with a curve the curve, unshortened."""
+    if one == one.zero():
+        return other
+    return one if other == other.zero() else one.compose(other)
 
 
 def _convex(column: list[Fraction]) -> bool:

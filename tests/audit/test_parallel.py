@@ -10,6 +10,7 @@ import pytest
 
 from composition import FiltCon, OdomCon, Parallel, Partition
 from queryable import (
+    FDP,
     SYSTEM,
     ZCDP,
     ApproxDP,
@@ -19,6 +20,7 @@ from queryable import (
     Loss,
     PrivacyLossQuery,
     PureDP,
+    curves,
 )
 from queryable.audit import view_law
 from queryable.mechanism import advance, begin
@@ -125,6 +127,68 @@ def test_the_supremum_is_over_all_ways_to_spread_the_records() -> None:
     assert worst(dear, BOTH, (), 0, excess(6)) == (0,)
     assert worst(dear, BOTH, (), 0, excess(5)) > (0,)
     assert worst(dear, TWICE, (), 0, excess(4)) == (0,)
+
+
+@attrs.frozen
+class Curved(Response):
+    """A response that states its exact curve, flat in d_in."""
+
+    def loss(self, d_in: int) -> Loss:
+        good = 1 - self.delta
+        corner = good / (1 + self.odds)
+        ends = [(good, F(0)), (F(1), F(0))] if self.delta else [(F(1), F(0))]
+        return FDP([(F(0), good), (corner, corner), *ends])
+
+
+RATIOS = [F(1), F(11, 10), F(5, 4), F(3, 2), F(2), F(5, 2), F(3), F(4), F(8)]
+
+
+@pytest.mark.parametrize("name", APART)
+def test_a_curve_is_the_hull_of_the_parts(name: str) -> None:
+    """At every ratio one record costs the larger of the deltas, exactly; two cost the product.
+
+    The two curves cross, so that neither part's holds for both.
+    """
+    first, second = Curved(3, bit=odd), Curved(F(3, 2), delta="1/10", bit=odd)
+    mechanism = Parallel(PARTS, {"a": first, "b": second})
+    d_in, other = APART[name]
+    stated, one, two = mechanism.privacy_map(d_in), first.loss(1), second.loss(1)
+    assert isinstance(stated, FDP)
+    assert isinstance(one, FDP)
+    assert isinstance(two, FDP)
+    assert not one <= two
+    assert not two <= one
+    there = worst(mechanism, other, (), 0, *map(excess, RATIOS))
+    back = worst(mechanism, (("a", 1),), (), 0, *map(excess, RATIOS))  # part b loses a record
+    for ratio, a, b in zip(RATIOS, there, back, strict=True):
+        deltas = [curves.delta_at(each.knots, ratio) for each in (stated, one, two)]
+        if d_in == 1:
+            assert deltas[0] == max(deltas[1:]) == max(a, b)
+        else:
+            assert deltas[0] >= max(a, b)
+            both = one.compose(two)
+            assert deltas[0] == curves.delta_at(both.knots, ratio)
+            assert (a == deltas[0]) == (name in ("moved", "both"))
+
+
+def test_curves_of_parts_stay_below_every_way_to_spread_the_records() -> None:
+    """For growing maps, and for more records than are spread exactly."""
+    laplace, flat = FDP.of_approx("1/2"), FDP.of_approx("1/3", "1/100")
+
+    @attrs.frozen
+    class Growing(Curved):
+        curve: FDP = laplace
+
+        def loss(self, d_in: int) -> Loss:
+            return self.curve.group(d_in)
+
+    mechanism = Parallel(PARTS, {"a": Growing(), "b": Growing(curve=flat)})
+    two = mechanism.privacy_map(2)
+    for spread in (laplace.group(2), flat.group(2), laplace.compose(flat)):
+        assert spread <= two
+    many = mechanism.privacy_map(9)
+    assert laplace.group(5).compose(flat.group(4)) <= many
+    assert mechanism.privacy_map(0) == FDP.of_approx(0)
 
 
 @pytest.mark.parametrize("name", APART)
