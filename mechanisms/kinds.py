@@ -38,7 +38,8 @@ class Kind:
 
     Args:
         name: boolean, integer, decimal, float, text, bytes, date, timestamp (without a time zone),
-            instant (with one), duration or other.
+            instant (with one), duration, other, or written: text of a CSV file that has no declared
+            type, which each question reads as what it compares it with.
         step: what a cell is a multiple of, None where that is nothing.
         low, high: the least and the largest multiple that the type holds.
         single: whether floats have 32 bits.
@@ -63,6 +64,7 @@ TEXT = Kind("text")
 BYTES = Kind("bytes")
 DATE = Kind("date", Fraction(DAY))
 OTHER = Kind("other")
+WRITTEN = Kind("written")
 
 
 def integer(bits: int, *, signed: bool = True) -> Kind:

@@ -94,6 +94,15 @@ class Table(Tabular, Described):
         """What each column holds. Public."""
         return self._engine.kinds
 
+    @property
+    def misread(self) -> Any:
+        """What of a CSV file could not be read, as counts; None for other sources.
+
+        Private: it is about rows. For the owner, who decides whether to mend the file; no launch,
+        error or display shows it.
+        """
+        return getattr(self._engine, "misread", None)
+
     def check(self, statistic: IntegerStatistic) -> None:
         """Whether a statistic fits the table. Reads no rows and costs nothing.
 

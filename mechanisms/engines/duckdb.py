@@ -6,15 +6,20 @@ request. Knows no statistic and no privacy.
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
+from threading import Lock
 from typing import Any
 from weakref import finalize
 
 import attrs
 
 from mechanisms import kinds
+from mechanisms.engines.cells import Readings, as_asked, cast, readings, sql_type
+from mechanisms.engines.csv_files import csv_files
+from mechanisms.engines.opening import SETTINGS, Misread, Sources, lock_down
 from mechanisms.engines.protocol import Choice
 from mechanisms.engines.sql import DuckDBDialect, Sql, quoted
 from mechanisms.expressions import Compiler
@@ -50,8 +55,10 @@ _KINDS = {
 }
 
 
-def kind_of(declared: str) -> Kind:
+def kind_of(declared: str, *, written: bool = False) -> Kind:
     """The kind of a column that DuckDB describes so."""
+    if written:
+        return kinds.WRITTEN
     if digits := re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", declared):
         kind = kinds.decimal(int(digits[1]), int(digits[2]))
     elif declared.startswith("ENUM("):
@@ -72,10 +79,15 @@ class Plan:
 class DuckDB:
     """A source opened with DuckDB.
 
+    A CSV file is copied once, at opening, into a database of its own in a folder that only this
+    user can read. Afterwards DuckDB can read the opened files and nothing else.
+
     Args:
         source: a path of a CSV or Parquet file or a pattern of such paths, or an Arrow table.
         columns: which to know; by default all.
         types: of a CSV file's columns, by name, in DuckDB's words; a cell that is none is missing.
+        separator, quote, encoding: of a CSV file, see `csv_files.Dialect`. By default a comma (a
+            tabulator in a .tsv file), a double quotation mark, UTF-8.
         memory_limit: as "500MB"; beyond it DuckDB writes to `temp_directory`.
         threads: how many it may use.
         temp_directory: where it writes what does not fit, rows of the data among it. By default a
@@ -91,103 +103,196 @@ class DuckDB:
         memory_limit: str | None = None,
         threads: int | None = None,
         temp_directory: str | Path | None = None,
+        **dialect: Any,
     ) -> None:
         import duckdb
 
-        self._folder = mkdtemp(prefix="queryable-") if temp_directory is None else None
+        self.sources = Sources.of(source) if isinstance(source, str | Path) else Sources()
+        csv = self.sources.form == "csv"
+        if not csv and (types is not None or dialect):
+            name = "types" if types is not None else next(iter(dialect))
+            raise TypeError(f"{name} is for CSV files; frames and Parquet files have their own")
+        self._folder = mkdtemp(prefix="queryable-", dir=temp_directory)
         config: dict[str, Any] = {"temp_directory": str(temp_directory or self._folder)}
         if memory_limit is not None:
             config["memory_limit"] = memory_limit
         if threads is not None:
             config["threads"] = threads
-        self._connection = duckdb.connect(config=config)
+        database = Path(self._folder, "rows") if csv else ":memory:"
+        self._connection = duckdb.connect(str(database), config=config | SETTINGS)
         self._finish = finalize(self, _let_go, self._connection, self._folder)
+        self._lock = Lock()
         self._connection.execute("SET GLOBAL TimeZone = 'UTC'")
-        relation = self._opened(source, types)
+        self._connection.execute("SET enable_progress_bar = false")  # a notebook's default is true
+        self.misread: Misread | None = None
+        opened: list[str] = []
+        match self.sources.form:
+            case "csv":
+                relation = self._csv(types or {}, dialect)
+            case "parquet":
+                opened = self.sources.plain(self._folder)
+                relation = self._parquet(opened)
+            case _:
+                relation = self._arrow(source)
+        found = dict(zip(relation.columns, map(str, relation.types), strict=True))
         if columns is not None:
-            relation = relation.project(", ".join(map(quoted, _named(columns, relation.columns))))
-        relation.create_view("data")
+            found = {name: found[name] for name in _named(columns, found)}
         self.kinds: Mapping[str, Kind] = {
-            name: kind_of(str(declared))
-            for name, declared in zip(relation.columns, relation.types, strict=True)
+            name: kind_of(declared, written=csv and name not in (types or {}))
+            for name, declared in found.items()
         }
+        self._view(relation)
+        lock_down(self._connection, opened)
 
-    def _opened(self, source: Any, types: Mapping[str, str] | None) -> Any:
-        if not isinstance(source, str | Path):
-            if types is not None:
-                raise TypeError("types are for CSV files; a frame has its own")
-            names = [str(name).lower() for name in source.column_names]
-            if len(set(names)) < len(names):
-                raise ValueError("two columns have the same name, but for upper and lower case")
-            self._frame = source  # what the view reads must outlive it
-            return self._connection.from_arrow(source)
-        path = str(source)
-        if path.lower().endswith((".parquet", ".pq")):
-            if types is not None:
-                raise TypeError("types are for CSV files; a Parquet file has its own")
-            return self._connection.read_parquet(path)
-        if path.lower().endswith((".csv", ".csv.gz", ".tsv", ".tsv.gz")):
-            return self._csv(path, types or {})
-        raise ValueError(f"source is {path!r}; it should end in .csv, .tsv or .parquet")
+    def _view(self, relation: Any) -> None:
+        """The view `data`, with a column for each way to read a written one."""
+        names = {name: quoted(name) for name in self.kinds}
+        self._written: dict[str, dict[str, str]] = {}
+        self._columns = {
+            name: kind_of("VARCHAR") if kind == kinds.WRITTEN else kind
+            for name, kind in self.kinds.items()
+        }
+        selected = list(names.values())
+        for name, kind in self.kinds.items():
+            if kind != kinds.WRITTEN:
+                continue
+            self._written[name] = {}
+            for reading, (text, declared) in readings(names[name]).items():
+                column = f"{name}\x1f{reading}"
+                while column.lower() in {other.lower() for other in self._columns}:
+                    column += "_"
+                self._written[name][reading] = column
+                self._columns[column] = kind_of(declared)
+                selected.append(f"{text} AS {quoted(column)}")
+        relation.project(", ".join(selected)).create_view("data")
 
-    def _csv(self, path: str, types: Mapping[str, str]) -> Any:
-        """Every cell is read as text and cast by itself: none that does not fit stops the scan.
+    def _arrow(self, source: Any) -> Any:
+        names = [str(name).lower() for name in source.column_names]
+        if len(set(names)) < len(names):
+            raise ValueError("two columns have the same name, but for upper and lower case")
+        self._frame = source  # what the view reads must outlive it
+        return self._connection.from_arrow(source)
 
-        Nor does a line that is no CSV, which in strict mode would.
-        """
-        sniffed = self._connection.read_csv(path, strict_mode=False)
-        found = dict(zip(sniffed.columns, map(str, sniffed.types), strict=True)) | dict(types)
-        _named(types, sniffed.columns)
-        text = self._connection.read_csv(
-            path, all_varchar=True, ignore_errors=True, strict_mode=False
+    def _parquet(self, opened: list[str]) -> Any:
+        each = [self._connection.read_parquet([path], hive_partitioning=False) for path in opened]
+        if any((other.columns, other.types) != (each[0].columns, each[0].types) for other in each):
+            raise ValueError("the files have not the same columns and types in the same order")
+        return self._connection.read_parquet(opened, hive_partitioning=False)
+
+    def _csv(self, types: Mapping[str, str], dialect: dict[str, Any]) -> Any:
+        """The cells, in a table of our own; each is cast by itself."""
+        names, files = csv_files(self.sources.paths, dialect)
+        _named(types, names)
+        declared = [sql_type(types[name]) if name in types else "VARCHAR" for name in names]
+        columns = zip(map(quoted, names), declared, strict=True)
+        self._connection.execute(f"CREATE TABLE stored ({', '.join(map(' '.join, columns))})")
+        relation = self._connection.table("stored")
+        cells = [
+            cast(quoted(str(i)), declared[i], kind_of(str(found)))
+            if name in types
+            else quoted(str(i))
+            for i, (name, found) in enumerate(zip(names, relation.types, strict=True))
+        ]
+        written = [0] * len(names)
+        self._connection.begin()
+        for batch in chain.from_iterable(file.batches(len(names)) for file in files):
+            self._connection.register("batch", batch)
+            self._connection.execute(f"INSERT INTO stored SELECT {', '.join(cells)} FROM batch")
+            self._connection.unregister("batch")
+            written = [
+                sum_ + batch.num_rows - column.null_count
+                for sum_, column in zip(written, batch.columns, strict=True)
+            ]
+        self._connection.commit()
+        self.sources.require_unchanged()
+        self.sources = Sources()  # the copy is what is asked
+        [(rows, *read)] = relation.aggregate(
+            ", ".join(["count(*)", *(f"count({quoted(name)})" for name in names)])
+        ).fetchall()
+        self.misread = Misread(
+            rows,
+            sum(file.misfits for file in files),
+            {name: written[i] - read[i] for i, name in enumerate(names) if name in types},
         )
-        if list(text.columns) != list(sniffed.columns):
-            raise ValueError("the columns of the CSV file have no stable names")
-        formats = self._time_formats(path)
-        cells = (
-            f"{_cast(quoted(name), _sql_type(found[name]), formats)} AS {quoted(name)}"
-            for name in sniffed.columns
-        )
-        return text.project(", ".join(cells))
-
-    def _time_formats(self, path: str) -> dict[str, str | None]:
-        """How dates and timestamps are written in the first file, where that is not ISO 8601."""
-        ask = self._connection.execute
-        [(first,)] = ask("SELECT min(file) FROM glob(?)", [path]).fetchall()
-        sniff = "SELECT DateFormat, TimestampFormat FROM sniff_csv(?, strict_mode = false)"
-        [found] = ask(sniff, [first or path]).fetchall()
-        return dict(zip(("DATE", "TIMESTAMP"), found, strict=True))
+        return relation
 
     def plan(self, request: Totals, choice: Choice) -> Plan:
-        """One statement for the whole request."""
+        """One statement for the whole request.
+
+        The rows of a unit are chosen by windows over truth values, keys and terms, so that no
+        long text is held while they are sorted.
+        """
+        self.sources.require_unchanged()
         dialect = DuckDBDialect()
-        compiler = Compiler(dialect, self.kinds)
+        compiler = Compiler(dialect, self._columns)
+        request = as_asked(request, self._written)
         terms = [compiler.term(term) for term in request.terms]
         where = compiler.selected(request.where)
         for by in request.by:
             where = where & _among(compiler, by)
         keys = [_key(compiler, by) for by in request.by]
-        source = _rows(compiler, request, choice, where, keys)
+        named = [f"key_{i}" for i in range(len(keys))]
+        selected = ", ".join(
+            [f"CASE WHEN {where.text} THEN {key.text} END AS key_{i}" for i, key in enumerate(keys)]
+            + [f"{term.text} AS term_{i}" for i, term in enumerate(terms)]
+        )
+        if request.per is None:
+            source = f"(SELECT {selected} FROM data WHERE {where.text})"
+        else:
+            inner = f"SELECT {where.text} AS selected, {selected}, "
+            source = self._chosen(compiler, request, choice, inner)
         sums = [
-            f"coalesce(sum({term.text}), 0)" if asked.column is not None else "count(*)"
-            for term, asked in zip(terms, request.terms, strict=True)
+            f"coalesce(sum(term_{i}), 0)" if asked.column is not None else "count(*)"
+            for i, asked in enumerate(request.terms)
         ]
-        key, total = _fresh("key", compiler), _fresh("total", compiler)
-        grouped = [f"{each.text} AS {key}_{i}" for i, each in enumerate(keys)]
-        sums = [f"{each} AS {total}_{i}" for i, each in enumerate(sums)]
-        statement = f"SELECT {', '.join(grouped + sums)} FROM {source}"
+        totals = [f"{each} AS total_{i}" for i, each in enumerate(sums)]
+        statement = f"SELECT {', '.join(named + totals)} FROM {source}"
         if keys:
-            statement += f" GROUP BY {', '.join(each.text for each in keys)}"
-            indices = [_index(compiler, by, f"{key}_{i}") for i, by in enumerate(request.by)]
-            names = [f"{total}_{i}" for i in range(len(sums))]
+            statement += f" GROUP BY {', '.join(named)}"
+            indices = [_index(compiler, by, key) for by, key in zip(request.by, named, strict=True)]
+            names = [f"total_{i}" for i in range(len(sums))]
             statement = f"SELECT {', '.join(indices + names)} FROM ({statement})"
         return Plan(statement, tuple(dialect.parameters))
 
+    def _chosen(self, compiler: Compiler, request: Totals, choice: Choice, inner: str) -> str:
+        """The selected rows among those of each unit that count, as SQL after FROM."""
+        per = request.per
+        assert per is not None
+        every = ", ".join(map(quoted, self.kinds))
+        keys = [f"key_{i}" for i in range(len(request.by))]
+        order = ["row_hash", "selected", *keys, *(f"term_{i}" for i in range(len(request.terms)))]
+        if choice.column is not None:
+            first = _order(choice.column, compiler.kind(choice.column), self._written)
+            inner += "".join(f"{each} AS keep_{i}, " for i, each in enumerate(first))
+            order = [f"keep_{i} ASC NULLS LAST" for i in range(len(first))] + order
+        unit = _unit(per.column, compiler.kind(per.column))
+        rows = (
+            f"{inner}{unit} AS unit, hash(xor(hash({every}), {choice.seed}::UBIGINT)) AS row_hash "
+            f"FROM data WHERE {compiler.present(per.column).text}"
+        )
+        by_row, group = ", ".join(order), ", ".join(keys)
+        source = (
+            f"(SELECT * FROM (SELECT * FROM ({rows}) "
+            f"QUALIFY row_number() OVER (PARTITION BY unit ORDER BY {by_row}) <= {per.max_rows}) "
+            "WHERE selected)"
+        )
+        caps = []
+        if keys and per.groups < per.max_rows:
+            hashed = f"hash(xor(hash(unit, {group}), {choice.seed}::UBIGINT))"
+            rank = f"dense_rank() OVER (PARTITION BY unit ORDER BY {hashed}, {group})"
+            caps.append(f"{rank} <= {per.groups}")
+        if keys and per.rows_per_group < per.max_rows:
+            row = f"row_number() OVER (PARTITION BY unit, {group} ORDER BY {by_row})"
+            caps.append(f"{row} <= {per.rows_per_group}")
+        return f"(SELECT * FROM {source} QUALIFY {' AND '.join(caps)})" if caps else source
+
     def run(self, plan: Plan) -> list[tuple[int, ...]]:
         """Every group's indices and sums."""
-        with self._connection.cursor() as cursor:
-            cursor.execute("SET enable_progress_bar = false")  # a notebook's default is another
-            rows = cursor.execute(plan.statement, list(plan.parameters)).fetchall()
+        self.sources.require_unchanged()
+        with self._lock:
+            result = self._connection.execute(plan.statement, list(plan.parameters))
+            rows = result.fetchall()
+        self.sources.require_unchanged()
         return [tuple(map(int, row)) for row in rows]
 
     def close(self) -> None:
@@ -195,10 +300,9 @@ class DuckDB:
         self._finish()
 
 
-def _let_go(connection: Any, folder: str | None) -> None:
+def _let_go(connection: Any, folder: str) -> None:
     connection.close()
-    if folder is not None:
-        rmtree(folder, ignore_errors=True)
+    rmtree(folder, ignore_errors=True)
 
 
 def _named(names: Iterable[str], columns: Iterable[str]) -> list[str]:
@@ -214,28 +318,25 @@ def _named(names: Iterable[str], columns: Iterable[str]) -> list[str]:
     return wanted
 
 
-def _cast(text: str, declared: str, formats: Mapping[str, str | None]) -> str:
-    """A cell's text as a value, null where it is none."""
-    cast = f"TRY_CAST({text} AS {declared})"
-    written = formats.get(declared)
-    if not written:
-        return cast
-    constant = "'" + written.replace("'", "''") + "'"
-    return f"coalesce(TRY_CAST(try_strptime({text}, {constant}) AS {declared}), {cast})"
+def _unit(column: str, kind: Kind) -> str:
+    """What rows are of one unit by: the cell, or the digest of a long one.
 
-
-def _sql_type(declared: str) -> str:
-    """A declared type, which is written into a statement: a name, and numbers in brackets."""
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z_0-9 ]*(\(\d+(,\s*\d+)?\))?", declared):
-        raise ValueError(f"type {declared!r} should be a name, such as BIGINT or DECIMAL(10,2)")
-    return declared
-
-
-def _fresh(name: str, compiler: Compiler) -> str:
-    """A name that begins like no column; DuckDB's names know no case."""
-    while any(column.lower().startswith(name) for column in compiler.kinds):
-        name += "_"
+    A digest has 64 characters, and cells of less than 64 stand for themselves.
+    """
+    name, digest = quoted(column), f"sha256({quoted(column)})"
+    if kind.name == "bytes":
+        return f"CASE WHEN octet_length({name}) < 64 THEN {name} ELSE CAST({digest} AS BLOB) END"
+    if kind.name == "text" and kind.declared == "VARCHAR":
+        return f"CASE WHEN strlen({name}) < 64 THEN {name} ELSE {digest} END"
     return name
+
+
+def _order(column: str, kind: Kind, written: Mapping[str, Readings]) -> list[str]:
+    """What the rows of a unit are put in order by: numbers first, and the beginning of a text."""
+    name = quoted(column)
+    if column in written:
+        return [quoted(written[column]["number"]), f"left({name}, 100)"]
+    return [f"left({name}, 100)" if kind.declared == "VARCHAR" else name]
 
 
 def _key(compiler: Compiler, by: Categories | Bins) -> Sql:
@@ -272,41 +373,3 @@ def _index(compiler: Compiler, by: Categories | Bins, key: str) -> str:
         return key
     cases = [f"WHEN {literal.text} THEN {index}" for index, literal in compiler.members(by)]
     return f"CASE {key} {' '.join(cases)} END" if cases else "NULL"
-
-
-def _rows(compiler: Compiler, request: Totals, choice: Choice, where: Sql, keys: list[Sql]) -> str:
-    """What is added up, as SQL after FROM: the rows selected, of each unit those that count."""
-    per = request.per
-    if per is None:
-        return f"data WHERE {where.text}"
-    used = [quoted(name) for name in request.columns]
-    unit = quoted(per.column)
-    row_hash = _fresh("row_hash", compiler)
-    order = [row_hash, *used]
-    if choice.column is not None:
-        compiler.kind(choice.column)
-        order.insert(0, f"{quoted(choice.column)} ASC NULLS LAST")
-    every = ", ".join(quoted(name) for name in compiler.kinds)
-    by_row = ", ".join(order)
-    read = ", ".join(
-        dict.fromkeys([unit, *used, *([quoted(choice.column)] if choice.column else [])])
-    )
-    hashed = (
-        f"SELECT {read}, hash(xor(hash({every}), {choice.seed}::UBIGINT)) AS {row_hash} "
-        f"FROM data WHERE {compiler.present(per.column).text}"
-    )
-    source = (
-        f"(SELECT * FROM ({hashed}) "
-        f"QUALIFY row_number() OVER (PARTITION BY {unit} ORDER BY {by_row}) <= {per.max_rows}) "
-        f"WHERE {where.text}"
-    )
-    caps = []
-    group = ", ".join(key.text for key in keys)
-    if keys and per.groups < per.max_rows:
-        hashed_group = f"hash(xor(hash({unit}, {group}), {choice.seed}::UBIGINT))"
-        rank = f"dense_rank() OVER (PARTITION BY {unit} ORDER BY {hashed_group}, {group})"
-        caps.append(f"{rank} <= {per.groups}")
-    if keys and per.rows_per_group < per.max_rows:
-        row = f"row_number() OVER (PARTITION BY {unit}, {group} ORDER BY {by_row})"
-        caps.append(f"{row} <= {per.rows_per_group}")
-    return f"(SELECT * FROM {source} QUALIFY {' AND '.join(caps)})" if caps else source

@@ -1,0 +1,374 @@
+"""Rows of a CSV file, each of them decided by its own text.
+
+Responsible for where a record begins and ends and for its cells, as text. The format is RFC 4180
+with what the caller says of it; nothing is guessed from rows. Knows no type and no engine.
+
+Lines end in LF or CRLF. A CR elsewhere is a character of its cell, as programs write it that end
+lines in LF. A record that closes the quotations which it opens is a row by itself, whatever stands
+before it or behind it: the reader is in the same state at its beginning and at its end. If its
+number of cells is not the header's, it is one row of missing cells. A record that leaves a
+quotation open, or goes on after it was closed, does not parse: its first line is a row of missing
+cells, and reading goes on with the second line.
+"""
+
+import codecs
+import csv
+import gzip
+import io
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, Self
+
+import attrs
+
+PIECE = 2**22
+LONGEST_RECORD = 2**24
+LONGEST_CELL = 2**16
+_REPLACED = "\N{REPLACEMENT CHARACTER}"
+_RETURN = "\ud800"  # stands for a CR within a cell; no text that was decoded holds it
+
+
+@attrs.frozen
+class Dialect:
+    """How a CSV file is written: public, and said by its owner.
+
+    Args:
+        separator: one character between cells.
+        quote: one character around cells that hold separators, line breaks or itself, which is
+            then doubled. None: each line is a row, whatever it holds.
+        encoding: UTF-8, or one that has a character for each byte, such as "latin-1" or "cp1252".
+    """
+
+    separator: str = ","
+    quote: str | None = '"'
+    encoding: str = "utf-8"
+
+    def __attrs_post_init__(self) -> None:
+        for name, value in (("separator", self.separator), ("quote", self.quote)):
+            if value is None and name == "quote":
+                continue
+            if not (isinstance(value, str) and len(value) == 1 and value.isascii()):
+                raise ValueError(f"{name} is {value!r}; it should be one ASCII character")
+            if value in "\r\n\0":
+                raise ValueError(f"{name} is {value!r}, which ends lines")
+        if self.separator == self.quote:
+            raise ValueError("separator and quote are the same character")
+        if not _stateless(self.encoding):
+            raise ValueError(
+                f"encoding is {self.encoding!r}; it should be utf-8, or one that has a character "
+                "for each byte and contains ASCII, such as latin-1"
+            )
+
+    def text(self, line: bytes) -> str:
+        """What bytes say; U+FFFD for those that are no text."""
+        return line.decode(self.encoding, "replace")
+
+
+def _stateless(encoding: Any) -> bool:
+    """Whether no byte changes what later characters are."""
+    try:
+        if codecs.lookup(encoding).name in ("utf-8", "utf-8-sig"):
+            return True
+        every = bytes(range(256)).decode(encoding, "replace")
+    except (LookupError, TypeError, ValueError):
+        return False
+    return len(every) == 256 and every[:128] == bytes(range(128)).decode("ascii")
+
+
+class _TooLongError(Exception):
+    """A record is longer than is kept in memory."""
+
+
+class _Lines:
+    """The lines of a file, one at a time, and the way back to where a record began."""
+
+    def __init__(self, stream: BinaryIO, dialect: Dialect) -> None:
+        self.stream, self.dialect = stream, dialect
+        self.waiting: deque[bytes] = deque()
+        self.record: list[bytes] = []
+        self.size = 0  # of the lines in the record
+        self.returns = False  # whether one of them holds a CR that ends no line
+        self.rest = b""  # read, not yet a whole line
+        self.start = len(codecs.BOM_UTF8) if stream.read(3) == codecs.BOM_UTF8 else 0
+        stream.seek(self.start)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> str:
+        if not self.waiting:
+            self.waiting.extend(io.BytesIO(self.block()))
+            if not self.waiting:
+                raise StopIteration
+        line = self.waiting.popleft()
+        self.record.append(line)
+        self.size += len(line)
+        if self.size > LONGEST_RECORD:
+            raise _TooLongError
+        text = self.dialect.text(line)
+        if b"\r" not in line[:-2] and not text.endswith("\r"):
+            return text
+        self.returns = True
+        body, end = (text[:-2], "\r\n") if text.endswith("\r\n") else (text, "")
+        return body.replace("\r", _RETURN) + end
+
+    def block(self) -> bytes:
+        """The next whole lines; nothing at the end of the file."""
+        while True:
+            chunk = self.stream.read(PIECE)
+            block = self.rest + chunk
+            cut = block.rfind(b"\n") + 1 if chunk else len(block)
+            self.rest = block[cut:]
+            if cut or not chunk:
+                return block[:cut]
+            if len(block) > LONGEST_RECORD:
+                raise _TooLongError
+
+    def next_record(self, reader: Iterator[list[str]]) -> list[str] | None:
+        """The cells of the next record, None for one that does not parse.
+
+        Raises:
+            StopIteration: there is none.
+        """
+        row = None
+        try:
+            row = next(reader)
+        except csv.Error:
+            self.waiting.extendleft(reversed(self.record[1:]))
+            self.size = len(self.record[0])
+        except _TooLongError:
+            self.go(_end(self.stream, self.start, self.dialect))
+            return None
+        if row and self.returns:
+            row = [cell.replace(_RETURN, "\r") for cell in row]
+        self.passed(self.size)
+        return row
+
+    def passed(self, size: int) -> None:
+        """So many bytes are done with."""
+        self.start += size
+        self.record, self.size, self.returns = [], 0, False
+
+    def go(self, position: int) -> None:
+        """Read on from a position where a record begins."""
+        self.stream.seek(position)
+        self.start, self.rest = position, b""
+        self.waiting.clear()
+        self.passed(0)
+
+
+def _end(stream: BinaryIO, start: int, dialect: Dialect) -> int:
+    """Where the record that begins at `start` ends, or its first line if it is not closed."""
+    mark, separator = (dialect.quote or "").encode(), dialect.separator.encode()
+    stop = re.compile(b"[" + re.escape(separator) + b"\n]")
+    first_line = attrs.evolve(dialect, quote=None)
+    stream.seek(start)
+    state, position = "begun", start
+    while chunk := stream.read(PIECE):
+        i = 0
+        while i < len(chunk):
+            here = chunk[i : i + 1]
+            if state == "quoted":
+                found = chunk.find(mark, i)
+                i = found if found >= 0 else len(chunk) - 1
+                state = "closed" if found >= 0 else state
+            elif here == b"\n":
+                return position + i + 1
+            elif here == mark and state in ("begun", "closed"):
+                state = "quoted"
+            elif here == separator and state != "return":
+                state = "begun"
+            elif state in ("closed", "return"):
+                if here != b"\r" or state == "return":
+                    return _end(stream, start, first_line)
+                state = "return"
+            else:
+                next_stop = stop.search(chunk, i)
+                i = next_stop.start() - 1 if next_stop else len(chunk) - 1
+                state = "plain"
+            i += 1
+        position += len(chunk)
+    return _end(stream, start, first_line) if state in ("quoted", "return") else position
+
+
+@attrs.define
+class CsvFile:
+    """One file that is read once: its header, then its rows in batches.
+
+    Args:
+        misfits: how many rows did not parse or fit the header. Private.
+    """
+
+    path: Path
+    dialect: Dialect
+    misfits: int = 0
+
+    def header(self) -> tuple[str, ...]:
+        """The names of the columns: the first record.
+
+        Raises:
+            ValueError: there is none.
+        """
+        with self._opened() as stream:
+            lines = _Lines(stream, self.dialect)
+            try:
+                row = lines.next_record(self._reader(lines))
+            except StopIteration:
+                row = None
+        if not row:
+            raise ValueError("the first line of a CSV file should name its columns")
+        return tuple(name or f"column{i}" for i, name in enumerate(row))
+
+    def batches(self, width: int) -> Iterator[Any]:
+        """Arrow tables of text, with columns named 0, 1, ...; missing where a cell is none."""
+        with self._opened() as stream:
+            lines = _Lines(stream, self.dialect)
+            reader = self._reader(lines)
+            lines.next_record(reader)
+            lines.go(lines.start)
+            rows: list[list[str]] = []
+            misfits = 0
+            while True:
+                if not lines.waiting:
+                    if rows or misfits:
+                        yield self._table(_columns(rows, width), misfits)
+                        rows, misfits = [], 0
+                    if (found := self._at_once(lines, width)) is not None:
+                        yield self._table(*found)
+                        continue
+                try:
+                    row = lines.next_record(reader)
+                except StopIteration:
+                    break
+                if row is not None and len(row) == width:
+                    rows.append(row)
+                elif row != []:  # an empty line is no row
+                    misfits += 1
+            if rows or misfits:
+                yield self._table(_columns(rows, width), misfits)
+
+    def _at_once(self, lines: _Lines, width: int) -> tuple[list[Any], int] | None:
+        """The next lines as columns and misfits, if they are whole records; else they wait.
+
+        It is a short cut: record by record they would be the same.
+        """
+        try:
+            block = lines.block()
+        except _TooLongError:
+            return None
+        found = None
+        if block and len(block) <= LONGEST_RECORD and block.count(b"\r") == block.count(b"\r\n"):
+            found = self._split(block, width) or self._parsed(block, width)
+        if found is None:
+            lines.waiting.extend(io.BytesIO(block))
+        else:
+            lines.passed(len(block))
+        return found
+
+    def _split(self, block: bytes, width: int) -> tuple[list[Any], int] | None:
+        """Lines without a quotation mark."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow
+
+        quote = self.dialect.quote
+        if (quote is not None and quote.encode() in block) or block.startswith(codecs.BOM_UTF8):
+            return None  # Arrow would take the mark of a byte order off
+        names, misfits = [str(i) for i in range(width)], []
+
+        def misfit(row: Any) -> str:
+            misfits.append(row.actual_columns)
+            return "skip"
+
+        text = self.dialect.text(block).encode()
+        table = arrow.read_csv(
+            pa.BufferReader(text),
+            read_options=arrow.ReadOptions(
+                column_names=names, use_threads=False, block_size=len(text) + 1
+            ),
+            parse_options=arrow.ParseOptions(
+                delimiter=self.dialect.separator,
+                quote_char=False,
+                double_quote=False,
+                escape_char=False,
+                ignore_empty_lines=True,
+                invalid_row_handler=misfit,
+            ),
+            convert_options=arrow.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+            ),
+        )
+        return [table.column(name).combine_chunks() for name in names], len(misfits)
+
+    def _parsed(self, block: bytes, width: int) -> tuple[list[Any], int] | None:
+        """Lines that are whole records, each of which parses."""
+        try:
+            rows = list(self._reader(io.StringIO(self.dialect.text(block), newline="\n")))
+        except csv.Error:
+            return None
+        fitting = [row for row in rows if len(row) == width]
+        return _columns(fitting, width), len(rows) - len(fitting) - rows.count([])
+
+    def _table(self, columns: list[Any], misfits: int) -> Any:
+        import pyarrow as pa
+
+        self.misfits += misfits
+        cells = [
+            pa.chunked_array([_missing(each), pa.nulls(misfits, "string")]) for each in columns
+        ]
+        return pa.table(cells, names=[str(i) for i in range(len(cells))])
+
+    def _opened(self) -> Any:
+        return gzip.open(self.path) if self.path.suffix.lower() == ".gz" else self.path.open("rb")
+
+    def _reader(self, lines: Iterable[str]) -> Iterator[list[str]]:
+        csv.field_size_limit(max(csv.field_size_limit(), LONGEST_RECORD))
+        return csv.reader(
+            lines,
+            delimiter=self.dialect.separator,
+            quotechar=self.dialect.quote,
+            quoting=csv.QUOTE_MINIMAL if self.dialect.quote else csv.QUOTE_NONE,
+            strict=True,
+        )
+
+
+def _columns(rows: list[list[str]], width: int) -> list[Any]:
+    import pyarrow as pa
+
+    columns = zip(*rows, strict=True) if rows else ((),) * width
+    return [pa.array(column, "string") for column in columns]
+
+
+def _missing(cells: Any) -> Any:
+    """The cells, null where they are empty, too long or hold what is no text."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(cells, pa.ChunkedArray):
+        cells = cells.combine_chunks()
+    size = pc.binary_length(cells)
+    good = pc.and_(pc.greater(size, 0), pc.less_equal(size, LONGEST_CELL))
+    good = pc.and_(good, pc.invert(pc.match_substring(cells, _REPLACED)))
+    return pc.if_else(good, cells, pa.scalar(None, pa.string()))
+
+
+def csv_files(
+    paths: Iterable[Path], dialect: Mapping[str, Any]
+) -> tuple[tuple[str, ...], list[CsvFile]]:
+    """Files of one header, and the names of their columns.
+
+    Raises:
+        ValueError: the headers differ, or two names do but for upper and lower case.
+    """
+    files = []
+    for path in paths:
+        tabs = {"separator": "\t"} if ".tsv" in path.suffixes[-2:] else {}
+        files.append(CsvFile(path, Dialect(**(tabs | dict(dialect)))))
+    headers = [file.header() for file in files]
+    if any(header != headers[0] for header in headers):
+        raise ValueError("the files have not the same columns in the same order")
+    names = headers[0]
+    if len({name.lower() for name in names}) < len(names):
+        raise ValueError("two columns have the same name, but for upper and lower case")
+    return names, files

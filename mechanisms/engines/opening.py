@@ -1,0 +1,115 @@
+"""What a table opens: the files that a path names, as they were then, and nothing else.
+
+Responsible for reading paths literally, for noticing that a file changed, and for taking from
+DuckDB what it does not need. Knows no rows.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+SETTINGS = {
+    # statistics of a Parquet file are its writer's, and some writers leave NaN out of them
+    "disabled_optimizers": "statistics_propagation,filter_pushdown",
+    "preserve_insertion_order": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "python_enable_replacements": "false",
+}
+_CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+_PARQUET = (".parquet", ".pq")
+
+
+@attrs.frozen
+class Misread:
+    """What of a CSV file could not be read. Private: for the owner of the data alone.
+
+    Args:
+        rows: how many the file has.
+        misfits: how many of them are missing altogether: lines that do not parse, or have another
+            number of cells than the header.
+        cells: of each column with a declared type, how many other cells are missing because they
+            are no value of it.
+    """
+
+    rows: int
+    misfits: int
+    cells: Mapping[str, int]
+
+
+@attrs.frozen
+class Sources:
+    """Files, by the paths that they have behind all links, and what they were when opened."""
+
+    form: str = "frame"
+    paths: tuple[Path, ...] = ()
+    stamps: tuple[tuple[int, ...], ...] = attrs.field(default=(), repr=False)
+
+    @classmethod
+    def of(cls, source: str | Path) -> "Sources":
+        """The files of a path, or of a pattern if it is a string that names no file itself.
+
+        Raises:
+            ValueError: an address on a network, a folder, or another sort of file.
+            FileNotFoundError: there is none.
+        """
+        name = str(source)
+        if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", name):
+            raise ValueError(
+                f"source is {name!r}, an address on a network; a table opens files of this "
+                "machine: download it first"
+            )
+        form = "csv" if name.lower().endswith(_CSV) else "parquet"
+        if form == "parquet" and not name.lower().endswith(_PARQUET):
+            raise ValueError(f"source is {name!r}; it should end in .csv, .tsv or .parquet")
+        literal = isinstance(source, Path) or not has_magic(name) or Path(name).exists()
+        found = [name] if literal else sorted(glob(name, recursive=True))  # noqa: PTH207
+        if not found:
+            raise FileNotFoundError(f"no file matches the pattern {name!r}")
+        paths = tuple(Path(each).resolve(strict=True) for each in found)
+        if any(path.is_dir() for path in paths):
+            raise ValueError(f"source is {name!r}, a folder; give a file or a pattern of files")
+        return cls(form, paths, tuple(map(_stamp, paths)))
+
+    def require_unchanged(self) -> None:
+        """Check size, inode and time of every file against those at opening.
+
+        Raises:
+            ValueError: one differs.
+        """
+        for path, stamp in zip(self.paths, self.stamps, strict=True):
+            if _stamp(path) != stamp:
+                raise ValueError("a file of the table has changed since it was opened")
+
+    def plain(self, folder: str) -> list[str]:
+        """Paths that DuckDB takes for no patterns: links in a folder where it would."""
+        named = []
+        for i, path in enumerate(self.paths):
+            if has_magic(str(path)) or "\\" in str(path):
+                link = Path(folder, f"{i}.parquet")
+                link.symlink_to(path)
+                named.append(str(link))
+            else:
+                named.append(str(path))
+        return named
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def lock_down(connection: Any, opened: Iterable[str]) -> None:
+    """Leave a connection the opened files, and no way to change that."""
+    paths = ", ".join("'" + path.replace("'", "''") + "'" for path in opened)
+    connection.execute(f"SET allowed_paths = [{paths}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
