@@ -25,8 +25,10 @@ from queryable.tables import Array
 class Table(Tabular, Described):
     """A dataset of rows in a file, a frame or a warehouse: `Queryable(mechanism, Table(...))`.
 
-    Opening it reads names and types of columns, which are public. Rows are read when a launch that
-    was paid for evaluates a statistic, once for each; the sums that come back are exact integers.
+    Opening it reads names and types of columns, which are public, and copies the rows of a CSV
+    file; what these hold decides about no name, no type, and not whether it can be opened. Rows are
+    added up when a launch that was paid for evaluates a statistic, once for each; the sums that
+    come back are exact integers.
 
     Privacy:
         Claim: a statistic moves by at most its declared sensitivity when one privacy unit is added
@@ -34,13 +36,14 @@ class Table(Tabular, Described):
             declared for another unit than the table's fails before the data are read.
         Theorem: docs/tables.md, contribution bounding.
         Assumes: the source does not change, and has its rows one by one: no join, limit or window
-            behind it lets one unit's rows decide about another's. What names a unit names one
-            person.
+            behind it lets one unit's rows decide about another's. A CSV file's records close the
+            quotations that they open, as those that a program writes do. What names a unit names
+            one person.
         Checked by: tests/unit/mechanisms/test_table_sensitivity.py
 
     Args:
-        source: a path of CSV or Parquet files, a pandas, polars or Arrow frame, a numpy structured
-            array, a dict of columns, or an Ibis table.
+        source: a path of a CSV or Parquet file, or as a string a pattern of such paths; a pandas,
+            polars or Arrow frame, a numpy structured array, a dict of columns, or an Ibis table.
         privacy_unit: the column that names who is protected; without it each row is by itself.
         max_rows, max_groups, max_rows_per_group: how much of a unit `unit` counts, see
             `PrivacyUnit`. With a privacy unit, `max_rows` is needed.
@@ -50,7 +53,8 @@ class Table(Tabular, Described):
         seed: of the random choice, drawn from `coins` by default. No secret, and no part of any
             claim; equal seeds choose equal rows on one version of one engine.
         engine: what adds up; by default DuckDB, or the Ibis table's own.
-        **options: of DuckDB: types, memory_limit, threads, temp_directory.
+        **options: of DuckDB: memory_limit, threads, temp_directory; of a CSV file: types,
+            separator, quote, encoding.
     """
 
     def __init__(
