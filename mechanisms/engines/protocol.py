@@ -14,8 +14,9 @@ class Choice:
     """How the rows of a unit are put in order, the first of which are counted.
 
     By a public column where there is one, then by a hash of the seed and the whole row, then by
-    the cells that the statistic reads, or what it makes of them. Rows that tie are equal in all of these, so it makes no
-    difference to the statistic which of them counts: never is the order of arrival decisive.
+    the cells that the statistic reads, or what it makes of them. Rows that tie are equal in all of
+    these, so it makes no difference to the statistic which of them counts. The order of arrival
+    never decides.
     """
 
     seed: int
