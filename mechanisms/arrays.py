@@ -52,6 +52,8 @@ def _sums(
     if term.column is None:
         return enumerate(np.bincount(groups[chosen], minlength=size).tolist())
     present, values = cells(dataset, term.column)
+    if term.lattice is not None:
+        term.lattice.units(values[:0])  # a type that cannot be added up fails without rows too
     values, groups = values[chosen[present]], groups[chosen & present]
     if term.lattice is not None and values.dtype == object:
         numbers = are_numbers(values)

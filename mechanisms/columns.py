@@ -10,7 +10,7 @@ missing and `column("age") < 30` does not.
 
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Never, TypeAlias
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Never, TypeAlias
 import attrs
 import numpy as np
 
-from queryable.cells import Array, Mask, cells, count_records, objects
+from queryable.cells import Array, Mask, cells, count_records, read
 from queryable.plain import plain
 
 if TYPE_CHECKING:
@@ -289,28 +289,19 @@ def selected(where: Where | None, dataset: Any) -> Mask:
     about another one, or whether there is a result.
 
     Raises:
-        ValueError: a function gave no sequence, or one of another length.
+        TypeError, ValueError: a function gave no sequence, or one of another length.
     """
     records = count_records(dataset)
     if where is None:
         return np.ones(records, dtype=bool)
     result = where.holds(dataset) if isinstance(where, Predicate) else where(dataset)
-    entries = _entries(result)
-    if entries.shape != (records,):
-        raise ValueError(f"where gave shape {entries.shape}; it should give one boolean per record")
-    return _true(entries)
-
-
-def _entries(result: Any) -> Array:
-    """The entries of a list, an array or a frame's column; a list is given no common type."""
-    if isinstance(result, Sequence) and not isinstance(result, str | bytes):
-        return objects(result, len(result))
-    return np.asanyarray(result)
+    given, entries = read(result)
+    if given.shape != (records,) or entries.ndim != 1:
+        raise ValueError(f"where gave shape {given.shape}; it should give one boolean per record")
+    return _scattered(given, _true(entries))
 
 
 def _true(entries: Array) -> Mask:
-    if isinstance(entries, np.ma.MaskedArray):
-        return _true(entries.data) & ~np.ma.getmaskarray(entries)
     if entries.dtype == np.bool_:
         return np.asarray(entries)
     if entries.dtype != object:
@@ -334,10 +325,10 @@ def compared(values: Array, operator: str, constant: Scalar) -> Mask:
         return _compared_exactly(values, kind, operator, constant)
     if values.dtype.kind in "mM":  # in years or months
         constant = _as_numpy(constant)
-    mask = np.asarray(compare(values, constant))
-    if mask.dtype != np.bool_ or mask.shape != values.shape:
+    of_zero = np.asarray(compare(np.zeros(1, dtype=values.dtype), constant))  # fails by type alone
+    if of_zero.dtype != np.bool_ or of_zero.shape != (1,):
         raise TypeError(f"{values.dtype} does not compare with {type(constant).__name__}")
-    return mask
+    return np.asarray(compare(values, constant))
 
 
 def _kind(dtype: Any) -> "Kind | None":

@@ -59,7 +59,7 @@ def cells(dataset: Any, name: str) -> Cells:
         column: Any = [_or_none(field, record) for record in dataset]
     else:
         column = dataset[name]
-    given, values = _read(column)
+    given, values = read(column)
     if given.ndim != 1 or values.ndim != 1 or len(given) != count_records(dataset):
         raise ValueError(f"column {name!r} does not have one cell for each record")
     if values.dtype.kind == "T":  # numpy's text of any length, whose nulls may be of any class
@@ -82,11 +82,15 @@ def objects(column: Iterable[Any], count: int) -> Array:
     return np.fromiter(column, dtype=object, count=count)
 
 
-def _read(column: Any) -> tuple[Mask, Array]:
-    """Which cells are not null, and those."""
+def read(column: Any) -> tuple[Mask, Array]:
+    """Which cells of a list, an array or a frame's column are not null, and those.
+
+    Raises:
+        TypeError: it is none of these.
+    """
     if hasattr(column, "drop_nulls"):
         return _of_polars(column)
-    if hasattr(column, "dropna"):
+    if hasattr(column, "notna"):
         return _of_pandas(column)
     if hasattr(column, "to_pylist"):
         return _of_arrow(column)
@@ -116,8 +120,8 @@ def _of_pandas(column: Any) -> tuple[Mask, Array]:
         return _of_arrow(column.array.__arrow_array__())
     if hasattr(column, "cat"):
         return _of_categories(column.cat)
-    given, column = column.notna().to_numpy(), column.dropna()
-    if _is_typed(column.iloc[:0]):
+    given, column = np.asarray(column.notna()), column.dropna()
+    if _is_typed(column[:0]):
         return given, column.to_numpy()
     return given, objects(_each(column.to_numpy, column.iloc.__getitem__, len(column)), len(column))
 
