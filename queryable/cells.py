@@ -120,7 +120,8 @@ def _of_pandas(column: Any) -> tuple[Mask, Array]:
         return _of_arrow(column.array.__arrow_array__())
     if hasattr(column, "cat"):
         return _of_categories(column.cat)
-    given, column = np.asarray(column.notna()), column.dropna()
+    given = np.asarray(column.notna())
+    column = column if given.all() else column[given]
     if _is_typed(column[:0]):
         return given, column.to_numpy()
     return given, objects(_each(column.to_numpy, column.iloc.__getitem__, len(column)), len(column))

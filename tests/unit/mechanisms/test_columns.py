@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms import Histogram, Predicate, column
+from mechanisms import GroupBy, Histogram, Predicate, Sum, column
 from mechanisms.columns import (
     MOST_NESTED,
     OPERATORS,
@@ -22,6 +22,7 @@ from mechanisms.columns import (
     selected,
     where_field,
 )
+from queryable import MechanismFault
 
 TABLE = {
     "age": [17, 30, None, 64],
@@ -314,3 +315,29 @@ def test_parts_are_predicates(node: Any) -> None:
     """A function among them would fail where it is evaluated."""
     with pytest.raises(TypeError, match="should be a predicate"):
         node(age > 1, len)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "longdouble", "c16", "?", "U1", "S1", "M8[Y]", "f8"])
+@pytest.mark.parametrize("constant", [dt.datetime(2020, 1, 1), "a", b"a", 3])  # noqa: DTZ001
+@pytest.mark.parametrize("operator", sorted(OPERATORS))
+def test_whether_a_column_compares_depends_on_its_type(
+    dtype: str, constant: Any, operator: str
+) -> None:
+    """Without rows too: numpy asks the cells of some types, and of no cells none fails."""
+
+    def fails(length: int) -> bool:
+        try:
+            Comparison("x", operator, constant).holds({"x": np.zeros(length, dtype=dtype)})
+        except TypeError:
+            return True
+        return False
+
+    assert fails(0) == fails(1) == fails(2)
+
+
+def test_a_column_that_cannot_be_added_up_fails_without_rows() -> None:
+    """Whether a group has a row must not decide whether the sum fails."""
+    for keys in ([0], [1]):
+        table = {"x": np.zeros(1, dtype=complex), "k": np.array([1])}
+        with pytest.raises(MechanismFault):
+            GroupBy({"k": keys}, Sum("x", 0, 1))(table)
