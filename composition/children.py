@@ -14,7 +14,7 @@ from immutables import Map
 from composition.launching import loss_at, map_at
 from queryable.coins import ChildId, Coins
 from queryable.errors import RetiredChildError, UnknownChildError
-from queryable.faults import contained_init, contained_step
+from queryable.faults import called, contained_init, contained_step
 from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import (
@@ -44,6 +44,8 @@ NONE: Children = Map()
 
 After = Callable[[Children, Answer], tuple[Any, Answer]]
 """How a compositor goes on once a child has answered: to its own new state and answer."""
+
+_LARGE = 10**12
 
 
 def start(
@@ -118,8 +120,8 @@ def ask(
 
 def require_live(
     children: Children, identity: Any, launched: Callable[[Any], InteractiveMechanism[Any] | None]
-) -> None:
-    """Check that a query names a child that still answers.
+) -> ChildId:
+    """The id of a child that still answers, as a plain int or string.
 
     Args:
         launched: what an id was ever used for, if at all.
@@ -129,16 +131,19 @@ def require_live(
         RetiredChildError: it answers no more.
     """
     if isinstance(identity, bool) or not isinstance(identity, int | str):
-        raise UnknownChildError(f"a child's id is an int or a name, not {type(identity).__name__}")
-    if identity in children:
-        return
-    mechanism = launched(identity)
+        raise UnknownChildError(f"a child's id is an int or a name, not {called(type(identity))}")
+    # What is derived from int may be one id here and another there.
+    known: ChildId = int.__index__(identity) if isinstance(identity, int) else str.__str__(identity)
+    if known in children:
+        return known
+    mechanism = launched(known)
     if mechanism is not None and not isinstance(mechanism, Measurement):
         raise RetiredChildError(
-            f"child {identity!r} has been retired and answers no more: it failed, or a later "
+            f"child {known!r} has been retired and answers no more: it failed, or a later "
             "launch ended it; to go on launch it again, which is charged again"
         )
-    raise UnknownChildError(f"there is no interactive child {identity!r}")
+    shown = "of so large an id" if isinstance(known, int) and abs(known) > _LARGE else repr(known)
+    raise UnknownChildError(f"there is no interactive child {shown}")
 
 
 def _claimed_loss(child: Child, d_in: Any, unit: int) -> Loss:

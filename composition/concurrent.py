@@ -14,7 +14,7 @@ from composition.verdicts import Column, Way
 from queryable.coins import ChildId
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import ApproxDP, ApproxZCDP, Loss, Measure, total
-from queryable.mechanism import InteractiveMechanism
+from queryable.mechanism import InteractiveMechanism, nested
 from queryable.numbers import probability, shown
 
 
@@ -79,6 +79,7 @@ class ConComp(FixedComposition):
     coin_at_launch = True  # its mechanisms are checked one by one
 
     def __attrs_post_init__(self) -> None:
+        nested(self.mechanisms)
         for mechanism in self.mechanisms:
             own = own_measure(mechanism)
             if own is not None:

@@ -18,7 +18,7 @@ from composition.launching import map_at, max_depth_field, named, require_depth
 from queryable.coins import SYSTEM, ChildId, Coins
 from queryable.errors import PrivacyClaimError, UnknownQueryError
 from queryable.losses import GDP, ZCDP, ApproxDP, ApproxZCDP, Loss, Measure, PureDP
-from queryable.mechanism import InteractiveMechanism
+from queryable.mechanism import InteractiveMechanism, nested
 from queryable.messages import Answer, Ask, PrivacyLossQuery, Query, records
 from queryable.tradeoff import FDP
 
@@ -38,6 +38,11 @@ class FixedComposition(InteractiveMechanism[FixedState]):
     reports_loss = True
 
     max_depth: int = attrs.field(kw_only=True, default=100, converter=max_depth_field)
+
+    @property
+    def height(self) -> int:
+        """One more than the highest of its mechanisms."""
+        return nested(self._named.values())
 
     @property
     @abstractmethod
@@ -72,7 +77,7 @@ class FixedComposition(InteractiveMechanism[FixedState]):
         match query:
             case Ask(child, inner):
                 require_depth(query, self.max_depth)
-                kin.require_live(state.children, child, self._named.get)
+                child = kin.require_live(state.children, child, self._named.get)
 
                 def after(children: Children, answer: Answer) -> tuple[FixedState, Answer]:
                     return (state if children is state.children else FixedState(children)), answer

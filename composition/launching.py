@@ -9,7 +9,9 @@ import attrs
 
 from composition.proofs import hint
 from queryable.errors import PrivacyClaimError, QueryError
+from queryable.faults import called
 from queryable.losses import (
+    AdditiveLoss,
     ApproxDP,
     Loss,
     Measure,
@@ -150,6 +152,21 @@ def loss_at(mechanism: InteractiveMechanism[Any], charged: Loss, unit: int, d_in
         raise
 
 
+_LARGEST = 2700  # bits: the square of 1e400, beyond which a number cannot be written either
+
+
+def require_reportable(loss: Loss) -> None:
+    """Check that a total with this loss in it can be worked out, where no budget bounds it.
+
+    Raises:
+        PrivacyClaimError: it cannot.
+    """
+    parts = loss.parts if isinstance(loss, AdditiveLoss) else ()
+    lengths = (part.numerator.bit_length() - part.denominator.bit_length() for part in parts)
+    if any(length > _LARGEST for length in lengths):
+        raise PrivacyClaimError(f"{loss} is too large for a report; nothing is charged")
+
+
 def _within(
     mechanism: InteractiveMechanism[Any], d_out: Loss, d_in: int
 ) -> InteractiveMechanism[Any]:
@@ -216,7 +233,7 @@ def require_depth(query: Query, max_depth: int) -> None:
 def named(value: object) -> str:
     """What an analyst sent, for an error message."""
     if isinstance(value, type):
-        return f"the class {value.__name__}; make an instance of it"
+        return f"the class {called(value)}; make an instance of it"
     if isinstance(value, IntegerStatistic | Bit):
-        return f"{type(value).__name__}, a function of the data; wrap it in one that adds noise"
-    return type(value).__name__
+        return f"{called(type(value))}, a function of the data; wrap it in one that adds noise"
+    return called(type(value))

@@ -5,13 +5,14 @@ accumulators, is about thresholds fixed in advance; a `TimeUniformBound`, by the
 `composition.time_uniform`, is about the realised loss at every moment at once.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 
 from composition.adaptive import AdaptiveComposition
 from composition.duality import filter_of
 from composition.filters import Filt, FiltCon, FiltSeq
+from composition.launching import Claimed, require_reportable
 from composition.rules import Accumulator, Additive, Basic, Tally
 from composition.time_uniform import TimeUniform
 from queryable.errors import PrivacyClaimError
@@ -100,6 +101,12 @@ class OdomCon(AdaptiveComposition):
         return self._filter(
             d_out, rule, d_in=d_in, max_mechanisms=self.max_mechanisms, max_depth=self.max_depth
         )
+
+    def claimed(self, launch: Any) -> Claimed:
+        """As in every composition, and a loss that can be reported."""
+        claim = super().claimed(launch)
+        require_reportable(claim.loss)
+        return claim
 
     def _opened(self) -> Tally:
         return self._accumulator.open()

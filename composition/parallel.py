@@ -21,7 +21,7 @@ from queryable.coins import ChildId
 from queryable.errors import PrivacyClaimError
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import AdditiveLoss, Loss, Measure, Parts, measure_name, stated_in, zero_of
-from queryable.mechanism import InteractiveMechanism
+from queryable.mechanism import InteractiveMechanism, nested
 from queryable.messages import PrivacyLossQuery
 from queryable.reports import ExPostBound
 from queryable.tradeoff import FDP
@@ -69,6 +69,7 @@ class Parallel(FixedComposition):
             own = own_measure(mechanism)
             if own is not None:
                 ask(Way.PARTS, own, Column.FIXED)
+        nested(self.mechanisms.values())
 
     @property
     def coin_at_launch(self) -> bool:  # type: ignore[override]

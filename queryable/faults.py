@@ -17,6 +17,7 @@ afterwards, be it an interrupt between any two instructions, the chain tells whi
 one in which the charge is made and the child has failed. While `lost` is None the old state stands.
 """
 
+import sys
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, TypeVar
@@ -147,18 +148,34 @@ def contained_step(
     scope = current_scope() if composes else None
     if scope is None or after is None:
         return _reading(run, after, passing=QueryError)
-    outer = scope.after
-    scope.after = (after, outer)
-    try:
+    with followed(after):
         return run()
-    finally:
-        scope.after = outer
+
+
+class followed:  # noqa: N801 (reads as a function where it is used)
+    """An open boundary: what is raised in the block passes, for whoever sent the message."""
+
+    __slots__ = ("_after", "_outer", "_scope")
+
+    def __init__(self, after: After) -> None:
+        self._after = after
+        self._scope = current_scope()
+
+    def __enter__(self) -> None:
+        if self._scope is not None:
+            self._outer = self._scope.after
+            self._scope.after = (self._after, self._outer)
+
+    def __exit__(self, *raised: object) -> None:
+        if self._scope is not None:
+            self._scope.after = self._outer
 
 
 def _reading(run: Callable[[], tuple[S, A]], after: After | None, passing: Any) -> Any:
     scope = current_scope()
     if scope is None:
         return _contained(run, passing)
+    require_stack()
     before = scope.lost
     if after is not None:
         scope.lost = (after, scope.after)  # from here on the charge stands
@@ -183,14 +200,34 @@ def _contained(run: Callable[[], tuple[S, A]], passing: Any) -> tuple[S, A] | No
         return None
 
 
+_ROOM = 150
+
+
+def require_stack() -> None:
+    """Check, before anything is charged, that a mechanism has stack enough to run.
+
+    Raises:
+        QueryError: Python's recursion limit is closer than 150 frames.
+    """
+    try:
+        sys._getframe(max(sys.getrecursionlimit() - _ROOM, 0))
+    except ValueError:  # the stack is not as deep as that
+        return
+    raise QueryError(
+        f"Python's recursion limit of {sys.getrecursionlimit()} is closer than {_ROOM} frames, too "
+        "close to run a mechanism; nothing is charged. Ask from a shallower call, or raise the "
+        "limit with sys.setrecursionlimit"
+    )
+
+
 def is_interrupt(fault: BaseException) -> bool:
     """Whether it is `KeyboardInterrupt` or its like."""
     return isinstance(fault, _INTERRUPTS)
 
 
-def class_name(value: object) -> str:
-    """The name of its class, whatever the class does to hide it."""
-    name: str = type.__dict__["__name__"].__get__(type(value))
+def called(kind: type) -> str:
+    """The name of a class, whatever its metaclass says."""
+    name: str = type.__dict__["__name__"].__get__(kind)
     return name
 
 

@@ -16,6 +16,7 @@ from queryable.errors import (
     QueryError,
     QueryRefusedError,
 )
+from queryable.faults import called
 from queryable.handles import Children, Path
 from queryable.history import Node
 from queryable.ledger import Ledger
@@ -147,7 +148,7 @@ class Queryable:
         if name is None:
             return self.ask(query)
         if not isinstance(name, str) or not name.strip():
-            raise QueryError(f"name is {name!r}; it should be a string that is not empty")
+            raise QueryError(f"name is {_named(name)}; it should be a string that is not empty")
         return self._delivered(self._path, self._root.tell(self._path, query, str(name)))
 
     def __call__(self, query: Any, d_out: Loss | None = None, *, name: str | None = None) -> Any:
@@ -246,4 +247,4 @@ class Queryable:
 
 
 def _named(value: object) -> str:
-    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+    return f"the class {called(value)}" if isinstance(value, type) else called(type(value))

@@ -4,7 +4,7 @@ Responsible for the interface alone. Knows no compositor, no handle, no noise.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Generic, TypeVar, final
 
 import attrs
@@ -13,7 +13,7 @@ from queryable.answers import Noise
 from queryable.coins import SYSTEM, ChildId, Coins
 from queryable.errors import PrivacyClaimError, QueryError, UnknownQueryError
 from queryable.faults import (
-    class_name,
+    called,
     contained_init,
     contained_step,
     current_scope,
@@ -53,6 +53,11 @@ class InteractiveMechanism(ABC, Generic[State]):
     """Whether `step` touches data only through children, each behind `contained_step` with an
     `after`. What such a step raises by itself is not about the data: nothing has changed then.
     A subclass with a `step` of its own has to say so again."""
+
+    @property
+    def height(self) -> int:
+        """How many mechanisms are nested in it at most, one in another."""
+        return 0
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -116,6 +121,21 @@ class InteractiveMechanism(ABC, Generic[State]):
     def within(self, d_out: Loss, d_in: int) -> "InteractiveMechanism[Any]":
         """What runs when it is launched with `d_out` at `d_in`; an odometer becomes a filter."""
         return self
+
+
+HIGHEST = 100
+
+
+def nested(mechanisms: "Iterable[InteractiveMechanism[Any]]") -> int:
+    """The height of what holds these mechanisms.
+
+    Raises:
+        ValueError: they are nested so deeply that Python's stack might not hold them.
+    """
+    height = 1 + max((each.height for each in mechanisms), default=0)
+    if not height <= HIGHEST:
+        raise ValueError(f"mechanisms are nested {height} deep; it should be at most {HIGHEST}")
+    return height
 
 
 _LONGEST_NAME = 60
@@ -218,8 +238,8 @@ def advance_with_receipts(
         if isinstance(fault, QueryError) or is_interrupt(fault):
             raise fault
         raise QueryError(
-            f"this query cannot be worked out ({class_name(fault)}); nothing was read, and nothing "
-            "has changed"
+            f"this query cannot be worked out ({called(type(fault))}); nothing was read, and "
+            "nothing has changed"
         )
     finally:
         del fault  # its traceback has this frame

@@ -11,10 +11,10 @@ import attrs
 
 from queryable.coins import SYSTEM, Coins
 from queryable.errors import MechanismFault
-from queryable.faults import contained_step, touching_data
+from queryable.faults import followed, touching_data
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, Measure
-from queryable.mechanism import InteractiveMechanism
+from queryable.mechanism import InteractiveMechanism, nested
 from queryable.messages import Answer, Query, plain
 
 PersonState = TypeVar("PersonState")
@@ -110,6 +110,14 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
         default=10_000, validator=[attrs.validators.instance_of(int), attrs.validators.ge(1)]
     )
 
+    def __attrs_post_init__(self) -> None:
+        nested([self.mechanism])
+
+    @property
+    def height(self) -> int:
+        """One more than the mechanism's."""
+        return nested([self.mechanism])
+
     @property
     def reports_loss(self) -> bool:  # type: ignore[override]
         """As the mechanism does."""
@@ -198,16 +206,10 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
     def _ask(
         self, state: PostprocessedState[PersonState], reply: ToMechanism, coins: Coins
     ) -> tuple[PostprocessedState[PersonState], Answer]:
-        moved = contained_step(
-            lambda: self.mechanism.step(
+        with followed(_gone):
+            inner, answer = self.mechanism.step(
                 state.mechanism, reply.query, coins.spawn("mechanism", state.asked)
-            ),
-            _gone,
-            composes=self.mechanism.composes,
-        )
-        if moved is None:
-            raise MechanismFault
-        inner, answer = moved
+            )
         return PostprocessedState(inner, state.person, state.asked + 1, state.heard), plain(answer)
 
 
