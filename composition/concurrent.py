@@ -55,6 +55,8 @@ def _own_delta(loss: Loss) -> Fraction:
 class ConComp(FixedComposition):
     """Concurrent composition of mechanisms that are all started at once.
 
+    Haney et al. 2023, Definition 2.4.
+
     Answers: Ask, PrivacyLossQuery. The opening is a tuple with each one's `Launched`.
 
     Privacy:

@@ -17,6 +17,8 @@ from queryable.reports import Report
 class FiltCon(AdaptiveComposition):
     """Concurrent composition of interactive mechanisms under a budget.
 
+    Haney et al. 2023, Definition 2.7.
+
     Answers: Launch, Ask, PrivacyLossQuery, CanAfford. A launch that does not fit is `Refused`,
     state unchanged and live children unharmed.
 
@@ -110,7 +112,9 @@ class FiltCon(AdaptiveComposition):
 
 @attrs.frozen
 class Filt(FiltCon):
-    """Composition of noninteractive mechanisms under a budget (Algorithm 2).
+    """Composition of noninteractive mechanisms under a budget.
+
+    Haney et al. 2023, Definition 2.5, Algorithm 2.
 
     As `FiltCon`, but interactive children are a `QueryError`.
     """

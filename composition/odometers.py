@@ -27,6 +27,8 @@ _LEMMA = "Haney et al. 2023, Lemma 2.19"
 class OdomCon(AdaptiveComposition):
     """Concurrent composition of interactive mechanisms that reports what has been lost.
 
+    Haney et al. 2023, Definition 2.13.
+
     Answers: Launch, Ask, PrivacyLossQuery, CanAfford.
 
     Privacy:
@@ -120,7 +122,9 @@ class OdomCon(AdaptiveComposition):
 
 @attrs.frozen
 class Odom(OdomCon):
-    """Composition of noninteractive mechanisms with a report (Algorithm 4).
+    """Composition of noninteractive mechanisms with a report.
+
+    Haney et al. 2023, Definition 2.9, Algorithm 4.
 
     As `OdomCon`, but interactive children are a `QueryError`.
     """

@@ -93,6 +93,8 @@ def stated_in(loss: object, measure: "Measure") -> bool:
 class Loss(ABC):
     """A privacy loss: an element of one measure's partial order.
 
+    The d of a generalized probability distance (Haney et al. 2023, Definition 2.1).
+
     `a <= b` asks whether a guarantee of `a` implies one of `b`; comparing measures is a
     `TypeError`, because it needs a theorem: `a.to(measure)`.
     """
@@ -330,7 +332,10 @@ class PureDP(_Simple):
 @sealed
 @attrs.frozen(order=False)
 class ApproxDP(_Simple):
-    """(epsilon, delta)-differential privacy (Dwork et al. 2006)."""
+    """(epsilon, delta)-differential privacy (Dwork et al. 2006).
+
+    Of interactive mechanisms as in Haney et al. 2023, Definition 1.7.
+    """
 
     epsilon: Fraction = attrs.field(converter=_epsilon, repr=_quoted)
     delta: Fraction = attrs.field(converter=_delta, repr=_quoted)
@@ -362,7 +367,10 @@ class ApproxDP(_Simple):
 @sealed
 @attrs.frozen(order=False)
 class ZCDP(_Simple):
-    """rho-zero-concentrated differential privacy (Bun, Steinke 2016)."""
+    """rho-zero-concentrated differential privacy (Bun, Steinke 2016).
+
+    Of interactive mechanisms as in Haney et al. 2023, Definition 4.4.
+    """
 
     rho: Fraction = attrs.field(converter=_rho, repr=_quoted)
 
@@ -424,7 +432,10 @@ class ApproxZCDP(_Simple):
 @sealed
 @attrs.frozen(order=False)
 class RDP(AdditiveLoss):
-    """(alpha, epsilon)-Renyi differential privacy at a fixed order alpha > 1 (Mironov 2017)."""
+    """(alpha, epsilon)-Renyi differential privacy at a fixed order alpha > 1 (Mironov 2017).
+
+    Of interactive mechanisms as in Haney et al. 2023, Definition 4.2.
+    """
 
     alpha: Fraction = attrs.field(converter=_order, repr=_quoted)
     epsilon: Fraction = attrs.field(converter=_epsilon, repr=_quoted)

@@ -49,7 +49,7 @@ class ToAnalyst:
 
 
 class PersonInTheMiddle(ABC, Generic[PersonState]):
-    """A randomised postprocessing of a whole interaction.
+    """A randomised postprocessing of a whole interaction (Haney et al. 2023, Definition 2.15).
 
     The first message is `FromMechanism(opening)`, the mechanism's opening answer; `ToAnalyst` of
     it becomes the opening of the postprocessed mechanism.
@@ -88,7 +88,9 @@ class PostprocessedState(Generic[PersonState]):
 
 @attrs.frozen
 class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
-    """A mechanism seen through a person in the middle: the paper's P o M, Algorithm 7.
+    """A mechanism seen through a person in the middle: the paper's P o M.
+
+    Haney et al. 2023, Definition 2.16, Algorithm 7.
 
     Privacy:
         Claim: loses no more than the mechanism, in every measure, for every adversary.

@@ -67,7 +67,8 @@ class TimeUniformBound(Bound):
             L_n > epsilon_n at *some* n is at most delta. That |L_n| > epsilon_n at some n has
             probability at most delta*(1 + e^-m), m the least epsilon_n reported after a launch.
         Assumes: d_in was fixed in advance; the claim is for each d_in by itself.
-    It is no `Loss`: an interaction that goes on after the report may lose any amount more.
+    It is no `Loss`: an interaction that goes on after the report may lose any amount more. This is
+    what Rogers et al. 2016 call an odometer (Haney et al. 2023, Definition 1.17).
     """
 
     _kind = "bounds the realised loss at all times at once, with probability 1 - delta"

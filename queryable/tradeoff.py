@@ -47,7 +47,8 @@ def _quoted(knots: Knots) -> str:
 class FDP(Loss):
     """f-differential privacy for a convex, piecewise-linear trade-off curve f.
 
-    Testing one dataset against a neighbour with false alarms alpha misses with f(alpha) or more.
+    Testing one dataset against a neighbour with false alarms alpha misses with f(alpha) or more
+    (Dong, Roth, Su 2022; Haney et al. 2023, Definitions 3.1 and 3.2).
 
     Args:
         knots: the corners (alpha, f(alpha)) from alpha = 0 to alpha = 1, exact numbers.

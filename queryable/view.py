@@ -12,7 +12,7 @@ from queryable.coins import SYSTEM, ChildId, Coins
 from queryable.faults import collecting, raise_interrupt
 from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism, advance, advance_with_receipts, begin
-from queryable.messages import Answer, Answered, Ask, PrivacyLossQuery, Query
+from queryable.messages import Answer, Answered, Ask, Halted, PrivacyLossQuery, Query
 from queryable.receipts import AskReceipt
 
 
@@ -31,7 +31,10 @@ class Exchange:
 
 @attrs.frozen
 class View:
-    """The opening answer, then every exchange in order; `len` counts exchanges."""
+    """The opening answer, then every exchange in order; `len` counts exchanges.
+
+    The answers are what an adversary sees in Haney et al. 2023, Definition 1.6.
+    """
 
     opening: Answer = None
     exchanges: tuple[Exchange, ...] = ()
@@ -80,7 +83,11 @@ def interact(
     coins: Coins = SYSTEM,
     max_rounds: int | None = None,
 ) -> View:
-    """Let the adversary talk to the mechanism until it stops; return its view.
+    """Let the adversary talk to the mechanism until one of them halts; return its view.
+
+    The interaction of Haney et al. 2023, Definition 1.5: it ends when the adversary gives None or
+    the mechanism answers `Halted`, which is the last answer of the view. A child that halts, seen
+    through an `Ask`, ends nothing but itself.
 
     Args:
         max_rounds: stop after as many exchanges, for adversaries that never do.
@@ -98,6 +105,8 @@ def interact(
                 break
             state, answer = advance_with_receipts(mechanism, state, query, coins, len(view) + 1)
             view = view.then(query, answer)
+            if isinstance(view[-1].answer, Halted) and not view[-1].path:
+                break
         raise_interrupt(faults)
     return view
 
@@ -110,7 +119,9 @@ def truncated_view(
     coins: Coins = SYSTEM,
     max_rounds: int | None = None,
 ) -> View:
-    """The adversary's view of an odometer up to where its report leaves `threshold` (Algorithm 5).
+    """The adversary's view of an odometer up to where its report leaves `threshold`.
+
+    Haney et al. 2023, Definition 2.10 and Algorithm 5.
 
     The report is read after each answer, from the new state; the answer that crosses is dropped.
     """

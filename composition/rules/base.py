@@ -1,7 +1,8 @@
 """What a continuation rule and an accumulator are.
 
-Responsible for F and G of the paper (Haney et al. 2023, Definitions 2.5 and 2.12). A `Rule` is
-fixed at construction; its `Account` is the frozen, constant-size summary of what was charged.
+Responsible for F and G of the paper (Haney et al. 2023, Definitions 2.5, 2.6 and 2.8 for F, 2.12
+and 2.14 for G). A `Rule` is fixed at construction; its `Account` is the frozen, constant-size
+summary of what was charged.
 Adding a loss gives a candidate, which is committed only if it is `within` the budget.
 Knows no mechanism and no data.
 """

@@ -136,7 +136,10 @@ def max_divergence(p: Law, q: Law) -> Bound:
 
 
 def renyi_divergence(p: Law, q: Law, alpha: Number) -> Bound:
-    """D_alpha(p || q) for alpha > 1, from above; infinite where q misses mass of p."""
+    """D_alpha(p || q) for alpha > 1, from above; infinite where q misses mass of p.
+
+    Haney et al. 2023, Definition 4.1.
+    """
     order = positive(alpha, "alpha")
     if not order > 1:
         raise ValueError(f"alpha is {alpha}; a Renyi order should be above 1")

@@ -9,9 +9,12 @@ from queryable import (
     Ask,
     Exchange,
     Failed,
+    Halted,
     Launch,
+    Launched,
     PureDP,
     QueryError,
+    Refused,
     SeededCoins,
     View,
     interact,
@@ -48,6 +51,29 @@ def test_paths_are_read_off_nested_asks() -> None:
         ((0,), Launch(RandomBits())),
         ((0, 0), "bits"),
     ]
+
+
+def test_an_interaction_ends_when_the_mechanism_halts() -> None:
+    """Haney et al. 2023, Definition 1.5 (c): the halt is the last answer, and nothing is asked."""
+    asked = []
+
+    def adversary(view: View) -> Any:
+        asked.append(len(view))
+        return Launch(RandomWord())
+
+    view = interact(FiltCon(PureDP("0.2"), on_exceed="halt"), None, adversary, max_rounds=9)
+    assert [type(answer) for answer in view.answers] == [Launched, Launched, Halted]
+    assert asked == [0, 1, 2]
+    refusing = interact(FiltCon(PureDP("0.2")), None, adversary, max_rounds=9)
+    assert [type(answer) for answer in refusing.answers[2:]] == [Refused] * 7
+
+
+def test_a_child_that_halts_ends_no_interaction_but_its_own() -> None:
+    """Its parent goes on, and so does the adversary."""
+    inner = FiltCon(PureDP("0.1"), on_exceed="halt")
+    queries = (Launch(inner), Ask(0, Launch(RandomWord(PureDP(1)))), Launch(RandomWord()))
+    answers = interact(FiltCon(PureDP(1)), None, script(*queries)).answers
+    assert [type(answer) for answer in answers] == [Launched, Halted, Launched]
 
 
 def test_an_adversary_sees_the_view_so_far() -> None:
