@@ -36,8 +36,8 @@ class InteractiveMechanism(ABC, Generic[State]):
     A subclass is an `attrs.frozen` description with no data in it. `init` and `step` are pure
     given their coins; states are frozen values. `init` is the paper's first message: it is kept
     apart from `step` so that no query can start a mechanism anew and so reset what it has spent.
-    What a claim says is Haney et al. 2023, Definitions 1.7 and 2.2; by Lemma 2.3 there deterministic
-    adversaries are enough.
+    What a claim says is Haney et al. 2023, Definitions 1.7 and 2.2; by Lemma 2.3 there
+    deterministic adversaries are enough.
 
     Privacy:
         Claim: for every adversary and all datasets that differ in `d_in` records added or
