@@ -40,6 +40,8 @@ OPERATORS: MappingProxyType[str, Callable[[Any, Any], Any]] = MappingProxyType(
 """What a `Comparison` may say."""
 
 
+_MOST_DIGITS = 400  # as of every parameter
+
 MOST_NESTED = 100
 """How deep predicates nest at most: every engine compiles so many levels."""
 
@@ -103,6 +105,8 @@ def scalar(value: Any, name: str) -> Scalar:
         raise TypeError(f"{name} is {value!r}; it should be a number, a string or a date") from None
     except ValueError as error:
         raise ValueError(f"{name} is {value!r}; {error}") from None
+    if isinstance(taken, int) and not -(10**_MOST_DIGITS) <= taken <= 10**_MOST_DIGITS:
+        raise ValueError(f"{name} is an integer of more than {_MOST_DIGITS} digits")
     return taken
 
 

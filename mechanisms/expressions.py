@@ -5,7 +5,7 @@ has a value for every row and raises for none, and sums are of exact integers. K
 as a `Dialect`, and no data.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Protocol, TypeAlias
 
@@ -50,6 +50,12 @@ class Dialect(Protocol):
 
     def present(self, cell: Expression, kind: Kind) -> Expression:
         """Whether the cell is neither null nor NaN; never null itself."""
+
+    def one_of(self, cell: Expression, values: Sequence[Expression]) -> Expression:
+        """Whether a cell that is there equals one of some values, at least one."""
+
+    def position(self, cell: Expression, values: Sequence[tuple[int, Expression]]) -> Expression:
+        """The number of the first value that the cell equals, -1 where it equals none."""
 
     def when(self, condition: Expression, yes: Expression, no: Expression) -> Expression:
         """One or the other."""
@@ -109,10 +115,7 @@ class Compiler:
             case Comparison(column, operator, value):
                 return self._compared(column, operator, value)
             case IsIn(column, values):
-                found = self.dialect.truth(False)
-                for value in values:
-                    found |= self._compared(column, "==", value)
-                return self.present(column) & found
+                return self._is_in(column, values)
             case And(left, right):
                 return self.selected(left) & self.selected(right)
             case Or(left, right):
@@ -130,15 +133,26 @@ class Compiler:
         cell = self.dialect.cell(column, kind)
         return self.dialect.present(cell, kind) & self._holds(cell, kind, operator, value)
 
+    def _is_in(self, column: str, values: Iterable[Scalar]) -> Expression:
+        """One list, however many values: backends limit how deep expressions nest."""
+        kind = self.kind(column)
+        equals = [placed(kind, "==", value) for value in values]
+        literals = [self.dialect.literal(kind, it[1]) for it in equals if not isinstance(it, bool)]
+        return self._equals_one(self.dialect.cell(column, kind), kind, literals)
+
+    def _equals_one(
+        self, cell: Expression, kind: Kind, literals: Sequence[Expression]
+    ) -> Expression:
+        if not literals:
+            return self.dialect.truth(False)
+        return self.dialect.present(cell, kind) & self.dialect.one_of(cell, literals)
+
     def among(self, by: Categories | Bins) -> Expression:
         """Whether a row is in one of the groups."""
         if isinstance(by, Bins):
             return self.present(by.column)
         kind, cell = self._grouped(by.column)
-        found = self.dialect.truth(False)
-        for _, literal in self.members(by):
-            found |= cell == literal
-        return self.dialect.present(cell, kind) & found
+        return self._equals_one(cell, kind, [literal for _, literal in self.members(by)])
 
     def members(self, by: Categories) -> list[tuple[int, Expression]]:
         """Each category that a cell can equal: its index, and the value to compare with."""
@@ -151,10 +165,7 @@ class Compiler:
         kind, cell = self._grouped(by.column)
         if isinstance(by, Bins):
             return self._bin(cell, kind, by.steps, 0)
-        index = self.dialect.whole(-1)
-        for position, literal in reversed(self.members(by)):
-            index = self.dialect.when(cell == literal, self.dialect.whole(position), index)
-        return index
+        return self.dialect.position(cell, self.members(by))
 
     def _grouped(self, column: str) -> tuple[Kind, Expression]:
         kind = self.kind(column)

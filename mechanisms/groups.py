@@ -4,6 +4,7 @@ Responsible for putting groups around a statistic. Knows no particular one.
 """
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import attrs
@@ -21,6 +22,11 @@ def _by(value: Any) -> tuple[Categories, ...]:
     if not isinstance(value, Mapping) or not value:
         raise TypeError(f'by is {value!r}; it should be like {{"state": ["CA", "NY"]}}')
     return tuple(Categories(column_name(name), categories_of(keys)) for name, keys in value.items())
+
+
+MOST_ENTRIES = 10**7
+"""How many numbers an answer has at most: they are held in memory."""
+_MOST_AXES = 30  # numpy has 32
 
 
 @attrs.frozen
@@ -46,6 +52,14 @@ class GroupBy(Aggregate):
             raise TypeError(
                 f"statistic is {statistic!r}; it should be a Count, Sum, Mean, Variance or "
                 "Histogram"
+            )
+
+    def __attrs_post_init__(self) -> None:
+        """What would fail for want of memory, after it was charged, is refused here."""
+        if not prod(self.shape) <= MOST_ENTRIES or not len(self.shape) <= _MOST_AXES:
+            raise ValueError(
+                f"by makes {prod(self.shape)} numbers of {len(self.shape)} dimensions; an answer "
+                f"has at most {MOST_ENTRIES} of {_MOST_AXES}"
             )
 
     @property

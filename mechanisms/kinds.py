@@ -118,6 +118,8 @@ def constant(scalar: Scalar) -> Constant:
         case float():
             return Constant("number", scalar if scalar in (inf, -inf) else Fraction(scalar))
         case str():
+            if any("\ud800" <= character <= "\udfff" for character in scalar):
+                raise ValueError("a constant of text has half a character, a lone surrogate")
             return Constant("text", scalar)
         case bytes():
             return Constant("bytes", scalar)

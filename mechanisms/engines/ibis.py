@@ -1,21 +1,28 @@
 """Ibis: the same requests on Spark, BigQuery, Postgres, SQLite and what else Ibis speaks to.
 
-Responsible for compiling a request to one Ibis expression and for what backends do differently.
-Knows no statistic and no privacy.
+Responsible for compiling a request to one Ibis expression. Knows no statistic and no privacy.
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from hashlib import md5
 from typing import Any
 
 import attrs
 
 from mechanisms import kinds
+from mechanisms.engines.backends import (
+    Constants,
+    constants_of,
+    digest_of,
+    instants_of_spark,
+    require_session,
+    require_statement,
+)
 from mechanisms.engines.protocol import Choice
+from mechanisms.engines.rowwise import require_row_wise
 from mechanisms.expressions import Compiler, Expression
 from mechanisms.kinds import Kind
 from mechanisms.totals import Term, Totals
@@ -63,7 +70,8 @@ class IbisDialect:
     """Ibis expressions over the columns of one relation."""
 
     relation: Any
-    has_nan: bool
+    constants: Constants
+    has_nan: bool = False
 
     largest_dividend = 2**53  # quotients are of doubles: exact for whole numbers up to here
 
@@ -77,6 +85,10 @@ class IbisDialect:
 
         step = kind.step or Fraction(1)
         match kind.name:
+            case "text":
+                return self.constants.text(value)
+            case "bytes":
+                return self.constants.bytes(value)
             case "decimal":
                 digits = Decimal(value).scaleb(1 - len(str(step.denominator)))
                 return ibis.literal(digits, type=kind.declared)
@@ -114,7 +126,22 @@ class IbisDialect:
     def present(self, cell: Expression, kind: Kind) -> Expression:
         """Neither null nor NaN."""
         there = cell.notnull()
-        return there & ~cell.isnan() if kind.name == "float" and self.has_nan else there
+        if kind.name == "decimal" and self.constants.name == "postgres":  # its NUMERIC has NaN
+            cell = cell.cast("float64")
+        elif kind.name != "float" or not self.has_nan:
+            return there
+        return there & ~cell.isnan()
+
+    def one_of(self, cell: Expression, values: Sequence[Expression]) -> Expression:
+        """Whether the cell equals one of the values; null of no cell."""
+        return cell.isin(values)
+
+    def position(self, cell: Expression, values: Sequence[tuple[int, Expression]]) -> Expression:
+        """The number of the value that the cell equals, -1 of none."""
+        import ibis
+
+        cases = [(cell == value, self.whole(number)) for number, value in values]
+        return ibis.cases(*cases, else_=self.whole(-1)) if cases else self.whole(-1)
 
     def when(self, condition: Expression, yes: Expression, no: Expression) -> Expression:
         """One or the other."""
@@ -158,8 +185,8 @@ class IbisDialect:
         if max(abs(low), abs(high)) >= 2**49:
             raise TypeError("the bounds of a sum are too far apart for so fine a decimal")
         steps = cell.cast("float64") * self.double(float(kind.step.denominator))
-        ends = self.double(float(low)), self.double(float(high))
-        return self.as_whole(self.clipped((steps + self.double(0.5)).floor(), *ends))
+        steps = self.clipped(steps, self.double(float(low)), self.double(float(high)))
+        return self.as_whole((steps + self.double(0.5)).floor())
 
     @staticmethod
     def _bound(value: int) -> Expression:
@@ -190,9 +217,14 @@ class Ibis:
     """
 
     def __init__(self, source: Any, *, columns: Iterable[str] | None = None) -> None:
+        import ibis
         import ibis.expr.operations as ops
 
+        if not isinstance(source, ibis.Table):
+            raise TypeError(f"source is a {type(source).__name__} of Ibis; it should be a table")
         self._backend = source.get_backend()
+        require_row_wise(source, self._backend.name)
+        require_session(self._backend)
         schema = source.schema()
         wanted = list(schema) if columns is None else list(columns)
         for name in wanted:
@@ -201,20 +233,38 @@ class Ibis:
         self._source = source.select(*wanted)
         self.kinds: Mapping[str, Kind] = {
             name: kind_of(schema[name]) for name in wanted
-        } | _instants_of_spark(self._backend, self._source)
+        } | instants_of_spark(self._backend, self._source)
         self._has_nan = bool(self._backend.has_operation(ops.IsNan))
-        self._digest = _digest(self._backend)
+        self._digest = digest_of(self._backend)
+        self._constants = constants_of(self._backend)
+        self._last: tuple[str, Plan] | None = None
 
     def plan(self, request: Totals, choice: Choice) -> Plan:
-        """One expression for the whole request."""
+        """One expression for the whole request. The last one is kept: a launch asks twice.
+
+        Raises:
+            ValueError: the backend does not take so large a statement.
+        """
+        key, last = repr((request, choice)), self._last
+        if last is not None and last[0] == key:
+            return last[1]
+        plan = self._planned(request, choice)
+        require_statement(self._backend, plan.expression)
+        self._last = key, plan
+        return plan
+
+    def _compiler(self, rows: Any) -> Compiler:
+        return Compiler(IbisDialect(rows, self._constants, self._has_nan), self.kinds)
+
+    def _planned(self, request: Totals, choice: Choice) -> Plan:
         rows = self._source if request.per is None else self._bounded(request, choice)
-        compiler = Compiler(IbisDialect(rows, self._has_nan), self.kinds)
+        compiler = self._compiler(rows)
         where = compiler.selected(request.where)
         for by in request.by:
             where &= compiler.among(by)
         names = [_fresh(f"key_{i}", self.kinds) for i in range(len(request.by))]
         rows = rows.filter(where)
-        compiler = Compiler(IbisDialect(rows, self._has_nan), self.kinds)
+        compiler = self._compiler(rows)
         grouped = {
             name: compiler.group(by).cast("int64")
             for name, by in zip(names, request.by, strict=True)
@@ -222,7 +272,7 @@ class Ibis:
         rows = rows.mutate(**grouped) if grouped else rows
         if request.per is not None and names:
             rows = self._capped(rows, request, choice, names)
-        compiler = Compiler(IbisDialect(rows, self._has_nan), self.kinds)
+        compiler = self._compiler(rows)
         sums, parts = {}, []
         for position, term in enumerate(request.terms):
             limbs = _limbs(term, compiler.term(term))
@@ -250,7 +300,7 @@ class Ibis:
         assert request.per is not None
         per, rows = request.per, self._source
         unit = per.column
-        compiler = Compiler(IbisDialect(rows, self._has_nan), self.kinds)
+        compiler = self._compiler(rows)
         rows = rows.filter(compiler.present(unit))
         by_hash, number = _fresh("row_hash", self.kinds), _fresh("row_number", self.kinds)
         kept = dict.fromkeys([unit, *request.columns, *filter(None, [choice.column])])
@@ -325,34 +375,3 @@ def _limbs(term: Term, value: Expression) -> list[Expression]:
         value = ((value - low) / (1 << _LIMB)).cast("int64")  # exact: 41 bits at most are set
         largest >>= _LIMB
     return [*limbs, value]
-
-
-def _instants_of_spark(backend: Any, source: Any) -> dict[str, Kind]:
-    """Spark's timestamps are moments, whatever zone shows them; Ibis does not tell them apart."""
-    if backend.name != "pyspark":
-        return {}
-    fields = backend.raw_sql(backend.compile(source)).schema
-    instant = attrs.evolve(kinds.moments("instant", 1000), declared="timestamp")
-    return {field.name: instant for field in fields if field.dataType.typeName() == "timestamp"}
-
-
-def _digest(backend: Any) -> Callable[[Expression], Expression]:
-    """A hash of text on this backend.
-
-    Raises:
-        ValueError: it has none.
-    """
-    import ibis
-    import ibis.expr.operations as ops
-
-    if backend.has_operation(ops.HexDigest):
-        return lambda text: text.hexdigest("md5")
-    if backend.name != "sqlite":
-        raise ValueError(f"Ibis has no md5 on {backend.name}; rows cannot be chosen by a hash")
-
-    def queryable_md5(text: bytes) -> str:  # SQLite's text may be no UTF-8
-        return md5(text, usedforsecurity=False).hexdigest()
-
-    backend.con.create_function("queryable_md5", 1, queryable_md5, deterministic=True)
-    known: Callable[[Expression], Expression] = ibis.udf.scalar.builtin(queryable_md5)
-    return lambda text: known(text.cast("binary"))

@@ -4,6 +4,7 @@ Responsible for quoting: a name is an identifier in double quotes, a constant of
 bound parameter, and nothing else of a request is written into a statement but numbers.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -127,6 +128,15 @@ class DuckDBDialect:
         return Sql(
             f"({there} AND NOT isnan({cell.text}))" if kind.name == "float" else f"({there})"
         )
+
+    def one_of(self, cell: Sql, values: Sequence[Sql]) -> Sql:
+        """Whether the cell equals one of the values."""
+        return Sql(f"({cell.text} IN ({', '.join(value.text for value in values)}))")
+
+    def position(self, cell: Sql, values: Sequence[tuple[int, Sql]]) -> Sql:
+        """The number of the value that the cell equals, -1 of none."""
+        cases = [f"WHEN {cell.text} = {value.text} THEN {int(n)}" for n, value in values]
+        return Sql(f"(CASE {' '.join(cases)} ELSE -1 END)") if cases else self.whole(-1)
 
     def when(self, condition: Sql, yes: Sql, no: Sql) -> Sql:
         """One or the other."""

@@ -6,7 +6,8 @@ import ibis
 import pytest
 
 from mechanisms import Count, PrivacyUnit, Sum, Table, column
-from mechanisms.engines.ibis import Ibis, _digest, _limbs
+from mechanisms.engines.backends import digest_of
+from mechanisms.engines.ibis import Ibis, _limbs
 from mechanisms.kinds import BOOLEAN, TEXT, Kind
 from mechanisms.lattice import Lattice
 from mechanisms.totals import Term
@@ -58,7 +59,7 @@ def test_a_backend_without_a_hash_is_refused() -> None:
             return False
 
     with pytest.raises(ValueError, match="md5 on other"):
-        _digest(Backend())
+        digest_of(Backend())
 
 
 def test_numbers_in_parts() -> None:

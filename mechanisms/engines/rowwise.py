@@ -1,0 +1,125 @@
+"""Which Ibis expressions have rows that depend on one row of the source each.
+
+Responsible for refusing every other one when a table is opened: behind a limit, a join or a window
+one unit's rows decide about another's, and no bound on contributions holds. What is accepted is
+listed; an operation that is not on the list is refused. Knows no data.
+"""
+
+from typing import Any
+
+_RELATIONS = {
+    "DatabaseTable",
+    "DropColumns",
+    "DropNull",
+    "FillNull",
+    "Filter",
+    "InMemoryTable",
+    "Project",
+}
+"""Relations whose rows are rows of their parent, each kept, left out or computed by itself."""
+
+_MODULES = {"logical", "numeric", "strings", "structs", "temporal"}
+"""Ibis's modules of scalar operations: functions of one row's values."""
+
+_VALUES = {
+    "Alias",
+    "ArrayContains",
+    "ArrayIndex",
+    "ArrayLength",
+    "Bucket",
+    "Cast",
+    "Coalesce",
+    "E",
+    "Field",
+    "Greatest",
+    "HexDigest",
+    "IsNull",
+    "Least",
+    "Literal",
+    "NotNull",
+    "NullIf",
+    "Pi",
+    "SearchedCase",
+    "SimpleCase",
+    "TryCast",
+}
+"""Scalar operations of its other modules."""
+
+_OBJECTIONS = (
+    ("Limit", "a limit", "leave it out; a statistic's where= chooses rows"),
+    ("Sample", "a sample", "leave it out; a statistic's where= chooses rows"),
+    ("Sort", "an order", "leave it out; the order of rows makes no difference"),
+    ("Distinct", "distinct rows", "count units with max_rows=1 and a privacy_unit instead"),
+    ("JoinChain", "a join", "write the joined rows to a table, and give that"),
+    ("Set", "a union, an intersection or a difference", "write its rows to a table, and give that"),
+    ("Aggregate", "an aggregate", "give the rows, and ask for Count, Sum or GroupBy of them"),
+    ("Reduction", "an aggregate", "give the rows, and ask for Count, Sum or GroupBy of them"),
+    ("WindowFunction", "a window", "leave it out; privacy_unit, max_rows and keep bound rows"),
+    ("Analytic", "a window", "leave it out; privacy_unit, max_rows and keep bound rows"),
+    ("Subquery", "a subquery", "compare the row's own columns with constants"),
+    ("Unnest", "an unnested array", "write the unnested rows to a table, and give that"),
+    ("TableUnnest", "an unnested array", "write the unnested rows to a table, and give that"),
+    ("SQLQueryResult", "SQL", "give the table itself, or a view that takes rows one by one"),
+    ("SQLStringView", "SQL", "give the table itself, or a view that takes rows one by one"),
+    ("ScalarUDF", "a function of your own", "compute the column in the database beforehand"),
+    ("Impure", "a random number or the time", "give a constant, or compute the column beforehand"),
+)
+"""Operations by class, what they are called, and what to write instead."""
+
+
+def require_row_wise(source: Any, backend: str) -> None:
+    """Check an expression, public as it is: every row of it is made of one row of one table.
+
+    Raises:
+        ValueError: it is not, or casts text in a way that one cell can make fail.
+    """
+    tables, waiting, seen = 0, [source.op()], set()
+    while waiting:
+        node = waiting.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        waiting.extend(node.__children__)
+        _require_accepted(node)
+        _require_total(node, backend)
+        tables += type(node).__name__ in ("DatabaseTable", "InMemoryTable")
+    if tables != 1:
+        raise ValueError(f"source reads {tables} tables; it should read one, row by row")
+
+
+def _require_accepted(node: Any) -> None:
+    import ibis.expr.operations as ops
+
+    if isinstance(node, ops.Relation):
+        accepted = type(node).__name__ in _RELATIONS
+    else:
+        unfit = (ops.Reduction, ops.Analytic, ops.WindowFunction, ops.Subquery, ops.Impure)
+        package, _, module = type(node).__module__.rpartition(".")
+        listed = type(node).__name__ in _VALUES or module in _MODULES
+        accepted = listed and package == ops.__name__ and not isinstance(node, unfit)
+    if accepted:
+        return
+    known = ((what, do) for name, what, do in _OBJECTIONS if isinstance(node, getattr(ops, name)))
+    fallback = type(node).__name__, "give a table, with filters and computed columns"
+    what, instead = next(known, fallback)
+    raise ValueError(
+        f"source has {what}, and behind it no bound on what one unit contributes is known to hold: "
+        f"{instead}"
+    )
+
+
+def _require_total(node: Any, backend: str) -> None:
+    """Text that is no number or time fails a cast on every backend but SQLite."""
+    import ibis.expr.operations as ops
+
+    if backend == "sqlite":
+        return
+    if isinstance(node, ops.Cast) and node.arg.dtype.is_string():
+        if node.to.is_string() or node.to.is_binary():
+            return
+    elif not isinstance(node, ops.StringToTimestamp | ops.StringToDate | ops.StringToTime):
+        return
+    raise ValueError(
+        f"source reads text as {node.dtype}, which one cell can make fail: write "
+        f".try_cast({str(node.dtype)!r}), which makes a cell that does not fit missing"
+    )
