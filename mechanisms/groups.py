@@ -18,7 +18,7 @@ from queryable.tables import Array
 
 def _by(value: Any) -> tuple[Categories, ...]:
     if isinstance(value, tuple) and value and all(isinstance(each, Categories) for each in value):
-        return value
+        return tuple(Categories(column_name(e.column), categories_of(e.values)) for e in value)
     if not isinstance(value, Mapping) or not value:
         raise TypeError(f'by is {value!r}; it should be like {{"state": ["CA", "NY"]}}')
     return tuple(Categories(column_name(name), categories_of(keys)) for name, keys in value.items())
