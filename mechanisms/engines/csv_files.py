@@ -26,6 +26,7 @@ import attrs
 PIECE = 2**22
 LONGEST_RECORD = 2**24
 LONGEST_CELL = 2**16
+_ENCODINGS = r"utf-8(-sig)?|ascii|iso8859-\d+|cp(125\d|437|85\d|866)|koi8-[rtu]|mac-roman"
 _REPLACED = "\N{REPLACEMENT CHARACTER}"
 _RETURN = "\ud800"  # stands for a CR within a cell; no text that was decoded holds it
 
@@ -38,7 +39,8 @@ class Dialect:
         separator: one character between cells.
         quote: one character around cells that hold separators, line breaks or itself, which is
             then doubled. None: each line is a row, whatever it holds.
-        encoding: UTF-8, or one that has a character for each byte, such as "latin-1" or "cp1252".
+        encoding: UTF-8, ASCII, or one with a character for each byte of the families ISO 8859,
+            cp125x, cp85x and KOI8, such as "latin-1" or "cp1252".
     """
 
     separator: str = ","
@@ -57,8 +59,8 @@ class Dialect:
             raise ValueError("separator and quote are the same character")
         if not _stateless(self.encoding):
             raise ValueError(
-                f"encoding is {self.encoding!r}; it should be utf-8, or one that has a character "
-                "for each byte and contains ASCII, such as latin-1"
+                f"encoding is {self.encoding!r}; it should be utf-8, or one with a character for "
+                "each byte, such as latin-1 or cp1252"
             )
 
     def text(self, line: bytes) -> str:
@@ -67,14 +69,11 @@ class Dialect:
 
 
 def _stateless(encoding: Any) -> bool:
-    """Whether no byte changes what later characters are."""
+    """Whether no byte changes what characters behind it are."""
     try:
-        if codecs.lookup(encoding).name in ("utf-8", "utf-8-sig"):
-            return True
-        every = bytes(range(256)).decode(encoding, "replace")
-    except (LookupError, TypeError, ValueError):
+        return re.fullmatch(_ENCODINGS, codecs.lookup(encoding).name) is not None
+    except (LookupError, TypeError):
         return False
-    return len(every) == 256 and every[:128] == bytes(range(128)).decode("ascii")
 
 
 class _TooLongError(Exception):

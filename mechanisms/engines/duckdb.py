@@ -90,8 +90,8 @@ class DuckDB:
             tabulator in a .tsv file), a double quotation mark, UTF-8.
         memory_limit: as "500MB"; beyond it DuckDB writes to `temp_directory`.
         threads: how many it may use.
-        temp_directory: where it writes what does not fit, rows of the data among it. By default a
-            folder that only this user can read, removed on `close`.
+        temp_directory: where a folder is made that only this user can read, for rows that do not
+            fit into memory; `close` removes it. By default the system's folder for such files.
     """
 
     def __init__(
@@ -113,7 +113,8 @@ class DuckDB:
             name = "types" if types is not None else next(iter(dialect))
             raise TypeError(f"{name} is for CSV files; frames and Parquet files have their own")
         self._folder = mkdtemp(prefix="queryable-", dir=temp_directory)
-        config: dict[str, Any] = {"temp_directory": str(temp_directory or self._folder)}
+        # of its own: DuckDB may go on reading and writing there
+        config: dict[str, Any] = {"temp_directory": self._folder}
         if memory_limit is not None:
             config["memory_limit"] = memory_limit
         if threads is not None:

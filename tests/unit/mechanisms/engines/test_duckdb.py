@@ -175,9 +175,10 @@ def test_options_are_handed_on(tmp_path: Path) -> None:
         "SELECT current_setting('threads'), current_setting('temp_directory'), "
         "current_setting('TimeZone')"
     ).fetchone()
-    assert rows == (1, str(tmp_path), "UTC")
+    assert rows == (1, table._engine._folder, "UTC")
+    assert Path(table._engine._folder).parent == tmp_path
     table.close()
-    assert tmp_path.exists()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_columns_can_be_left_out(tmp_path: Path) -> None:

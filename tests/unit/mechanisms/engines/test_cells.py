@@ -1,0 +1,145 @@
+"""Cells that are text, read by fixed grammars, each as the question asks."""
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mechanisms import Count, GroupBy, Histogram, Mean, Quantile, Sum, Table, column
+from queryable import IntegerStatistic, QueryError
+
+HUGE = "9" * 20
+CELLS = ["3", "3.0", "+3", ".5", "1e2", "-inf", "nan", " 3", "1_0", "0x3", "3,5", "TRUE", "false"]
+CELLS += [
+    "2020-12-31",
+    "2020-12-31T23:59",
+    "2020-12-31 23:59:01.5",
+    "2020-12-31T23:59Z",
+    "12/31/20",
+]
+CELLS += [
+    "2020-02-30",
+    "20201231",
+    "2020-12-31T22:59:00+00:00",
+    "abc",
+    "",
+    "NULL",
+    HUGE,
+]
+x = column("x")
+
+
+def read(path: Path, cells: list[str] = CELLS, **options: Any) -> Table:
+    path.write_text("x,n\n" + "".join(f'"{cell}",{i}\n' for i, cell in enumerate(cells)))
+    return Table(path, **options)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "rows.csv"
+
+
+@pytest.mark.parametrize(
+    ("statistic", "expected"),
+    [
+        (Count(x == 3), 3),
+        (Count(x == "3"), 1),
+        (Count(x == True), 1),  # noqa: E712
+        (Count(x < 1), 3),
+        (Count(~(x < 1)), len(CELLS) - 3),
+        (Count(x > 10**18), 1),
+        (Count(x.is_in([3, "abc", 0.5])), 5),
+        (Count(x.is_in([])), 0),
+        (Count(x >= dt.date(2020, 12, 31)), 3),
+        (Count(x > dt.datetime(2020, 12, 31)), 2),  # noqa: DTZ001
+        (Count(x >= dt.datetime(2020, 12, 31, tzinfo=dt.UTC)), 2),
+        (Histogram("x", ["3", "abc", "NULL"]), [1, 1, 1]),
+        (Histogram("x", [3, 0.5, 10**20]), [3, 1, 1]),
+        (Histogram("x", [dt.date(2020, 12, 31)]), [1]),
+        (Histogram("x", [dt.datetime(2020, 12, 31)]), [1]),  # noqa: DTZ001
+        (Sum("x", 0, 5), 3 + 3 + 3 + 5 + 1 + 5 + 5),
+        (Mean("x", 0, 4), [1 + 1 + 1 - 2 + 2 - 2 - 1 - 2 + 2 + 2, 2 * 10]),
+        (GroupBy({"x": [3]}, Count(column("n") < 2)), [2]),
+        (Quantile("x", "1/2", [1]), None),
+    ],
+)
+def test_the_question_says_how_a_cell_is_read(
+    statistic: IntegerStatistic, expected: Any, path: Path
+) -> None:
+    with read(path) as table:
+        assert table.columns["x"].name == "written"
+        found = np.asarray(statistic.value(table))
+        if expected is not None:
+            assert sorted(map(int, found.ravel())) == sorted(
+                [expected] if isinstance(expected, int) else expected
+            )
+
+
+@pytest.mark.parametrize(
+    ("declared", "read_as_it_is"),
+    [
+        ("BIGINT", ["3", "3.0", "+3", "20201231"]),
+        ("UTINYINT", ["3", "3.0", "+3"]),
+        ("DECIMAL(10,1)", ["3", "3.0", "+3", ".5", "20201231"]),
+        ("DOUBLE", ["3", "3.0", "+3", ".5", "1e2", "-inf", "20201231", HUGE]),
+        ("BOOLEAN", ["TRUE", "false"]),
+        ("DATE", ["2020-12-31"]),
+        ("TIMESTAMP", ["2020-12-31", "2020-12-31T23:59", "2020-12-31 23:59:01.5"]),
+        ("TIMESTAMP WITH TIME ZONE", ["2020-12-31T23:59Z", "2020-12-31T22:59:00+00:00"]),
+        ("VARCHAR", [cell for cell in CELLS if cell]),
+    ],
+)
+def test_a_cell_that_is_no_value_of_a_declared_type_is_missing(
+    declared: str, read_as_it_is: list[str], path: Path
+) -> None:
+    present = [cell for cell in CELLS if cell]
+    with read(path, types={"x": declared}) as table:
+        assert table.misread is not None
+        assert table.misread.cells["x"] == len(present) - len(read_as_it_is)
+        found = Histogram("n", range(len(CELLS))).value(table)
+        assert found.tolist() == [1] * len(CELLS)
+
+
+def test_no_cell_decides_about_another(path: Path) -> None:
+    """A column of numbers stays one of numbers, whatever one more row holds."""
+    many = [str(i % 90) for i in range(300)]
+    for odd in CELLS:
+        with read(path, [*many, odd]) as table:
+            assert Count((x >= 65) & (column("n") < 300)).value(table) == 75
+            assert table.columns["x"].name == "written"
+
+
+def test_keys_of_several_kinds_are_refused(path: Path) -> None:
+    """A cell 3 would be in the group of 3 and in that of "3"."""
+    with read(path) as table:
+        for statistic, message in (
+            (Histogram("x", [3, "3"]), "several kinds"),
+            (GroupBy({"x": ["a", dt.date(2020, 1, 1)]}, Count()), "several kinds"),
+            (Count(x == b"3"), "does not compare with bytes"),
+            (Count(x > dt.timedelta(1)), "does not compare with timedelta"),
+        ):
+            with pytest.raises(TypeError, match=message):
+                table.check(statistic)
+
+
+def test_units_and_order(path: Path) -> None:
+    """Persons are told apart by text; the smallest values are numbers before other text."""
+    rows = ["1,10", "1,9", "1,x", "01,7", "01,a", f"{'y' * 70},3", f"{'y' * 70},20", ",5"]
+    path.write_text("\n".join(["p,x", *rows]))
+    with Table(path, privacy_unit="p", max_rows=1, keep="x") as table:
+        assert Count(per=table.unit).value(table) == 3
+        assert Sum("x", 0, 100, per=table.unit).value(table) == 9 + 7 + 3
+
+
+def test_what_does_not_fit_costs_nothing(path: Path) -> None:
+    from composition import FiltCon
+    from mechanisms import Gaussian
+    from queryable import ZCDP, Queryable
+
+    with read(path) as table:
+        q = Queryable(FiltCon(ZCDP(1)), table)
+        with pytest.raises(QueryError, match="nothing is charged"):
+            q.launch(Gaussian(Histogram("x", [3, "3"]), rho=1))
+        assert q.privacy_loss() == ZCDP(0)
