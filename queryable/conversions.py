@@ -55,7 +55,7 @@ def zcdp_to_approx(rho: Fraction, delta: Fraction) -> Fraction:
 
     Any order gives a valid bound, so the best one is looked for in floats and then used exactly.
     """
-    if rho == 0:
+    if rho == 0 or distance_squared(rho) <= delta * delta:
         return Fraction(0)
     log_delta = log(delta.numerator) - log(delta.denominator)
     alpha = _best_order(float(min(rho, Fraction(10**100))), log_delta)
@@ -79,6 +79,7 @@ def largest_zcdp(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The largest rho (from below) that gives (epsilon, delta)-DP by that conversion.
 
     At a fixed order the conversion is rho*alpha + constant; the best order is looked for in floats.
+    A rho that keeps the total variation distance within delta gives any epsilon.
     """
     from scipy.optimize import minimize_scalar
 
@@ -97,12 +98,27 @@ def largest_zcdp(epsilon: Fraction, delta: Fraction) -> Fraction:
     def rho(a: arb, e: arb, d: arb) -> arb:
         return (e - (1 - 1 / a).log() + (d * a).log() / (a - 1)) / a
 
-    return max(Fraction(0), round_down(rho, order, epsilon, delta))
+    return max(2 * delta * delta, round_down(rho, order, epsilon, delta))
+
+
+@_remember
+def distance_squared(divergence: Fraction) -> Fraction:
+    """The square of the total variation distance that a KL divergence allows, from above.
+
+    KL/2 (Pinsker) and 1 - e^-KL (Bretagnolle, Huber 1979). Renyi divergences of every order above 1
+    are at least KL.
+    """
+    return min(divergence / 2, round_up(lambda r: -(-r).expm1(), divergence))
 
 
 @_remember
 def rdp_to_approx(alpha: Fraction, loss: Fraction, delta: Fraction) -> Fraction:
-    """r + log(1 - 1/alpha) - log(delta*alpha)/(alpha - 1) (Canonne et al. 2020, Prop 12)."""
+    """r + log(1 - 1/alpha) - log(delta*alpha)/(alpha - 1) (Canonne et al. 2020, Prop 12).
+
+    0 where the total variation distance, which is the least delta at epsilon = 0, is within delta.
+    """
+    if distance_squared(loss) <= delta * delta:
+        return Fraction(0)
     return max(
         Fraction(0),
         round_up(

@@ -137,17 +137,27 @@ def pure_to_gdp(random: Random) -> Pair:
     return conversions.pure_to_gdp(epsilon), mu
 
 
+def near(divergence: Any, delta: Any) -> bool:
+    """The total variation distance is within delta: Pinsker; Bretagnolle and Huber."""
+    return bool(min(divergence / 2, -mp.expm1(-divergence)) <= delta**2)
+
+
 @rounded(conversions.rdp_to_approx, "1e-25")
 def rdp_to_approx(random: Random) -> Pair:
     alpha, loss, delta = 1 + any_of(random, -2, 3), any_of(random, -6, 2), delta_of(random)
     true = rdp_epsilon(real(alpha), real(loss), real(delta))
+    if near(real(loss), real(delta)):
+        true = mp.mpf(0)
     return conversions.rdp_to_approx(alpha, loss, delta), max(mp.mpf(0), true)
 
 
 @rounded(conversions.zcdp_to_approx, "1e-9")
 def zcdp_to_approx(random: Random) -> Pair:
     rho, delta = any_of(random, -6, 2), delta_of(random)
-    return conversions.zcdp_to_approx(rho, delta), zcdp_epsilon(real(rho), real(delta))
+    true = zcdp_epsilon(real(rho), real(delta))
+    if near(real(rho), real(delta)):
+        true = mp.mpf(0)
+    return conversions.zcdp_to_approx(rho, delta), true
 
 
 @rounded(ApproxZCDP, "1e-9")
@@ -155,13 +165,15 @@ def approximate_zcdp_to_approx(random: Random) -> Pair:
     rho, own, delta = any_of(random, -5, 1), delta_of(random, -15, -4), delta_of(random, -3, -1)
     found = ApproxZCDP(rho, own).to(ApproxDP, delta)
     assert isinstance(found, ApproxDP)
-    return found.epsilon, zcdp_epsilon(real(rho), real(delta) - real(own))
+    left = real(delta) - real(own)
+    return found.epsilon, mp.mpf(0) if near(real(rho), left) else zcdp_epsilon(real(rho), left)
 
 
 @rounded(conversions.largest_zcdp, "1e-9", down=True)
 def largest_zcdp(random: Random) -> Pair:
     epsilon, delta = any_of(random, -3, 1.5), delta_of(random)
-    return conversions.largest_zcdp(epsilon, delta), zcdp_capacity(real(epsilon), real(delta))
+    true = max(zcdp_capacity(real(epsilon), real(delta)), 2 * real(delta) ** 2)
+    return conversions.largest_zcdp(epsilon, delta), true
 
 
 @rounded(conversions.gdp_delta, "1e-20")

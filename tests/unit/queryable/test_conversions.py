@@ -1,5 +1,7 @@
 """Every conversion against 60-digit arithmetic, and against the reference values."""
 
+import itertools
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -9,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queryable import conversions
+from queryable import RDP, ZCDP, ApproxDP, conversions
 from tests.strategies import deltas, orders, positive_rationals
 
 DIGITS = 60
@@ -39,6 +41,11 @@ def gdp_delta(mu: Any, epsilon: Any) -> Any:
     """The privacy profile of mu-GDP."""
     below = mpmath.ncdf(-epsilon / mu - mu / 2)
     return mpmath.ncdf(-epsilon / mu + mu / 2) - mpmath.exp(epsilon) * below
+
+
+def near(divergence: Any, delta: Any) -> bool:
+    """The total variation distance is within delta: Pinsker; Bretagnolle and Huber."""
+    return bool(min(divergence / 2, -mpmath.expm1(-divergence)) <= delta**2)
 
 
 def rdp_to_approx(alpha: Any, loss: Any, delta: Any) -> Any:
@@ -98,6 +105,8 @@ def test_rdp_to_approx(alpha: Fraction, loss: Fraction, delta: Fraction) -> None
     bound = conversions.rdp_to_approx(alpha, loss, delta)
     with mpmath.workdps(DIGITS):
         true = rdp_to_approx(real(alpha), real(loss), real(delta))
+        if near(real(loss), real(delta)):
+            true = mpmath.mpf(0)
         assert max(0, true) <= real(bound) <= max(0, true + abs(true) * TIGHT)
 
 
@@ -106,7 +115,11 @@ def test_rdp_to_approx(alpha: Fraction, loss: Fraction, delta: Fraction) -> None
 def test_zcdp_to_approx(rho: Fraction, delta: Fraction) -> None:
     """The best order is found to 1e-9, and what it gives is a bound at that order."""
     bound = conversions.zcdp_to_approx(rho, delta)
-    assert_just_above(bound, lambda r, d: max(0, zcdp_to_approx(r, d)), rho, delta)
+
+    def true(r: Any, d: Any) -> Any:
+        return 0 if near(r, d) else max(0, zcdp_to_approx(r, d))
+
+    assert_just_above(bound, true, rho, delta)
 
 
 @given(mu=positive_rationals, epsilon=positive_rationals)
@@ -237,3 +250,41 @@ def test_least_and_greatest_find_the_cut(cut: Fraction) -> None:
     assert from_below <= cut <= from_above
     assert from_above - cut <= cut / 2**59
     assert cut - from_below <= cut / 2**59 + Fraction(1, 2**300)
+
+
+@pytest.mark.parametrize(
+    ("loss", "delta", "within"),
+    [
+        (RDP("1.027", "2.8e-7"), "0.035", True),
+        (RDP(2, "1/50"), "1/10", True),  # Pinsker: r/2 = delta^2
+        (RDP(2, "0.0201"), "1/10", False),
+        (RDP(2, 2), "0.93", True),  # 1 - e^-2 = 0.8647, by Bretagnolle and Huber
+        (RDP(2, 2), "0.929", False),
+        (ZCDP("2e-12"), "1e-6", True),
+        (ZCDP("2.1e-12"), "1e-6", False),
+    ],
+)
+def test_small_divergences_are_within_delta_alone(loss: Any, delta: Any, within: bool) -> None:
+    """(0, delta)-DP says that the total variation distance is at most delta."""
+    stated = loss.to(ApproxDP, delta)
+    assert isinstance(stated, ApproxDP)
+    epsilon = stated.epsilon
+    assert (epsilon == 0) == within
+    squared = conversions.distance_squared(loss.parts[0])
+    assert (squared <= Fraction(delta) ** 2) == within
+    assert conversions.largest_zcdp(Fraction(0), Fraction(delta)) >= 2 * Fraction(delta) ** 2
+
+
+@pytest.mark.parametrize("alpha", ["1.01", "2", "50"])
+def test_the_distance_holds_of_binary_pairs(alpha: str) -> None:
+    """Of every pair on two points the distance is within what its Renyi divergence allows.
+
+    Binary pairs suffice: the distance of any pair is that of one that it postprocesses to, whose
+    divergence is no larger.
+    """
+    a = float(alpha)
+    for p, q in itertools.product([n / 40 for n in range(1, 40)], repeat=2):
+        moment = p**a * q ** (1 - a) + (1 - p) ** a * (1 - q) ** (1 - a)
+        divergence = Fraction(math.log(moment) / (a - 1) + 1e-12)
+        if divergence > 0:
+            assert (p - q) ** 2 <= conversions.distance_squared(divergence)
