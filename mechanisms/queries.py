@@ -3,8 +3,9 @@
 Responsible for sensitivities that hold for whatever the data are: a record adds an integer within
 public bounds that depends on that record alone, and integers are added exactly. Knows no noise.
 
-A dataset is a `Table`, a structured array, a mapping of columns, or a pandas or polars frame. A
-record is a row, or with `per` whatever names the rows of one privacy unit of a table.
+A dataset is a `Table`, a structured array, a mapping of columns, a list of records, or a pandas,
+polars or Arrow frame. A record is a row, or with `per` whatever names the rows of one privacy unit
+of a table.
 """
 
 from fractions import Fraction
@@ -28,7 +29,8 @@ class Count(Aggregate):
 
     Args:
         where: a predicate such as `column("age") >= 30`, or, not for tables, a function from the
-            data to one boolean per record that decides about each record by that record alone.
+            data to one boolean per record that decides about each record by that record alone. An
+            entry that is not True itself, such as a null, counts as false.
         per: whose rows are counted up to a bound, as a table's `unit`; None for each row by itself.
     """
 
