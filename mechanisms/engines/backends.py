@@ -151,14 +151,14 @@ def instants_of_spark(backend: Any, source: Any) -> dict[str, Kind]:
     return {field.name: instant for field in fields if field.dataType.typeName() == "timestamp"}
 
 
-def require_statement(backend: Any, expression: Any) -> None:
-    """Check that the backend takes a statement of this size. Reads no rows.
+def statement_of(backend: Any, expression: Any) -> str:
+    """The SQL of an expression, of a size that the backend takes. Reads no rows.
 
     Raises:
         ValueError: it does not.
     """
     try:
-        statement = backend.compile(expression)
+        statement = str(backend.compile(expression))
         if backend.name == "sqlite":  # prepared, not run: the limits are SQLite's own
             backend.con.execute(f"EXPLAIN {statement}").close()
     except Exception:
@@ -166,3 +166,14 @@ def require_statement(backend: Any, expression: Any) -> None:
             f"the query is too large for {backend.name}, or asks what it has not; use fewer "
             "constants, or nest fewer predicates"
         ) from None
+    return statement
+
+
+def rows_of(backend: Any, expression: Any, statement: str) -> list[tuple[Any, ...]]:
+    """Run an expression; not compiled again where a statement's rows can be fetched as they are."""
+    if backend.name not in ("duckdb", "sqlite", "postgres"):
+        return [tuple(row.values()) for row in backend.to_pyarrow(expression).to_pylist()]
+    backend._run_pre_execute_hooks(expression)  # tables in memory are registered
+    with backend._safe_raw_sql(statement) as cursor:
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows

@@ -19,7 +19,8 @@ from mechanisms.engines.backends import (
     digest_of,
     instants_of_spark,
     require_session,
-    require_statement,
+    rows_of,
+    statement_of,
 )
 from mechanisms.engines.protocol import Choice
 from mechanisms.engines.rowwise import require_row_wise
@@ -201,9 +202,10 @@ class IbisDialect:
 
 @attrs.frozen
 class Plan:
-    """An expression, and what its columns are: indices of groups, and parts of sums."""
+    """An expression, its SQL, and its columns: indices of groups, and parts of sums."""
 
     expression: Any
+    statement: str
     groups: int
     parts: tuple[int, ...]
 
@@ -249,7 +251,6 @@ class Ibis:
         if last is not None and last[0] == key:
             return last[1]
         plan = self._planned(request, choice)
-        require_statement(self._backend, plan.expression)
         self._last = key, plan
         return plan
 
@@ -281,14 +282,15 @@ class Ibis:
                 name = _fresh(f"total_{position}_{each}", self.kinds)
                 sums[name] = rows.count() if term.column is None else limb.sum().coalesce(0)
         totals = rows.group_by(names).aggregate(**sums) if names else rows.aggregate(**sums)
-        return Plan(totals.select(*names, *sums), len(names), tuple(parts))
+        totals = totals.select(*names, *sums)
+        return Plan(totals, statement_of(self._backend, totals), len(names), tuple(parts))
 
     def run(self, plan: Plan) -> Iterable[tuple[int, ...]]:
         """Every group's indices and sums, put together from their parts."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a backend's would be about the data
-            rows = self._backend.to_pyarrow(plan.expression).to_pylist()
-        return [_joined(row.values(), plan) for row in rows]
+            rows = rows_of(self._backend, plan.expression, plan.statement)
+        return [_joined(row, plan) for row in rows]
 
     def close(self) -> None:
         """Nothing: the connection is the curator's."""
