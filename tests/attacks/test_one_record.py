@@ -6,6 +6,7 @@ the record is there. Here random pairs of tables differ in one hostile record.
 """
 
 import datetime as dt
+from decimal import Decimal
 from fractions import Fraction
 from random import Random
 from typing import Any
@@ -13,11 +14,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from composition import Partition
-from mechanisms import Count, GroupBy, Histogram, Mean, Quantile, Sum, Variance, column
+from composition import FiltCon, Parallel, Partition
+from mechanisms import (
+    Count,
+    GroupBy,
+    Histogram,
+    Laplace,
+    Mean,
+    Quantile,
+    Sum,
+    Variance,
+    column,
+)
 from mechanisms.columns import OPERATORS, Comparison
 from mechanisms.multiplicative_weights import _Weighted
-from queryable import IntegerStatistic, MechanismFault
+from queryable import IntegerStatistic, MechanismFault, PureDP, Queryable
 from tests.attacks.hostile_tables import AWARE, FORMS, NAIVE, Form
 
 CONSTANTS: list[Any] = [2, 0.5, 2**63, -1e300, True, "a", b"a", NAIVE, AWARE, NAIVE.date()]
@@ -106,3 +117,19 @@ def test_some_of_it_is_read(form: str) -> None:
             if outcome(statistic, table) is not None:
                 answered.add(type(statistic))
     assert len(answered) == 8
+
+
+ROWS = [{"state": "CA", "age": 31}, {"state": "NY", "age": 29}]
+LATER = [{"state": "CA"}, {"age": 40}, {"state": None, "age": None}, {"state": Decimal("sNaN")}]
+
+
+@pytest.mark.parametrize("record", [None, *LATER], ids=str)
+def test_every_part_answers_whoever_is_there(record: Any) -> None:
+    """Parts of a list of records, one of them empty: an analyst cannot tell them from failures."""
+    rows = ROWS if record is None else [*ROWS, record]
+    older = Count(lambda part: [row.get("age") == 31 or row.get("age") for row in part])
+    parts = Partition("state", ["CA", "NY", "TX"])
+    counts = {name: Laplace(older, epsilon=10**6) for name in parts.parts}
+    q = Queryable(FiltCon(PureDP(10**6)), rows)
+    opening = q.launch(Parallel(parts, counts)).opening
+    assert list(opening) == [1, 0, 0, 0]
