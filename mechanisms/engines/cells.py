@@ -20,9 +20,10 @@ _NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?|[+-]?(?i:inf|i
 _WHOLE = r"[+-]?[0-9]+(\.0*)?"
 _TRUTH = r"(?i:true|false|t|f|0|1)"
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_CLOCK = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?"
-_MOMENT = f"{_DATE}([T ]{_CLOCK})?"
-_INSTANT = f"{_DATE}[T ]{_CLOCK}(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)"
+_SECONDS = r":[0-9]{2}(\.[0-9]{1,9})?"
+_CLOCK = "[0-9]{2}:[0-9]{2}"
+_MOMENT = f"{_DATE}([T ]{_CLOCK}({_SECONDS})?)?"
+_INSTANT = f"{_DATE}[T ]{_CLOCK}{_SECONDS}(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)"
 _GRAMMAR = {
     "boolean": _TRUTH,
     "integer": _WHOLE,

@@ -16,7 +16,7 @@ CELLS += [
     "2020-12-31",
     "2020-12-31T23:59",
     "2020-12-31 23:59:01.5",
-    "2020-12-31T23:59Z",
+    "2020-12-31T23:59:00Z",
     "12/31/20",
 ]
 CELLS += [
@@ -87,7 +87,7 @@ def test_the_question_says_how_a_cell_is_read(
         ("BOOLEAN", ["TRUE", "false"]),
         ("DATE", ["2020-12-31"]),
         ("TIMESTAMP", ["2020-12-31", "2020-12-31T23:59", "2020-12-31 23:59:01.5"]),
-        ("TIMESTAMP WITH TIME ZONE", ["2020-12-31T23:59Z", "2020-12-31T22:59:00+00:00"]),
+        ("TIMESTAMP WITH TIME ZONE", ["2020-12-31T23:59:00Z", "2020-12-31T22:59:00+00:00"]),
         ("VARCHAR", [cell for cell in CELLS if cell]),
     ],
 )
