@@ -2,20 +2,21 @@
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import attrs
 
+from composition.declared import least_at
 from composition.fixed import FixedComposition, Statement, common_measure, maps_at
-from composition.optimal import optimal_epsilon
 from composition.proofs import Proof, ask, own_measure
 from composition.rules import Basic
 from composition.verdicts import Column, Way
 from queryable.coins import ChildId
 from queryable.guarantees import Guarantee, documented
-from queryable.losses import ApproxDP, ApproxZCDP, Loss, Measure, total
+from queryable.losses import ApproxDP, Loss, Measure, total
 from queryable.mechanism import InteractiveMechanism, nested
-from queryable.numbers import probability, shown
+from queryable.numbers import probability
 
 
 def _mechanisms(values: Iterable[Any]) -> tuple[InteractiveMechanism[Any], ...]:
@@ -24,31 +25,6 @@ def _mechanisms(values: Iterable[Any]) -> tuple[InteractiveMechanism[Any], ...]:
         if not isinstance(mechanism, InteractiveMechanism):
             raise TypeError(f"{mechanism!r} is not an interactive mechanism")
     return mechanisms
-
-
-def _at_delta(statements: Iterable[Statement], delta: Fraction) -> list[Loss]:
-    """Every loss as (epsilon_i, delta_i); those with a free delta share what the others leave."""
-    declared: list[Loss] = []
-    free: list[Loss] = []
-    for stated in statements:
-        try:
-            declared.append(stated(ApproxDP))
-        except ValueError:
-            free.append(stated(None))
-    if not free:
-        return declared
-    taken = sum(map(_own_delta, (*declared, *free)), Fraction(0))
-    if not taken < delta:
-        raise ValueError(
-            f"delta is {shown(delta)} and the mechanisms' own come to {shown(taken)}; it should be "
-            f"larger: {free[0]} needs a part of it"
-        )
-    share = (delta - taken) / len(free)
-    return declared + [loss.to(ApproxDP, _own_delta(loss) + share) for loss in free]
-
-
-def _own_delta(loss: Loss) -> Fraction:
-    return loss.delta if isinstance(loss, ApproxDP | ApproxZCDP) else Fraction(0)
 
 
 @attrs.frozen
@@ -67,10 +43,11 @@ class ConComp(FixedComposition):
         Checked by: tests/audit/test_concurrent.py, tests/unit/composition/test_optimal.py
     Args:
         mechanisms: what is composed, child 0 first.
-        delta: if given, the loss is stated at this delta, as the optimal composition of the
-            mechanisms' (epsilon_i, delta_i), where mechanisms whose own loss says nothing of a
-            delta, such as zCDP, get equal shares of what the others leave of it; else losses of
-            one measure add up, deltas included.
+        delta: if given, the loss is stated at this delta, as the better of two: the optimal
+            composition of the mechanisms' (epsilon_i, delta_i), where mechanisms whose own loss
+            says nothing of a delta, such as zCDP, get equal shares of what the others leave of it;
+            and the composition in a measure that takes all of them, converted once, at the order
+            that is best for the total. Else losses of one measure add up, deltas included.
     """
 
     mechanisms: tuple[InteractiveMechanism[Any], ...] = attrs.field(converter=_mechanisms)
@@ -98,19 +75,23 @@ class ConComp(FixedComposition):
             self._proof(ApproxDP)
             if d_in == 0:
                 return total((), ApproxDP)
-            losses = _at_delta(maps, self.delta)
-            return ApproxDP(optimal_epsilon(losses, self.delta), self.delta)
-        composed = common_measure(maps) if measure is None else measure
-        proof = self._proof(composed)
+            return least_at(maps, self.delta, partial(self._composed, maps, d_in))[0]
+        return self._composed(maps, d_in, common_measure(maps) if measure is None else measure)
+
+    def _composed(self, maps: Iterable[Statement], d_in: int, measure: Measure) -> Loss:
+        proof = ask(Basic(), measure, Column.FIXED)
         if d_in:
             for each in self.mechanisms:
                 proof.cover(each, d_in)
-        return total((stated(composed) for stated in maps), composed)
+        return total((stated(measure) for stated in maps), measure)
 
     def guarantee(self) -> Guarantee:
         """With the theorem for the measure that the losses are composed in."""
-        optimal = self.delta is not None
-        measure = ApproxDP if optimal else common_measure(maps_at(self.mechanisms, 1))
+        maps = maps_at(self.mechanisms, 1)
+        if self.delta is None:
+            measure = common_measure(maps)
+        else:
+            measure = least_at(maps, self.delta, partial(self._composed, maps, 1))[1]
         return attrs.evolve(documented(type(self)), theorem=f"{self._proof(measure).theorem}.")
 
     def _proof(self, measure: Measure) -> Proof:

@@ -6,11 +6,13 @@ from what will probably be launched. Touches no data and knows no mechanism.
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import partial
 from itertools import groupby
 from math import gcd, lcm, log, sqrt
 
 import attrs
 
+from composition.declared import least_at
 from composition.rules import (
     Account,
     Basic,
@@ -24,7 +26,7 @@ from composition.rules import (
     fitted,
 )
 from queryable import conversions
-from queryable.losses import AdditiveLoss, ApproxDP, Loss
+from queryable.losses import AdditiveLoss, ApproxDP, Loss, Measure, total
 
 Plan = list[tuple[Loss, int]]
 """Losses, and how often each comes in a row."""
@@ -130,6 +132,12 @@ class Recommendation:
 
     planned: int
     candidates: tuple[Candidate, ...]
+    fixed: int | None = None
+    """How many launches of the plan fit, as listed, if all of it is declared in advance.
+
+    Through `ConComp(mechanisms, delta=...)` in place of a filter. None where the budget has no
+    delta or the losses do not compose.
+    """
 
     @property
     def rule(self) -> Rule:
@@ -149,6 +157,9 @@ class Recommendation:
                 lines.append(f"| {name} | no: {each.why} | |")
             else:
                 lines.append(f"| {name} | {each.admitted} of {self.planned} | {each.times} |")
+        if self.fixed is not None:
+            fixed = "ConComp(..., delta=), all declared in advance"
+            lines.append(f"| {fixed} | {self.fixed} of {self.planned} | |")
         return "\n".join(lines)
 
 
@@ -159,7 +170,8 @@ def recommend(budget: Loss, losses: Iterable[Loss]) -> Recommendation:
     by rising and by falling loss. Where launches add to one number the heaviest first is the worst
     there is. Rules that admit equally many are ranked by how often the whole plan fits. A slack
     leaves room for the plan's own deltas, if they are at most half of delta. Costs of a menu are
-    fitted to the plan.
+    fitted to the plan. A plan that is fixed before anything is answered needs no rule: `fixed` says
+    how much of it `ConComp(..., delta=)` takes.
 
     Args:
         budget: of the filter.
@@ -179,7 +191,31 @@ def recommend(budget: Loss, losses: Iterable[Loss]) -> Recommendation:
     tried.sort(key=lambda each: (-1 if each.admitted is None else each.admitted, each.times or 0))
     tried.reverse()
     best = {type(each.rule): each for each in reversed(tried)}  # of several menus one
-    return Recommendation(len(listed), tuple(each for each in tried if each in best.values()))
+    compared = tuple(each for each in tried if each in best.values())
+    return Recommendation(len(listed), compared, _fixed(budget, listed))
+
+
+def _fixed(budget: Loss, listed: list[Loss]) -> int | None:
+    """How many of these fit when they are declared in advance."""
+    if not isinstance(budget, ApproxDP) or budget.delta == 0:
+        return None
+
+    def stated(loss: Loss, measure: Measure | None) -> Loss:
+        return loss if measure is None else loss.to(measure)
+
+    def fits(count: int) -> bool:
+        first = listed[:count]
+
+        def composed(measure: Measure) -> Loss:
+            return total((loss.to(measure) for loss in first), measure)
+
+        statements = [partial(stated, loss) for loss in first]
+        try:
+            return least_at(statements, budget.delta, composed)[0] <= budget
+        except ValueError:  # the deltas come to more
+            return False
+
+    return _greatest(fits, len(listed))
 
 
 def _rules(budget: Loss, plan: Plan) -> list[Rule]:

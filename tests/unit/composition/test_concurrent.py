@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from composition import ConComp, ExPost, FiltCon, OdomCon
+from composition.optimal import optimal_epsilon
 from queryable import (
     GDP,
+    RDP,
     ZCDP,
     ApproxDP,
     ApproxZCDP,
@@ -27,6 +29,7 @@ from queryable import (
     UnknownChildError,
     UnprovenCompositionError,
 )
+from queryable.losses import total
 from tests.strategies import (
     ILLEGAL,
     LOSSES,
@@ -125,11 +128,25 @@ def test_a_free_delta_is_what_the_others_leave() -> None:
         [FiltCon(ZCDP(1)), FiltCon(GDP(1)), Toy(ApproxDP("0.1", "1e-6"))], delta="5e-6"
     )
     each = [loss.to(ApproxDP, "2e-6") for loss in (ZCDP(1), GDP(1))]
-    total = sum((loss.epsilon for loss in each), start=Fraction(1, 10))
-    assert Fraction(999, 1000) < shared.privacy_map(1).epsilon / total <= 1
+    apart = sum((loss.epsilon for loss in each), start=Fraction(1, 10))
+    together = ApproxZCDP(Fraction(3, 2), 0) + ApproxDP("0.1", "1e-6").to(ApproxZCDP)
+    assert shared.privacy_map(1) == together.to(ApproxDP, "5e-6")
+    assert shared.privacy_map(1).epsilon < apart
+    assert "mixed children" in shared.guarantee().theorem
     assert beside.privacy_map(0) == ApproxDP(0, 0)
     with pytest.raises(ValueError, match="it should be larger"):
         ConComp([ExPost(ApproxDP(1, "1e-6")), FiltCon(ZCDP(1))], delta="1e-6").privacy_map(1)
+
+
+@pytest.mark.parametrize(
+    "loss", [RDP.at(2, 8, 32).from_loss(ZCDP("1/50")), ZCDP("1/50"), GDP("1/5"), RDP(20, "1/3")]
+)
+def test_a_plan_is_converted_once(loss: Any) -> None:
+    """Declared in advance, losses are composed in their measure, and the total is converted."""
+    plan: Any = ConComp([Toy(loss)] * 10, delta="1e-6").privacy_map(1)
+    alone = [loss.to(ApproxDP, "1e-7")] * 10
+    assert plan == total([loss] * 10, loss.measure).to(ApproxDP, "1e-6")
+    assert plan.epsilon < optimal_epsilon(alone, "1e-6")
 
 
 def test_the_open_problem_is_refused_at_construction() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from composition import (
     Basic,
+    ConComp,
     GDPResidue,
     Menu,
     Rogers2016,
@@ -22,8 +23,8 @@ from composition import (
 )
 from composition.planning import taken
 from composition.rules import Additive
-from queryable import GDP, ZCDP, ApproxDP, Loss, PureDP
-from tests.strategies import LOSSES
+from queryable import GDP, ZCDP, ApproxDP, Loss, PureDP, RenyiCurve
+from tests.strategies import LOSSES, Toy
 
 BUDGET = ApproxDP(1, "1e-6")
 PUBLISHED: tuple[Rule, ...] = (Basic(), Rogers2016(), Whitehouse2023())
@@ -213,3 +214,22 @@ def test_what_is_refused_is_passed_over() -> None:
     assert taken(PureDP("1/2"), Basic(), losses) == 1
     assert taken(PureDP("1/2"), Basic(), losses[::-1]) == 2
     assert taken(PureDP(1), Basic(), []) == 0
+
+
+@pytest.mark.parametrize(
+    "loss", [ZCDP("1/2000"), PureDP("1/100"), RenyiCurve((4, 16, 64), ("1/500", "1/120", "1/30"))]
+)
+def test_a_plan_that_is_fixed_needs_no_rule(loss: Any) -> None:
+    """What `ConComp(..., delta=)` takes, which is at least what every filter admits."""
+    budget, plan = ApproxDP(1, "1e-6"), [loss] * 700
+    found = recommend(budget, plan)
+    assert found.fixed is not None
+    assert found.admitted <= found.fixed < 700
+
+    def epsilon(count: int) -> Any:
+        return ConComp([Toy(loss)] * count, delta="1e-6").privacy_map(1)
+
+    assert epsilon(found.fixed) <= budget
+    assert not epsilon(found.fixed + 1) <= budget
+    assert f"{found.fixed} of 700" in str(found)
+    assert recommend(PureDP(1), [PureDP("0.1")]).fixed is None
