@@ -196,6 +196,20 @@ def test_the_one_open_case_is_refused_and_the_rest_is_not() -> None:
         assert isinstance(filtered.step(state, Launch(taken))[1], Launched)
 
 
+@pytest.mark.parametrize("made", [FiltCon, Universal])
+def test_the_open_case_is_taken_as_what_it_is_declared(made: Any) -> None:
+    """Its conversion to (epsilon, delta)-DP, where that is what it is charged."""
+    compositor = made(ApproxZCDP(5, "1e-3"))
+    state, _ = compositor.init(None)
+    with pytest.raises(UnprovenCompositionError, match="is open"):
+        compositor.step(state, Launch(UNCOINED))
+    with pytest.raises(UnprovenCompositionError, match="is open"):
+        compositor.step(state, Launch(UNCOINED, ApproxZCDP(1, "1e-4")))
+    state, _ = compositor.step(state, Launch(UNCOINED, ApproxDP(3, "1e-6")))
+    if made is FiltCon:
+        assert state.account.total() == ApproxDP(3, "1e-6").to(ApproxZCDP)
+
+
 def test_noninteractive_children_compose_as_sequential_ones() -> None:
     """The theorems about one after another are about noninteractive mechanisms."""
     assert Filt(ZCDP(1)).proof.column is Column.SEQUENTIAL
