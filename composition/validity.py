@@ -38,8 +38,8 @@ COIN = Condition(
     Unproven(
         "whether interactive mechanisms known only to be approximately zCDP with delta > 0 compose "
         "concurrently is open (Haney et al. 2023, section 4)",
-        "state the child's (epsilon, delta)-DP or zCDP loss, launch a noninteractive version, or "
-        "compose in a FiltSeq",
+        "state the child's zCDP loss, or its (epsilon, delta)-DP, as its own or as "
+        "d_out=ApproxDP(...), or launch a noninteractive version, or compose in a FiltSeq",
     ),
 )
 
