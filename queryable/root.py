@@ -78,7 +78,6 @@ class _Flight:
     scope: Scope
     message: Query
     name: tuple[str, Any] | None
-    thread: int
 
 
 class Root:
@@ -99,6 +98,7 @@ class Root:
         self._messages = 0
         self._process = os.getpid()
         self._lock = threading.RLock()  # taken once; it knows its owner, whatever is interrupted
+        self._busy = threading.Lock()
         self._now: _Moment | _Flight
         scope = Scope()
         copy_context().run(self._begin, dataset, scope)
@@ -126,7 +126,7 @@ class Root:
         scope = Scope()
         raised: BaseException | None = None
         answer: Answer = None
-        with self._lock:
+        with self._lock, self._busy:
             try:
                 if name is not None and (path, name) in self._settled().named:
                     return self._settled().named[path, name].recalled(name, taken)
@@ -152,7 +152,7 @@ class Root:
         before = self._settled()
         self._messages += 1
         enter(scope)
-        self._now = _Flight(before, scope, message, name, threading.get_ident())
+        self._now = _Flight(before, scope, message, name)
         state, answer = advance_with_receipts(
             self.mechanism, before.state, message, self.coins, self._messages
         )
@@ -192,11 +192,11 @@ class Root:
         return self._commit(before, state, exchange(now.message, answer), now.name)
 
     def _present(self) -> _Moment:
-        """What may be read now: while another thread is served, what stood before."""
+        """What may be read now: while a message is under way, what stood before it."""
         now = self._now
         if isinstance(now, _Moment):
             return now
-        if now.thread != threading.get_ident() or self._lock._is_owned():  # type: ignore[attr-defined]
+        if self._busy.locked():
             return now.before
         with self._lock:
             return self._settled()

@@ -20,7 +20,7 @@ from mechanisms import kinds
 from mechanisms.engines.cells import Readings, as_asked, cast, readings, sql_type
 from mechanisms.engines.csv_files import csv_files
 from mechanisms.engines.opening import SETTINGS, Misread, Sources, lock_down
-from mechanisms.engines.protocol import Choice
+from mechanisms.engines.protocol import Choice, interrupts
 from mechanisms.engines.sql import DuckDBDialect, Sql, quoted
 from mechanisms.expressions import Compiler
 from mechanisms.kinds import Kind
@@ -291,8 +291,9 @@ class DuckDB:
         """Every group's indices and sums."""
         self.sources.require_unchanged()
         with self._lock:
-            result = self._connection.execute(plan.statement, list(plan.parameters))
-            rows = result.fetchall()
+            with interrupts():
+                result = self._connection.execute(plan.statement, list(plan.parameters))
+                rows = result.fetchall()
         self.sources.require_unchanged()
         return [tuple(map(int, row)) for row in rows]
 

@@ -22,7 +22,7 @@ from mechanisms.engines.backends import (
     rows_of,
     statement_of,
 )
-from mechanisms.engines.protocol import Choice
+from mechanisms.engines.protocol import Choice, interrupts
 from mechanisms.engines.rowwise import require_row_wise
 from mechanisms.expressions import Compiler, Expression
 from mechanisms.kinds import Kind
@@ -287,7 +287,7 @@ class Ibis:
 
     def run(self, plan: Plan) -> Iterable[tuple[int, ...]]:
         """Every group's indices and sums, put together from their parts."""
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), interrupts():
             warnings.simplefilter("ignore")  # a backend's would be about the data
             rows = rows_of(self._backend, plan.expression, plan.statement)
         return [_joined(row, plan) for row in rows]

@@ -1,6 +1,7 @@
 """What a `Table` needs of an engine. Knows no engine."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import attrs
@@ -21,6 +22,18 @@ class Choice:
 
     seed: int
     column: str | None = None
+
+
+@contextmanager
+def interrupts() -> Iterator[None]:
+    """Raise an interrupt as `KeyboardInterrupt`, where DuckDB makes an error of its own of it."""
+    try:
+        yield
+    except Exception as error:
+        text = str(error).strip()
+        if text == "Query interrupted" or text.endswith(": KeyboardInterrupt:"):
+            raise KeyboardInterrupt from None
+        raise
 
 
 class Engine(Protocol):

@@ -1,0 +1,366 @@
+"""Interrupts between any two instructions: nothing has happened, or the charge stands.
+
+After each interrupt the tree has to answer, the last total of its ledger has to equal
+`privacy_loss`, and nothing may have run uncharged. Here an interrupt is raised at every point of a
+message at which CPython would deliver one; the slow tests send real signals at random moments.
+"""
+
+import dis
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+
+from composition import FiltCon
+from mechanisms import Count, Gaussian, Table, column
+from queryable import (
+    SYSTEM,
+    ZCDP,
+    Coins,
+    InteractiveMechanism,
+    Measurement,
+    MechanismFault,
+    Queryable,
+    RetiredChildError,
+)
+from tests.strategies import Courier
+
+TINY = Fraction(1, 10**6)
+RUNS: list[int] = []
+ROOT = Path(__file__).parent.parent.parent
+OURS = (str(ROOT / "queryable"), str(ROOT / "composition"), "<attrs generated")
+
+
+@attrs.frozen
+class Counted(Measurement):
+    """Notes that it has run."""
+
+    def loss(self, d_in: int) -> ZCDP:
+        return ZCDP(TINY * d_in**2)
+
+    def release(self, dataset: Any, coins: Coins) -> int:
+        RUNS.append(1)
+        return len(RUNS)
+
+
+@attrs.frozen
+class Steps(InteractiveMechanism[int]):
+    """Counts how often it has been asked."""
+
+    def loss(self, d_in: int) -> ZCDP:
+        return ZCDP(TINY * d_in**2)
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[int, Any]:
+        return 0, None
+
+    def step(self, state: int, query: Any, coins: Coins = SYSTEM) -> tuple[int, Any]:
+        return state + 1, state
+
+
+def _delivers(operation: str) -> bool:
+    """Whether CPython looks for signals after this instruction."""
+    return operation.startswith("CALL") or operation in ("RESUME", "JUMP_BACKWARD")
+
+
+def interrupted_at(point: int, call: Callable[[], object]) -> bool:
+    """Raise an interrupt at one of the points at which one can be delivered, if there are so many.
+
+    An exception ends tracing, so there is one interrupt at most. In a thread of its own, because
+    one that is raised by a tracer may leave another behind as the one being handled.
+    """
+    seen = 0
+    last: dict[Any, str] = {}
+    wrong: list[BaseException] = []
+
+    def trace(frame: Any, event: str, arg: Any) -> Any:
+        nonlocal seen
+        if not frame.f_code.co_filename.startswith(OURS):
+            return None  # Python itself drops what is raised in a callback of its own
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        if event == "opcode":
+            before = last.get(frame, "")
+            last[frame] = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+            seen += _delivers(before)
+            if seen == point and _delivers(before):
+                raise KeyboardInterrupt
+        return trace
+
+    def run() -> None:
+        sys.settrace(trace)
+        try:
+            call()
+        except KeyboardInterrupt:
+            pass
+        except BaseException as error:
+            wrong.append(error)
+        finally:
+            sys.settrace(None)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive()
+    if wrong:
+        raise wrong[0]
+    return seen >= point
+
+
+class Watched:
+    """A tree with a team in it, and everything that has to hold of it."""
+
+    def __init__(self) -> None:
+        RUNS.clear()
+        self.counted = Counted()
+        self.root = Queryable(FiltCon(ZCDP(1)), "data")
+        self.sibling = self.root(Steps())
+        self.team = self.root(FiltCon(ZCDP("1/2")))
+
+    def check(self) -> None:
+        """The ledger first: it reads what an interrupted message has left."""
+        rows = [row for row in self.team.ledger() if row.path == self.team._path]
+        loss = self.team.privacy_loss()
+        assert loss.rho == (rows[-1].total.rho if rows else 0)
+        assert len(RUNS) * TINY <= loss.rho
+        names = {row.name for row in rows if row.name}
+        for name in names:
+            before = len(RUNS)
+            with suppress(MechanismFault):
+                self.team(self.counted, name=name)
+            assert len(RUNS) == before
+        assert not self.root._root._lock._is_owned()
+        self.sibling.ask("bits")
+
+
+def _sweep(watched: Watched, call: Callable[[int], object]) -> int:
+    """Interrupt a call at every point in turn; returns how many there are."""
+    point = 0
+    while True:
+        point += 1
+        hit = interrupted_at(point, partial(call, point))
+        watched.check()
+        if not hit:
+            return point - 1
+
+
+def test_a_launch_is_interrupted_at_every_instruction() -> None:
+    """Below a team, with and without a name; an interrupted name is free, or has its answer."""
+    watched = Watched()
+    assert _sweep(watched, lambda _: watched.team(watched.counted)) > 100
+    watched = Watched()
+    assert _sweep(watched, lambda n: watched.team(watched.counted, name=f"launch {n}")) > 100
+    assert watched.root.privacy_loss() == ZCDP(Fraction(1, 2) + TINY)
+
+
+def test_an_ask_is_interrupted_at_every_instruction() -> None:
+    """A child is as it was, has answered, or is retired; and then it alone."""
+    watched = Watched()
+    child = [watched.team(Steps())]
+    answers: list[int] = []
+
+    def ask(_: int) -> None:
+        try:
+            answers.append(child[0].ask("bits"))
+        except RetiredChildError:
+            child[0] = watched.team(Steps())
+            answers.clear()
+
+    assert _sweep(watched, ask) > 100
+    assert answers == sorted(set(answers))  # no answer is given twice
+
+
+def test_a_report_is_interrupted_at_every_instruction() -> None:
+    """It retires nobody."""
+    watched = Watched()
+    child = watched.team(Steps())
+    assert _sweep(watched, lambda _: watched.team.privacy_loss()) > 50
+    assert _sweep(watched, lambda _: watched.team.can_afford(watched.counted)) > 50
+    assert child.ask("bits") == 0
+
+
+def test_a_person_is_interrupted_at_every_instruction() -> None:
+    """Before what it asks has been charged it is as it was, then it is retired; the rest lives."""
+
+    watched = Watched()
+    people: list[Queryable] = []
+
+    def launch(_: int) -> None:
+        if not people:
+            people.append(watched.team(Courier() @ FiltCon(ZCDP("1/1000"))))
+        try:
+            people[0](watched.counted)
+        except RetiredChildError:
+            people.clear()
+
+    assert _sweep(watched, launch) > 100
+
+
+@pytest.mark.parametrize("nth", [1, 2, 3])
+def test_a_second_interrupt_while_the_first_is_handled(nth: int) -> None:
+    """Whoever comes next settles what stands, be it a query or the ledger."""
+    for point in range(1, 240, 7):
+        watched = Watched()
+        root, calls = watched.root._root, [0]
+
+        def settled(root: Any = root, calls: list[int] = calls) -> Any:
+            calls[0] += 1
+            if calls[0] == nth:
+                raise KeyboardInterrupt
+            return type(root)._settled(root)
+
+        root._settled = settled  # type: ignore[method-assign]
+        interrupted_at(point, lambda watched=watched: watched.team(watched.counted))  # type: ignore[misc]
+        calls[0] = 9
+        watched.check()
+
+
+def test_a_handle_waits_for_nobody_after_an_interrupt() -> None:
+    """The lock is free, so another thread is answered."""
+    watched = Watched()
+    for point in range(1, 60):
+        interrupted_at(point, watched.root.privacy_loss)
+        answered = threading.Thread(target=watched.root.privacy_loss, daemon=True)
+        answered.start()
+        answered.join(30)
+        assert not answered.is_alive()
+
+
+def test_an_interrupt_in_a_mechanism_comes_out_bare() -> None:
+    """The charge stands; the interrupt is raised without what it met."""
+
+    class Interrupted(Counted):
+        def release(self, dataset: Any, coins: Coins) -> int:
+            raise KeyboardInterrupt("data")
+
+    watched = Watched()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        watched.team(Interrupted())
+    assert caught.value.args == ()
+    assert caught.value.__context__ is None
+    assert watched.team.privacy_loss() == ZCDP(TINY)
+    watched.check()
+
+
+def test_an_interrupt_of_a_compositors_own_comes_out_bare() -> None:
+    """Before anything is charged: the old state, and no frame with a state in it."""
+
+    class Slow(Counted):
+        def loss(self, d_in: int) -> ZCDP:
+            raise KeyboardInterrupt("state")
+
+    watched = Watched()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        watched.team(Slow())
+    assert caught.value.args == ()
+    trace, frames = caught.value.__traceback__, set()
+    while trace is not None:
+        frames.add(trace.tb_frame.f_code.co_name)
+        trace = trace.tb_next
+    assert not frames & {"step", "_launch", "claimed", "advance"}
+    assert watched.team.privacy_loss() == ZCDP(0)
+    watched.check()
+
+
+@contextmanager
+def alarms(most: float) -> Iterator[Callable[[Callable[[], object]], bool]]:
+    """Runs calls that a signal interrupts at a random moment; each tells whether it did."""
+    delays = np.random.default_rng(5)
+    old = signal.signal(signal.SIGALRM, signal.default_int_handler)
+
+    def during(call: Callable[[], object]) -> bool:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 1e-6 + most * delays.random())
+            call()
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        except KeyboardInterrupt:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            return True
+        return False
+
+    try:
+        yield during
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+
+
+def _typical(call: Callable[[], object]) -> float:
+    times = []
+    for _ in range(9):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return sorted(times)[4]
+
+
+ROWS = {"age": np.arange(3000) % 90}
+
+
+def _fast() -> tuple[Any, Any]:
+    return "data", Counted()
+
+
+def _rows() -> tuple[Any, Any]:
+    return ROWS, Gaussian(Count(lambda data: data["age"] >= 30), rho=TINY)
+
+
+def _table() -> tuple[Any, Any]:
+    pytest.importorskip("duckdb")
+    table = Table({"age": ROWS["age"]})
+    return table, Gaussian(Count(column("age") >= 30), rho=TINY)
+
+
+def _fuzzed(case: Callable[[], tuple[Any, Any]], wanted: int) -> None:
+    """Interrupt launches until so many have been; check after each."""
+    dataset, mechanism = case()
+    interrupts = 0
+    while interrupts < wanted:
+        root = Queryable(FiltCon(ZCDP(1)), dataset)
+        sibling = root(Steps())
+        launch = partial(root, mechanism)
+        with alarms(1.5 * _typical(launch)) as during:
+            for _ in range(200):
+                interrupts += during(launch)
+                total = root.ledger()[-1].total
+                assert root.privacy_loss() == total
+                sibling.ask("bits")
+        if isinstance(mechanism, Counted):
+            assert len(RUNS) * TINY <= root.privacy_loss().rho
+            RUNS.clear()
+        answered = threading.Thread(target=root.privacy_loss, daemon=True)
+        answered.start()
+        answered.join(30)
+        assert not answered.is_alive()
+
+
+@pytest.mark.parametrize("case", [_fast, _rows, _table])
+def test_real_signals_leave_the_tree_alive(case: Any) -> None:
+    _fuzzed(case, 100)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [_fast, _rows, _table])
+def test_twenty_thousand_real_signals_leave_the_tree_alive(case: Any) -> None:
+    _fuzzed(case, 20_000)
+
+
+def test_a_signal_during_a_long_query_of_a_table_is_an_interrupt() -> None:
+    """DuckDB makes a RuntimeError of it; the charge stands, and the table goes on."""
+    pytest.importorskip("duckdb")
+    table = Table({"age": np.arange(300_000) % 1000})
+    count = Gaussian(Count(column("age").is_in(list(range(0, 1000, 3)))), rho=TINY)
+    root = Queryable(FiltCon(ZCDP(1)), table)
+    most = _typical(lambda: root(count))
+    with alarms(most) as during:
+        interrupted = [during(lambda: root(count)) for _ in range(10)]  # and no MechanismFault
+    assert any(interrupted)
+    assert root.privacy_loss() == root.ledger()[-1].total == ZCDP(19 * TINY)
