@@ -290,10 +290,9 @@ class DuckDB:
     def run(self, plan: Plan) -> list[tuple[int, ...]]:
         """Every group's indices and sums."""
         self.sources.require_unchanged()
-        with self._lock:
-            with interrupts():
-                result = self._connection.execute(plan.statement, list(plan.parameters))
-                rows = result.fetchall()
+        with self._lock, interrupts():
+            result = self._connection.execute(plan.statement, list(plan.parameters))
+            rows = result.fetchall()
         self.sources.require_unchanged()
         return [tuple(map(int, row)) for row in rows]
 
