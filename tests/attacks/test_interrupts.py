@@ -377,4 +377,5 @@ def test_a_signal_during_a_long_query_of_a_table_is_an_interrupt() -> None:
     with alarms(most) as during:
         interrupted = [during(lambda: root(count)) for _ in range(10)]  # and no MechanismFault
     assert any(interrupted)
-    assert root.privacy_loss() == root.ledger()[-1].total == ZCDP(19 * TINY)
+    assert root.privacy_loss() == root.ledger()[-1].total
+    assert (19 - sum(interrupted)) * TINY <= root.privacy_loss().rho <= 19 * TINY
