@@ -1,18 +1,24 @@
 """The Gaussian mechanism on the integers (Canonne, Kamath, Steinke 2020)."""
 
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import attrs
+from flint import arb
 
 from mechanisms.additive import integer_statistic, noisy
 from mechanisms.noise import DiscreteGaussian
 from queryable.answers import Noise
 from queryable.coins import Coins
-from queryable.losses import ZCDP
+from queryable.dominated import Dominated
+from queryable.losses import ZCDP, Loss, Measure
 from queryable.mechanism import Measurement
-from queryable.numbers import Number, positive
+from queryable.numbers import Number, natural, positive, round_up, sqrt_up
 from queryable.statistics import IntegerStatistic
+
+_SMOOTHED = Fraction(4)
+"""Of the variance, what a continuous Gaussian is moved to the integers with."""
 
 
 @attrs.frozen(init=False)
@@ -22,11 +28,12 @@ class Gaussian(Measurement):
     Answers an int, or a read-only integer array where the statistic has a shape.
 
     Privacy:
-        Claim: ZCDP((l2 * d_in)^2 / (2 variance)); RDP and (epsilon, delta) by conversion. No
-            Gaussian DP is claimed: discrete Gaussian noise is not exactly mu-GDP for the mu of
-            the continuous one.
+        Claim: ZCDP((l2 * d_in)^2 / (2 variance)); RDP and (epsilon, delta) by conversion. In
+            `Dominated`, for the rule `GDPResidue`, mu = l2 * d_in / sqrt(variance - 4) and a delta
+            below 1e-33 a coordinate. Without that delta no Gaussian DP is claimed: discrete
+            Gaussian noise is not mu-GDP for the mu of the continuous one.
         Theorem: Canonne, Kamath, Steinke 2020, Theorem 14 (several coordinates, any shift by
-            integers of that L2 norm).
+            integers of that L2 norm); docs/theory.md, discrete and continuous Gaussians.
         Assumes: the statistic's declared `l2`.
         Checked by: tests/unit/mechanisms/test_gaussian.py
 
@@ -55,6 +62,17 @@ class Gaussian(Measurement):
         """(l2 * d_in)^2 / (2 variance)."""
         return ZCDP((self.statistic.l2 * d_in) ** 2 / (2 * self.variance))
 
+    def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
+        """The loss at `d_in` records; in `Dominated` by what a continuous Gaussian makes of it."""
+        if measure is not Dominated or not self.variance > _SMOOTHED:
+            return super().privacy_map(d_in, measure)
+        moved = self.statistic.l2 * natural(d_in, "d_in")
+        if not moved:
+            return Dominated(0, 0, 0)
+        mu = sqrt_up(moved**2 / (self.variance - _SMOOTHED))
+        missed = prod(self.statistic.shape or ()) * _missed()
+        return Dominated(0, mu, min(missed, Fraction(1)))
+
     def release(self, dataset: Any, coins: Coins) -> Any:
         """The noisy statistic."""
         return noisy(self.statistic, dataset, DiscreteGaussian(self.variance), coins)
@@ -67,6 +85,11 @@ class Gaussian(Measurement):
     def added_noise(self) -> Noise:
         """The same law on each coordinate."""
         return Noise(DiscreteGaussian(self.variance), self.statistic.shape)
+
+
+def _missed() -> Fraction:
+    """2 kappa: how much of a coordinate's law is not that of the smoothed continuous one."""
+    return round_up(lambda v: 4 / ((2 * arb.pi() ** 2 * v).exp() - 1), _SMOOTHED)
 
 
 def _variance(
