@@ -277,6 +277,7 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
             receipt = Receipt(claim.mechanism, launch.d_out, self.d_in, worst, state.account)
             return self._declined(state, attrs.evolve(refusal, receipt=receipt))
         identity = len(state.claims)
+        claim = _shared(state.claims.get(identity - 1), claim)
         living = state.children if self.interleaves else kin.NONE
 
         def after(children: Children, answer: Answer) -> tuple[CompositionState, Answer]:
@@ -323,6 +324,20 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         """The report for data that differ in other than the budget's records."""
         total: Report = account.total()
         return total
+
+
+def _shared(last: Claimed | None, claim: Claimed) -> Claimed:
+    """The last claim where it is the same, so that many launches of one mechanism keep one."""
+    if (
+        last is not None
+        and last.mechanism is claim.mechanism
+        and last.fixed is claim.fixed is True
+        and last.coined is claim.coined
+        and type(last.loss) is type(claim.loss)
+        and last.loss == claim.loss
+    ):
+        return last
+    return claim
 
 
 def _metered(account: Any) -> ExPostAccount:

@@ -16,6 +16,7 @@ from queryable.history import History, Node
 from queryable.losses import ZCDP, ApproxDP, Loss, PureDP
 from queryable.mechanism import InteractiveMechanism
 from queryable.numbers import round_up, shown
+from queryable.siblings import counted
 from queryable.tree import spending, title
 
 _DELTA = "1e-6"
@@ -109,8 +110,12 @@ def _mu(rho: Any) -> str:
 
 def _inside(node: Node) -> list[str]:
     """Every kind of mechanism in it, once, with what it claims to rest on."""
-    kinds = Counter((type(child.runs), child.mechanism) for child in node.children)
-    first = {(type(child.runs), child.mechanism): child for child in reversed(node.children)}
+    kinds: Counter[tuple[type, str]] = Counter()
+    first: dict[tuple[type, str], Node] = {}
+    for child, count in counted(node.children):
+        kind = type(child.runs), child.mechanism
+        first.setdefault(kind, child)
+        kinds[kind] += count
     lines = ["", "Inside:"] if kinds else []
     for place, (kind, count) in enumerate(kinds.items()):
         if place == _MOST_KINDS:

@@ -185,7 +185,13 @@ class Queryable:
 
     @property
     def view(self) -> View:
-        """Every exchange at or below this queryable, in order."""
+        """The exchanges at or below this queryable, in order.
+
+        A view must keep every exchange that was charged, changed a state or was random. Polls are
+        none of these: what `can_afford` and a compositor's `privacy_loss` answer follows from the
+        rest of the view. So of polls only the last thousand are kept, and the last report of each
+        mechanism; questions that a person in the middle answers are no polls.
+        """
         depth = len(self._path)
         below = (each for each in self._root.exchanges() if each.path[:depth] == self._path)
         return View(self.opening, tuple(below))

@@ -10,13 +10,14 @@ has no spending of its own, but its claim covers all that is launched through it
 at the mechanism that was asked; a person on the way may have failed in its stead.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
 import attrs
 
 from queryable.coins import ChildId
+from queryable.log import Log, Record
 from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism, public_name
 from queryable.messages import (
@@ -30,6 +31,7 @@ from queryable.messages import (
 )
 from queryable.receipts import Account, AskReceipt, Receipt, own_loss
 from queryable.reports import Report
+from queryable.siblings import Run, Siblings
 from queryable.view import Exchange
 
 Path = tuple[ChildId, ...]
@@ -66,7 +68,7 @@ class Node:
     refused: int = 0
     reported: Report | None = None
     called: str = "unknown"
-    children: "list[Node]" = attrs.field(factory=list)
+    children: "Siblings[Node]" = attrs.field(factory=Siblings)
 
     @property
     def mechanism(self) -> str:
@@ -97,7 +99,8 @@ class Node:
 
     def count(self) -> int:
         """How many nodes there are, this one included."""
-        return 1 + sum(child.count() for child in self.children)
+        made = list(self.children.made())
+        return 1 + len(self.children) - len(made) + sum(child.count() for child in made)
 
 
 class History:
@@ -105,24 +108,40 @@ class History:
 
     Args:
         mechanism, opening: of the root.
-        exchanges: of the root, all of them.
-        names: what launches were called, by their place in the exchanges.
+        exchanges: of the root, with their numbers among all of them; a range stands for entries of
+            `log` that are launches of measurements at one place.
+        names: what launches were called, by the number of the exchange.
     """
 
     def __init__(
         self,
         mechanism: InteractiveMechanism[Any],
         opening: Answer,
-        exchanges: Iterable[Exchange],
+        exchanges: Iterable[range | tuple[int, Exchange]],
         names: Mapping[int, str],
+        log: Log | None = None,
     ) -> None:
         self._nodes: dict[Path, Node] = {}
         self._names = names
         self.root = self._started(mechanism, (), opening)
         if isinstance(opening, Failed):
             self.root.status = FAILED
-        for sequence, exchange in enumerate(exchanges):
-            self._fold(sequence, exchange)
+        for piece in exchanges:
+            if not isinstance(piece, range):
+                self._fold(*piece)
+            elif log is not None:
+                self._measured(log, piece)
+
+    @classmethod
+    def of(
+        cls,
+        mechanism: InteractiveMechanism[Any],
+        opening: Answer,
+        record: Record,
+        names: Mapping[int, str],
+    ) -> "History":
+        """The history of a root, from its log."""
+        return cls(mechanism, opening, record.pieces(), names, record.log)
 
     def at(self, path: Path) -> Node:
         """The node that is asked at a path; a blank one where a person hid its launch."""
@@ -179,6 +198,31 @@ class History:
             node.status = FAILED
             _retire(node.children)
 
+    def _measured(self, log: Log, places: range) -> None:
+        """Launches of measurements, one after another; their nodes are made when looked at."""
+        node = self._nodes.get(log.path(places[0]))
+        if node is None:
+            return
+        first, known, names = node.account, node.account is not None, self._names
+
+        def make(index: int) -> Node:
+            receipt, before = log.receipt(index), first
+            if known and index > places[0]:
+                before = log.receipt(index - 1).account
+            child = Node(receipt.mechanism, None, ANSWERED, names.get(log.sequence(index)))
+            child.claim, child.before, child.receipt = receipt.claim, before, receipt
+            return child
+
+        if known:
+            self._charge(node, log.receipt(places[-1]))
+        node.children.append(Run(places, make, log.entries.__getitem__))
+
+    def _charge(self, node: Node, receipt: Receipt | None) -> None:
+        """A launch replaces the account of its compositor, and in sequence ends what ran before."""
+        node.account = None if receipt is None else receipt.account
+        if not getattr(node.runs, "interleaves", True):
+            _retire(node.children[-1:])  # those before it have been
+
     def _launched(self, sequence: int, node: Node, exchange: Exchange) -> None:
         answer, receipt = exchange.answer, receipt_of(exchange.answer)
         if outcome_of(answer) is REFUSED:
@@ -190,9 +234,7 @@ class History:
             return
         before = node.account
         if before is not None:
-            if not getattr(node.runs, "interleaves", True):
-                _retire(node.children)
-            node.account = None if receipt is None else receipt.account
+            self._charge(node, receipt)
         where = answer.child if isinstance(answer, Launched) else None
         runs = exchange.query.mechanism if receipt is None else receipt.mechanism
         child = self._child(runs, (*exchange.path, "" if where is None else where), answer)
@@ -231,15 +273,10 @@ def outcome_of(answer: Answer) -> str:
     return _OUTCOMES[type(answer)]
 
 
-def _retire(children: Iterable[Node]) -> None:
-    for node in _below(children):
-        if node.status in (LIVE, HALTED):
-            node.status = RETIRED
-
-
-def _below(nodes: Iterable[Node]) -> Iterator[Node]:
-    waiting = list(nodes)
+def _retire(children: Siblings[Node]) -> None:
+    waiting = list(children.made())
     while waiting:
         node = waiting.pop()
-        yield node
-        waiting += node.children
+        if node.status in (LIVE, HALTED):
+            node.status = RETIRED
+        waiting += node.children.made()

@@ -4,15 +4,20 @@ Responsible for the rows and for handing them to data frames and JSON. Knows no 
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from fractions import Fraction
+from io import StringIO
 from math import inf, nextafter
-from typing import Any, overload
+from typing import Any, TextIO, overload
 
 import attrs
 
 from queryable.coins import ChildId
 from queryable.history import CHARGED, FAILED, REFUSED, is_launch, outcome_of, receipt_of
+from queryable.log import Record, Shape
 from queryable.losses import Loss
 from queryable.mechanism import one_line, public_name
 from queryable.receipts import own_loss
@@ -27,7 +32,7 @@ class LedgerRow:
     """One launch.
 
     Attributes:
-        sequence: its place in the root's view, from 0.
+        sequence: its place among all that the root was asked, from 0.
         path: the children that lead to the compositor that was asked; () is the root.
         name: what the launch was called, if anything.
         mechanism: its public name.
@@ -72,10 +77,10 @@ class LedgerRow:
 
 
 class Ledger(Sequence[LedgerRow]):
-    """The rows, in order; a list that cannot be changed."""
+    """The rows, in order; a list that cannot be changed. Rows may be made when they are read."""
 
     def __init__(self, rows: Sequence[LedgerRow]) -> None:
-        self._rows = tuple(rows)
+        self._rows = tuple(rows) if isinstance(rows, list) else rows
 
     @overload
     def __getitem__(self, index: int) -> LedgerRow: ...
@@ -93,20 +98,39 @@ class Ledger(Sequence[LedgerRow]):
         return iter(self._rows)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ledger) and self._rows == other._rows
+        if not isinstance(other, Ledger) or len(self) != len(other):
+            return False
+        return all(mine == theirs for mine, theirs in zip(self, other, strict=True))
 
     def __hash__(self) -> int:
-        return hash(self._rows)
+        return hash(tuple(self))
 
     def to_json(self, indent: int | None = None) -> str:
         """A list of objects; every number of a loss is an exact string, such as "1/3"."""
-        return json.dumps([row.as_record() for row in self], indent=indent)
+        text = StringIO()
+        self.write_json(text, indent)
+        return text.getvalue()
+
+    def write_json(self, file: TextIO, indent: int | None = None) -> None:
+        """Write what `to_json` gives to an open text file, row by row."""
+        margin = "" if indent is None else "\n" + " " * indent
+        between = ", " if indent is None else ","
+        file.write("[")
+        for place, row in enumerate(self):
+            text = json.dumps(row.as_record(), indent=indent).replace("\n", margin)
+            file.write(f"{between if place else ''}{margin}{text}")
+        file.write("]" if indent is None or not len(self) else "\n]")
 
     def columns(self) -> dict[str, list[Any]]:
         """The rows by column, all of one length; what a row has not is None."""
-        records = [row.as_flat_record() for row in self]
-        names = dict.fromkeys(_COLUMNS) | dict.fromkeys(key for each in records for key in each)
-        return {name: [each.get(name) for each in records] for name in names}
+        columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+        for place, row in enumerate(self):
+            flat = row.as_flat_record()
+            for name in flat.keys() - columns.keys():
+                columns[name] = [None] * place
+            for name, column in columns.items():
+                column.append(flat.get(name))
+        return columns
 
     def to_pandas(self) -> Any:
         """A pandas data frame of `columns()`; pandas must be installed."""
@@ -132,8 +156,9 @@ class Ledger(Sequence[LedgerRow]):
         return pa.table(columns, schema=schema)
 
     def __repr__(self) -> str:
-        counts = [sum(row.outcome == each for row in self) for each in (CHARGED, REFUSED, FAILED)]
-        return "<Ledger: {} charged, {} refused, {} failed>".format(*counts)
+        counts = Counter(row.outcome for row in self)
+        said = ", ".join(f"{counts[each]} {each}" for each in (CHARGED, REFUSED, FAILED))
+        return f"<Ledger: {said}>"
 
     def __str__(self) -> str:
         header = ("#", "path", "name", "mechanism", "loss", "total", "outcome")
@@ -154,21 +179,52 @@ def _type_of(column: str) -> type:
     return str if column in _COLUMNS else float
 
 
-def ledger_of(exchanges: Iterable[Exchange], names: Mapping[int, str], path: Path = ()) -> Ledger:
+def ledger_of(record: Record, names: Mapping[int, str], path: Path = ()) -> Ledger:
     """The launches at or below a path.
 
     Args:
-        exchanges: of the root, all of them.
-        names: what launches were called, by their place in the exchanges.
+        names: what launches were called, by the number of the exchange.
     """
-    depth = len(path)
-    return Ledger(
-        [
-            _row(sequence, names.get(sequence), exchange)
-            for sequence, exchange in enumerate(exchanges)
-            if exchange.path[:depth] == path and is_launch(exchange)
-        ]
-    )
+    return Ledger(_Rows(record, names, path))
+
+
+class _Rows(Sequence[LedgerRow]):
+    """The rows of a log, each made when it is read."""
+
+    def __init__(self, record: Record, names: Mapping[int, str], path: Path) -> None:
+        self._log, self._names = record.log, names
+        self._places = array("q")
+        self._told: tuple[Shape, str, Loss | None] | None = None
+        for places in record.entries():
+            below = self._log.path(places[0])[: len(path)] == path
+            if below and (len(places) > 1 or is_launch(self._log.exchange(places[0]))):
+                self._places.extend(places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, index: int) -> LedgerRow: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[LedgerRow]: ...
+    def __getitem__(self, index: int | slice) -> LedgerRow | Sequence[LedgerRow]:
+        if isinstance(index, slice):
+            part = copy(self)
+            part._places = self._places[index]
+            return part
+        place = self._places[index]
+        entry, number = self._log.entries[place], self._log.sequence(place)
+        name = self._names.get(number)
+        if isinstance(entry, Exchange):
+            return _row(number, name, entry)
+        receipt, told = self._log.receipt(place), self._told
+        if told is None or told[0] is not entry:  # what launches of one kind have in common
+            self._told = told = entry, public_name(receipt.mechanism), receipt.claim
+        _, mechanism, claim = told
+        total = receipt.account.total()
+        return LedgerRow(
+            number, entry.path, name, mechanism, claim, receipt.charged, total, CHARGED
+        )
 
 
 def _row(sequence: int, name: str | None, exchange: Exchange) -> LedgerRow:

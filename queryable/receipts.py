@@ -37,6 +37,18 @@ class Account(ABC):
         """How much of the budget is used, from 0 to 1, for pictures; None where it is no number."""
         return None
 
+    def packed(self, like: "Account") -> Any:
+        """The account as a tuple of integers, from which `like.unpacked` makes it again.
+
+        Logs keep many accounts, and such tuples are small and no work for the garbage collector. By
+        default, and where `like` belongs to another compositor, the account itself.
+        """
+        return self
+
+    def unpacked(self, packed: tuple[int, ...]) -> "Account":
+        """The account that `packed` was made of."""
+        raise TypeError(f"{type(self).__name__} is not packed")
+
 
 @attrs.frozen
 class Receipt:

@@ -14,7 +14,7 @@ comes next settles one that did not come back.
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import copy_context
 from typing import Any
 
@@ -28,6 +28,7 @@ from queryable.faults import Scope, enter, is_interrupt, raise_interrupt, what_s
 from queryable.handles import Handles, Path
 from queryable.history import History
 from queryable.ledger import Ledger, ledger_of
+from queryable.log import Log, Record, is_poll
 from queryable.mechanism import InteractiveMechanism, advance_with_receipts, alive, begin
 from queryable.messages import Answer, Ask, Halted, Launched, Query, Refused
 from queryable.sameness import difference, mark
@@ -60,12 +61,14 @@ class _Moment:
     """What a commit replaces as a whole: the state, how much of the log counts, and the names.
 
     Attributes:
-        names: what launches were called, by their place in the log.
+        exchanges, polls: how much of the log counts.
+        names: what launches were called, by their number among all exchanges.
         named: the launches that were given a name, by path and name.
     """
 
     state: Any
     exchanges: int = 0
+    polls: int = 0
     names: "Map[int, str]" = Map()
     named: "Map[tuple[Path, str], _Named]" = Map()
 
@@ -93,7 +96,7 @@ class Root:
         self.mechanism = mechanism
         self.coins = coins
         self.on_fault = on_fault
-        self.log: list[Exchange] = []
+        self.log = Log()
         self.handles: Handles[Any] = Handles()
         self._messages = 0
         self._process = os.getpid()
@@ -171,12 +174,16 @@ class Root:
         names, named = now.names, now.named
         if name is not None:
             called, taken = name
-            names = names.set(now.exchanges, called)
+            names = names.set(now.exchanges + now.polls, called)
             if not isinstance(exchange.answer, Refused | Halted):
                 named = named.set((exchange.path, called), _Named(taken, exchange.answer))
-        del self.log[now.exchanges :]  # what an interrupted commit has left
-        self.log.append(exchange)
-        self._now = moment = _Moment(state, now.exchanges + 1, names, named)
+        if state is now.state and is_poll(exchange):
+            self.log.add_poll(exchange, now.exchanges, now.polls)
+            moment = _Moment(state, now.exchanges, now.polls + 1, names, named)
+        else:
+            self.log.add(exchange, now.exchanges)
+            moment = _Moment(state, now.exchanges + 1, now.polls, names, named)
+        self._now = moment
         return moment
 
     def _settled(self) -> _Moment:
@@ -201,19 +208,22 @@ class Root:
         with self._lock:
             return self._settled()
 
-    def exchanges(self) -> list[Exchange]:
-        """What has been asked and answered, in order."""
-        return self.log[: self._present().exchanges]
+    def exchanges(self) -> Iterator[Exchange]:
+        """What has been asked and answered, in order, as far as it is kept."""
+        return (exchange for _, exchange in self._record(self._present()).numbered())
+
+    def _record(self, now: _Moment) -> Record:
+        return self.log.record(now.exchanges, now.polls)
 
     def history(self) -> History:
         """What has happened, read off the log."""
         now = self._present()
-        return History(self.mechanism, self.opening, self.log[: now.exchanges], now.names)
+        return History.of(self.mechanism, self.opening, self._record(now), now.names)
 
     def ledger(self, path: Path) -> Ledger:
         """The launches at or below a path."""
         now = self._present()
-        return ledger_of(self.log[: now.exchanges], now.names, path)
+        return ledger_of(self._record(now), now.names, path)
 
     def _tell_curator(self, faults: list[BaseException]) -> None:
         if self.on_fault is not None:

@@ -4,14 +4,14 @@ Responsible for which nodes are shown and what is said of each. Of many siblings
 last are shown and the rest counted, and of a large tree no more than a bounded number of nodes.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import attrs
 
-from queryable.history import Node
+from queryable.history import ANSWERED, Node
 from queryable.mechanism import one_line
+from queryable.siblings import tallied
 
 HEAD, TAIL = 4, 6
 """How many siblings are shown before and after those that are only counted."""
@@ -30,7 +30,7 @@ class Folded:
     nodes: Sequence[Node]
 
     def __str__(self) -> str:
-        counts = Counter(node.status for node in self.nodes)
+        counts = tallied(self.nodes, lambda node: node.status, ANSWERED)
         said = ", ".join(f"{count:,} {status}" for status, count in counts.items())
         return f"{len(self.nodes):,} more: {said}"
 

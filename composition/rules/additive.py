@@ -1,6 +1,8 @@
 """The additive rule: losses add up, coordinate by coordinate, exactly."""
 
 from fractions import Fraction
+from itertools import chain
+from typing import Any, Self
 
 import attrs
 
@@ -32,6 +34,16 @@ class Sum(Tally):
     def total(self) -> AdditiveLoss:
         """The sum."""
         return self.zero.of_parts(self.parts)
+
+    def packed(self, like: Any) -> Any:
+        """Numerators and denominators."""
+        if type(like) is not type(self) or like.zero is not self.zero:
+            return self
+        return _integers(self.parts)
+
+    def unpacked(self, packed: tuple[int, ...]) -> "Sum":
+        """With the zero of this one."""
+        return Sum(self.zero, _fractions(packed))
 
 
 @attrs.frozen
@@ -99,10 +111,27 @@ class AdditiveAccount(Account):
         """Of the coordinate that is used most."""
         return max(map(of_whole, self.sum.parts, self.most))
 
+    def packed(self, like: Any) -> Any:
+        """Numerators and denominators of the sum."""
+        alike = type(like) is type(self) and like.budget is self.budget and like.most is self.most
+        return _integers(self.sum.parts) if alike and like.sum.zero is self.sum.zero else self
+
+    def unpacked(self, packed: tuple[int, ...]) -> Self:
+        """With the budget of this one."""
+        return type(self)(Sum(self.sum.zero, _fractions(packed)), self.budget, self.most)
+
     def remaining(self) -> AdditiveLoss:
         """The budget less the sum."""
         left = (most - spent for most, spent in zip(self.most, self.sum.parts, strict=True))
         return self.budget.room(tuple(max(part, Fraction(0)) for part in left))
+
+
+def _integers(parts: Parts) -> tuple[int, ...]:
+    return tuple(chain.from_iterable(map(Fraction.as_integer_ratio, parts)))
+
+
+def _fractions(integers: tuple[int, ...]) -> Parts:
+    return tuple(map(Fraction, integers[::2], integers[1::2]))
 
 
 @attrs.frozen

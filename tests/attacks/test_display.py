@@ -100,7 +100,7 @@ def test_a_picture_of_states_would_differ() -> None:
 def test_everything_shown_is_a_function_of_the_view() -> None:
     """A history made of the exchanges alone, without handle or state, is the same."""
     q = session(HERE, [*WITH], FiltCon(PureDP(2)))
-    again = History(q._root.mechanism, q.view.opening, q.view.exchanges, {0: "count"})
+    again = History(q._root.mechanism, q.view.opening, enumerate(q.view), {0: "count"})
     assert as_text(again.root) == q.tree()
 
 

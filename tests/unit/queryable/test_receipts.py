@@ -247,7 +247,7 @@ def test_answers_are_plain_in_views_and_beside_them_are_receipts() -> None:
     assert (receipt.child, receipt.realised, receipt.nested) == (0, ExPostBound("0.1", 0), 0)
     queries = [Launch(reduction()), Ask(0, Refine())]
     view = interact(ExPost(PureDP(1)), DATA, script(*queries))
-    root = History(ExPost(PureDP(1)), view.opening, view, {}).root
+    root = History(ExPost(PureDP(1)), view.opening, enumerate(view), {}).root
     assert root.spent == root.children[0].spent == ExPostBound("0.1", 0)
 
 

@@ -5,6 +5,7 @@ import pytest
 from composition import FiltCon, OdomCon
 from queryable import PureDP, Queryable, QueryRefusedError
 from queryable.history import Node
+from queryable.siblings import Siblings
 from queryable.tree import MOST_NODES, as_text, percent
 from tests.strategies import Toy
 
@@ -59,7 +60,7 @@ def test_a_wide_tree_of_wide_trees_stays_short() -> None:
 
     def wide(depth: int) -> Node:
         node = Node(Toy(), (0,))
-        node.children = [wide(depth - 1) for _ in range(13 if depth else 0)]
+        node.children = Siblings(wide(depth - 1) for _ in range(13 if depth else 0))
         return node
 
     root = wide(3)
