@@ -18,6 +18,7 @@ from flint import arb
 from composition.time_uniform import TimeUniform, open_unit
 from queryable.losses import RDP, ApproxZCDP, Measure, Parts
 from queryable.numbers import (
+    BeyondReachError,
     Number,
     natural,
     positive,
@@ -366,7 +367,7 @@ def _half_normal_root(level: arb) -> arb:
     radius = (1 + middle) * arb(2) ** (32 - flint.ctx.prec)
     low, high = middle - radius, middle + radius
     if not (excess(low) < 0 and excess(high) > 0):
-        raise ArithmeticError("the root of the one-sided mixture was not enclosed")
+        raise BeyondReachError("parameters are too extreme: the root was not enclosed")
     return low.union(high)
 
 

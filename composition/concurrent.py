@@ -17,13 +17,14 @@ from queryable.guarantees import Guarantee, documented
 from queryable.losses import ApproxDP, Loss, Measure, total
 from queryable.mechanism import InteractiveMechanism, nested
 from queryable.numbers import probability
+from queryable.quoting import quoted
 
 
 def _mechanisms(values: Iterable[Any]) -> tuple[InteractiveMechanism[Any], ...]:
     mechanisms = tuple(values)
     for mechanism in mechanisms:
         if not isinstance(mechanism, InteractiveMechanism):
-            raise TypeError(f"{mechanism!r} is not an interactive mechanism")
+            raise TypeError(f"{quoted(mechanism)} is not an interactive mechanism")
     return mechanisms
 
 

@@ -24,6 +24,7 @@ from queryable.losses import (
     zero_of,
 )
 from queryable.numbers import Number, probability
+from queryable.quoting import quoted
 
 
 @attrs.frozen
@@ -104,7 +105,7 @@ def filter_of(accumulator: Accumulator) -> Rule:
             odometers, `composition.time_uniform.Stopping`.
     """
     if not isinstance(accumulator, Accumulator):
-        raise TypeError(f"{accumulator!r} is not an accumulator")
+        raise TypeError(f"{quoted(accumulator)} is not an accumulator")
     return accumulator.filter() or AccumulatorRule(accumulator)
 
 
@@ -224,7 +225,7 @@ def accumulator_of(rule: Rule, measure: Measure, delta: Number | None = None) ->
         ValueError: the rule does not say that it is monotone, or the budgets are not in a line.
     """
     if not isinstance(rule, Rule):
-        raise TypeError(f"{rule!r} is not a rule; use one such as Whitehouse2023()")
+        raise TypeError(f"{quoted(rule)} is not a rule; use one such as Whitehouse2023()")
     budgets_of = as_measure(measure)
     two = budgets_of in (ApproxDP, ApproxZCDP)
     if two != (delta is not None):

@@ -19,6 +19,7 @@ from composition.verdicts import Way
 from queryable.ex_post import ExPostMechanism
 from queryable.losses import ApproxDP, PureDP
 from queryable.messages import Ask, Launch
+from queryable.quoting import quoted
 
 
 @attrs.frozen
@@ -58,7 +59,7 @@ class ExPost(FiltCon):
     @budget.validator
     def _adds_up(self, attribute: object, budget: object) -> None:
         if type(budget) not in (PureDP, ApproxDP):
-            raise ValueError(f"budget is {budget}; it should be a PureDP or an ApproxDP")
+            raise ValueError(f"budget is {quoted(budget)}; it should be a PureDP or an ApproxDP")
 
     def _opened(self) -> ExPostAccount:
         empty = super()._opened()

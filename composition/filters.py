@@ -10,6 +10,7 @@ from composition.rules import Account, Basic, Rule
 from composition.verdicts import Way
 from queryable.losses import AdditiveLoss, Loss, Measure, genuine, group_size
 from queryable.messages import Answer, Halted, Refused
+from queryable.quoting import an_instance, one_of, quoted
 from queryable.reports import Report
 
 
@@ -49,16 +50,16 @@ class FiltCon(AdaptiveComposition):
     """
 
     budget: Loss = attrs.field()
-    rule: Rule = attrs.field(factory=Basic, validator=attrs.validators.instance_of(Rule))
-    on_exceed: str = attrs.field(
-        kw_only=True, default="refuse", validator=attrs.validators.in_(("refuse", "halt"))
-    )
+    rule: Rule = attrs.field(factory=Basic, validator=an_instance(Rule))
+    on_exceed: str = attrs.field(kw_only=True, default="refuse", validator=one_of("refuse", "halt"))
     _empty: Account = attrs.field(init=False, repr=False, eq=False)
 
     @budget.validator
     def _is_loss(self, attribute: object, budget: object) -> None:
         if not isinstance(budget, Loss) or not genuine(budget):
-            raise TypeError(f"budget is {budget!r}; it should be a loss, such as ZCDP('1/10')")
+            raise TypeError(
+                f"budget is {quoted(budget)}; it should be a loss, such as ZCDP('1/10')"
+            )
 
     def __attrs_post_init__(self) -> None:
         require_known(self.budget)

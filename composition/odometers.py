@@ -19,6 +19,7 @@ from queryable.errors import PrivacyClaimError
 from queryable.guarantees import Guarantee
 from queryable.losses import Loss, Measure, as_measure, measure_name
 from queryable.messages import Refused
+from queryable.quoting import an_instance
 
 _LEMMA = "Haney et al. 2023, Lemma 2.19"
 
@@ -55,7 +56,7 @@ class OdomCon(AdaptiveComposition):
     measure: Measure = attrs.field(converter=as_measure)
     rule: Accumulator | None = attrs.field(
         default=None,
-        validator=attrs.validators.optional(attrs.validators.instance_of(Accumulator)),
+        validator=attrs.validators.optional(an_instance(Accumulator)),
     )
 
     def __attrs_post_init__(self) -> None:

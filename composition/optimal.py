@@ -24,6 +24,7 @@ from flint import arb, arb_poly
 
 from queryable.losses import ApproxDP, Loss
 from queryable.numbers import Number, ball, exact, probability, round_up, shown
+from queryable.quoting import quoted
 
 EXACT_SUMS = 2**12
 """So many different sums are kept apart, whatever the losses."""
@@ -109,7 +110,7 @@ def _declared(losses: Iterable[Loss]) -> tuple[Repeated, Repeated]:
     declared = []
     for loss in losses:
         if not isinstance(loss, Loss):
-            raise TypeError(f"{loss!r} is no privacy loss; use ApproxDP(epsilon, delta)")
+            raise TypeError(f"{quoted(loss)} is no privacy loss; use ApproxDP(epsilon, delta)")
         stated = loss.to(ApproxDP)
         assert isinstance(stated, ApproxDP)
         declared.append(stated)

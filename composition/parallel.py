@@ -23,9 +23,12 @@ from queryable.guarantees import Guarantee, documented
 from queryable.losses import AdditiveLoss, Loss, Measure, Parts, measure_name, stated_in, zero_of
 from queryable.mechanism import InteractiveMechanism, nested
 from queryable.messages import PrivacyLossQuery
+from queryable.numbers import natural, shown
+from queryable.quoting import an_instance, quoted
 from queryable.reports import ExPostBound
 from queryable.tradeoff import FDP
 
+_MOST_RECORDS = 10_000  # a map is asked at every number of records up to d_in
 _LARGEST_CONVOLUTION = 100
 """Records up to which flat maps are spread exactly; the time grows with their square."""
 
@@ -58,14 +61,16 @@ class Parallel(FixedComposition):
         mechanisms: part name -> mechanism. A part without one is never looked at.
     """
 
-    partition: Partition = attrs.field(validator=attrs.validators.instance_of(Partition))
+    partition: Partition = attrs.field(validator=an_instance(Partition))
     mechanisms: Mapping[ChildId, InteractiveMechanism[Any]] = attrs.field(converter=_frozen)
 
     def __attrs_post_init__(self) -> None:
         for name, mechanism in self.mechanisms.items():
             self.partition.require_part(name)
             if not isinstance(mechanism, InteractiveMechanism):
-                raise TypeError(f"part {name!r} has {mechanism!r}, not an interactive mechanism")
+                raise TypeError(
+                    f"part {quoted(name)} has {quoted(mechanism)}, not an interactive mechanism"
+                )
             own = own_measure(mechanism)
             if own is not None:
                 ask(Way.PARTS, own, Column.FIXED)
@@ -78,6 +83,11 @@ class Parallel(FixedComposition):
 
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
         """The supremum over all ways to spread `d_in` records over the parts."""
+        if natural(d_in, "d_in") > _MOST_RECORDS:
+            raise PrivacyClaimError(
+                f"d_in is {shown(Fraction(d_in))}; parallel parts are composed up to "
+                f"d_in={_MOST_RECORDS}"
+            )
         mechanisms = self.mechanisms.values()
         composed = common_measure(maps_at(mechanisms, d_in)) if measure is None else measure
         ask(Way.PARTS, composed, Column.FIXED)
@@ -126,7 +136,9 @@ class Parallel(FixedComposition):
         if isinstance(spent, ExPostBound):  # what was realised is no loss, its budget is
             return map_at(self.mechanisms[name], 1, None)
         if not isinstance(spent, Loss):
-            raise PrivacyClaimError(f"part {name!r} reports {spent}, which is no privacy loss")
+            raise PrivacyClaimError(
+                f"part {quoted(name)} reports {spent}, which is no privacy loss"
+            )
         return spent
 
     @property

@@ -12,12 +12,13 @@ import numpy as np
 
 from queryable.coins import ChildId
 from queryable.plain import plain
+from queryable.quoting import quoted
 from queryable.tables import column_values, records, take
 
 
 def _names(values: Iterable[Any]) -> tuple[ChildId, ...]:
     if isinstance(values, str):
-        raise TypeError(f"names is the string {values!r}; it should be a list of part names")
+        raise TypeError(f"names is the string {quoted(values)}; it should be a list of part names")
     if callable(values) or hasattr(values, "dtype"):
         raise TypeError(
             f"names is a {type(values).__name__}, read off the data it seems; part names are "
@@ -26,10 +27,10 @@ def _names(values: Iterable[Any]) -> tuple[ChildId, ...]:
     given = tuple(values)
     for name in given:
         if isinstance(name, bool) or not isinstance(name, int | str):
-            raise TypeError(f"part name {name!r} should be an int or a string")
+            raise TypeError(f"part name {quoted(name)} should be an int or a string")
     names = tuple(map(plain, given))  # records' keys are compared with them
     if len(set(names)) != len(names):
-        raise ValueError(f"names has {names!r}; two parts of one name would overlap")
+        raise ValueError(f"names has {quoted(names)}; two parts of one name would overlap")
     if not names:
         raise ValueError("names is empty; name at least one part")
     return names
@@ -64,12 +65,12 @@ class Partition:
     def _is_key(self, attribute: object, key: object) -> None:
         if not (isinstance(key, str) or callable(key)):
             raise TypeError(
-                f"key is {key!r}; it should be a column's name or a function of a record"
+                f"key is {quoted(key)}; it should be a column's name or a function of a record"
             )
 
     def __attrs_post_init__(self) -> None:
         if self.other in self.names:
-            raise ValueError(f"other is {self.other!r}, which is also a named part")
+            raise ValueError(f"other is {quoted(self.other)}, which is also a named part")
 
     @property
     def parts(self) -> tuple[ChildId, ...]:
@@ -83,7 +84,9 @@ class Partition:
             ValueError: there is none.
         """
         if isinstance(name, bool) or name not in self.parts:
-            raise ValueError(f"{name!r} is no part; there are {', '.join(map(repr, self.parts))}")
+            raise ValueError(
+                f"{quoted(name)} is no part; there are {', '.join(map(repr, self.parts))}"
+            )
 
     def split(self, dataset: Any, wanted: Iterable[ChildId]) -> Mapping[ChildId, Any]:
         """The wanted parts of the dataset, in its own form."""

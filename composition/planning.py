@@ -25,8 +25,11 @@ from composition.rules import (
     Whitehouse2023,
     fitted,
 )
+from composition.rules.slack import delta_of
 from queryable import conversions
 from queryable.losses import AdditiveLoss, ApproxDP, Loss, Measure, total
+from queryable.numbers import BeyondReachError
+from queryable.quoting import quoted
 
 Plan = list[tuple[Loss, int]]
 """Losses, and how often each comes in a row."""
@@ -35,8 +38,9 @@ MOST_ENTRIES = 16
 """Plans with more different epsilons get no menu."""
 
 _MOST_TIMES = 2**20  # plans that fit more often than this cost nothing
-_MOST_STEPPED = 10_000  # launches, where an account takes them one by one
+_MOST_STEPPED = 2_000  # launches, where an account takes them one by one
 _FINEST = 20_000  # units of a menu
+_LEAST, _MOST = Fraction(1, 10**100), Fraction(10**6)
 
 
 def admitted(budget: Loss, rule: Rule, loss: Loss) -> int:
@@ -56,11 +60,19 @@ def admitted(budget: Loss, rule: Rule, loss: Loss) -> int:
         >>> admitted(ApproxDP(1, "1e-6"), Menu("0.01", [1]), PureDP("0.01"))
         562
     """
+    _require(budget, Loss, "budget", "a privacy loss, such as ApproxDP(1, '1e-6')")
+    _require(rule, Rule, "rule", "a rule, such as Basic()")
+    _require(loss, Loss, "loss", "a privacy loss, such as PureDP('1/10')")
     account, stated = rule.open(budget), loss.to(rule.child_measure(budget))
     once = account.add(stated)
     if once.within and once.add(stated) == once:
         raise ValueError(f"{loss} costs nothing under {type(rule).__name__}: any number fits")
     return _more(account, stated)[1]
+
+
+def _require(value: object, kind: type, name: str, wanted: str) -> None:
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} is {quoted(value)}; it should be {wanted}")
 
 
 def taken(budget: Loss, rule: Rule, losses: Iterable[Loss]) -> int:
@@ -180,10 +192,13 @@ def recommend(budget: Loss, losses: Iterable[Loss]) -> Recommendation:
     Raises:
         ValueError: the plan is empty.
     """
+    _require(budget, Loss, "budget", "a privacy loss, such as ApproxDP(1, '1e-6')")
     listed = list(losses)
     for loss in listed:
         if not isinstance(loss, Loss):
-            raise TypeError(f"{loss!r} is no privacy loss; plan with values such as PureDP(0.1)")
+            raise TypeError(
+                f"{quoted(loss)} is no privacy loss; plan with values such as PureDP(0.1)"
+            )
     plan: Plan = [(loss, len(list(run))) for loss, run in groupby(listed)]
     if not plan:
         raise ValueError("the plan is empty; list the losses of the planned launches")
@@ -220,7 +235,7 @@ def _fixed(budget: Loss, listed: list[Loss]) -> int | None:
 
 def _rules(budget: Loss, plan: Plan) -> list[Rule]:
     """The simplest last: of equals it is taken."""
-    if not isinstance(budget, ApproxDP) or budget.delta == 0:
+    if not isinstance(budget, ApproxDP) or budget.delta == 0 or _extreme(budget, plan):
         return [Basic()]
     slack = _slack(budget, plan)
     return [
@@ -235,14 +250,25 @@ def _rules(budget: Loss, plan: Plan) -> list[Rule]:
     ]
 
 
+def _extreme(budget: ApproxDP, plan: Plan) -> bool:
+    """Whether numbers are so large or so small that no rule but the sum is worth a search."""
+    parts = [budget.epsilon, budget.delta]
+    for loss, _ in plan:
+        parts += loss.parts if isinstance(loss, AdditiveLoss) else ()
+    return any(part and not _LEAST <= part <= _MOST for part in parts)
+
+
 def _tried(rule: Rule, budget: Loss, plan: Plan) -> Candidate:
     try:
         account, measure = rule.open(budget), rule.child_measure(budget)
         stated = [(loss.to(measure), count) for loss, count in plan]
     except ValueError as error:
         return Candidate(rule, why=str(error))
-    fewest = min(_in_order(account, order) for order in _orders_of(stated))
-    return Candidate(rule, fewest, _times(account, stated))
+    try:
+        fewest = min(_in_order(account, order) for order in _orders_of(stated))
+        return Candidate(rule, fewest, _times(account, stated))
+    except BeyondReachError as error:
+        return Candidate(rule, why=str(error))
 
 
 def _in_order(account: Account, plan: Plan) -> int:
@@ -297,7 +323,7 @@ def _times_in_turn(account: Account, plan: Plan) -> int:
 
 
 def _slack(budget: ApproxDP, plan: Plan) -> Fraction:
-    deltas = sum((getattr(loss, "delta", Fraction(0)) * n for loss, n in plan), Fraction(0))
+    deltas = sum((delta_of(loss) * n for loss, n in plan), Fraction(0))
     return max(budget.delta - deltas, budget.delta / 2)
 
 

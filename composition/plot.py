@@ -17,6 +17,7 @@ from queryable.handle import Queryable
 from queryable.history import Node
 from queryable.losses import Loss
 from queryable.mechanism import one_line
+from queryable.quoting import quoted
 from queryable.receipts import Account
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def spending(queryable: Queryable, path: str | Path | None = None) -> "Figure":
         ValueError: not a filter or an odometer, nothing has been launched in it, or too much to
             draw.
     """
-    node = queryable.node
+    node = _live(queryable).node
     charged = [child for child in node.children if child.receipt is not None]
     if node.account is None or not charged:
         raise ValueError(
@@ -70,6 +71,12 @@ def spending(queryable: Queryable, path: str | Path | None = None) -> "Figure":
 
 
 _OTHERS = "others"
+
+
+def _live(value: object) -> Queryable:
+    if not isinstance(value, Queryable):
+        raise TypeError(f"queryable is {quoted(value)}; it should be a Queryable")
+    return value
 
 
 def _amounts(node: Node, charged: list[Node]) -> tuple[list[float], str]:
@@ -149,7 +156,7 @@ def rules(
 def _plan(queryable: Queryable | Loss, losses: Iterable[Loss] | None) -> tuple[Loss, list[Loss]]:
     if isinstance(queryable, Loss):
         return queryable, list(losses or ())
-    node = queryable.node
+    node = _live(queryable).node
     if node.account is None or node.account.budget is None:
         raise ValueError("rules are compared for a filter, which has a budget")
     here = [row for row in queryable.ledger() if row.path == node.path]
@@ -177,7 +184,7 @@ def guarantee(queryable: Queryable | Loss, path: str | Path | None = None) -> "F
     """
     if isinstance(queryable, Loss):
         return picture_of_claim(queryable, path)
-    node = queryable.node
+    node = _live(queryable).node
     claim = node.claim if node.claim is not None else node.spent
     if not isinstance(claim, Loss):
         raise ValueError(f"{claim} is no privacy loss, and has no curve")

@@ -43,6 +43,7 @@ from queryable.postprocessing import (
     ToAnalyst,
     ToMechanism,
 )
+from queryable.quoting import an_instance
 
 Message = FromAnalyst | FromMechanism
 Reply = ToMechanism | ToAnalyst
@@ -158,8 +159,8 @@ class InductionStep(PersonInTheMiddle[Inducting]):
         most: K, at least 1.
     """
 
-    budget: AdditiveLoss = attrs.field(validator=attrs.validators.instance_of(AdditiveLoss))
-    most: int = attrs.field(validator=[attrs.validators.instance_of(int), attrs.validators.ge(1)])
+    budget: AdditiveLoss = attrs.field(validator=an_instance(AdditiveLoss))
+    most: int = attrs.field(validator=[an_instance(int), attrs.validators.ge(1)])
     d_in: int = 1
 
     def init(self) -> Inducting:

@@ -38,6 +38,7 @@ from queryable.losses import (
     zero_of,
 )
 from queryable.numbers import positive, probability, round_up, shown
+from queryable.quoting import quoted
 from queryable.reports import TimeUniformBound
 
 _ZERO = Fraction(0)
@@ -155,7 +156,7 @@ class TimeUniform(Accumulator):
 
     def _stated(self, loss: Loss) -> AdditiveLoss:
         if not isinstance(loss, Loss):
-            raise TypeError(f"{loss!r} is not a privacy loss")
+            raise TypeError(f"{quoted(loss)} is not a privacy loss")
         try:
             stated = loss.to(self.measure)
         except ValueError as error:

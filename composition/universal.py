@@ -15,6 +15,7 @@ from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, group_size
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, Launch, Query
+from queryable.quoting import an_instance
 
 
 @attrs.frozen
@@ -40,7 +41,7 @@ class Universal(InteractiveMechanism[UniversalState]):
         Checked by: tests/audit/test_reductions.py
     """
 
-    budget: Loss = attrs.field(validator=attrs.validators.instance_of(Loss))
+    budget: Loss = attrs.field(validator=an_instance(Loss))
     d_in: int = attrs.field(kw_only=True, default=1, converter=d_in_field)
 
     proof: Proof = attrs.field(init=False, repr=False, eq=False)

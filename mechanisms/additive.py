@@ -9,6 +9,7 @@ import numpy as np
 
 from queryable.answers import NoisyArray, NoisyInt, narrowed, noisy_array
 from queryable.coins import Coins, Law
+from queryable.quoting import quoted
 from queryable.statistics import IntegerStatistic
 
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -22,8 +23,8 @@ def integer_statistic(value: Any) -> IntegerStatistic:
     """
     if not isinstance(value, IntegerStatistic):
         raise TypeError(
-            f"statistic is {value!r}; it should be an IntegerStatistic: Count, Sum, Histogram, or "
-            "Statistic(function, l1=..., l2=...)"
+            f"statistic is {quoted(value)}; it should be an IntegerStatistic: Count, Sum, "
+            "Histogram, or Statistic(function, l1=..., l2=...)"
         )
     return value
 

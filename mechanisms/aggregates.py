@@ -14,6 +14,7 @@ import numpy as np
 from mechanisms.arrays import totals_of_arrays
 from mechanisms.totals import Tabular, Totals
 from mechanisms.units import PrivacyUnit, contribution, root
+from queryable.quoting import quoted
 from queryable.statistics import IntegerStatistic
 from queryable.tables import Array
 
@@ -25,7 +26,9 @@ def per_field(value: Any) -> PrivacyUnit | None:
         TypeError: neither None nor a privacy unit; a subclass might say other bounds each time.
     """
     if value is not None and type(value) is not PrivacyUnit:
-        raise TypeError(f"per is {value!r}; it should be a PrivacyUnit, such as a table's unit")
+        raise TypeError(
+            f"per is {quoted(value)}; it should be a PrivacyUnit, such as a table's unit"
+        )
     return value
 
 

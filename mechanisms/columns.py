@@ -19,7 +19,9 @@ import attrs
 import numpy as np
 
 from queryable.cells import Array, Mask, cells, count_records, read
+from queryable.numbers import several
 from queryable.plain import plain
+from queryable.quoting import quoted
 
 if TYPE_CHECKING:
     from mechanisms.kinds import Kind
@@ -80,7 +82,7 @@ that use one assume it.
 def _operator(value: Any) -> str:
     name = str.__str__(value) if isinstance(value, str) else ""
     if name not in OPERATORS:
-        raise ValueError(f"operator is {value!r}; it should be one of {' '.join(OPERATORS)}")
+        raise ValueError(f"operator is {quoted(value)}; it should be one of {' '.join(OPERATORS)}")
     return name
 
 
@@ -98,13 +100,15 @@ def scalar(value: Any, name: str) -> Scalar:
         ValueError: a missing value, which compares with nothing, or one that Python's types round.
     """
     if value is None or (isinstance(value, Scalar) and value != value):  # noqa: PLR0124
-        raise ValueError(f"{name} is {value!r}, a missing value, which no cell compares with")
+        raise ValueError(f"{name} is {quoted(value)}, a missing value, which no cell compares with")
     try:
         taken: Scalar = plain(value)
     except TypeError:
-        raise TypeError(f"{name} is {value!r}; it should be a number, a string or a date") from None
+        raise TypeError(
+            f"{name} is {quoted(value)}; it should be a number, a string or a date"
+        ) from None
     except ValueError as error:
-        raise ValueError(f"{name} is {value!r}; {error}") from None
+        raise ValueError(f"{name} is {quoted(value)}; {error}") from None
     if isinstance(taken, int) and not -(10**_MOST_DIGITS) <= taken <= 10**_MOST_DIGITS:
         raise ValueError(f"{name} is an integer of more than {_MOST_DIGITS} digits")
     return taken
@@ -124,8 +128,8 @@ def scalars(values: Any, name: str) -> tuple[Scalar, ...]:
     Raises: as `scalar`, and TypeError for a string, whose letters nobody means.
     """
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise TypeError(f"{name} is {values!r}; it should be a list")
-    return tuple(scalar(value, f"a member of {name}") for value in values)
+        raise TypeError(f"{name} is {quoted(values)}; it should be a list")
+    return tuple(scalar(value, f"a member of {name}") for value in several(values, name))
 
 
 @attrs.frozen
@@ -167,7 +171,7 @@ def _depth(*parts: Any) -> int:
     """
     for part in parts:
         if not isinstance(part, Predicate):
-            raise TypeError(f"a part of the predicate is {part!r}; it should be a predicate")
+            raise TypeError(f"a part of the predicate is {quoted(part)}; it should be a predicate")
     depth: int = 1 + max(part.depth for part in parts)
     if not depth <= MOST_NESTED:
         raise ValueError(
@@ -228,7 +232,7 @@ def column_name(value: Any) -> str:
     """
     name = value.name if isinstance(value, Column) else value
     if not isinstance(name, str):
-        raise TypeError(f"column is {value!r}; it should be a name, or column(name)")
+        raise TypeError(f"column is {quoted(value)}; it should be a name, or column(name)")
     return str.__str__(name)
 
 
@@ -278,7 +282,7 @@ def where_field(value: Any) -> Where | None:
         raise TypeError(f"where is a column; compare it, as in column({value.name!r}) == True")
     if value is not None and not isinstance(value, Predicate) and not callable(value):
         raise TypeError(
-            f'where is {value!r}; it should be a predicate such as column("age") >= 30, or a '
+            f'where is {quoted(value)}; it should be a predicate such as column("age") >= 30, or a '
             "function from the data to one boolean per record"
         )
     checked: Where | None = value

@@ -32,6 +32,7 @@ from queryable.losses import ZCDP, Loss, PureDP
 from queryable.mechanism import Measurement
 from queryable.messages import Refused
 from queryable.numbers import natural, positive, shown
+from queryable.quoting import one_of
 
 
 def _start(value: Any) -> Fraction:
@@ -71,7 +72,7 @@ class Doubling(Estimating):
     start: Fraction = attrs.field(converter=_start)
     factor: Fraction = attrs.field(default=Fraction(2), converter=above_one)
     noise: str = attrs.field(
-        kw_only=True, default="gaussian", validator=attrs.validators.in_(("gaussian", "laplace"))
+        kw_only=True, default="gaussian", validator=one_of("gaussian", "laplace")
     )
     releases: int = attrs.field(kw_only=True, default=100, converter=_releases)
 

@@ -16,14 +16,15 @@ from queryable.coins import Coins, Law
 from queryable.losses import Loss, Measure, PureDP, total
 from queryable.mechanism import Measurement
 from queryable.numbers import exact, natural, positive
+from queryable.quoting import an_instance, quoted
 from queryable.statistics import IntegerStatistic
 
 
 def _scores(value: Any) -> IntegerStatistic:
     if not isinstance(value, IntegerStatistic):
         raise TypeError(
-            f"scores is {value!r}; it should be an IntegerStatistic with one integer a candidate: "
-            "Histogram, or Statistic(function, l1=..., l2=..., shape=...)"
+            f"scores is {quoted(value)}; it should be an IntegerStatistic with one integer a "
+            "candidate: Histogram, or Statistic(function, l1=..., l2=..., shape=...)"
         )
     shape = value.shape
     if shape is None or len(shape) != 1 or shape[0] < 1:
@@ -50,9 +51,7 @@ class _Choice(Measurement):
     scores: IntegerStatistic = attrs.field(converter=_scores)
     epsilon: Fraction = attrs.field(converter=_epsilon)
     sensitivity: Fraction = attrs.field(kw_only=True, converter=_sensitivity)
-    monotone: bool = attrs.field(
-        kw_only=True, default=False, validator=attrs.validators.instance_of(bool)
-    )
+    monotone: bool = attrs.field(kw_only=True, default=False, validator=an_instance(bool))
 
     @sensitivity.default
     def _largest(self) -> int:

@@ -15,6 +15,7 @@ from queryable.dominated import Dominated
 from queryable.losses import ZCDP, Loss, Measure
 from queryable.mechanism import Measurement
 from queryable.numbers import Number, natural, positive, round_up, sqrt_up
+from queryable.quoting import quoted
 from queryable.statistics import IntegerStatistic
 
 _SMOOTHED = Fraction(4)
@@ -97,7 +98,8 @@ def _variance(
 ) -> Fraction:
     if (scale, rho, variance).count(None) != 2:
         raise ValueError(
-            f"scale is {scale}, rho is {rho} and variance is {variance}; give exactly one of them"
+            f"scale is {quoted(scale)}, rho is {quoted(rho)} and variance is {quoted(variance)}; "
+            "give exactly one of them"
         )
     if variance is not None:
         return positive(variance, "variance")

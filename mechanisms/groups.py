@@ -13,6 +13,7 @@ from mechanisms.aggregates import Aggregate
 from mechanisms.columns import column_name
 from mechanisms.queries import categories_of
 from mechanisms.totals import Categories, Totals
+from queryable.quoting import quoted
 from queryable.tables import Array
 
 
@@ -20,7 +21,7 @@ def _by(value: Any) -> tuple[Categories, ...]:
     if isinstance(value, tuple) and value and all(isinstance(each, Categories) for each in value):
         return tuple(Categories(column_name(e.column), categories_of(e.values)) for e in value)
     if not isinstance(value, Mapping) or not value:
-        raise TypeError(f'by is {value!r}; it should be like {{"state": ["CA", "NY"]}}')
+        raise TypeError(f'by is {quoted(value)}; it should be like {{"state": ["CA", "NY"]}}')
     return tuple(Categories(column_name(name), categories_of(keys)) for name, keys in value.items())
 
 
@@ -50,7 +51,7 @@ class GroupBy(Aggregate):
     def _groupable(self, attribute: object, statistic: Any) -> None:
         if not isinstance(statistic, Aggregate) or not statistic.groupable:
             raise TypeError(
-                f"statistic is {statistic!r}; it should be a Count, Sum, Mean, Variance or "
+                f"statistic is {quoted(statistic)}; it should be a Count, Sum, Mean, Variance or "
                 "Histogram"
             )
 

@@ -14,6 +14,7 @@ from queryable.conversions import discrete_laplace_to_zcdp
 from queryable.losses import Loss, Measure, PureDP
 from queryable.mechanism import Measurement
 from queryable.numbers import Number, positive
+from queryable.quoting import quoted
 from queryable.statistics import IntegerStatistic
 
 
@@ -72,7 +73,9 @@ class Laplace(Measurement):
 
 def _scale(l1: Fraction, scale: Number | None, epsilon: Number | None) -> Fraction:
     if (scale is None) == (epsilon is None):
-        raise ValueError(f"scale is {scale} and epsilon is {epsilon}; give exactly one of them")
+        raise ValueError(
+            f"scale is {quoted(scale)} and epsilon is {quoted(epsilon)}; give exactly one of them"
+        )
     if scale is not None:
         return positive(scale, "scale")
     if not l1 > 0:

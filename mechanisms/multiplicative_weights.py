@@ -32,6 +32,7 @@ from queryable import (
 )
 from queryable.cells import Array, cells
 from queryable.numbers import natural, positive
+from queryable.quoting import quoted
 
 Weights = np.ndarray[Any, np.dtype[np.float64]]
 _LATTICE = 1 << 20  # weights are whole numbers of 2**-20, so that sums over data are exact
@@ -212,8 +213,9 @@ class PrivateMultiplicativeWeights(PersonInTheMiddle[Weighing]):
 
     @learning_rate.validator
     def _positive(self, attribute: object, rate: float) -> None:
-        if not 0 < rate < float("inf"):
-            raise ValueError(f"learning_rate is {rate}; it should be a positive number")
+        if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate <= 1e300:
+            told = quoted(rate)
+            raise ValueError(f"learning_rate is {told}; it should be a float or an int above 0")
 
     def init(self) -> Weighing:
         """The uniform histogram."""

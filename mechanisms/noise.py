@@ -73,6 +73,7 @@ class TruthfulAnswer(Law[bool]):
 
 
 _MANY = 256  # draws for which it pays to lay out tickets
+_STEEPEST = 10**20  # of the logarithm of a curve, from 0 to 1, beyond which nothing is laid out
 _SUMMED = 64  # sigmas up to which tails are summed term by term
 _TABLES = 32  # laws whose tickets are kept: half a megabyte each, at most
 
@@ -89,7 +90,7 @@ class _BulkLaw(Law[int], Curve):
 
     def sample_many(self, source: FairBits, count: int) -> np.ndarray[Any, Any]:
         """`count` independent draws. How they are made depends on the law and the count alone."""
-        if count < _MANY or self.spread > LARGEST_SPREAD:
+        if count < _MANY or self.spread > LARGEST_SPREAD or self.fall(0) > _STEEPEST:
             return super().sample_many(source, count)
         return _tickets(self).draw(source, count)
 

@@ -20,6 +20,7 @@ from mechanisms.signed import signed
 from mechanisms.totals import Categories, Term, Totals
 from mechanisms.units import PrivacyUnit
 from queryable.numbers import positive, shown
+from queryable.quoting import quoted
 from queryable.tables import Array
 
 
@@ -144,7 +145,7 @@ def categories_of(values: Any) -> tuple[Scalar, ...]:
     if not categories:
         raise ValueError("categories is empty; it should name at least one")
     if len(set(categories)) < len(categories):
-        raise ValueError(f"categories is {categories!r}; they should differ from each other")
+        raise ValueError(f"categories is {quoted(categories)}; they should differ from each other")
     return categories
 
 

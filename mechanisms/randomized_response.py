@@ -11,6 +11,7 @@ from queryable.conversions import log_up
 from queryable.losses import ApproxDP, Loss, PureDP
 from queryable.mechanism import Measurement
 from queryable.numbers import exact, probability, shown
+from queryable.quoting import quoted
 from queryable.statistics import Bit, IntegerStatistic
 
 
@@ -26,7 +27,7 @@ def _bit(value: Any) -> Bit:
         return value
     if isinstance(value, IntegerStatistic) or not callable(value):
         raise TypeError(
-            f"bit is {value!r}; it should be a Bit, or a function of the data to a bool"
+            f"bit is {quoted(value)}; it should be a Bit, or a function of the data to a bool"
         )
     return Bit(value)
 

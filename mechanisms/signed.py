@@ -14,8 +14,9 @@ def signed(value: object, name: str) -> Fraction:
     Raises:
         ValueError, TypeError: as `queryable.numbers.exact`, but not for a negative number.
     """
-    if isinstance(value, str) and value.strip().startswith("-"):
-        return -exact(value.strip()[1:], name)
+    if isinstance(value, str):
+        text = str.strip(value)
+        return -exact(text[1:], name) if text.startswith("-") else exact(text, name)
     if isinstance(value, Decimal) and value.is_signed():
         return -exact(value.copy_negate(), name)  # unary minus would round to the context
     if isinstance(value, np.integer):

@@ -15,6 +15,7 @@ import numpy as np
 
 from queryable.errors import QueryError
 from queryable.numbers import natural, positive, shown
+from queryable.quoting import quoted
 
 if TYPE_CHECKING:
     from mechanisms.refined import Estimate
@@ -180,7 +181,7 @@ def in_order(values: Any, name: str, *, rising: bool = False) -> Schedule:
 
 
 def _kind(value: object) -> str:
-    return repr(value) if isinstance(value, str | int) else type(value).__name__
+    return quoted(value) if isinstance(value, str | int) else type(value).__name__
 
 
 def schedule_of(values: Any, name: str = "variances") -> Schedule:

@@ -17,7 +17,8 @@ from mechanisms.totals import Tabular, Totals
 from mechanisms.units import PrivacyUnit
 from queryable.coins import SYSTEM, Coins, UniformBelow
 from queryable.datasets import Described
-from queryable.numbers import natural
+from queryable.numbers import natural, several
+from queryable.quoting import quoted
 from queryable.statistics import IntegerStatistic
 from queryable.tables import Array
 
@@ -165,6 +166,11 @@ def _unit(
 
 
 def _engine(source: Any, columns: Any, options: dict[str, Any]) -> Engine:
+    if columns is not None:
+        if isinstance(columns, str) or not (columns := several(columns, "columns")):
+            told = quoted(columns)
+            raise ValueError(f"columns is {told}; it should be a list of at least one name")
+        columns = [column_name(each) for each in columns]
     if type(source).__module__.partition(".")[0] == "ibis":
         from mechanisms.engines.ibis import Ibis
 
@@ -175,4 +181,6 @@ def _engine(source: Any, columns: Any, options: dict[str, Any]) -> Engine:
     from mechanisms.engines.frames import as_arrow
 
     opened = source if isinstance(source, str | Path) else as_arrow(source)
+    if not isinstance(opened, str | Path) and not opened.column_names:
+        raise ValueError("source has no column; it should have at least one")
     return DuckDB(opened, columns=columns, **options)

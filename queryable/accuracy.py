@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _WIDEST = 10**400
 _DIGITS = 4
+_LARGEST_POWER = 400  # of ten, of a scale that is looked for
 
 
 def accuracy(
@@ -72,21 +73,29 @@ def scale_for(
     Raises:
         TypeError: the mechanism adds no noise of a known law.
     """
+    from queryable.mechanism import InteractiveMechanism
+
     width = exact(within, "within").__floor__()
     wanted = confidence_of(confidence)
 
     def fits(scale: Fraction) -> bool:
-        noise = kind(statistic, scale=scale).added_noise()
+        mechanism = kind(statistic, scale=scale)
+        noise = mechanism.added_noise() if isinstance(mechanism, InteractiveMechanism) else None
         if noise is None:
             raise TypeError(f"{_named(kind)} adds no noise of a known law")
         many = coordinates(noise.shape) if simultaneous else 1
         return _covers(noise.law, width, wanted, many)
 
     power = 0
-    while not fits(Fraction(10) ** power):
+    while power > -_LARGEST_POWER and not fits(Fraction(10) ** power):
         power -= 1
-    while fits(Fraction(10) ** (power + 1)):
+    while power < _LARGEST_POWER and fits(Fraction(10) ** (power + 1)):
         power += 1
+    if abs(power) == _LARGEST_POWER:
+        raise ValueError(
+            f"within is {shown(Fraction(width))} at a confidence of {shown(wanted)}; that takes a "
+            f"scale beyond 1e{power}"
+        )
     step: Fraction = Fraction(10) ** (power + 1 - _DIGITS)
     low, high = 10 ** (_DIGITS - 1), 10**_DIGITS
     while high - low > 1:

@@ -5,6 +5,7 @@ or an array in every other respect; what is computed from it is plain, because i
 another law. Knows no mechanism.
 """
 
+from operator import index
 from typing import Any, Literal, Self
 
 import attrs
@@ -34,7 +35,7 @@ class NoisyInt(int):
     noise: Law[int]
 
     def __new__(cls, value: int, noise: Law[int]) -> Self:  # noqa: D102
-        self = int.__new__(cls, value)
+        self = int.__new__(cls, index(value))
         self.noise = noise
         return self
 

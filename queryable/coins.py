@@ -36,6 +36,8 @@ class FairBits(ABC):
 
     def below(self, bound: int) -> int:
         """An integer uniform on [0, bound), for a bound of any size."""
+        if not index(bound) > 0:
+            raise ValueError(f"bound is {bound}; it should be at least 1")
         count = (bound - 1).bit_length()
         while True:
             candidate = self.bits(count)

@@ -9,6 +9,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from queryable.quoting import quoted
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -48,11 +50,16 @@ def make_plain(axes: "Axes") -> None:
 def floats(points: Iterable[tuple[Fraction, Fraction]]) -> tuple[list[float], list[float]]:
     """Coordinates to draw."""
     pairs = list(points)
-    return [float(x) for x, _ in pairs], [float(y) for _, y in pairs]
+    try:
+        return [float(x) for x, _ in pairs], [float(y) for _, y in pairs]
+    except OverflowError:
+        raise ValueError("too large a number to draw, more than 1e308") from None
 
 
 def saved(figure: "Figure", path: str | Path | None) -> "Figure":
     """The figure, written where asked, as what the suffix says."""
     if path is not None:
+        if not isinstance(path, str | Path):
+            raise TypeError(f"path is {quoted(path)}; it should be a string or a Path")
         figure.savefig(path, dpi=160)
     return figure

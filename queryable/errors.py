@@ -38,6 +38,13 @@ class UnprovenCompositionError(QueryError):
     """No theorem covers this composition; the text names the open problem and an alternative."""
 
 
+def _told(amount: object, *, exactly: bool = False) -> str:
+    try:
+        return repr(amount) if exactly else str(amount)
+    except Exception:
+        return f"<{type(amount).__name__}>"
+
+
 class QueryRefusedError(InteractiveError):
     """The mechanism declined; state and live children are unharmed.
 
@@ -54,11 +61,14 @@ class QueryRefusedError(InteractiveError):
         instead: str = "",
     ) -> None:
         amounts = (("requested", requested), ("spent", spent), ("remaining", remaining))
-        alike = requested is not None and str(requested) == str(remaining)  # so: exactly
-        shown = repr if alike else str
-        told = [f"{name} {shown(amount)}" for name, amount in amounts if amount is not None]
+        alike = requested is not None and _told(requested) == _told(remaining)  # so: exactly
+        told = [
+            f"{name} {_told(amount, exactly=alike)}"
+            for name, amount in amounts
+            if amount is not None
+        ]
         text = f"{reason} ({', '.join(told)})" if told else reason
-        super().__init__(f"{text}; {instead}" if instead else text)
+        super().__init__(f"{text}; {_told(instead)}" if instead else text)
         self.reason = reason
         self.requested = requested
         self.spent = spent

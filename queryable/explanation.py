@@ -16,6 +16,7 @@ from queryable.history import History, Node
 from queryable.losses import ZCDP, ApproxDP, Loss, PureDP
 from queryable.mechanism import InteractiveMechanism
 from queryable.numbers import round_up, shown
+from queryable.quoting import quoted
 from queryable.siblings import counted
 from queryable.tree import spending, title
 
@@ -32,7 +33,7 @@ _ALWAYS = (
 def explain(mechanism: InteractiveMechanism[Any]) -> str:
     """In plain words what a mechanism would guarantee, before it is launched."""
     if not isinstance(mechanism, InteractiveMechanism):
-        raise TypeError(f"mechanism is {mechanism!r}; it should be an InteractiveMechanism")
+        raise TypeError(f"mechanism is {quoted(mechanism)}; it should be an InteractiveMechanism")
     return explained(History(mechanism, None, (), {}).root, within=False)
 
 

@@ -35,6 +35,7 @@ from queryable.messages import (
     Refused,
     records,
 )
+from queryable.quoting import quoted
 from queryable.reports import Report
 from queryable.root import Root
 from queryable.tree import as_text
@@ -90,8 +91,8 @@ class Queryable:
             )
         if not (allow_seeded or isinstance(coins, SystemCoins)):
             raise ValueError(
-                f"coins are {coins!r}: their noise can be recomputed. Pass allow_seeded=True for "
-                "tests; leave coins out for a real analysis"
+                f"coins are {quoted(coins)}: their noise can be recomputed. Pass "
+                "allow_seeded=True for tests; leave coins out for a real analysis"
             )
         root = Root(mechanism, protected(dataset), coins, on_fault)
         remember(dataset)

@@ -27,6 +27,7 @@ from queryable.numbers import (
     sqrt_down,
     sqrt_up,
 )
+from queryable.quoting import quoted
 
 Parts = tuple[Fraction, ...]
 
@@ -248,8 +249,10 @@ def as_measure(value: object) -> Measure:
         base = next((each for each in value.__mro__[1:] if each in _SEALED), None)
         if base is None:
             return value
-        raise TypeError(f"{value!r} derives from {base.__name__}; use {base.__name__} itself")
-    raise TypeError(f"{value!r} is not a measure; use a Loss class such as ZCDP, or RDP.at(8)")
+        raise TypeError(f"{quoted(value)} derives from {base.__name__}; use {base.__name__} itself")
+    raise TypeError(
+        f"{quoted(value)} is not a measure; use a Loss class such as ZCDP, or RDP.at(8)"
+    )
 
 
 def measure_name(measure: Measure) -> str:
@@ -273,7 +276,7 @@ def total(losses: Iterable[Loss], measure: Measure) -> Loss:
     parts = zero.parts if isinstance(zero, AdditiveLoss) else ()
     for loss in losses:
         if not stated_in(loss, measure):
-            raise TypeError(f"{loss} is not a value of {measure_name(measure)}")
+            raise TypeError(f"{quoted(loss)} is not a value of {measure_name(measure)}")
         if isinstance(loss, AdditiveLoss):
             parts = add_parts(parts, loss.parts)  # exact: rounded once, at the end
         else:

@@ -9,7 +9,7 @@ Soundness therefore never depends on the working precision, only tightness does.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sized
 from decimal import Decimal
 from fractions import Fraction
 from math import isqrt
@@ -18,6 +18,8 @@ from typing import Any, TypeAlias
 
 import flint
 import numpy as np
+
+from queryable.quoting import quoted
 
 Number: TypeAlias = int | Fraction | Decimal | str | float
 """What a user may write for an exact parameter; numpy scalars are taken too."""
@@ -30,11 +32,16 @@ _KEPT_BITS = 96
 _LARGEST_MAGNITUDE = 2**14
 _LARGEST_EXPONENT = 400
 _LONGEST_TEXT = 1024
+_MOST_VALUES = 10**7
 _EXPECTED = "a finite number >= 0: an int, a Fraction, a Decimal, a float, or a string like '1/20'"
 _DECIMAL = re.compile(r"\+?(\d+\.?\d*|\.\d+)(e([+-]?\d{1,6}))?", re.ASCII | re.IGNORECASE)
 _RATIO = re.compile(r"\+?(\d+)/(\d+)", re.ASCII)
 
 _precision = RLock()  # flint's working precision belongs to the process
+
+
+class BeyondReachError(ArithmeticError, ValueError):
+    """Parameters are too large or too small for a formula to be computed."""
 
 
 def exact(value: object, name: str = "value") -> Fraction:
@@ -59,9 +66,9 @@ def exact(value: object, name: str = "value") -> Fraction:
     elif isinstance(value, str):
         rational = _read(value.strip(), name)
     else:
-        raise TypeError(f"{name} is {_quoted(value)}; it should be {_EXPECTED}")
+        raise TypeError(f"{name} is {quoted(value)}; it should be {_EXPECTED}")
     if rational.numerator < 0:
-        raise ValueError(f"{name} is {_quoted(value)}, negative; it should be {_EXPECTED}")
+        raise ValueError(f"{name} is {quoted(value)}, negative; it should be {_EXPECTED}")
     return rational
 
 
@@ -69,7 +76,7 @@ def positive(value: object, name: str = "value") -> Fraction:
     """Like `exact`, and not zero."""
     rational = exact(value, name)
     if not rational.numerator:
-        raise ValueError(f"{name} is {_quoted(value)}; it should be greater than zero")
+        raise ValueError(f"{name} is {quoted(value)}; it should be greater than zero")
     return rational
 
 
@@ -77,7 +84,7 @@ def probability(value: object, name: str = "delta") -> Fraction:
     """Like `exact`, and at most one."""
     rational = exact(value, name)
     if rational.numerator > rational.denominator:
-        raise ValueError(f"{name} is {_quoted(value)}; it should be a probability, at most 1")
+        raise ValueError(f"{name} is {quoted(value)}; it should be a probability, at most 1")
     return rational
 
 
@@ -91,11 +98,22 @@ def natural(value: object, name: str = "value") -> int:
     if isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} is the boolean {value}; it should be an integer >= 0")
     if not isinstance(value, int | np.integer):
-        raise TypeError(f"{name} is {_quoted(value)}; it should be an integer >= 0")
+        raise TypeError(f"{name} is {quoted(value)}; it should be an integer >= 0")
     count = _whole(value)
     if not count >= 0:
         raise ValueError(f"{name} is {count}; it should be an integer >= 0")
     return count
+
+
+def several(values: Iterable[Any], name: str) -> list[Any]:
+    """A list of what is iterated over.
+
+    Raises:
+        ValueError: it says that it is longer than any list of parameters.
+    """
+    if isinstance(values, Sized) and len(values) > _MOST_VALUES:
+        raise ValueError(f"{name} has {len(values)} values; it should have {_MOST_VALUES} at most")
+    return list(values)
 
 
 def _whole(value: Any) -> int:
@@ -119,9 +137,11 @@ def _read(text: str, name: str) -> Fraction:
                 return _within_range(Fraction(numerator, denominator), name)
         if decimal := _DECIMAL.fullmatch(text):
             if abs(int(decimal[3] or 0)) > _LARGEST_EXPONENT:
-                raise ValueError(f"{name} is {text!r}, an exponent beyond +-{_LARGEST_EXPONENT}")
+                raise ValueError(
+                    f"{name} is {quoted(text)}, an exponent beyond +-{_LARGEST_EXPONENT}"
+                )
             return _within_range(Fraction(text), name)
-    raise ValueError(f"{name} is {_quoted(text)}; it should be {_EXPECTED}")
+    raise ValueError(f"{name} is {quoted(text)}; it should be {_EXPECTED}")
 
 
 def _within_range(rational: Fraction, name: str) -> Fraction:
@@ -129,11 +149,6 @@ def _within_range(rational: Fraction, name: str) -> Fraction:
     if rational.numerator > largest or rational.denominator > largest:
         raise ValueError(f"{name} has more than {_LARGEST_EXPONENT} digits")
     return rational
-
-
-def _quoted(value: object) -> str:
-    text = str(value) if isinstance(value, Fraction) else repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def bounded_total(total: Fraction) -> Fraction:
@@ -181,16 +196,21 @@ def _rounded(
     with _precision, flint.ctx.workprec(max(_WORKING_BITS, bits + 32)):
         value = formula(*(ball(argument) for argument in arguments))
         if not value.is_finite():
-            raise ArithmeticError(f"no finite enclosure of {formula.__name__}{arguments}")
+            raise BeyondReachError(_beyond(arguments))
         end = value.upper() if up else value.lower()
         mantissa, exponent = (int(part) for part in end.man_exp())
     magnitude = exponent + mantissa.bit_length()
     if magnitude > _LARGEST_MAGNITUDE:
-        raise ArithmeticError(f"{formula.__name__} exceeds 2**{_LARGEST_MAGNITUDE}")
+        raise BeyondReachError(_beyond(arguments))
     if magnitude < -_LARGEST_MAGNITUDE:  # as a fraction it would fill the memory
         mantissa, exponent = (mantissa > 0) - (not up), -_LARGEST_MAGNITUDE
     exact_end = mantissa * Fraction(2) ** exponent
     return _shortened(exact_end, bits, up=up) if exact_end else exact_end
+
+
+def _beyond(arguments: Iterable[Fraction | int]) -> str:
+    told = ", ".join(shown(Fraction(argument)) for argument in arguments)
+    return f"parameters {told} are too extreme: a bound of them cannot be computed"
 
 
 def enclosed(formula: Callable[[], flint.arb], bits: int) -> tuple[int, int]:
@@ -201,7 +221,7 @@ def enclosed(formula: Callable[[], flint.arb], bits: int) -> tuple[int, int]:
     with _precision, flint.ctx.workprec(bits + _WORKING_BITS):
         value = formula() * flint.arb(1 << bits)
         if not value.is_finite():
-            raise ArithmeticError("no finite enclosure")
+            raise BeyondReachError("parameters are too extreme: a bound cannot be computed")
         return _integer(value.lower().floor()), _integer(value.upper().ceil())
 
 
@@ -235,6 +255,8 @@ def shown(value: Fraction) -> str:
         nearest = float(value)
     except OverflowError:
         return "more than 1e308"
+    if value and not abs(nearest) >= 1e-300:
+        return "less than 1e-300"
     text = repr(nearest)
     if len(text) <= 9 and Fraction(text) == value:
         return text

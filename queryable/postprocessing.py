@@ -16,6 +16,7 @@ from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, Measure
 from queryable.mechanism import InteractiveMechanism, nested
 from queryable.messages import Answer, Query, plain
+from queryable.quoting import an_instance
 
 PersonState = TypeVar("PersonState")
 
@@ -102,14 +103,10 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
             one that goes on is taken for failed.
     """
 
-    mechanism: InteractiveMechanism[Any] = attrs.field(
-        validator=attrs.validators.instance_of(InteractiveMechanism)
-    )
-    person: PersonInTheMiddle[PersonState] = attrs.field(
-        validator=attrs.validators.instance_of(PersonInTheMiddle)
-    )
+    mechanism: InteractiveMechanism[Any] = attrs.field(validator=an_instance(InteractiveMechanism))
+    person: PersonInTheMiddle[PersonState] = attrs.field(validator=an_instance(PersonInTheMiddle))
     max_rounds: int = attrs.field(
-        default=10_000, validator=[attrs.validators.instance_of(int), attrs.validators.ge(1)]
+        default=10_000, validator=[an_instance(int), attrs.validators.ge(1)]
     )
 
     def __attrs_post_init__(self) -> None:

@@ -21,6 +21,7 @@ from queryable.ledger import Ledger, LedgerRow
 from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism, advance, begin, public_name
 from queryable.messages import Query
+from queryable.quoting import quoted
 from queryable.statistics import Bit, IntegerStatistic
 from queryable.view import Exchange, View
 
@@ -74,7 +75,7 @@ def rehearse(
             the error that a real run would hide.
     """
     if not isinstance(mechanism, InteractiveMechanism):
-        raise TypeError(f"mechanism is {mechanism!r}; it should be an InteractiveMechanism")
+        raise TypeError(f"mechanism is {quoted(mechanism)}; it should be an InteractiveMechanism")
     _require_public(sample)
     data = protected(sample)
     claim = _claim(mechanism)

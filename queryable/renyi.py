@@ -21,7 +21,7 @@ from queryable.losses import (
     Parts,
     sealed,
 )
-from queryable.numbers import exact, shown
+from queryable.numbers import exact, several, shown
 
 
 def orders_of(values: Iterable[Any]) -> tuple[Fraction, ...]:
@@ -30,7 +30,7 @@ def orders_of(values: Iterable[Any]) -> tuple[Fraction, ...]:
     Raises:
         ValueError: they are not.
     """
-    orders = tuple(RDP(value, Fraction(0)).alpha for value in values)
+    orders = tuple(RDP(value, Fraction(0)).alpha for value in several(values, "orders"))
     if not orders:
         raise ValueError("orders is empty; name at least one order above 1")
     if any(not low < high for low, high in pairwise(orders)):
@@ -39,7 +39,7 @@ def orders_of(values: Iterable[Any]) -> tuple[Fraction, ...]:
 
 
 def _epsilons(values: Iterable[Any]) -> tuple[Fraction, ...]:
-    return tuple(exact(value, "epsilon") for value in values)
+    return tuple(exact(value, "epsilon") for value in several(values, "epsilons"))
 
 
 @sealed

@@ -13,6 +13,7 @@ from queryable.faults import collecting, raise_interrupt
 from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism, advance, advance_with_receipts, begin
 from queryable.messages import Answer, Answered, Ask, Halted, PrivacyLossQuery, Query
+from queryable.numbers import natural
 from queryable.receipts import AskReceipt
 
 
@@ -95,10 +96,11 @@ def interact(
     Raises:
         QueryError: the adversary asked something illegal.
     """
+    most = None if max_rounds is None else natural(max_rounds, "max_rounds")
     with collecting() as faults:
         state, opening = begin(mechanism, dataset, coins)
         view = View(opening)
-        while max_rounds is None or len(view) < max_rounds:
+        while most is None or len(view) < most:
             raise_interrupt(faults)
             query = adversary(view)
             if query is None:
@@ -125,10 +127,11 @@ def truncated_view(
 
     The report is read after each answer, from the new state; the answer that crosses is dropped.
     """
+    most = None if max_rounds is None else natural(max_rounds, "max_rounds")
     with collecting() as faults:
         state, opening = begin(mechanism, dataset, coins)
         view = View(opening)
-        while max_rounds is None or len(view) < max_rounds:
+        while most is None or len(view) < most:
             raise_interrupt(faults)
             query = adversary(view)
             if query is None:

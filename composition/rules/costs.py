@@ -17,6 +17,7 @@ from composition.rules.slack import require_approx, share_of, slack_field
 from composition.rules.worst_case import Priced, worst_cases
 from queryable.losses import ApproxDP
 from queryable.numbers import natural
+from queryable.quoting import quoted
 
 _SHARES = tuple(Fraction(quarters, 4) for quarters in range(5))
 _SCALES = (1, 2, 3, 4, 6)
@@ -59,6 +60,8 @@ def fitted(
         slack: the rule's own share of delta; by default all of it.
         spare: further entries, at no weight.
     """
+    if not isinstance(mix, Mapping):
+        raise TypeError(f"mix is {quoted(mix)}; it should say how often each parameter is launched")
     rule = Menu(unit, mix, slack=slack)
     approx = require_approx(budget, rule)
     share = share_of(slack_field(slack), approx)

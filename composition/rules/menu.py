@@ -19,6 +19,7 @@ from composition.rules.slack import require_approx, share_of, slack_field, why_n
 from composition.rules.worst_case import Priced, worst_cases
 from queryable.losses import ApproxDP, Loss, Measure, add_parts
 from queryable.numbers import exact, natural, positive, shown
+from queryable.quoting import quoted
 
 Costs = Mapping[Any, int] | Iterable[int] | None
 
@@ -37,8 +38,8 @@ def entry(value: Any, unit: Fraction) -> int:
     multiple = Fraction(int(value)) if counts else exact(value, "menu entry") / unit
     if multiple.denominator != 1 or not multiple > 0:
         raise ValueError(
-            f"menu entry is {value!r}; it should be a positive multiple of the unit, {shown(unit)}:"
-            " an int counts units, anything else is an epsilon"
+            f"menu entry is {quoted(value)}; it should be a positive multiple of the unit, "
+            f"{shown(unit)}: an int counts units, anything else is an epsilon"
         )
     return int(multiple)
 

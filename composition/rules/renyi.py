@@ -32,7 +32,7 @@ from composition.rules.base import Account, Rule
 from composition.rules.slack import require_approx, share_of, slack_field
 from queryable.conversions import log_up
 from queryable.losses import RDP, AdditiveLoss, ApproxDP, Loss, Measure, Parts, add_parts, zero_of
-from queryable.numbers import ball, exact, round_up, shown
+from queryable.numbers import ball, exact, round_up, several, shown
 from queryable.renyi import orders_of
 
 _CLIPPED = Fraction(10**12)  # floats only say where to look
@@ -40,7 +40,11 @@ _MARGINS = tuple(Fraction(1, 2**bits) for bits in (44, 36, 28, 20))
 
 
 def _weights(values: Iterable[Any] | None) -> tuple[Fraction, ...] | None:
-    return None if values is None else tuple(exact(value, "weight") for value in values)
+    return (
+        None
+        if values is None
+        else tuple(exact(value, "weight") for value in several(values, "weights"))
+    )
 
 
 @attrs.frozen

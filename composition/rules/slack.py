@@ -26,6 +26,7 @@ from queryable.losses import (
     measure_name,
 )
 from queryable.numbers import positive, probability, round_down, round_up, shown, sqrt_down, sqrt_up
+from queryable.quoting import quoted
 
 
 def slack_field(value: Any) -> Fraction | None:
@@ -61,6 +62,8 @@ def require_approx(budget: Loss, rule: Rule) -> ApproxDP:
     Raises:
         ValueError: it is of another measure.
     """
+    if not isinstance(budget, Loss):
+        raise TypeError(f"budget is {quoted(budget)}; it should be a loss: ApproxDP(1, '1e-6')")
     if not isinstance(budget, ApproxDP):
         raise ValueError(
             f"{type(rule).__name__} is about ApproxDP budgets, not {measure_name(budget.measure)}"
@@ -72,7 +75,8 @@ _ZERO = Fraction(0)
 _TINY = Fraction(1, 2**60)
 
 
-def _delta_of(loss: Loss) -> Fraction:
+def delta_of(loss: Loss) -> Fraction:
+    """A launch's own delta; 0 where its measure has none."""
     return loss.delta if isinstance(loss, ApproxDP | ApproxZCDP) else _ZERO
 
 
@@ -135,11 +139,11 @@ class SlackAccount(Account):
 
     def add(self, loss: Any) -> "SlackAccount":
         """The weight grows, and the deltas."""
-        return self._with(self.rule.weight(loss), _delta_of(loss))
+        return self._with(self.rule.weight(loss), delta_of(loss))
 
     def add_many(self, loss: Any, count: int) -> "SlackAccount":
         """So many times both."""
-        return self._with(count * self.rule.weight(loss), count * _delta_of(loss))
+        return self._with(count * self.rule.weight(loss), count * delta_of(loss))
 
     def _with(self, more: Fraction, delta: Fraction) -> "SlackAccount":
         (weight,) = add_parts((self.weight,), (more,))
@@ -189,7 +193,7 @@ class SlackAccount(Account):
 
     def hint(self, loss: Any) -> str:
         """Say so when all of delta is the slack."""
-        return why_no_delta(_delta_of(loss), self.slack, self.budget)
+        return why_no_delta(delta_of(loss), self.slack, self.budget)
 
 
 @attrs.frozen

@@ -38,6 +38,7 @@ MOST_STEPS = 2**15
 _STEP = 1 + Fraction(1, 2**49)  # two roundings, and one of the constant, lose under 4/2**53
 _STOP = 1 + 2.0**-46  # expm1 and a conversion lose under 16/2**53, whatever the platform
 _FLOOR = 1e-250  # far above where floats lose digits, far below any delta
+_FAR = Fraction(1000)  # e^-1000 is nothing beside a step of floats
 _SHARP = 16  # edges are where about e^-16 of the slack is left
 
 
@@ -87,8 +88,8 @@ def _edges(epsilon: Fraction, step: Fraction, largest: int, slack: Fraction) -> 
     """Steps beyond which hardly any analyst gets; wrong ones cost tightness, never soundness."""
     mu = float(conversions.largest_gdp(epsilon, slack))
     far = mu * sqrt(2 * (_SHARP + log(slack.denominator) - log(slack.numerator)))
-    high = max(float(epsilon), far + mu * mu / 2) / float(step) + 2 * largest + 2
-    low = far / 2 / float(step) + largest + 2
+    high = max(epsilon, Fraction(far + mu * mu / 2)) / step + 2 * largest + 2
+    low = Fraction(far) / (2 * step) + largest + 2
     if not low + high <= MOST_STEPS:
         raise ValueError(
             f"unit is {shown(step)}; for epsilon={shown(epsilon)} that is a lattice of more than "
@@ -99,11 +100,11 @@ def _edges(epsilon: Fraction, step: Fraction, largest: int, slack: Fraction) -> 
 
 def _stopped(excess: Fraction) -> float:
     """1 - e^-excess, or 0, from above."""
-    return max(-expm1(-float(excess)) * _STOP, _FLOOR) if excess > 0 else _FLOOR
+    return max(-expm1(-float(min(excess, _FAR))) * _STOP, _FLOOR) if excess > 0 else _FLOOR
 
 
 def _chances(loss: Fraction) -> tuple[float, float]:
     """p and 1 - p, enlarged."""
-    likely = round_up(lambda e: 1 / (1 + (-e).exp()), loss)
-    unlikely = round_up(lambda e: 1 / (1 + e.exp()), loss)
+    likely = round_up(lambda e: 1 / (1 + (-e).exp()), loss) if loss < _FAR else Fraction(1)
+    unlikely = round_up(lambda e: 1 / (1 + e.exp()), min(loss, _FAR))
     return float(likely * _STEP), float(unlikely * _STEP)

@@ -32,6 +32,7 @@ from queryable.coins import SYSTEM, Coins
 from queryable.losses import ApproxDP, Loss, PureDP
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.numbers import Number, natural, positive, probability, shown
+from queryable.quoting import quoted
 from queryable.view import Adversary, View
 
 
@@ -80,8 +81,10 @@ def audit(
             meant: nothing to ask, no horizon, no query that is ever legal.
         PrivacyClaimError: the mechanism has no loss of its own; give a claim.
     """
+    if not isinstance(mechanism, InteractiveMechanism):
+        raise TypeError(f"mechanism is {quoted(mechanism)}; it should be an InteractiveMechanism")
     if claim is not None and not isinstance(claim, Loss):
-        raise TypeError(f"claim is {claim!r}; it should be a privacy loss, such as PureDP(1)")
+        raise TypeError(f"claim is {quoted(claim)}; it should be a privacy loss, such as PureDP(1)")
     looking = _Looking(
         mechanism=mechanism,
         claim=mechanism.privacy_map(d_in) if claim is None else claim,
@@ -99,7 +102,9 @@ def audit(
     )
     looking.require_something()
     if not (looking.alarm > 0 and looking.samples >= 8):
-        raise ValueError(f"{samples} samples give no verdict at a confidence of {confidence}")
+        raise ValueError(
+            f"{looking.samples} samples give no verdict at a confidence of {quoted(confidence)}"
+        )
     with _bar(progress) as tick:
         method, findings = looking.search(tick) if looking.searching else looking.laws(tick)
     return Verdict(mechanism, looking.claim, d_in, method, tuple(findings))

@@ -16,7 +16,16 @@ from flint import arb
 from queryable.audit.enumeration import CUT
 from queryable.conversions import least, log_up
 from queryable.intervals import Chance, Interval, high, low
-from queryable.numbers import Number, exact, positive, round_down, round_up
+from queryable.numbers import (
+    Number,
+    exact,
+    positive,
+    probability,
+    round_down,
+    round_up,
+    several,
+)
+from queryable.quoting import quoted
 
 Law: TypeAlias = Mapping[Any, Chance]
 Bound: TypeAlias = Fraction | float
@@ -52,8 +61,23 @@ def _seen(p: Law, q: Law) -> Iterator[tuple[Fraction, Fraction]]:
             yield high(chance), low(q.get(seen, Fraction(0)))
 
 
+def require_laws(*laws: Law) -> None:
+    """Check that these are laws: mappings, of answers to their chances.
+
+    Raises:
+        TypeError: one is not.
+    """
+    for law in laws:
+        if not isinstance(law, Mapping):
+            raise TypeError(f"law is {quoted(law)}; it should map answers to chances, as view_law")
+        for chance in law.values():
+            if not isinstance(chance, Interval | Fraction | int | float):
+                raise TypeError(f"chance is {quoted(chance)}; it should be a Fraction")
+
+
 def hockey_stick(p: Law, q: Law, epsilon: Number) -> Fraction:
     """The sum of (p - e^epsilon q) where positive: the least delta, from above."""
+    require_laws(p, q)
     factor = factor_below(exact(epsilon, "epsilon"))
     excess = (above - factor * below for above, below in _seen(p, q))
     return min(Fraction(1), sum((part for part in excess if part > 0), cut_off(p)))
@@ -61,11 +85,12 @@ def hockey_stick(p: Law, q: Law, epsilon: Number) -> Fraction:
 
 def least_epsilon(p: Law, q: Law, delta: Fraction) -> Bound:
     """The least epsilon, from above, at which delta is enough in this direction."""
-    if delta == 0:
+    enough = probability(delta)
+    if enough == 0:
         return max_divergence(p, q)
-    if hockey_stick(p, q, _LARGEST_EPSILON) > delta:
+    if not hockey_stick(p, q, _LARGEST_EPSILON) <= enough:
         return inf
-    return least(lambda epsilon: hockey_stick(p, q, epsilon) <= delta)
+    return least(lambda epsilon: hockey_stick(p, q, epsilon) <= enough)
 
 
 def best_event(p: Law, q: Law, epsilon: Fraction) -> list[Any]:
@@ -124,12 +149,13 @@ def _product(factor: Bound, chance: Fraction) -> Fraction:
 
 def privacy_profile(p: Law, q: Law, epsilons: Iterable[Number]) -> list[tuple[Fraction, Fraction]]:
     """(epsilon, least delta from above) for each epsilon, the larger of both directions."""
-    points = [exact(epsilon, "epsilon") for epsilon in epsilons]
+    points = [exact(epsilon, "epsilon") for epsilon in several(epsilons, "epsilons")]
     return [(e, max(hockey_stick(p, q, e), hockey_stick(q, p, e))) for e in points]
 
 
 def max_divergence(p: Law, q: Law) -> Bound:
     """The largest log of p/q, from above: the least epsilon of pure privacy in this direction."""
+    require_laws(p, q)
     if cut_off(p) > 0 or any(not below > 0 for _, below in _seen(p, q)):
         return inf
     return log_up(max([Fraction(1), *(above / below for above, below in _seen(p, q))]))
@@ -140,6 +166,7 @@ def renyi_divergence(p: Law, q: Law, alpha: Number) -> Bound:
 
     Haney et al. 2023, Definition 4.1.
     """
+    require_laws(p, q)
     order = positive(alpha, "alpha")
     if not order > 1:
         raise ValueError(f"alpha is {alpha}; a Renyi order should be above 1")
@@ -174,6 +201,7 @@ def trade_off(p: Law, q: Law) -> list[tuple[Fraction, Fraction]]:
     Neyman and Pearson: reject p where q/p is largest first. For exact laws the curve is exact,
     straight between the knots; for enclosed ones it lies below.
     """
+    require_laws(p, q)
     kinds = (p.keys() | q.keys()) - {CUT}
     pairs = [(low(p.get(each, Fraction(0))), high(q.get(each, Fraction(0)))) for each in kinds]
     pairs.sort(key=lambda pair: pair[0] / pair[1] if pair[1] else inf)

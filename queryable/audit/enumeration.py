@@ -25,7 +25,8 @@ from queryable.errors import QueryError
 from queryable.faults import collecting, raise_interrupt
 from queryable.intervals import Chance, Interval, high, low
 from queryable.mechanism import InteractiveMechanism, advance, begin
-from queryable.numbers import Number, positive
+from queryable.numbers import Number, natural, positive
+from queryable.quoting import quoted
 from queryable.view import Adversary, View
 
 T = TypeVar("T")
@@ -150,6 +151,7 @@ def every_outcome(
             takes more paths than the limit.
         ValueError: with equal outcomes of its coins it went another way than before.
     """
+    limit = None if limit is None else natural(limit, "limit")
     results: list[tuple[Chance, Any]] = []
     script: list[int] = []
     while True:
@@ -258,6 +260,8 @@ def view_law(
         ValueError: answers of different meaning compare equal, as True and 1 do.
     """
     given_up = None if tail is None else positive(tail, "tail")
+    max_rounds = None if max_rounds is None else natural(max_rounds, "max_rounds")
+    limit = None if limit is None else natural(limit, "limit")
     law: dict[Hashable, Chance] = {}
 
     def reached(seen: Hashable, chance: Chance) -> None:
@@ -344,6 +348,8 @@ def merged(weights: Sequence[tuple[Any, Chance]]) -> Sequence[tuple[Any, Chance]
 
 def push_forward(law: ViewLaw, function: Callable[[Any], Any]) -> ViewLaw:
     """The law of a function of the answers."""
+    if not isinstance(law, Mapping):
+        raise TypeError(f"law is {quoted(law)}; it should map answers to chances, as view_law")
     pushed: dict[Hashable, Chance] = {}
     for seen, chance in law.items():
         image = CUT if seen is CUT else hashable(function(seen))

@@ -10,6 +10,8 @@ from typing import Any
 import attrs
 import numpy as np
 
+from queryable.quoting import quoted
+
 _NAN = float("nan")  # as a key it equals itself
 
 
@@ -18,22 +20,33 @@ def hashable(value: Any) -> Hashable:
 
     Answers that compare equal count as one: 1 and 1.0, a list and an array. So do all NaNs. True
     and 1 compare equal too, but mean different things: `require_alike` tells.
+
+    Raises:
+        TypeError: the answer contains itself, or is nested too deep.
     """
+    try:
+        return _key(value)
+    except RecursionError:
+        told = quoted(value)
+        raise TypeError(f"answer {told} contains itself or is nested too deep") from None
+
+
+def _key(value: Any) -> Hashable:
     if isinstance(value, np.ndarray):
-        return hashable(tuple(value.tolist()))
+        return _key(tuple(value.tolist()))
     if isinstance(value, dict):
-        return ("dict", frozenset((hashable(k), hashable(v)) for k, v in value.items()))
+        return ("dict", frozenset((_key(k), _key(v)) for k, v in value.items()))
     if isinstance(value, set):
-        return frozenset(map(hashable, value))
+        return frozenset(map(_key, value))
     if isinstance(value, tuple | list):
-        entries = tuple(hashable(entry) for entry in value)
+        entries = tuple(_key(entry) for entry in value)
         if isinstance(value, list) or not all(map(is_, entries, value)):
             return entries
     if isinstance(value, float | np.floating) and np.isnan(value):
         return _NAN
     if attrs.has(type(value)):
         fields = [getattr(value, field.name) for field in attrs.fields(type(value))]
-        keys = [hashable(field) for field in fields]
+        keys = [_key(field) for field in fields]
         if not all(map(is_, keys, fields)):
             return (type(value).__name__, *keys)
     return value  # type: ignore[no-any-return]
@@ -66,6 +79,6 @@ def require_alike(answer: Any, other: Any) -> None:
     """
     if answer is not other and flags(answer) != flags(other):
         raise ValueError(
-            f"the answers {answer!r} and {other!r} compare equal and would count as one; make one "
-            "of them another type"
+            f"the answers {quoted(answer)} and {quoted(other)} compare equal and would count as "
+            "one; make one of them another type"
         )

@@ -19,6 +19,7 @@ from queryable.errors import PrivacyClaimError, QueryError, RetiredChildError
 from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import Halted
+from queryable.quoting import quoted
 
 NONSENSE: tuple[Any, ...] = (None, object(), float("nan"), object, len)
 """Queries that hardly any mechanism understands."""
@@ -266,7 +267,7 @@ def broken_laws(
         ()
     """
     if not isinstance(mechanism, InteractiveMechanism):
-        raise TypeError(f"mechanism is {mechanism!r}; it should be an InteractiveMechanism")
+        raise TypeError(f"mechanism is {quoted(mechanism)}; it should be an InteractiveMechanism")
     script = Script(mechanism, dataset, tuple(queries), tuple(wrong), random)
     return tuple(
         Broken(name, how) for name, law in LAWS.items() for how in dict.fromkeys(law(script))

@@ -1,0 +1,40 @@
+"""How error messages show what a caller passed: briefly, and whatever it is.
+
+Knows nothing else of the library.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+_LONGEST = 60
+
+
+def quoted(value: object) -> str:
+    """A text of at most 60 characters, also where the value's own `repr` fails or never ends."""
+    try:
+        text = str.__str__(str(value) if type(value) is Fraction else repr(value))
+    except Exception:  # also a RecursionError, and an int of too many digits
+        return f"<{type(value).__name__}>"
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def an_instance(kind: type) -> Callable[[Any, Any, Any], None]:
+    """A validator for attrs: the value is of this class. Its message always comes about."""
+
+    def check(_: object, attribute: Any, value: object) -> None:
+        if not isinstance(value, kind):
+            raise TypeError(f"{attribute.name} is {quoted(value)}; it should be a {kind.__name__}")
+
+    return check
+
+
+def one_of(*names: str) -> Callable[[Any, Any, Any], None]:
+    """A validator for attrs: the value is one of these strings, exactly."""
+
+    def check(_: object, attribute: Any, value: object) -> None:
+        if type(value) is not str or value not in names:
+            wanted = " or ".join(map(repr, names))
+            raise ValueError(f"{attribute.name} is {quoted(value)}; it should be {wanted}")
+
+    return check

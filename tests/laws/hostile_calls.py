@@ -1,0 +1,368 @@
+"""A valid call of everything public, one argument of which is then replaced by a hostile value."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+import mechanisms
+import queryable
+import queryable.audit
+import queryable.losses
+from composition import (
+    Basic,
+    FiltCon,
+    Menu,
+    Partition,
+    ViaZCDP,
+)
+from composition.rules import Additive
+from mechanisms import Count, Gaussian, RandomizedResponse, column
+from mechanisms.noise import DiscreteGaussian
+from queryable import (
+    SYSTEM,
+    ApproxDP,
+    Bit,
+    Launch,
+    LedgerRow,
+    PureDP,
+    Queryable,
+    SeededCoins,
+    Statistic,
+    View,
+)
+from queryable.audit import view_law
+from queryable.audit.strategies import Node
+from tests.strategies import Courier, Toy
+
+BUDGET = ApproxDP(1, "1e-6")
+TABLE = {"a": [1, 2, 3], "b": ["x", "y", "x"], "who": [1, 1, 2]}
+SIZE = Statistic(len, l1=1, l2=1)
+RESPONSE = RandomizedResponse(Bit(bool), odds=3)
+
+
+def nothing(view: View) -> None:
+    """An adversary that asks nothing."""
+
+
+def tree() -> Queryable:
+    """A small live analysis."""
+    q = Queryable(FiltCon(PureDP(9)), np.arange(20), coins=SeededCoins(1), allow_seeded=True)
+    q.launch(Toy(), name="toy")
+    return q
+
+
+def law(bit: bool) -> Any:
+    """Of randomized response."""
+    return view_law(RESPONSE, bit, nothing)
+
+
+NUMBER = Fraction(1, 2)
+ROW = {
+    "sequence": 0,
+    "path": (0,),
+    "name": None,
+    "mechanism": "Toy",
+    "claim": PureDP(1),
+    "loss": PureDP(1),
+    "total": PureDP(1),
+    "outcome": "launched",
+}
+REFUSAL = {"reason": "no", "requested": None, "spent": None, "remaining": None, "instead": ""}
+FILTER = {"budget": PureDP(1), "d_in": 1, "max_mechanisms": 3, "max_depth": 9}
+RULED = {**FILTER, "rule": Basic(), "on_exceed": "refuse"}
+ODOMETER = {"measure": PureDP, "rule": Additive(PureDP), "d_in": 1, "max_mechanisms": 3}
+UNIFORM = {"delta": "1e-3", "deltas": "1e-4", "margin": "1/10"}
+CHOICE = {"scores": Statistic(len, l1=1, l2=1, shape=3), "epsilon": 1, "sensitivity": 1}
+SUMMED = {"column": "a", "lower": 0, "upper": 9, "where": column("a") >= 1, "unit": 1}
+COUNTS = [Toy(PureDP(1))]
+
+CALLS: dict[str, dict[str, dict[str, Any]]] = {
+    "queryable": {
+        "FDP": {"knots": [(0, 1), (1, 0)], "rounding": 0},
+        "GDP": {"mu": 1},
+        "RDP": {"alpha": 2, "epsilon": 1},
+        "ZCDP": {"rho": 1},
+        "ApproxDP": {"epsilon": 1, "delta": "1e-6"},
+        "ApproxZCDP": {"rho": 1, "delta": "1e-6"},
+        "Ask": {"child": 0, "query": None},
+        "Bernoulli": {"probability": NUMBER},
+        "Bit": {"function": bool},
+        "CanAfford": {"launch": Launch(Toy())},
+        "Dominated": {"epsilon": 1, "mu": 1, "delta": 0},
+        "ExPostBound": {"epsilon": 1, "delta": 0},
+        "Exchange": {"path": (), "query": None, "answer": None},
+        "Failed": {},
+        "FromAnalyst": {"query": None},
+        "FromMechanism": {"answer": None},
+        "Guarantee": {"summary": "", "claim": "", "theorem": "", "assumes": ""},
+        "Halted": {"reason": ""},
+        "Launch": {"mechanism": Toy(), "d_out": None},
+        "Launched": {"child": 0, "answer": None},
+        "Ledger": {"rows": [LedgerRow(**ROW)]},
+        "LedgerRow": ROW,
+        "MechanismFault": {},
+        "Noise": {"law": DiscreteGaussian(1), "shape": (2,)},
+        "NoisyInt": {"value": 3, "noise": DiscreteGaussian(1)},
+        "Opening": {},
+        "Postprocessed": {"mechanism": Toy(), "person": Courier(), "max_rounds": 9},
+        "PrivacyLossQuery": {"d_in": 1},
+        "PureDP": {"epsilon": 1},
+        "QueryRefusedError": REFUSAL,
+        "Queryable": {
+            "mechanism": Toy(),
+            "dataset": None,
+            "coins": SYSTEM,
+            "allow_seeded": True,
+            "on_fault": None,
+        },
+        "Refused": REFUSAL,
+        "Rehearsal": {
+            "mechanism": "",
+            "claim": None,
+            "values": {},
+            "opening": None,
+            "answers": (),
+            "within": None,
+        },
+        "RenyiCurve": {"orders": [2, 4], "epsilons": [1, 1]},
+        "SeededCoins": {"seed": 1},
+        "Statistic": {"function": len, "l1": 1, "l2": 1, "shape": 2},
+        "SystemCoins": {},
+        "TimeUniformBound": {"epsilon": 1, "delta": 0},
+        "ToAnalyst": {"answer": None},
+        "ToMechanism": {"query": None},
+        "UniformBelow": {"bound": 9},
+        "View": {"opening": None, "exchanges": ()},
+        "accuracy": {
+            "mechanism": Gaussian(SIZE, scale=3),
+            "confidence": "0.9",
+            "simultaneous": False,
+        },
+        "explain": {"mechanism": Toy()},
+        "interact": {
+            "mechanism": RESPONSE,
+            "dataset": True,
+            "adversary": nothing,
+            "coins": SYSTEM,
+            "max_rounds": 2,
+        },
+        "rehearse": {"mechanism": RESPONSE, "sample": True, "queries": ()},
+        "scale_for": {
+            "kind": Gaussian,
+            "statistic": SIZE,
+            "within": 10,
+            "confidence": "0.9",
+            "simultaneous": False,
+        },
+        "touching_data": {"run": lambda: None},
+        "truncated_view": {
+            "mechanism": FiltCon(PureDP(1)),
+            "dataset": True,
+            "adversary": nothing,
+            "threshold": PureDP(1),
+            "coins": SYSTEM,
+            "max_rounds": 2,
+        },
+    },
+    "queryable.losses": {
+        "RenyiOrder": {"alpha": Fraction(2)},
+        "as_measure": {"value": PureDP},
+        "zero_of": {"measure": PureDP},
+        "total": {"losses": [PureDP(1)], "measure": PureDP},
+    },
+    "queryable.audit": {
+        "Broken": {"law": "", "how": ""},
+        "EnumeratedCoins": {"script": [], "tail": None},
+        "HockeyStick": {"epsilon": 1},
+        "MaxDivergence": {},
+        "Renyi": {"alpha": 2},
+        "Strategy": {"root": Node()},
+        "Wrong": {"text": ""},
+        "audit": {
+            "mechanism": RESPONSE,
+            "pairs": [(True, False)],
+            "queries": (),
+            "horizon": 0,
+            "adversary": None,
+            "claim": None,
+            "d_in": 1,
+            "tail": "1e-12",
+            "slack": "1e-9",
+            "samples": 100,
+            "confidence": "0.9",
+            "limit": 1000,
+            "coins": SYSTEM,
+            "progress": None,
+        },
+        "broken_laws": {
+            "mechanism": RESPONSE,
+            "dataset": True,
+            "queries": (),
+            "wrong": (None,),
+            "random": True,
+        },
+        "every_outcome": {"run": lambda coins: 1, "tail": None, "limit": 100},
+        "hashable": {"value": None},
+        "hockey_stick": {"p": law(True), "q": law(False), "epsilon": 1},
+        "least_epsilon": {"p": law(True), "q": law(False), "delta": Fraction(1, 10)},
+        "max_divergence": {"p": law(True), "q": law(False)},
+        "privacy_profile": {"p": law(True), "q": law(False), "epsilons": [1]},
+        "push_forward": {"law": law(True), "function": repr},
+        "renyi_divergence": {"p": law(True), "q": law(False), "alpha": 2},
+        "trade_off": {"p": law(True), "q": law(False)},
+        "view_law": {
+            "mechanism": RESPONSE,
+            "dataset": True,
+            "adversary": nothing,
+            "max_rounds": 2,
+            "tail": None,
+            "limit": 100,
+            "errors": False,
+        },
+        "worst_case": {
+            "mechanism": RESPONSE,
+            "x": True,
+            "x_prime": False,
+            "queries": (),
+            "horizon": 0,
+            "divergence": queryable.audit.HockeyStick(1),
+            "limit": 100,
+            "progress": None,
+        },
+        "zcdp": {"p": law(True), "q": law(False)},
+    },
+    "mechanisms": {
+        "AbsoluteError": {"margin": 1, "deviations": 1},
+        "BernoulliExp": {"exponent": 1},
+        "BrownianNoiseReduction": {},
+        "Column": {"name": "a"},
+        "Count": {"where": column("a") >= 1, "per": None},
+        "DiscreteGaussian": {"variance": 1},
+        "DiscreteLaplace": {"scale": 1},
+        "Doubling": {"start": 9, "factor": 2, "noise": "gaussian", "releases": 9},
+        "Estimate": {"value": NUMBER, "variance": NUMBER, "reach": None},
+        "ExponentialMechanism": {**CHOICE, "monotone": True},
+        "Gaussian": {"statistic": SIZE, "scale": 3},
+        "GroupBy": {"by": {"b": ["x", "y"]}, "statistic": Count()},
+        "Histogram": {"column": "b", "categories": ["x"], "where": None, "per": None},
+        "Laplace": {"statistic": SIZE, "epsilon": 3},
+        "LaplaceNoiseReduction": {"statistic": SIZE, "scales": [9, 3]},
+        "Latest": {},
+        "LinearQuery": {"weights": [1, 0]},
+        "Mean": {**SUMMED, "per": None},
+        "Open": {"statistic": SIZE, "schedule": [9, 3]},
+        "PermuteAndFlip": {**CHOICE, "monotone": True},
+        "PrivacyUnit": {
+            "column": "who",
+            "max_rows": 2,
+            "max_groups": None,
+            "max_rows_per_group": None,
+        },
+        "PrivateMultiplicativeWeights": {
+            "universe": 4,
+            "records": 9,
+            "epsilon": 1,
+            "threshold": 1,
+            "updates": 2,
+            "learning_rate": 4.0,
+            "encode": lambda data: data,
+        },
+        "Quantile": {"column": "a", "level": "1/2", "grid": [1, 2], "where": None, "per": None},
+        "RandomizedResponse": {"bit": bool, "epsilon": 1, "delta": 0},
+        "Refine": {"to": 3},
+        "RelativeError": {"alpha": NUMBER, "deviations": 1},
+        "Revealed": {"bit": True},
+        "SparseVector": {"threshold": 1, "epsilon": 1, "cutoff": 1, "sensitivity": 1},
+        "Stopped": {"value": NUMBER, "variance": NUMBER, "met": True, "reach": None},
+        "Sum": {**SUMMED, "per": None},
+        "SyntheticHistogram": {},
+        "Table": {
+            "source": TABLE,
+            "privacy_unit": "who",
+            "max_rows": 2,
+            "max_groups": None,
+            "max_rows_per_group": None,
+            "keep": None,
+            "columns": ["a", "b", "who"],
+            "seed": 1,
+        },
+        "TopK": {**CHOICE, "monotone": True, "k": 2},
+        "TruthfulAnswer": {"epsilon": 1},
+        "Undecided": {**REFUSAL, "estimate": None},
+        "Until": {"condition": mechanisms.AbsoluteError(1), "schedule": [9, 3]},
+        "Variance": {**SUMMED, "per": None},
+        "column": {"name": "a"},
+        "even_schedule": {"coarsest": 9, "finest": 3, "steps": 4},
+        "geometric_schedule": {"coarsest": 9, "finest": 3, "factor": 2},
+    },
+    "composition": {
+        "Basic": {},
+        "Candidate": {"rule": Basic(), "admitted": 1, "times": 1, "why": ""},
+        "ConComp": {"mechanisms": COUNTS, "max_depth": 9, "delta": None},
+        "ExPost": {**FILTER, "on_exceed": "refuse"},
+        "Filt": RULED,
+        "FiltCon": RULED,
+        "FiltSeq": RULED,
+        "Fitted": {"rule": Menu("1/10", [1]), "times": NUMBER, "singly": {}},
+        "GDPResidue": {"slack": None},
+        "LinearOdometer": {**UNIFORM, "target_epsilon": 1},
+        "Menu": {"unit": "1/10", "menu": [1, 2], "costs": [1, 2], "slack": None},
+        "MixtureOdometer": {**UNIFORM, "gamma": 1},
+        "Odom": {**ODOMETER, "max_depth": 9},
+        "OdomCon": {**ODOMETER, "max_depth": 9},
+        "OdomSeq": {**ODOMETER, "max_depth": 9},
+        "OneSidedMixtureOdometer": {**UNIFORM, "gamma": 1},
+        "Parallel": {
+            "partition": Partition("b", ["x", "y"]),
+            "mechanisms": {"x": Toy()},
+            "max_depth": 9,
+        },
+        "Partition": {"key": "b", "names": ["x", "y"], "other": "other"},
+        "Recommendation": {"planned": 1, "candidates": ()},
+        "RenyiOdometer": {**UNIFORM, "orders": [2, 8], "weights": ["1/2", "1/2"]},
+        "Rogers2016": {},
+        "Rogers2016Odometer": {**UNIFORM, "n": 9},
+        "Rogers2023": {"slack": None},
+        "RogersLemma64Odometer": {**UNIFORM, "x": 1},
+        "StitchedOdometer": {**UNIFORM, "v0": 1},
+        "Universal": {"budget": PureDP(1), "d_in": 1},
+        "ViaGDP": {"slack": None},
+        "ViaRenyi": {"orders": [2, 8], "weights": ["1/2", "1/2"], "slack": None},
+        "ViaZCDP": {"slack": None},
+        "Whitehouse2023": {"slack": None},
+        "accumulator_of": {"rule": ViaZCDP(), "measure": ApproxDP, "delta": "1e-6"},
+        "admitted": {"budget": BUDGET, "rule": Basic(), "loss": PureDP("1/10")},
+        "filter_of": {"accumulator": Additive(PureDP)},
+        "fitted": {
+            "budget": BUDGET,
+            "unit": "1/10",
+            "mix": {1: 3},
+            "slack": None,
+            "spare": (),
+        },
+        "optimal_delta": {"losses": [PureDP(1)], "epsilon": NUMBER},
+        "optimal_epsilon": {"losses": [PureDP(1)], "delta": "1e-6"},
+        "recommend": {"budget": BUDGET, "losses": [PureDP("1/10")] * 3},
+    },
+    "composition.plot": {
+        "spending": {"queryable": tree(), "path": None},
+        "rules": {"queryable": BUDGET, "losses": [PureDP("1/10")], "path": None},
+        "guarantee": {"queryable": BUDGET, "path": None},
+    },
+}
+"""By module, then by name: arguments with which the call is right."""
+
+NOT_CALLED = {
+    "SYSTEM", "Adversary",
+    "Books", "Coins", "ExPostMechanism", "Expense", "FairBits", "HandleError",
+    "IntegerStatistic", "InteractiveError", "InteractiveMechanism", "Law", "Loss", "Measure",
+    "Measurement", "PersonInTheMiddle", "PrivacyClaimError", "QueryError", "ReentrantQueryError",
+    "RetiredChildError", "UnknownChildError", "UnknownQueryError", "UnprovenCompositionError",
+    "AdditiveLoss",
+    "ParametricMeasure", "LAWS", "Divergence", "Finding", "NotEnumerable", "Outcome",
+    "Verdict", "ViewLaw", "WorstCase", "Neighbours", "Predicate", "VALIDITY", "Account",
+    "Accumulator", "Rule", "TimeUniform", "Class", "NoisyArray", "add_parts", "genuine",
+    "group_size", "measure_name", "sealed", "stated_in",
+}  # fmt: skip
+"""Interfaces, types, errors with a text, what our own functions return or have checked."""

@@ -1,0 +1,170 @@
+"""Every public call with one hostile argument: our errors, at once, and a live tree unharmed.
+
+An object whose own methods raise may raise from a constructor that has to call them (to iterate
+over it, to compare it, to call it); never from an error message, and never from a live tree.
+"""
+
+import importlib
+import signal
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+
+from composition import FiltCon
+from queryable import (
+    SYSTEM,
+    Ask,
+    CanAfford,
+    Coins,
+    InteractiveError,
+    InteractiveMechanism,
+    Launch,
+    PrivacyLossQuery,
+    PureDP,
+    Queryable,
+    SeededCoins,
+)
+from tests.hostile import MAKERS, HostileError
+from tests.laws.hostile_calls import CALLS, NOT_CALLED
+from tests.strategies import RandomBits
+
+OURS = (ValueError, TypeError, InteractiveError)
+SECONDS = 2
+UNTRIED = {"dataset", "sample", "x", "x_prime", "pairs", "path"}  # data raise as they are
+USED = {"adversary", "encode", "function", "key", "kind", "progress", "run", "divergence"}  # code
+OWN = {name for name in MAKERS if name.startswith(("raising", "lying list", "every"))}
+OWN -= {"raising repr"}
+QUICK = list(MAKERS)[::9]
+
+CASES = [(module, name, argument) for module in CALLS for name in CALLS[module]
+         for argument in CALLS[module][name] if argument not in UNTRIED | USED]  # fmt: skip
+
+
+class TooLongError(BaseException):
+    """More than two seconds."""
+
+
+@contextmanager
+def at_once() -> Iterator[None]:
+    """Fail what takes too long, where the interpreter can be interrupted at all."""
+
+    def stop(*_: object) -> None:
+        raise TooLongError
+
+    old = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 3 * SECONDS)  # processor time of a shared machine
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+
+
+def complaint(call: Callable[[], Any], label: str) -> str:
+    """What is wrong about how a call fails; empty if nothing is."""
+    try:
+        with at_once(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            call()
+    except OURS:
+        pass
+    except HostileError:
+        return "" if label in OWN else f"{label}: its own error"
+    except MemoryError:
+        return "" if label == "huge range" else f"{label}: MemoryError"
+    except BaseException as error:
+        return f"{label}: {type(error).__name__}"
+    return ""
+
+
+def complaints(module: str, name: str, argument: str, labels: Any) -> list[str]:
+    function, right = getattr(importlib.import_module(module), name), CALLS[module][name]
+
+    def with_value(label: str) -> Callable[[], Any]:
+        value = MAKERS[label]()
+        return lambda: function(**{**right, argument: value})
+
+    found = (complaint(with_value(label), label) for label in labels)
+    return [each for each in found if each]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("module", "name", "argument"), CASES)
+def test_every_argument_of_every_call(module: str, name: str, argument: str) -> None:
+    assert complaints(module, name, argument, MAKERS) == []
+
+
+def test_some_values_in_every_argument() -> None:
+    found = {
+        (name, argument): complaints(module, name, argument, QUICK[index % 15 :: 15])
+        for index, (module, name, argument) in enumerate(CASES)
+    }
+    assert {case: each for case, each in found.items() if each} == {}
+
+
+@pytest.mark.parametrize("module", CALLS)
+def test_everything_public_is_called(module: str) -> None:
+    """And the call is right without a hostile value."""
+    loaded = importlib.import_module(module)
+    own = [name for name, each in vars(loaded).items()
+           if not name.startswith("_") and getattr(each, "__module__", "") == module]  # fmt: skip
+    names = set(getattr(loaded, "__all__", own))
+    everywhere = {name for calls in CALLS.values() for name in calls}
+    assert names - everywhere - NOT_CALLED == set()
+    for name, right in CALLS[module].items():
+        getattr(loaded, name)(**right)
+
+
+@attrs.frozen
+class Careful(RandomBits):
+    """Looks at the type of a query first: a hostile one compares as it likes."""
+
+    def step(self, state: int, query: Any, coins: Coins = SYSTEM) -> tuple[int, Any]:
+        return super().step(state, query if type(query) is str else None, coins)
+
+
+def trees() -> tuple[Queryable, Queryable, Any, Any]:
+    """Two analyses with equal coins, each with an open child."""
+    pair = [
+        Queryable(FiltCon(PureDP(9)), np.arange(20), coins=SeededCoins(1), allow_seeded=True)
+        for _ in range(2)
+    ]
+    children = [q.launch(Careful(PureDP(1)), name="bits") for q in pair]
+    return pair[0], pair[1], children[0], children[1]
+
+
+@pytest.mark.parametrize("label", MAKERS)
+def test_a_live_tree_answers_as_if_it_had_not_been_asked(label: str) -> None:
+    """Whatever is sent to it: only our errors, no charge, and the next answers are the same."""
+    asked, left_alone, child, other = trees()
+    value = MAKERS[label]()
+    runs = isinstance(value, InteractiveMechanism)
+    calls: list[Callable[[], Any]] = [
+        lambda: asked.ask(value),
+        lambda: child.ask(value),
+        lambda: asked.ask(Ask(value, "no bits")),
+        lambda: asked.ask(Ask(0, value)),
+        lambda: asked.ask(Ask(0, Ask(value, value))),
+        lambda: asked.ask(PrivacyLossQuery(value)),
+        lambda: asked.ask(CanAfford(value)),
+        lambda: asked.privacy_loss(value),
+        lambda: asked.can_afford(value),
+        lambda: asked.can_afford(RandomBits(), value),
+        lambda: asked.launch(RandomBits(PureDP(100)), value),
+        lambda: asked.launch(RandomBits(PureDP(100)), name=value),
+        lambda: asked.ask(Launch(RandomBits(PureDP(100)), value)),
+    ]
+    if not (runs or label == "launch"):
+        calls += [lambda: asked.launch(value), lambda: asked.ask(Launch(value))]
+    for index, call in enumerate(calls):
+        said = complaint(call, "")
+        assert not said, (label, index, said)
+    assert asked.privacy_loss() == left_alone.privacy_loss() == PureDP(1)
+    assert child.ask("bits") == other.ask("bits")
+    first, second = (q.launch(RandomBits(PureDP(1))) for q in (asked, left_alone))
+    assert first.ask("bits") == second.ask("bits")
