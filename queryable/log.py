@@ -96,8 +96,9 @@ class Log:
         self._polled_after = array("q")
         self._polled_before = array("q")
 
-    def add(self, exchange: Exchange, count: int) -> None:
-        """Put an exchange after the first `count` entries."""
+    def add(self, exchange: Exchange, count: int, polls: int) -> None:
+        """Put an exchange after the first `count` entries and the first `polls` polls."""
+        self._take_back(polls)
         for column in (self.entries, self.answers, self.accounts):
             del column[count:]
         try:
@@ -137,11 +138,7 @@ class Log:
 
     def add_poll(self, exchange: Exchange, count: int, polls: int) -> None:
         """Put a poll after the first `count` entries and the first `polls` polls."""
-        while self._polls and self._polls[-1].number >= polls:
-            self._polls.pop()
-        while self._polled_before and self._polled_before[-1] > polls:
-            self._polled_before.pop()
-        del self._polled_after[len(self._polled_before) :]
+        self._take_back(polls)
         if self._polled_after and self._polled_after[-1] == count:
             self._polled_before[-1] = polls + 1
         else:
@@ -152,6 +149,14 @@ class Log:
             oldest = self._polls.popleft()
             if _is_report(oldest.exchange):
                 self._reports[oldest.exchange.path] = oldest
+
+    def _take_back(self, polls: int) -> None:
+        """Forget a poll that did not count, or was interrupted while it was added."""
+        while self._polls and self._polls[-1].number >= polls:
+            self._polls.pop()
+        del self._polled_after[len(self._polled_before) :]
+        if self._polled_before and self._polled_before[-1] > polls:
+            self._polled_before[-1] = polls
 
     def record(self, count: int, polls: int) -> "Record":
         """What counts of it now."""

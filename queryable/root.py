@@ -181,7 +181,7 @@ class Root:
             self.log.add_poll(exchange, now.exchanges, now.polls)
             moment = _Moment(state, now.exchanges, now.polls + 1, names, named)
         else:
-            self.log.add(exchange, now.exchanges)
+            self.log.add(exchange, now.exchanges, now.polls)
             moment = _Moment(state, now.exchanges + 1, now.polls, names, named)
         self._now = moment
         return moment

@@ -179,9 +179,9 @@ def test_what_does_not_count_is_overwritten() -> None:
     poll = Exchange((), PrivacyLossQuery(), PureDP("0.1"))
     log = Log()
     for answer in range(3):
-        log.add(attrs.evolve(launch, answer=Launched(None, answer, receipt=receipt)), 0)
+        log.add(attrs.evolve(launch, answer=Launched(None, answer, receipt=receipt)), 0, 0)
         log.add_poll(attrs.evolve(poll, answer=PureDP(answer)), 1, 0)
-    log.add(launch, 1)
+    log.add(launch, 1, 1)
     assert [(n, each.answer) for n, each in log.record(2, 1).numbered()] == [
         (0, Launched(None, 2)),
         (1, PureDP(2)),
@@ -190,11 +190,29 @@ def test_what_does_not_count_is_overwritten() -> None:
     assert [each for each, _ in log.record(1, 0).numbered()] == [0]
 
 
+@pytest.mark.parametrize("before", [0, 1])
+def test_a_poll_that_does_not_count_has_no_number(before: int) -> None:
+    """Entries after it are numbered as if it had not been; with a poll before it or without."""
+    launch = Exchange((), Launch(COIN), Launched(0, None))
+    poll = Exchange((), PrivacyLossQuery(), PureDP("0.1"))
+    log = Log()
+    log.add(launch, 0, 0)
+    for number in range(before):
+        log.add_poll(poll, 1, number)
+    log.add_poll(poll, 1, before)
+    log._polled_after.append(1)  # interrupted here
+    log.add(launch, 1, before)
+    log.add_poll(poll, 2, before)
+    log.add(launch, 2, before + 1)
+    numbers = [number for number, _ in log.record(3, before + 1).numbered()]
+    assert numbers == list(range(4 + before))
+
+
 @pytest.mark.parametrize("account", [None, "nothing", 3])
 def test_a_receipt_that_is_none_is_kept_as_it_is(account: Any) -> None:
     receipt = Receipt(COIN, None, 1, PureDP("0.1"), account)
     log = Log()
-    log.add(Exchange((), Launch(COIN), Launched(None, True, receipt=receipt)), 0)
+    log.add(Exchange((), Launch(COIN), Launched(None, True, receipt=receipt)), 0, 0)
     ((_, exchange),) = log.record(1, 0).numbered()
     assert exchange.answer.receipt is receipt
 
