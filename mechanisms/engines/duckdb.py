@@ -124,7 +124,10 @@ class DuckDB:
         self._finish = finalize(self, _let_go, self._connection, self._folder)
         self._lock = Lock()
         self._connection.execute("SET GLOBAL TimeZone = 'UTC'")
-        self._connection.execute("SET enable_progress_bar = false")  # a notebook's default is true
+        # In Jupyter without ipywidgets the bar is off, and DuckDB 2.0 refuses to set it.
+        progress = self._connection.execute("SELECT current_setting('enable_progress_bar')")
+        if progress.fetchall() != [(False,)]:
+            self._connection.execute("SET enable_progress_bar = false")
         self.misread: Misread | None = None
         opened: list[str] = []
         match self.sources.form:
