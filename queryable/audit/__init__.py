@@ -1,4 +1,4 @@
-"""Audits: claims held against exact laws of views, worst-case adversaries and samples."""
+"""Audits: check privacy claims against exact view laws, worst-case adversaries and samples."""
 
 from queryable.audit.auditing import audit
 from queryable.audit.concentrated import zcdp

@@ -1,14 +1,16 @@
-"""An audit: the claim of a mechanism held against what its views really show.
+"""An audit: compare a mechanism's privacy claim with the distributions of its views.
 
-Responsible for choosing how to look and for judging what is seen. What a claim means is in
-`claims`, how to look is in `enumeration`, `worst_case` and `statistical`.
+This module chooses the method and judges the result. `claims` translates a claim into checks;
+`enumeration`, `worst_case` and `statistical` compute the divergences.
 
-Theory of operation: for each pair of neighbours, in both directions, the first that applies of
+A view is everything that an adversary sees: the opening answer and all later answers. The law of a
+view is its probability distribution. An audit examines each pair of neighbouring datasets in both
+directions. It uses the first method that applies:
 
 - the exact worst case over all adversaries that ask from `queries`, up to `horizon`;
-- the exact laws of the view, of a measurement or of one `adversary`, infinite supports cut at a
-  `tail` whose mass counts as delta;
-- samples of that view, which can refute but never prove.
+- the exact law of the view, of a measurement or of one `adversary`. Infinite supports are cut off
+  at a `tail`, whose mass counts as delta;
+- samples of that view. Samples can refute a claim but never prove it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -53,33 +55,36 @@ def audit(
     coins: Coins = SYSTEM,
     progress: bool | None = None,
 ) -> Verdict:
-    """Hold a mechanism's claim against its exact worst case, or against samples.
+    """Check a mechanism's privacy claim against its exact worst case, or against samples.
 
     Privacy:
-        A claim is refuted by a proof: a witness whose divergence, from below, exceeds the bound.
-        It holds for these pairs, queries and horizon where the divergence, from above, does not.
-        By samples a true claim is refuted with probability at most 1 - confidence, over all pairs
-        and directions together (Bonferroni); a false one is refuted if the samples suffice.
+        An exact audit refutes a claim by proof: a witness whose divergence, rounded down, exceeds
+        the bound. The claim holds for these pairs, queries and horizon if the divergence, rounded
+        up, does not exceed the bound.
+        Samples refute a true claim with probability at most 1 - confidence, over all pairs and
+        directions together (Bonferroni). They refute a false claim if there are enough of them.
 
     Args:
         pairs: datasets that differ in `d_in` records; both directions are checked.
-        queries: what an adversary may ask, launches included; see `worst_case`.
-        horizon: how many queries; with none, only the opening answer is looked at.
-        adversary: look at the view of this one adversary instead of searching for the worst.
-        claim: what to check; the mechanism's own `privacy_map(d_in)` by default.
-        tail: the mass that each draw of infinite support may give up.
-        slack: the most that tails may add to delta in a claim that holds.
-        samples: how many views of each dataset, where they cannot be enumerated.
-        confidence: that no true claim is refuted by them.
-        limit: how many beliefs or views may be enumerated.
-        coins: what samples are drawn with; seeded ones repeat.
-        progress: a bar (extra `audit`); by default on a terminal, once it has taken seconds.
+        queries: the queries that an adversary may ask, including launches; see `worst_case`.
+        horizon: the largest number of queries; at 0, only the opening answer is examined.
+        adversary: examine the view of this adversary instead of searching for the worst one.
+        claim: the loss to check; the mechanism's own `privacy_map(d_in)` by default.
+        tail: the probability mass that each draw with infinite support may cut off.
+        slack: the largest amount that tails may add to delta in a claim that holds.
+        samples: the number of views sampled from each dataset if they cannot be enumerated.
+        confidence: a lower bound on the probability that samples refute no true claim.
+        limit: the largest number of beliefs or views to enumerate.
+        coins: the source of randomness for samples; seeded coins make them repeatable.
+        progress: whether to show a progress bar (extra `audit`). By default the bar appears on a
+            terminal after a few seconds.
 
     Raises:
-        NotEnumerable: a search over adversaries meets a draw of infinite support; name one.
-        ValueError: too large a search, after an estimate; or one that would look at less than was
-            meant: nothing to ask, no horizon, no query that is ever legal.
-        PrivacyClaimError: the mechanism has no loss of its own; give a claim.
+        NotEnumerable: the search over adversaries reaches a draw with infinite support; pass
+            `adversary` instead.
+        ValueError: the search is too large, by an estimate; or it would examine nothing: no
+            queries, no horizon, or no query that is ever legal.
+        PrivacyClaimError: the mechanism claims no loss of its own; pass `claim`.
     """
     if not isinstance(mechanism, InteractiveMechanism):
         raise TypeError(f"mechanism is {quoted(mechanism)}; it should be an InteractiveMechanism")
@@ -103,7 +108,8 @@ def audit(
     looking.require_something()
     if not (looking.alarm > 0 and looking.samples >= 8):
         raise ValueError(
-            f"{looking.samples} samples give no verdict at a confidence of {quoted(confidence)}"
+            "samples should be at least 8 and confidence below 1; "
+            f"they are {looking.samples} and {quoted(confidence)}"
         )
     with _bar(progress) as tick:
         method, findings = looking.search(tick) if looking.searching else looking.laws(tick)
@@ -127,53 +133,55 @@ class _Looking:
     machine: Machine
 
     def require_something(self) -> None:
-        """Refuse an audit that would look at less than was meant.
+        """Refuse an audit whose arguments leave nothing to examine.
 
         Raises:
-            ValueError: it would, and what to give.
+            ValueError: the arguments are incomplete or contradict each other.
         """
         if not self.pairs:
-            raise ValueError("pairs is empty; name neighbouring datasets, as in [(x, x_prime)]")
+            raise ValueError("pairs is empty; pass neighbouring datasets, as in [(x, x_prime)]")
         asking = callable(self.queries) or bool(self.queries)
         if self.adversary is not None and (asking or self.horizon):
-            raise ValueError("give an adversary, or queries and a horizon to search; not both")
+            raise ValueError("pass an adversary, or queries and a horizon to search; not both")
         if asking != bool(self.horizon):
-            missing = "a horizon: how many of them" if asking else "queries: what"
-            raise ValueError(f"a search needs {missing} an adversary may ask")
+            missing = "a horizon: the number of" if asking else "queries: the"
+            raise ValueError(f"a search needs {missing} queries that an adversary may ask")
         answers_once = isinstance(self.mechanism, Measurement)
         if not (asking or answers_once or self.adversary is not None):
             raise ValueError(
-                f"{type(self.mechanism).__name__} is interactive; give queries and a horizon, or "
-                "an adversary: lambda view: None looks at the opening answer alone"
+                f"{type(self.mechanism).__name__} is interactive; pass queries and a horizon, or "
+                "an adversary (lambda view: None examines the opening answer only)"
             )
 
     @property
     def searching(self) -> bool:
-        """Whether to look for the worst adversary."""
+        """Whether to search for the worst adversary."""
         return self.adversary is None and self.horizon > 0
 
     @property
     def against(self) -> Adversary:
-        """The adversary whose view is looked at; by default one that asks nothing."""
+        """The adversary whose view is examined; by default one that asks nothing."""
         return _silent if self.adversary is None else self.adversary
 
     def search(self, tick: Any) -> tuple[str, list[Finding]]:
-        """The worst case over all adversaries."""
+        """Search for the worst case over all adversaries; return the method and the findings."""
         found = [
             self._worst(check, x, x_prime, tick)
             for check in claims.checks_of(self.claim)
             for x, x_prime in self.pairs
         ]
-        offered, vain = "queries that depend on the view", ""
+        offered, illegal_note = "queries that depend on the view", ""
         if not callable(self.queries):
             count = len(self.queries)
             offered = "1 query" if count == 1 else f"{count} queries"
-            never = [q for q in self.queries if all(_among(q, vain) for _, vain in found)]
-            illegal = ", ".join(map(short, never))
+            never = [q for q in self.queries if all(_among(q, illegal) for _, illegal in found)]
+            listed = ", ".join(map(short, never))
             if len(never) == count:
-                raise ValueError(f"no query is legal at any point: {illegal}")
-            vain = f"; never legal: {illegal}" if never else ""
-        method = f"the exact worst of all adversaries, {offered}, horizon {self.horizon}{vain}"
+                raise ValueError(f"no query is legal at any point: {listed}")
+            illegal_note = f"; never legal: {listed}" if never else ""
+        method = (
+            f"the exact worst of all adversaries, {offered}, horizon {self.horizon}{illegal_note}"
+        )
         return method, [finding for finding, _ in found]
 
     def _worst(
@@ -193,7 +201,7 @@ class _Looking:
         return finding, found.never_legal
 
     def laws(self, tick: Any) -> tuple[str, list[Finding]]:
-        """The laws of one adversary's view, exact or else sampled."""
+        """Compare the laws of one adversary's view, exactly if possible, otherwise by samples."""
         whose = "the opening answer" if self.adversary is None else "the adversary's view"
         try:
             found = [self._law(x) for x, _ in self.pairs]
@@ -201,7 +209,7 @@ class _Looking:
             return self._sample(whose, too_many, tick)
         findings: list[Finding] = []
         for place, (x, x_prime) in enumerate(self.pairs):
-            p, q = found[place], found[place ^ 1]  # pairs come with their reverse beside them
+            p, q = found[place], found[place ^ 1]  # each pair is adjacent to its reverse
             _require_alike(p, q)
             for check in claims.checks_of(self.claim):
                 tick(len(findings))
@@ -240,7 +248,6 @@ class _Looking:
         return Outcome.NOT_REFUTED
 
     def _sample(self, whose: str, reason: Exception, tick: Any) -> tuple[str, list[Finding]]:
-        """Bounds by samples."""
         checks = claims.points_of(self.claim)
         points = [(check.epsilon, check.bound) for check in checks]
         level = float(self.alarm / len(self.pairs))
@@ -264,12 +271,12 @@ class _Looking:
     def _coins(self, place: int, tick: Any) -> Iterator[Coins]:
         for number in range(self.samples):
             tick(number)
-            yield self.coins.spawn(f"sample {place}/{number}", 0)  # a message is no path
+            yield self.coins.spawn(f"sample {place}/{number}", 0)
 
 
 @attrs.frozen
 class _Pair:
-    """The search over adversaries for one pair; every search of an audit shares its steps."""
+    """The search over adversaries for one pair. All searches of an audit share one `Machine`."""
 
     looking: _Looking
     x: Any
@@ -277,14 +284,14 @@ class _Pair:
     tick: Any
 
     def worst(self, divergence: Divergence) -> WorstCase:
-        """The largest value of a divergence."""
+        """Return the largest value of a divergence over all adversaries."""
         looking, asked = self.looking, (self.looking.queries, self.looking.horizon)
         return worst_of(
             looking.machine, self.x, self.x_prime, *asked, divergence, looking.limit, self.tick
         )
 
     def laws(self, adversary: Adversary) -> tuple[Law, Law]:
-        """The laws of an adversary's view."""
+        """Return the laws of an adversary's view under x and under x'."""
         mechanism = self.looking.mechanism
         return (
             view_law(mechanism, self.x, adversary, errors=True),
@@ -303,12 +310,12 @@ def _among(query: Any, queries: Sequence[Any]) -> bool:
 
 
 def _silent(view: View) -> None:
-    """Ask nothing."""
+    """An adversary that asks nothing."""
 
 
 @contextmanager
 def _bar(wanted: bool | None) -> Iterator[Any]:
-    """Something to tell how far it is: shown if wanted, or on a terminal after some seconds."""
+    """Yield a function that reports progress to a bar; by default the bar appears after 3 s."""
     if wanted is False:
         yield lambda _: None
         return

@@ -1,12 +1,12 @@
-"""What an adversary believes about the hidden state, and what answers do to it.
+"""An adversary's belief about the hidden state, and its update after each answer.
 
-Responsible for one step of Bayes, exactly. Knows no divergence and no search.
+This module computes one exact step of Bayes' rule. It does not depend on divergences or searches.
 
-A belief is how likely each hidden state is under x and under x', jointly with what was seen. States
-are known by number: a state is hashed once, and each of its steps is enumerated once, however many
-beliefs it occurs in. A state that cannot be hashed is like no other, not even itself; that costs
-time, and changes no result. Chances are flint's rationals here, which are some ten times as fast
-as Python's.
+A belief gives the joint probability of each hidden state and the view so far, under x and under x'.
+States are numbered: each state is hashed once, and each of its steps is enumerated once, however
+many beliefs contain it. A state that cannot be hashed compares unequal to every state, including
+itself; this costs time but changes no result. Probabilities are flint rationals here, about ten
+times as fast as Python's.
 """
 
 from collections.abc import Hashable, Iterable
@@ -24,30 +24,30 @@ from queryable.intervals import Chance, Interval
 from queryable.mechanism import InteractiveMechanism, begin
 
 Weights: TypeAlias = tuple[tuple[int, fmpq], ...]
-"""The numbers of states and their chances."""
+"""Pairs of a state's number and its probability."""
 
 
 @attrs.frozen
 class Belief:
-    """Hidden states and their chances, jointly with what was seen, under x and under x'."""
+    """The joint probability of each hidden state and the view, under x (p) and x' (q)."""
 
     p: Weights
     q: Weights
 
     @property
     def mass(self) -> tuple[Fraction, Fraction]:
-        """The chance of what was seen, under x and under x'."""
+        """The probability of the view under x and under x'."""
         return _total(self.p), _total(self.q)
 
     def over(self, mass: Fraction) -> "Belief":
-        """All chances divided by a mass."""
+        """Return the belief with all probabilities divided by `mass`."""
         factor = fmpq(mass.denominator, mass.numerator)
         return Belief(_times(self.p, factor), _times(self.q, factor))
 
     @property
     def key(self) -> Hashable:
-        """The same for equal beliefs."""
-        return _spelt(self.p), _spelt(self.q)
+        """A hashable key; equal beliefs have equal keys."""
+        return _as_integers(self.p), _as_integers(self.q)
 
 
 def _total(weights: Weights) -> Fraction:
@@ -55,8 +55,8 @@ def _total(weights: Weights) -> Fraction:
     return Fraction(int(total.p), int(total.q))
 
 
-def _spelt(weights: Weights) -> Hashable:
-    """In integers, whose hash is cheap."""
+def _as_integers(weights: Weights) -> Hashable:
+    """Weights as integers, which are cheap to hash."""
     return frozenset((number, int(weight.p), int(weight.q)) for number, weight in weights)
 
 
@@ -66,28 +66,28 @@ def _times(weights: Weights, factor: fmpq) -> Weights:
 
 @attrs.frozen
 class Seen:
-    """An answer as it was given, and the belief that it leaves."""
+    """An answer, and the belief after it."""
 
     answer: Any
     belief: Belief
 
 
 Move: TypeAlias = tuple[fmpq, int, tuple[Hashable, Hashable], Any]
-"""The chance of a step's outcome, the state after it, the answer's key and flags, the answer."""
+"""One outcome of a step: probability, number of the next state, (key, flags), and answer."""
 
 
 @attrs.define
 class Machine:
-    """A mechanism whose states are numbered and whose steps are remembered."""
+    """A mechanism with numbered states and a cache of its enumerated steps."""
 
     mechanism: InteractiveMechanism[Any]
     _states: list[Any] = attrs.field(factory=list)
     _numbers: dict[Any, int] = attrs.field(factory=dict)
-    _queries: dict[int, Any] = attrs.field(factory=dict)  # alive, so that no id is used again
+    _queries: dict[int, Any] = attrs.field(factory=dict)  # kept alive: ids stay unique
     _moves: dict[tuple[int, int], list[Move]] = attrs.field(factory=dict)
 
     def start(self, x: Any, x_prime: Any) -> dict[Hashable, Seen]:
-        """The belief after each opening answer."""
+        """Return the belief after each opening answer, by the answer's key."""
         sides = []
         for dataset in (x, x_prime):
             begun = every_outcome(partial(begin, self.mechanism, dataset))
@@ -95,7 +95,7 @@ class Machine:
         return _gathered(*sides)
 
     def after(self, belief: Belief, query: Any) -> dict[Hashable, Seen] | None:
-        """The belief after each answer; None where the query is wrong, and nothing is learnt."""
+        """Return the belief after each answer; None if the query is wrong in every state."""
         sides = (
             [(weight, move) for state, weight in side for move in self._steps(state, query)]
             for side in (belief.p, belief.q)
@@ -135,7 +135,7 @@ class Machine:
 
 def _exactly(chance: Chance) -> fmpq:
     if isinstance(chance, Interval):
-        raise ValueError("a draw has irrational probabilities; give the mechanism rational odds")
+        raise ValueError("give the mechanism rational odds; a draw has irrational probabilities")
     return fmpq(chance.numerator, chance.denominator)
 
 
@@ -144,13 +144,13 @@ Taken: TypeAlias = Iterable[tuple[fmpq, Move]]
 
 
 def _gathered(under_x: Taken, under_x_prime: Taken) -> dict[Hashable, Seen]:
-    """Moves, each with the chance of where it starts, by what they answer."""
+    """Group weighted moves by answer; each weight is the probability of the state moved from."""
     answers: dict[Hashable, tuple[Hashable, Any]] = {}
     sides: tuple[dict[Hashable, dict[int, fmpq]], ...] = ({}, {})
     for side, taken in zip(sides, (under_x, under_x_prime), strict=True):
-        for weight, (chance, number, (seen, said), answer) in taken:
-            first = answers.setdefault(seen, (said, answer))
-            if first[0] != said:
+        for weight, (chance, number, (seen, kind), answer) in taken:
+            first = answers.setdefault(seen, (kind, answer))
+            if first[0] != kind:
                 require_alike(first[1], answer)
             states = side.setdefault(seen, {})
             states[number] = states.get(number, _NOTHING) + weight * chance

@@ -1,11 +1,12 @@
-"""What a claim says, as checks that can be computed.
+"""Translate a privacy claim into bounds on divergences that can be computed.
 
-Responsible for translating a loss of any measure into bounds on divergences that it implies, each
-by a theorem. Knows no mechanism and no search.
+A theorem shows that the claim implies each bound. This module does not depend on mechanisms or
+searches.
 
-A claim in a measure whose definition is a single divergence becomes that divergence, and then the
-check is the claim itself. Others become points of their (epsilon, delta)-profile, each of which the
-claim implies: breaking one refutes the claim; keeping them all is as much as was checked.
+If the measure is defined by a single divergence, the only check is a bound on that divergence, and
+the check is equivalent to the claim. For other measures the checks are points of the claim's
+(epsilon, delta)-profile. The claim implies every point. One violated point refutes the claim. If
+all points hold, the claim was verified at those points only.
 """
 
 from abc import ABC, abstractmethod
@@ -39,7 +40,7 @@ from queryable.tradeoff import FDP
 from queryable.view import Adversary
 
 DELTAS = tuple(Fraction(1, 10**power) for power in (1, 2, 4, 6, 8))
-"""Where a profile without corners of its own is checked."""
+"""The deltas at which a smooth profile (one without corners) is checked."""
 
 _SOME_ORDERS = tuple(1 + Fraction(2) ** power for power in range(-12, 6))
 _MOST_CORNERS = 12
@@ -49,7 +50,7 @@ _MOST_SEARCHES = 60
 
 @attrs.frozen
 class Enclosed:
-    """A divergence of two laws: from below, from above, and the mass that `above` leaves out."""
+    """Bounds on a divergence of two laws; `missed` is the mass that `above` leaves out."""
 
     below: Bound
     above: Bound
@@ -58,20 +59,20 @@ class Enclosed:
 
 @attrs.frozen
 class HockeyStickBelow(HockeyStick):
-    """The least delta at epsilon, from below: what it proves refutes."""
+    """The least delta at epsilon, rounded down, so that exceeding a claim refutes it."""
 
     def term(self, p: Fraction, q: Fraction) -> Fraction:
-        """(p - e^epsilon q), where positive, e^epsilon from above."""
+        """Return max(0, p - e^epsilon q), with e^epsilon rounded up."""
         factor = factor_above(self.epsilon)
         return p if q == 0 else Fraction(0) if p <= factor * q else p - Fraction(factor) * q
 
 
 @attrs.frozen
 class RenyiBelow(Renyi):
-    """The Renyi divergence from below."""
+    """The Renyi divergence, rounded down."""
 
     def rounded(self, formula: Callable[..., arb], *arguments: Fraction) -> Fraction:
-        """From below."""
+        """Evaluate the formula, rounded down."""
         return round_down(formula, *arguments)
 
 
@@ -79,15 +80,15 @@ class Searching(Protocol):
     """A search over adversaries, for one pair of datasets."""
 
     def worst(self, divergence: Divergence) -> WorstCase:
-        """The largest value of a divergence, and who reaches it."""
+        """Return the largest value of a divergence and an adversary that reaches it."""
 
     def laws(self, adversary: Adversary) -> tuple[Law, Law]:
-        """The laws of an adversary's view."""
+        """Return the laws of an adversary's view under x and under x'."""
 
 
 @attrs.frozen
 class Searched:
-    """The largest divergence that an adversary reaches, from below and above, and who does."""
+    """Bounds on the largest divergence over adversaries, and the adversary that reaches it."""
 
     below: Bound
     above: Bound
@@ -100,18 +101,18 @@ class Check(ABC):
     @property
     @abstractmethod
     def bound(self) -> Fraction:
-        """The claimed bound."""
+        """The largest value of the divergence that the claim allows."""
 
     @abstractmethod
     def enclosed(self, p: Law, q: Law) -> Enclosed:
-        """The divergence of two laws."""
+        """Return bounds on the divergence of p from q."""
 
     @abstractmethod
     def searched(self, search: Searching) -> Searched:
-        """The divergence of the worst adversary's view."""
+        """Return bounds on the divergence of the worst adversary's view."""
 
     def _largest(self, search: Searching, above: Divergence, below: Divergence) -> Searched:
-        """Of a sum over views. What is within the bound from above needs no proof from below."""
+        """Search for the maximum, rounded up; above the bound, search again, rounded down."""
         found = search.worst(above)
         if not found.value > self.bound:
             return Searched(found.value, found.value, found)
@@ -120,26 +121,26 @@ class Check(ABC):
 
     @abstractmethod
     def slack(self, delta: Fraction) -> Fraction:
-        """How far above its bound it may be computed for rounding, where tails may hide delta."""
+        """Return how far `above` may exceed the bound if the claim holds and tails hide `delta`."""
 
 
 @attrs.frozen
 class DeltaAt(Check):
-    """The least delta at epsilon is at most this."""
+    """The least delta at epsilon is at most `bound`."""
 
     epsilon: Fraction
     bound: Fraction
 
     def enclosed(self, p: Law, q: Law) -> Enclosed:
-        """The hockey-stick divergence; what was cut off counts as delta."""
+        """Return bounds on the hockey-stick divergence; mass that was cut off counts as delta."""
         return Enclosed(hockey_stick_below(p, q, self.epsilon), hockey_stick(p, q, self.epsilon))
 
     def searched(self, search: Searching) -> Searched:
-        """The same."""
+        """Return bounds on the hockey-stick divergence of the worst adversary's view."""
         return self._largest(search, HockeyStick(self.epsilon), HockeyStickBelow(self.epsilon))
 
     def slack(self, delta: Fraction) -> Fraction:
-        """That delta."""
+        """Return `delta`: tails count as delta."""
         return delta
 
     def __str__(self) -> str:
@@ -148,23 +149,23 @@ class DeltaAt(Check):
 
 @attrs.frozen
 class RenyiAt(Check):
-    """The Renyi divergence of one order is at most this."""
+    """The Renyi divergence of order alpha is at most `bound`."""
 
     alpha: Fraction
     bound: Fraction
 
     def enclosed(self, p: Law, q: Law) -> Enclosed:
-        """The Renyi divergence, of what was not cut off."""
+        """Return bounds on the Renyi divergence; `above` is conditioned on views not cut off."""
         kept, against, missed = conditioned(p, q)
         below = renyi_divergence_below(p, q, self.alpha)
         return Enclosed(below, renyi_divergence(kept, against, self.alpha), missed)
 
     def searched(self, search: Searching) -> Searched:
-        """The same."""
+        """Return bounds on the Renyi divergence of the worst adversary's view."""
         return self._largest(search, Renyi(self.alpha), RenyiBelow(self.alpha))
 
     def slack(self, delta: Fraction) -> Fraction:
-        """Some bits of the logarithm."""
+        """Return an allowance for the rounding of the logarithm."""
         return self.bound / 2**60 + Fraction(1, 2**80)
 
     def __str__(self) -> str:
@@ -173,22 +174,25 @@ class RenyiAt(Check):
 
 @attrs.frozen
 class Concentrated(Check):
-    """At every order alpha the Renyi divergence is at most alpha times this."""
+    """At every order alpha > 1 the Renyi divergence is at most alpha * `bound`."""
 
     bound: Fraction
 
     def enclosed(self, p: Law, q: Law) -> Enclosed:
-        """The supremum of D_alpha/alpha, of what was not cut off."""
+        """Return bounds on sup D_alpha/alpha; `above` is conditioned on views not cut off."""
         kept, against, missed = conditioned(p, q)
         found = concentration(kept, against, enough=self.bound)
         below = found.below
-        if missed:  # near order 1 the tails may hide everything
+        if missed:  # near order 1 the tails may hide the whole divergence
             orders = (found.alpha, *_SOME_ORDERS)
             below = max(renyi_divergence_below(p, q, order) / order for order in orders)
         return Enclosed(below, found.above, missed)
 
     def searched(self, search: Searching) -> Searched:
-        """The supremum over orders and adversaries; each order has a worst adversary of its own."""
+        """Return bounds on the supremum over orders and adversaries.
+
+        The worst adversary may differ between orders.
+        """
         largest = search.worst(MaxDivergence())
         if largest.value == inf:
             return Searched(inf, inf, largest)
@@ -207,7 +211,7 @@ class Concentrated(Check):
         return Searched(enclosed.below, enclosed.above, found.get(enclosed.alpha, largest))
 
     def slack(self, delta: Fraction) -> Fraction:
-        """The gap that `concentration` leaves."""
+        """Return an allowance for the gap between the bounds that `concentration` returns."""
         return self.bound * 2 * GAP + Fraction(1, 2**80)
 
     def __str__(self) -> str:
@@ -215,7 +219,7 @@ class Concentrated(Check):
 
 
 def checks_of(claim: Loss) -> Sequence[Check]:
-    """What a claim says of two laws, or of every adversary's."""
+    """Return the checks that a claim implies for two laws, or for every adversary's view."""
     match claim:
         case ZCDP(rho):
             return [Concentrated(rho)]
@@ -229,10 +233,10 @@ def checks_of(claim: Loss) -> Sequence[Check]:
 
 
 def points_of(claim: Loss) -> Sequence[DeltaAt]:
-    """Points of the (epsilon, delta)-profile that the claim implies.
+    """Return points of the (epsilon, delta)-profile that the claim implies.
 
     Raises:
-        ValueError: no theorem gives any.
+        ValueError: no theorem converts the claim to (epsilon, delta).
     """
     match claim:
         case PureDP(epsilon):
@@ -256,7 +260,7 @@ def _at(claim: Loss, delta: Fraction) -> DeltaAt:
 
 
 def _corners(claim: FDP) -> Sequence[DeltaAt]:
-    """A trade-off curve is the largest of its sides, and each side is an (epsilon, delta)."""
+    """A trade-off curve is the maximum of its lines; each line is an (epsilon, delta) bound."""
     symmetric = claim.symmetric()
     ratios = [ratio for ratio, _ in curves.lines(symmetric.knots) if ratio >= 1]
     step = max(1, -(-len(ratios) // _MOST_CORNERS))

@@ -1,12 +1,14 @@
-"""The zero-concentrated loss of two laws: a supremum over all Renyi orders, enclosed.
+"""Bounds on the zero-concentrated loss of two laws: sup D_alpha/alpha over all orders.
 
-Responsible for bounding all orders at once.
+D_alpha is the Renyi divergence of order alpha. Let s = alpha - 1. Then s*D_alpha is the logarithm
+of a moment generating function, so it is convex in s and zero at s = 0. Three facts follow:
 
-Theory of operation: with s = alpha - 1, s*D_alpha is the logarithm of a moment generating function:
-convex in s, and zero at s = 0. So between two orders it lies below its chord, beyond the last one
-below s times the max divergence, and D_alpha/alpha is at most the chord over s(1 + s), whose
-largest value is known in closed form. The cell whose bound is largest is halved until that bound is
-within a relative 2**-11 of the best order found.
+- Between two orders, s*D_alpha lies below its chord.
+- Beyond the last order, s*D_alpha lies below s times the max divergence.
+- D_alpha/alpha is at most the chord over s(1 + s), whose maximum has a closed form.
+
+The search divides the orders into cells. It halves the cell with the largest bound until that bound
+is within a relative 2**-11 of the best order found.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +29,7 @@ from queryable.audit.divergences import (
 from queryable.numbers import sqrt_down
 
 GAP = Fraction(1, 2**11)
-"""How far the bound may stay above the best order found, relatively."""
+"""The largest relative gap between the upper bound and the best order found."""
 
 _STARTS = tuple(Fraction(1, 2**power) for power in (40, 20, 16))
 _MOST_CELLS = 4000
@@ -35,7 +37,7 @@ _MOST_CELLS = 4000
 
 @attrs.frozen
 class Concentration:
-    """Between `below`, which the order `alpha` proves, and `above`."""
+    """Bounds on sup D_alpha/alpha. The order `alpha` proves `below`."""
 
     below: Bound
     above: Bound
@@ -43,15 +45,15 @@ class Concentration:
 
 
 def zcdp(p: Law, q: Law) -> Bound:
-    """The supremum of D_alpha/alpha over all alpha > 1, from above, both directions."""
+    """Return sup D_alpha/alpha over alpha > 1 and both directions, rounded up."""
     return max(concentration(p, q).above, concentration(q, p).above)
 
 
 def concentration(p: Law, q: Law, enough: Fraction | None = None) -> Concentration:
-    """The supremum of D_alpha(p || q)/alpha over all alpha > 1, enclosed.
+    """Return bounds on the supremum of D_alpha(p || q)/alpha over all alpha > 1.
 
     Args:
-        enough: stop as soon as it is known on which side of this it lies.
+        enough: stop as soon as the bounds decide whether the supremum exceeds this value.
     """
     largest = max_divergence(p, q)
     if largest == inf:
@@ -68,17 +70,17 @@ def supremum(
     starts: Sequence[Fraction] = _STARTS,
     most: int = _MOST_CELLS,
 ) -> Concentration:
-    """The supremum of D_alpha/alpha over all alpha > 1, for any D whose s*D_(1+s) is convex.
+    """Return bounds on sup D_alpha/alpha over alpha > 1, for any D with s*D_(1+s) convex in s.
 
-    That of two laws is, and so is the largest of many pairs of laws.
+    The Renyi divergence of two laws satisfies this, and so does the maximum over pairs of laws.
 
     Args:
-        above: D at an order, from above; finite.
-        below: the same from below.
-        largest: what D never exceeds.
-        enough: stop as soon as it is known on which side of this it lies.
-        starts: the lowest orders to look at, less 1.
-        most: after how many halvings to give up.
+        above: an upper bound on D at an order; finite.
+        below: a lower bound on D at an order.
+        largest: an upper bound on D at every order.
+        enough: stop as soon as the bounds decide whether the supremum exceeds this value.
+        starts: the lowest orders to evaluate, minus 1.
+        most: the largest number of halvings.
     """
     if largest == 0:
         return Concentration(Fraction(0), Fraction(0), Fraction(2))
@@ -98,7 +100,8 @@ class _Search:
     alpha: Fraction = Fraction(2)
 
     def run(self) -> Concentration:
-        # Up to the first order D_alpha is at most D there; enclosed chances blur the lowest orders.
+        # Below the first order, D_alpha is at most D at the first order. Enclosed probabilities
+        # make the bounds at the lowest orders loose.
         settled, start = min((self._log_moment(each) / each, each) for each in self.starts)
         end, at_end = Fraction(1), self._log_moment(Fraction(1))
         cells = [self._cell(start, settled * start, end, at_end)]
@@ -123,7 +126,7 @@ class _Search:
         return Concentration(self.below, max(settled, -cells[0][0]), self.alpha)
 
     def _log_moment(self, s: Fraction) -> Fraction:
-        """s * D_(1+s) from above; remembers the best order from below."""
+        """Return s * D_(1+s) rounded up, and record the order with the best lower bound."""
         above = Fraction(self.at_most(1 + s))
         if above > self.below * (1 + s):
             found = Fraction(self.at_least(1 + s)) / (1 + s)
@@ -135,20 +138,21 @@ class _Search:
     def _cell(
         start: Fraction, low: Fraction, stop: Fraction, high: Fraction
     ) -> tuple[Fraction, Fraction, Fraction, Fraction, Fraction]:
-        """Minus the bound, which the heap sorts by, and the ends with their values."""
+        """Return minus the bound (the sort key of the heap) and both ends with values."""
         return -_chord(start, low, stop, high), start, low, stop, high
 
 
 def _between(start: Fraction, stop: Fraction) -> Fraction:
-    """A power of two about halfway in logarithms."""
+    """Return `start` times a power of two, near the geometric mean of both ends."""
     octaves = (stop // start).bit_length() // 2
     return start * Fraction(2**octaves)
 
 
 def _chord(start: Fraction, low: Fraction, stop: Fraction, high: Fraction) -> Fraction:
-    """The largest value of (a + b*s)/(s*(1 + s)) for the chord a + b*s, s from start to stop.
+    """Return the maximum of (a + b*s)/(s*(1 + s)) for the chord a + b*s, s from start to stop.
 
-    Where a < 0 it rises up to s = (sqrt(a*a - a*b) - a)/b, where it is b/(1 + 2s), then falls.
+    If a < 0, the function rises up to s = (sqrt(a*a - a*b) - a)/b, where its value is b/(1 + 2s),
+    and then falls.
     """
     slope = (high - low) / (stop - start)
     offset = low - slope * start

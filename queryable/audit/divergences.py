@@ -1,8 +1,10 @@
-"""Divergences of two laws, exact or from above.
+"""Divergences of two laws, exact or with bounds.
 
-Responsible for holding two laws apart in every way that a measure of privacy does. A law maps what
-was seen to its chance, exact or enclosed; what a law leaves out (a tail that was cut off) counts
-against the mechanism, as if it gave the data away.
+This module has one divergence for each way in which a privacy measure compares distributions. A law
+maps a view to its probability, which is exact or enclosed in an interval. Mass that a law leaves
+out (a tail that was cut off) counts against the mechanism, as if it revealed the dataset.
+
+"From above" means rounded up: an upper bound on the divergence. "From below" means rounded down.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,51 +34,51 @@ Bound: TypeAlias = Fraction | float
 """A rational, or infinity."""
 
 
-_LARGEST_EPSILON = Fraction(4096)  # e^epsilon beyond fills the memory
+_LARGEST_EPSILON = Fraction(4096)  # above it, e^epsilon exhausts the memory
 
 
 @lru_cache(maxsize=256)
 def factor_below(epsilon: Fraction) -> Fraction:
-    """e^epsilon from below, closely enough that log_up of a rational comes back to it."""
+    """Return e^epsilon from below, precise enough that log_up of a rational round-trips."""
     return round_down(arb.exp, min(epsilon, _LARGEST_EPSILON), bits=176) if epsilon else Fraction(1)
 
 
 @lru_cache(maxsize=256)
 def factor_above(epsilon: Fraction) -> Bound:
-    """e^epsilon from above; infinite where it is astronomic."""
+    """Return e^epsilon from above; infinite if epsilon exceeds 4096."""
     if epsilon > _LARGEST_EPSILON:
         return inf
     return round_up(arb.exp, epsilon, bits=176) if epsilon else Fraction(1)
 
 
 def cut_off(law: Law) -> Fraction:
-    """The mass of what was not enumerated."""
+    """Return the mass that was not enumerated."""
     return high(law.get(CUT, Fraction(0)))
 
 
 def _seen(p: Law, q: Law) -> Iterator[tuple[Fraction, Fraction]]:
-    """Chances under p from above, beside those under q from below."""
+    """Yield each view's probability under p from above and under q from below."""
     for seen, chance in p.items():
         if seen is not CUT and high(chance) > 0:
             yield high(chance), low(q.get(seen, Fraction(0)))
 
 
 def require_laws(*laws: Law) -> None:
-    """Check that these are laws: mappings, of answers to their chances.
+    """Check that all arguments are laws: mappings from answers to probabilities.
 
     Raises:
-        TypeError: one is not.
+        TypeError: an argument is not a law.
     """
     for law in laws:
         if not isinstance(law, Mapping):
-            raise TypeError(f"law is {quoted(law)}; it should map answers to chances, as view_law")
+            raise TypeError(f"law is {quoted(law)}; it should be a mapping, as from view_law")
         for chance in law.values():
             if not isinstance(chance, Interval | Fraction | int | float):
-                raise TypeError(f"chance is {quoted(chance)}; it should be a Fraction")
+                raise TypeError(f"probability is {quoted(chance)}; it should be a Fraction")
 
 
 def hockey_stick(p: Law, q: Law, epsilon: Number) -> Fraction:
-    """The sum of (p - e^epsilon q) where positive: the least delta, from above."""
+    """Return the sum of max(0, p - e^epsilon q), the least delta at epsilon, from above."""
     require_laws(p, q)
     factor = factor_below(exact(epsilon, "epsilon"))
     excess = (above - factor * below for above, below in _seen(p, q))
@@ -84,7 +86,7 @@ def hockey_stick(p: Law, q: Law, epsilon: Number) -> Fraction:
 
 
 def least_epsilon(p: Law, q: Law, delta: Fraction) -> Bound:
-    """The least epsilon, from above, at which delta is enough in this direction."""
+    """Return the least epsilon, from above, at which (epsilon, delta) holds in this direction."""
     enough = probability(delta)
     if enough == 0:
         return max_divergence(p, q)
@@ -94,18 +96,21 @@ def least_epsilon(p: Law, q: Law, delta: Fraction) -> Bound:
 
 
 def best_event(p: Law, q: Law, epsilon: Fraction) -> list[Any]:
-    """The views that make up the hockey-stick divergence, those that add most first."""
+    """Return the views with a positive term in the hockey-stick divergence, largest first."""
     factor = factor_below(epsilon)
     gains = {seen: low(p[seen]) - factor * high(q.get(seen, _NO)) for seen in p if seen is not CUT}
     return sorted((seen for seen in gains if gains[seen] > 0), key=lambda seen: -gains[seen])
 
 
 def conditioned(p: Law, q: Law) -> tuple[Law, Law, Fraction]:
-    """Both laws, given what both can show, and the larger chance of what that leaves out.
+    """Condition both laws on the views that are possible under both.
 
-    Where nothing was cut off they are returned as they are. A bound of alpha*rho on the Renyi
+    Laws without a cut-off tail are returned unchanged. A bound of alpha*rho on the Renyi
     divergences of the conditioned laws is delta-approximate rho-zCDP of the laws themselves (Bun,
-    Steinke 2016, Definition 8.1), delta being what was left out.
+    Steinke 2016, Definition 8.1), where delta is the excluded mass.
+
+    Returns:
+        Both conditioned laws, and the larger of the two probabilities of the excluded views.
     """
     if not cut_off(p) > 0 and not cut_off(q) > 0:
         return p, q, Fraction(0)
@@ -126,10 +131,10 @@ def _given(law: Law, kept: Sequence[Any]) -> Law:
 
 
 def hockey_stick_below(p: Law, q: Law, epsilon: Number) -> Fraction:
-    """The same from below: what some event proves, so that more than a claim refutes it.
+    """Return the hockey-stick divergence from below, so that a value above a claim refutes it.
 
-    Any event will do; here it is every outcome that adds to the sum. Mass of q that was cut off may
-    lie in the event.
+    Every event gives a lower bound. The event here consists of all views with a positive term. Mass
+    of q that was cut off may lie in the event, so it is subtracted.
     """
     factor = factor_above(exact(epsilon, "epsilon"))
     missed = cut_off(q)
@@ -144,17 +149,18 @@ def hockey_stick_below(p: Law, q: Law, epsilon: Number) -> Fraction:
 def _product(factor: Bound, chance: Fraction) -> Fraction:
     if chance == 0:
         return chance
-    return Fraction(2) if factor == inf else Fraction(factor) * chance  # 2 is more than any chance
+    # 2 exceeds every probability
+    return Fraction(2) if factor == inf else Fraction(factor) * chance
 
 
 def privacy_profile(p: Law, q: Law, epsilons: Iterable[Number]) -> list[tuple[Fraction, Fraction]]:
-    """(epsilon, least delta from above) for each epsilon, the larger of both directions."""
+    """Return (epsilon, least delta from above) for each epsilon, over both directions."""
     points = [exact(epsilon, "epsilon") for epsilon in several(epsilons, "epsilons")]
     return [(e, max(hockey_stick(p, q, e), hockey_stick(q, p, e))) for e in points]
 
 
 def max_divergence(p: Law, q: Law) -> Bound:
-    """The largest log of p/q, from above: the least epsilon of pure privacy in this direction."""
+    """Return max log(p/q) from above: the least epsilon of pure DP in this direction."""
     require_laws(p, q)
     if cut_off(p) > 0 or any(not below > 0 for _, below in _seen(p, q)):
         return inf
@@ -162,14 +168,14 @@ def max_divergence(p: Law, q: Law) -> Bound:
 
 
 def renyi_divergence(p: Law, q: Law, alpha: Number) -> Bound:
-    """D_alpha(p || q) for alpha > 1, from above; infinite where q misses mass of p.
+    """Return D_alpha(p || q) for alpha > 1, from above; infinite if q is 0 where p > 0.
 
     Haney et al. 2023, Definition 4.1.
     """
     require_laws(p, q)
     order = positive(alpha, "alpha")
     if not order > 1:
-        raise ValueError(f"alpha is {alpha}; a Renyi order should be above 1")
+        raise ValueError(f"alpha should be above 1 (a Renyi order); it is {alpha}")
     pairs = list(_seen(p, q))
     if cut_off(p) > 0 or any(not below > 0 for _, below in pairs):
         return inf
@@ -178,7 +184,7 @@ def renyi_divergence(p: Law, q: Law, alpha: Number) -> Bound:
 
 
 def renyi_divergence_below(p: Law, q: Law, alpha: Number) -> Bound:
-    """D_alpha(p || q) from below: every term is positive, so that some of them will do."""
+    """Return D_alpha(p || q) from below. All terms are positive, so a subset is a lower bound."""
     order = positive(alpha, "alpha")
     missed = cut_off(q)
     kept = [seen for seen, chance in p.items() if seen is not CUT and low(chance) > 0]
@@ -196,10 +202,10 @@ def _divergence_of(a: arb, *chances: arb) -> arb:
 
 
 def trade_off(p: Law, q: Law) -> list[tuple[Fraction, Fraction]]:
-    """The knots (type I error, type II error) of the best tests of p against q, from below.
+    """Return the knots (type I error, type II error) of the best tests of p against q, from below.
 
-    Neyman and Pearson: reject p where q/p is largest first. For exact laws the curve is exact,
-    straight between the knots; for enclosed ones it lies below.
+    By the Neyman-Pearson lemma, the best test rejects p for the views with the largest q/p. The
+    curve is straight between knots. It is exact for exact laws and a lower bound for enclosed ones.
     """
     require_laws(p, q)
     kinds = (p.keys() | q.keys()) - {CUT}

@@ -1,12 +1,12 @@
-"""Exact laws of views: the same `init` and `step`, run under every outcome of their coins.
+"""Exact laws of views: run `init` and `step` under every outcome of their coins.
 
-Responsible for enumerating coins. Knows no compositor and no divergence.
+This module enumerates coins. It does not depend on compositors or divergences.
 
-Theory of operation: `every_outcome` runs a function of coins again and again. Each run follows a
-script of choices and takes the first outcome wherever the script has ended; then the last choice
-that has another outcome is advanced. Since steps are pure, this visits every path once. A law with
-infinite support is enumerated up to a tail, if the caller allows one: paths into the tail are given
-up, and their mass stands in the law as `CUT`.
+`every_outcome` runs a function of coins repeatedly. Each run follows a script of choices and takes
+the first outcome after the end of the script. The next script advances the last choice that has
+another outcome. Steps are pure, so this visits every path once. If the caller allows a tail, a law
+with infinite support is enumerated up to that tail. Paths into the tail are abandoned, and their
+mass is the entry `CUT` of the law.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -31,39 +31,37 @@ from queryable.view import Adversary, View
 
 T = TypeVar("T")
 ViewLaw = Mapping[Hashable, Chance]
-"""From the answers of a view, the opening first, to their probability: exact, or enclosed."""
+"""Maps the answers of a view, the opening first, to their probability, exact or enclosed."""
 
 
-class NotEnumerable(ValueError):  # noqa: N818 (an answer, more than an error)
-    """What was run draws from too many outcomes, or from infinitely many."""
+class NotEnumerable(ValueError):  # noqa: N818 (a result rather than an error)
+    """The coins have infinitely many outcomes, or more than the limit."""
 
 
 class _Cut:
-    """The paths that were given up."""
-
     def __repr__(self) -> str:
         return "CUT"
 
 
 CUT = _Cut()
-"""In a law, the key of the mass that was not enumerated."""
+"""The key, in a law, of the mass that was not enumerated."""
 
 
 @attrs.frozen
 class Wrong:
-    """A query error, as something that an adversary sees."""
+    """A query error as an answer that an adversary sees."""
 
     text: str
 
     @classmethod
     def of(cls, error: QueryError) -> "Wrong":
-        """Its kind and its message."""
+        """Make the answer from the error's type and message."""
         return cls(f"{type(error).__name__}: {error}")
 
 
 _IMPURE = (
-    "a step with equal coins did something else the second time, or changed the state that it was "
-    "given; states are values, and queryable.audit.broken_laws tells more"
+    "a step with equal coins gave a different result the second time, or changed the state that it "
+    "was given; states are values, so return a new one (queryable.audit.broken_laws finds faults)"
 )
 
 
@@ -71,9 +69,9 @@ class EnumeratedCoins:
     """Coins that take one scripted path through the outcomes of what is drawn.
 
     Args:
-        script: which outcome to take at each draw; the first where it has ended.
-        tail: the mass of an infinite support that may be given up at each draw; without it such a
-            draw is refused by name.
+        script: the index of the outcome to take at each draw; 0 after the end of the script.
+        tail: the mass that each draw with infinite support may cut off; if None, such a draw is
+            refused.
     """
 
     def __init__(self, script: list[int], tail: Fraction | None = None) -> None:
@@ -86,7 +84,7 @@ class EnumeratedCoins:
         self.cut = False
 
     def draw(self, law: Law[Any], size: Shape | None = None) -> Any:
-        """One scripted outcome, or an array of them."""
+        """Return one scripted outcome, or an array of them."""
         if size is None:
             return self._one(law)
         count = int(np.prod(size, dtype=object))
@@ -104,7 +102,7 @@ class EnumeratedCoins:
         self.probability = self.probability * probability
         if value is CUT:
             self.cut = True
-            raise ValueError("this path was given up")
+            raise ValueError("this path is in the tail that was cut off")
         return value
 
     def _outcomes(self, law: Law[Any]) -> Sequence[tuple[Any, Chance]]:
@@ -119,7 +117,7 @@ class EnumeratedCoins:
         return [*kept, (CUT, Interval(Fraction(0), given_up))]
 
     def spawn(self, child: ChildId, message: int) -> "EnumeratedCoins":
-        """Itself: the script is one for the whole run."""
+        """Return these coins: one script covers the whole run."""
         return self
 
 
@@ -131,7 +129,7 @@ def _remembered(law: Law[Any], tail: Fraction) -> Any:
 def _truncated(law: Law[Any], tail: Fraction) -> Any:
     try:
         return _remembered(law, tail)
-    except TypeError:  # a law that cannot be hashed
+    except TypeError:  # the law cannot be hashed
         return law.truncated(tail)
 
 
@@ -140,16 +138,17 @@ def every_outcome(
     tail: Fraction | None = None,
     limit: int | None = None,
 ) -> list[tuple[Chance, Any]]:
-    """Every result of a function of coins, with its probability; `CUT` for paths given up.
+    """Return every result of a function of coins with its probability; `CUT` for tails.
 
     Args:
-        tail: where a draw has infinite support, the mass that may be given up.
-        limit: how many paths may be taken; the first one, times its choices, is the estimate.
+        tail: the mass that a draw with infinite support may cut off.
+        limit: the largest number of paths. The product of the numbers of choices on the first path
+            is the estimate.
 
     Raises:
-        NotEnumerable: it drew from a law with infinite support and no tail may be given up, or it
-            takes more paths than the limit.
-        ValueError: with equal outcomes of its coins it went another way than before.
+        NotEnumerable: a draw has infinite support and no tail is allowed, or there are more paths
+            than the limit.
+        ValueError: the function is not deterministic given the outcomes of its coins.
     """
     limit = None if limit is None else natural(limit, "limit")
     results: list[tuple[Chance, Any]] = []
@@ -178,7 +177,7 @@ def every_outcome(
 def _require_total(chances: Sequence[Chance]) -> None:
     least, most = (sum(map(end, chances), Fraction(0)) for end in (low, high))
     if not least <= 1 <= most:
-        wrong = "the chances of all outcomes do not sum to 1: a law lists wrong ones, or "
+        wrong = "the probabilities of all outcomes do not sum to 1: a law is wrong, or "
         raise ValueError(wrong + _IMPURE)
 
 
@@ -205,11 +204,11 @@ def every_step(
     tail: Fraction | None = None,
     limit: int | None = None,
 ) -> list[tuple[Chance, Any]]:
-    """Every outcome of one step.
+    """Return every outcome of one step with its probability.
 
     Raises:
         QueryError: the query is wrong.
-        ValueError: as `every_outcome`, or the step has changed the state that it was given.
+        ValueError: as `every_outcome`, or the step changed the state that it was given.
     """
     before = snapshot(state) if _may_change(state) else None
     outcomes = every_outcome(lambda coins: advance(mechanism, state, query, coins, 0), tail, limit)
@@ -219,7 +218,7 @@ def every_step(
 
 
 def _may_change(state: Any) -> bool:
-    """Whether a state is not surely a value: it has no hash, or that of its identity."""
+    """Whether a state may be mutable: it has no hash, or the hash of its identity."""
     kind: Any = type(state)
     if kind.__hash__ is object.__hash__:
         return True
@@ -240,23 +239,24 @@ def view_law(
     *,
     errors: bool = False,
 ) -> ViewLaw:
-    """The exact law of a deterministic adversary's view.
+    """Return the exact law of a deterministic adversary's view.
 
     Args:
-        tail: where a draw has infinite support, the mass that each draw may give up; it is
-            collected under `CUT`.
-        limit: how many views, with the hidden states behind them, may be followed, about.
-        errors: whether a `QueryError` is an answer, `Wrong(text)`, that leaves the state alone. It
-            is one to the adversaries of `worst_case`, for whether a query is wrong may tell.
+        tail: the mass that each draw with infinite support may cut off; its total is the entry
+            `CUT`.
+        limit: the approximate largest number of views, counted with their hidden states.
+        errors: whether a `QueryError` counts as an answer, `Wrong(text)`, that leaves the state
+            unchanged. `worst_case` counts it so, because a query may be wrong in some hidden states
+            only.
 
     Returns:
         A mapping from the answers, the opening first, to their probability: a Fraction, or an
-        `Interval` where it is irrational. Fractions sum to 1.
+        `Interval` if it is irrational. Fractions sum to 1.
 
     Raises:
-        NotEnumerable: a draw has infinite support and no tail may be given up, or there are more
-            views than the limit.
-        QueryError: the adversary asked something illegal, and errors are no answers.
+        NotEnumerable: a draw has infinite support and no tail is allowed, or there are more views
+            than the limit.
+        QueryError: the adversary asked an illegal query, and `errors` is False.
         ValueError: answers of different meaning compare equal, as True and 1 do.
     """
     given_up = None if tail is None else positive(tail, "tail")
@@ -267,8 +267,10 @@ def view_law(
     def reached(seen: Hashable, chance: Chance) -> None:
         law[seen] = law[seen] + chance if seen in law else chance
 
-    def told(chances: Iterable[tuple[Chance, Any]], then: Callable[[Any], View]) -> list[_Running]:
-        """Views one answer later, each with the states behind it."""
+    def extended(
+        chances: Iterable[tuple[Chance, Any]], then: Callable[[Any], View]
+    ) -> list[_Running]:
+        """Views one answer later, each with its possible hidden states."""
         after: dict[Hashable, tuple[Any, list[tuple[Any, Chance]]]] = {}
         for chance, outcome in chances:
             if outcome is CUT:
@@ -282,7 +284,7 @@ def view_law(
 
     steps = _Steps(mechanism, given_up, limit, errors)
     start = every_outcome(lambda coins: begin(mechanism, dataset, coins), given_up, limit)
-    running = told(start, View)
+    running = extended(start, View)
     while running:
         following = len(law) + sum(len(states) for _, states in running)
         if limit is not None and following > limit:
@@ -299,7 +301,7 @@ def view_law(
             for state, chance in states
             for more, outcome in steps(state, query)
         )
-        running.extend(told(asked, partial(view.then, query)))
+        running.extend(extended(asked, partial(view.then, query)))
     return law
 
 
@@ -308,14 +310,14 @@ _Running: TypeAlias = tuple[View, Sequence[tuple[Any, Chance]]]
 
 @attrs.define
 class _Steps:
-    """The outcomes of steps, each enumerated once: the same state may lie behind many views."""
+    """A cache of the outcomes of steps: many views may share a hidden state."""
 
     mechanism: InteractiveMechanism[Any]
     tail: Fraction | None
     limit: int | None
     errors: bool
     known: dict[tuple[Any, int], Sequence[tuple[Chance, Any]]] = attrs.field(factory=dict)
-    queries: dict[int, Any] = attrs.field(factory=dict)  # alive, so that no id is used again
+    queries: dict[int, Any] = attrs.field(factory=dict)  # kept alive: ids stay unique
 
     def __call__(self, state: Any, query: Any) -> Sequence[tuple[Chance, Any]]:
         if _may_change(state):
@@ -336,7 +338,7 @@ class _Steps:
 
 
 def merged(weights: Sequence[tuple[Any, Chance]]) -> Sequence[tuple[Any, Chance]]:
-    """Equal states once, with their chances added up; states that cannot be hashed stay apart."""
+    """Merge equal states and add their probabilities; unhashable states stay separate."""
     together: dict[Any, Chance] = {}
     try:
         for state, chance in weights:
@@ -347,9 +349,9 @@ def merged(weights: Sequence[tuple[Any, Chance]]) -> Sequence[tuple[Any, Chance]
 
 
 def push_forward(law: ViewLaw, function: Callable[[Any], Any]) -> ViewLaw:
-    """The law of a function of the answers."""
+    """Return the law of a function of the answers."""
     if not isinstance(law, Mapping):
-        raise TypeError(f"law is {quoted(law)}; it should map answers to chances, as view_law")
+        raise TypeError(f"law is {quoted(law)}; it should be a mapping, as from view_law")
     pushed: dict[Hashable, Chance] = {}
     for seen, chance in law.items():
         image = CUT if seen is CUT else hashable(function(seen))

@@ -1,22 +1,24 @@
 """The three composition games of Rogers, Roth, Ullman and Vadhan 2016, as exact laws.
 
-Responsible for playing them: each is a function of an adversary and a bit b, and returns the law of
-the view V^b. Two such laws are held apart by `hockey_stick` and its kin.
+Each game is a function of an adversary and a bit b. It returns the law (probability distribution)
+of the view V^b. `hockey_stick` and the other divergences compare the laws for b = 0 and b = 1.
 
-In every round the adversary names two neighbouring datasets and a mechanism, and receives what the
-mechanism says of the dataset x^{i,b}. The games differ in who fixes the privacy parameters:
+In every round the adversary names two neighbouring datasets and a mechanism. It receives the
+mechanism's answer on the dataset x^{i,b}. The games differ in who fixes the privacy parameters:
 
-- `fixed_param_comp` (Algorithm 1): they are fixed before the first round, and each mechanism has to
-  satisfy them. The view is (epsilon, delta)-close for b = 0 and 1: Definition 2.8.
-- `adapt_param_comp` (Algorithm 2): the adversary chooses them as it goes. No constant bounds the
-  loss of that; odometers do, with high probability: Definition 3.2.
-- `privacy_filter_comp` (Algorithm 3): it chooses them as it goes, until a filter says HALT. A valid
-  filter keeps the views close: Definition 3.1.
+- `fixed_param_comp` (Algorithm 1): the parameters are fixed before the first round, and each
+  mechanism must satisfy them. The views for b = 0 and 1 are (epsilon, delta)-close:
+  Definition 2.8.
+- `adapt_param_comp` (Algorithm 2): the adversary chooses the parameters adaptively. No constant
+  bounds the loss; an odometer bounds it with high probability: Definition 3.2.
+- `privacy_filter_comp` (Algorithm 3): the adversary chooses the parameters adaptively, until a
+  filter answers HALT. With a valid filter the views are close: Definition 3.1.
 
-The paper's adversary tosses coins R, which are part of the view. Here it is deterministic: an
-adversary with coins is a mixture of such, and by joint convexity none of its divergences exceeds
-the largest of theirs. Differs from the paper: closeness there is pointwise, with probability
-1 - delta over the view, which implies (epsilon, delta) as the divergences here have it.
+The paper's adversary tosses coins R, which are part of the view. The adversary here is
+deterministic. A randomized adversary is a mixture of deterministic ones, and by joint convexity its
+divergences do not exceed the largest of theirs. The paper defines closeness pointwise, with
+probability 1 - delta over the view. Pointwise closeness implies the (epsilon, delta) that the
+divergences here measure.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -32,52 +34,52 @@ from queryable.mechanism import InteractiveMechanism, Measurement, begin
 from queryable.numbers import Number, natural, positive
 
 Answers: TypeAlias = tuple[Hashable, ...]
-"""A_1, ..., A_{i-1}."""
+"""The answers A_1, ..., A_{i-1}."""
 Round: TypeAlias = tuple[Any, Any, InteractiveMechanism[Any], Loss]
-"""x^{i,0}, x^{i,1}, M_i and its privacy parameters."""
+"""The datasets x^{i,0} and x^{i,1}, the mechanism M_i and its privacy parameters."""
 GameAdversary: TypeAlias = Callable[[Answers], Round | None]
-"""From the answers so far to a round, or None to stop: epsilon = delta = 0 from there on."""
+"""Maps the answers so far to a round, or to None to stop (epsilon = delta = 0 afterwards)."""
 
 
 class _Bottom:
-    """What is answered after HALT."""
-
     def __repr__(self) -> str:
         return "BOTTOM"
 
 
 BOTTOM = _Bottom()
-"""The answer of every round after the filter has said HALT."""
+"""The answer of every round after the filter answers HALT."""
 
 
 class Account(Protocol):
-    """What a filter has been charged so far."""
+    """The losses charged to a filter so far."""
 
     @property
     def within(self) -> bool:
-        """CONT, or else HALT."""
+        """Whether the filter answers CONT; if not, it answers HALT."""
 
     def add(self, loss: Any) -> Self:
-        """The account with one loss more."""
+        """Return the account with one more loss."""
 
 
 class Filter(Protocol):
     """A continuation rule, such as those of `composition.rules`."""
 
     def open(self, budget: Any) -> Any:
-        """An empty `Account`."""
+        """Return an empty `Account`."""
 
     def child_measure(self, budget: Any) -> Any:
-        """The measure in which it takes losses."""
+        """Return the measure in which the filter adds losses."""
 
 
 def fixed_param_comp(
     adversary: GameAdversary, losses: Sequence[Loss], bit: int, *, tail: Number | None = None
 ) -> ViewLaw:
-    """The law of V^b in FixedParamComp(A, (E_1, ..., E_k), b), E_i what loses `losses[i]` or less.
+    """Return the law of V^b in FixedParamComp(A, (E_1, ..., E_k), b).
+
+    E_i is the class of mechanisms whose loss is at most `losses[i]`.
 
     Args:
-        tail: of draws with infinite support, the mass that each may give up.
+        tail: the mass that each draw with infinite support may cut off.
 
     Raises:
         ValueError: a mechanism does not satisfy the parameters of its round.
@@ -86,7 +88,7 @@ def fixed_param_comp(
     def allowed(answers: Answers, loss: Loss) -> bool:
         fixed = losses[len(answers)]
         if not loss.to(fixed.measure) <= fixed:
-            raise ValueError(f"round {len(answers) + 1} is fixed at {fixed}; {loss} is above it")
+            raise ValueError(f"round {len(answers) + 1} is fixed at {fixed}; {loss} exceeds it")
         return True
 
     return _play(adversary, len(losses), bit, allowed, tail)
@@ -95,7 +97,7 @@ def fixed_param_comp(
 def adapt_param_comp(
     adversary: GameAdversary, rounds: int, bit: int, *, tail: Number | None = None
 ) -> ViewLaw:
-    """The law of V^b in AdaptParamComp(A, k, b)."""
+    """Return the law of V^b in AdaptParamComp(A, k, b)."""
     return _play(adversary, natural(rounds, "rounds"), bit, lambda *_: True, tail)
 
 
@@ -108,10 +110,10 @@ def privacy_filter_comp(
     *,
     tail: Number | None = None,
 ) -> ViewLaw:
-    """The law of V^b in PrivacyFilterComp(A, k, b; COMP), COMP the rule at this budget.
+    """Return the law of V^b in PrivacyFilterComp(A, k, b; COMP), where COMP is `rule` at `budget`.
 
-    A mechanism runs only if the rule says CONT with its parameters added; after HALT every answer
-    is `BOTTOM`.
+    A mechanism runs only if the rule answers CONT after its parameters are added. After HALT every
+    answer is `BOTTOM`.
     """
     measure = rule.child_measure(budget)
     losses: dict[Answers, tuple[Loss, ...]] = {}
@@ -134,9 +136,9 @@ def _play(
     allowed: Callable[[Answers, Loss], bool],
     tail: Number | None,
 ) -> ViewLaw:
-    """Play every path; a path that may not go on is answered `BOTTOM` to the end."""
+    """Play every path; a halted path is answered `BOTTOM` in all remaining rounds."""
     if bit not in (0, 1):
-        raise ValueError(f"bit is {bit}; it should be 0 or 1")
+        raise ValueError(f"bit should be 0 or 1; bit is {bit}")
     given_up = None if tail is None else positive(tail, "tail")
     law: dict[Hashable, Chance] = {}
     running: list[tuple[Chance, Answers]] = [(Fraction(1), ())]
@@ -161,9 +163,9 @@ def _play(
 
 
 def _require(mechanism: InteractiveMechanism[Any], loss: Loss) -> None:
-    """Check that M_i is what its parameters say, and answers once."""
+    """Check that M_i is a measurement and satisfies its parameters."""
     if not isinstance(mechanism, Measurement):
-        raise TypeError(f"{mechanism} is interactive; the games are of measurements")
+        raise TypeError(f"pass a measurement; {mechanism} is interactive")
     own = mechanism.privacy_map(1, loss.measure)
     if not own <= loss:
         raise ValueError(f"{mechanism} has a loss of {own}, not {loss}")

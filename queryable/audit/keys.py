@@ -1,7 +1,4 @@
-"""Answers as keys of a law: what an adversary can tell apart.
-
-Responsible for comparing answers, whatever their type. Knows no mechanism.
-"""
+"""Convert answers of any type to keys of a law, which decide what an adversary can distinguish."""
 
 from collections.abc import Hashable, Iterable
 from operator import is_
@@ -16,19 +13,20 @@ _NAN = float("nan")  # as a key it equals itself
 
 
 def hashable(value: Any) -> Hashable:
-    """An answer as a value that can be compared and hashed; arrays become tuples, sets frozen.
+    """Return an answer as a hashable value; arrays become tuples, and sets become frozensets.
 
-    Answers that compare equal count as one: 1 and 1.0, a list and an array. So do all NaNs. True
-    and 1 compare equal too, but mean different things: `require_alike` tells.
+    Answers that compare equal count as one: 1 and 1.0, or a list and an array. All NaNs count as
+    one. True and 1 also compare equal but mean different things; `require_alike` rejects them.
+    Fields that an answer's class excludes from comparison are ignored.
 
     Raises:
-        TypeError: the answer contains itself, or is nested too deep.
+        TypeError: the answer contains itself, or is nested too deeply.
     """
     try:
         return _key(value)
     except RecursionError:
-        told = quoted(value)
-        raise TypeError(f"answer {told} contains itself or is nested too deep") from None
+        text = quoted(value)
+        raise TypeError(f"answer {text} contains itself or is nested too deep") from None
 
 
 def _key(value: Any) -> Hashable:
@@ -45,15 +43,22 @@ def _key(value: Any) -> Hashable:
     if isinstance(value, float | np.floating) and np.isnan(value):
         return _NAN
     if attrs.has(type(value)):
-        fields = [getattr(value, field.name) for field in attrs.fields(type(value))]
+        fields = _compared_fields(value)
         keys = [_key(field) for field in fields]
         if not all(map(is_, keys, fields)):
             return (type(value).__name__, *keys)
     return value  # type: ignore[no-any-return]
 
 
+def _compared_fields(value: Any) -> list[Any]:
+    return [getattr(value, field.name) for field in attrs.fields(type(value)) if field.eq]
+
+
 def flags(value: Any) -> Hashable:
-    """Where a value says yes or no, which as keys look like 1 and 0; None where it nowhere does."""
+    """Return the positions of booleans in a value, or None if it contains none.
+
+    As keys, booleans equal 1 and 0.
+    """
     if isinstance(value, bool | np.bool_):
         return True
     parts: Iterable[Any] = ()
@@ -66,16 +71,16 @@ def flags(value: Any) -> Hashable:
     elif isinstance(value, tuple | list):
         parts = value
     elif attrs.has(type(value)):
-        parts = [getattr(value, field.name) for field in attrs.fields(type(value))]
+        parts = _compared_fields(value)
     below = tuple(map(flags, parts))
     return below if any(below) else None
 
 
 def require_alike(answer: Any, other: Any) -> None:
-    """Check that two answers with equal keys say the same.
+    """Check that two answers with equal keys have booleans at the same positions.
 
     Raises:
-        ValueError: one says yes or no where the other gives a number.
+        ValueError: one has a boolean where the other has a number.
     """
     if answer is not other and flags(answer) != flags(other):
         raise ValueError(

@@ -1,8 +1,8 @@
-"""Laws of state machines: what every mechanism keeps to, whatever it computes.
+"""Laws of state machines: rules that every mechanism must follow, whatever it computes.
 
-Responsible for telling whether a mechanism's `init` and `step` are what compositors, replays and
-audits take them for: functions of their arguments and coins. Knows no mechanism, and says nothing
-about privacy: that is for `audit`.
+Compositors, replays and audits assume that `init` and `step` are functions of their arguments and
+coins. The laws here test this assumption for any mechanism. They do not test privacy claims; use
+`audit` for that.
 """
 
 import copy
@@ -22,20 +22,20 @@ from queryable.messages import Halted
 from queryable.quoting import quoted
 
 NONSENSE: tuple[Any, ...] = (None, object(), float("nan"), object, len)
-"""Queries that hardly any mechanism understands."""
+"""Default wrong queries: values that almost no mechanism accepts."""
 
-_SEEDS = 40  # two runs of a fair coin agree in all of them with a chance of 2^-40
-_SHORT = 8  # a shorter text is in many others by chance
+_SEEDS = 40  # fair coins agree under all seeds with probability 2^-40
+_SHORT = 8  # a shorter text occurs in other texts by coincidence
 
 
 @attrs.frozen
 class Script:
-    """A mechanism, a dataset, and a run of legal queries.
+    """A mechanism, a dataset, and a sequence of legal queries.
 
     Attributes:
-        queries: legal in this order. What has been retired on the way is skipped.
+        queries: legal in this order. Queries to retired children are skipped.
         wrong: queries that are wrong in every state.
-        random: whether runs with other coins should differ.
+        random: whether runs with different coins should differ.
     """
 
     mechanism: InteractiveMechanism[Any]
@@ -45,9 +45,9 @@ class Script:
     random: bool = True
 
     def run(self, coins: Coins) -> Iterator[tuple[Any, Any, Any]]:
-        """The states that the script leads to: before a query, the query, and its answer.
+        """Yield (state before the query, query, answer) for each step.
 
-        The first has no state before it, and no query: it is the opening.
+        The first item is (None, None, opening answer).
         """
         state, answer = self.mechanism.init(self.dataset, coins.spawn("root", 0))
         yield None, None, answer
@@ -58,11 +58,11 @@ class Script:
                 state = after
 
     def states(self) -> list[tuple[Any, Any]]:
-        """Each state, with the query that is legal there."""
+        """Return each state with the query that is legal in it."""
         return [(state, query) for state, query, _ in self.run(SeededCoins(1))][1:]
 
     def answers(self, seed: int) -> list[Any]:
-        """The opening and every answer, as values to compare."""
+        """Return snapshots of the opening and of every answer."""
         return [snapshot(answer) for *_, answer in self.run(SeededCoins(seed))]
 
 
@@ -70,7 +70,7 @@ Law: TypeAlias = Callable[[Script], Iterator[str]]
 
 
 def snapshot(value: Any) -> Any:
-    """A deep picture, by value: fields, maps, arrays, and what else has a repr."""
+    """Return nested fields, items and entries, else the repr, for comparison by value."""
     if attrs.has(type(value)):
         fields = [(field.name, getattr(value, field.name)) for field in attrs.fields(type(value))]
         return (type(value), [(name, snapshot(each)) for name, each in fields])
@@ -80,26 +80,26 @@ def snapshot(value: Any) -> Any:
         return [snapshot(each) for each in value]
     if hasattr(value, "tolist"):
         return value.tolist()
-    told_by = next(kind for kind in type(value).__mro__ if "__repr__" in vars(kind))
-    if told_by is object and hasattr(value, "__dict__"):  # its repr is its address
+    defined_by = next(kind for kind in type(value).__mro__ if "__repr__" in vars(kind))
+    if defined_by is object and hasattr(value, "__dict__"):  # its repr is its address
         return (type(value), snapshot(vars(value)))
     return repr(value)
 
 
 def equal_coins_give_equal_results(script: Script) -> Iterator[str]:
-    """`init` and `step` are functions of their arguments and coins, and of nothing else."""
+    """`init` and `step` depend on their arguments and coins only."""
     mechanism = script.mechanism
     first, second = (mechanism.init(script.dataset, SeededCoins(7)) for _ in range(2))
     if snapshot(first) != snapshot(second):
-        yield "init with equal coins gives another state or answer the second time"
+        yield "init with equal coins gives a different state or answer the second time"
     for state, query in script.states():
         one, other = (mechanism.step(state, query, SeededCoins(7)) for _ in range(2))
         if snapshot(one) != snapshot(other):
-            yield f"{query!r} in one state with equal coins gives another result the second time"
+            yield f"{query!r} with equal state and coins gives a different result the second time"
 
 
 def a_step_leaves_its_state_alone(script: Script) -> Iterator[str]:
-    """The state before a step is, value by value, the state after it."""
+    """A step does not change the state that it is given."""
     mechanism, coins = script.mechanism, SeededCoins(3)
     state, _ = mechanism.init(script.dataset, coins)
     for query in script.queries:
@@ -112,7 +112,7 @@ def a_step_leaves_its_state_alone(script: Script) -> Iterator[str]:
 
 
 def wrong_queries_change_nothing(script: Script) -> Iterator[str]:
-    """Nonsense is a `QueryError` in every state, and the next answer is as if it was never said."""
+    """A wrong query raises `QueryError` in every state and does not change the next answer."""
     mechanism = script.mechanism
     for state, query in script.states():
         clean = mechanism.step(state, query, SeededCoins(5))
@@ -124,23 +124,23 @@ def wrong_queries_change_nothing(script: Script) -> Iterator[str]:
             except Exception as error:
                 yield f"{wrong!r} raises {type(error).__name__}; it should be a QueryError"
             else:
-                if not isinstance(answer, Halted):  # which is the answer to everything
+                if not isinstance(answer, Halted):  # a halted mechanism answers every query
                     yield f"{wrong!r} is answered; it should raise a QueryError"
         if snapshot(mechanism.step(state, query, SeededCoins(5))[1]) != snapshot(clean[1]):
-            yield f"{query!r} is answered otherwise after wrong queries"
+            yield f"{query!r} is answered differently after wrong queries"
 
 
 def a_run_replays_from_its_seed(script: Script) -> Iterator[str]:
-    """Equal seeds give equal views, and where there is randomness others give others."""
+    """Equal seeds give equal views; for a random mechanism, some other seed gives another view."""
     first = script.answers(11)
     if script.answers(11) != first:
-        yield "two runs with one seed differ: something random is not drawn from the coins"
+        yield "two runs with one seed differ; draw all randomness from the coins"
     elif script.random and all(script.answers(seed) == first for seed in range(_SEEDS)):
-        yield "all runs are equal, whatever the coins; if nothing is random say random=False"
+        yield "all runs are equal for all coins; pass random=False if nothing is random"
 
 
 def old_states_stay_usable(script: Script) -> Iterator[str]:
-    """A state answers as it did, after the run has gone on from it."""
+    """A state gives the same answers after the run has continued from it."""
 
     def answered(state: Any, query: Any) -> Any:
         return snapshot(script.mechanism.step(state, query, SeededCoins(9))[1])
@@ -149,11 +149,11 @@ def old_states_stay_usable(script: Script) -> Iterator[str]:
     then = [answered(state, query) for state, query in states]
     for (state, query), answer in reversed(list(zip(states, then, strict=True))):
         if answered(state, query) != answer:
-            yield f"{query!r} is answered otherwise by an old state once the run has gone on"
+            yield f"{query!r} is answered differently by an old state after the run has continued"
 
 
 def data_do_not_show_in_a_state(script: Script) -> Iterator[str]:
-    """No state prints the dataset; where its text is very short that cannot be told."""
+    """No state's repr contains the dataset. Datasets with a very short text are not checked."""
     texts = [text for text in (repr(script.dataset), str(script.dataset)) if len(text) > _SHORT]
     for state, _ in script.states():
         if any(text in repr(state) for text in texts):
@@ -162,7 +162,7 @@ def data_do_not_show_in_a_state(script: Script) -> Iterator[str]:
 
 
 def the_map_is_zero_at_zero_and_monotone(script: Script) -> Iterator[str]:
-    """Equal data lose nothing, more records never lose less; odometers say they have no map."""
+    """The map is zero at d_in=0 and monotone in d_in; only odometers may have no map."""
     mechanism = script.mechanism
     try:
         losses = [mechanism.privacy_map(d_in) for d_in in range(5)]
@@ -176,7 +176,7 @@ def the_map_is_zero_at_zero_and_monotone(script: Script) -> Iterator[str]:
     if losses[0] != losses[1].zero():
         yield f"at d_in=0 it claims {losses[0]}; it should be {losses[1].zero()}"
     if not all(low <= high for low, high in pairwise(losses)):
-        yield f"more records lose less: {', '.join(map(str, losses))}"
+        yield f"the loss decreases as d_in grows: {', '.join(map(str, losses))}"
     for wrong in (True, -1):
         with suppress(ValueError):
             mechanism.privacy_map(wrong)
@@ -184,7 +184,7 @@ def the_map_is_zero_at_zero_and_monotone(script: Script) -> Iterator[str]:
 
 
 def a_description_is_a_value(script: Script) -> Iterator[str]:
-    """Equal to its copy, hashable and frozen: it can be logged and compared."""
+    """A description equals its copy, is hashable and frozen, so it can be logged and compared."""
     mechanism = script.mechanism
     if copy.copy(mechanism) != mechanism:
         yield "it does not equal its copy; make its class attrs.frozen"
@@ -199,9 +199,9 @@ def a_description_is_a_value(script: Script) -> Iterator[str]:
 
 
 def a_measurement_has_a_coin_at_launch(script: Script) -> Iterator[str]:
-    """It answers at once, so any delta of it is paid when it is launched."""
+    """A measurement answers at launch, so its delta is charged at launch."""
     if isinstance(script.mechanism, Measurement) and not script.mechanism.coin_at_launch:
-        yield "it is a measurement and says that it has no coin at launch"
+        yield "it is a measurement, so coin_at_launch should be True"
 
 
 LAWS: Mapping[str, Law] = MappingProxyType(
@@ -220,12 +220,12 @@ LAWS: Mapping[str, Law] = MappingProxyType(
         )
     }
 )
-"""Every law by name."""
+"""Every law, by its name."""
 
 
 @attrs.frozen
 class Broken:
-    """A law that a mechanism breaks, and how it shows."""
+    """A law that a mechanism breaks, and the observed failure."""
 
     law: str
     how: str
@@ -242,21 +242,21 @@ def broken_laws(
     wrong: Sequence[Any] = NONSENSE,
     random: bool = True,
 ) -> tuple[Broken, ...]:
-    """The laws of state machines that a mechanism of one's own breaks; none if all is well.
+    """Return the laws of state machines that a mechanism breaks; empty if it breaks none.
 
-    Compositors, replays and audits rely on them: a `step` that changes its state, draws from
-    elsewhere than its coins or answers nonsense is wrong whatever its privacy map says. A person
-    is checked over a mechanism: `broken_laws(Person() @ mechanism, ...)`. Looks at no privacy loss;
-    `audit` does.
+    Compositors, replays and audits rely on these laws. A `step` that changes its state, uses
+    randomness other than its coins, or answers a wrong query is incorrect, whatever the privacy map
+    claims. To check a person in the middle, put it over a mechanism:
+    `broken_laws(Person() @ mechanism, ...)`. Privacy claims are not checked; use `audit`.
 
-    Checked by: tests/laws/test_laws.py, which holds every mechanism here against the same laws.
+    Checked by: tests/laws/test_laws.py, which applies the same laws to every mechanism here.
 
     Args:
-        dataset: small and made up.
-        queries: legal ones, in an order in which they are; the more of what it does they reach the
-            better.
-        wrong: queries that it should not understand.
-        random: whether its answers are random.
+        dataset: a small, made-up dataset.
+        queries: a sequence of legal queries. They should reach as much of the mechanism's
+            behaviour as possible.
+        wrong: queries that the mechanism should reject.
+        random: whether the answers are random.
 
     Raises:
         QueryError: one of `queries` was not legal.

@@ -1,9 +1,10 @@
-"""What a search for the worst adversary maximises: divergences that are sums over views.
+"""Objectives of the search for the worst adversary: divergences that are sums over views.
 
-Responsible for the terms of such sums and for what the total means. A term f(p, q), of the chances
-of one complete view under x and under x', is homogeneous: f(c*p, c*q) = c*f(p, q). That is what
-lets a search solve beliefs up to a factor. One is no sum but the largest of a function that no
-factor changes. Knows no mechanism and no adversary.
+An objective has a term for each complete view and converts the total to a divergence. A term
+f(p, q) takes the probabilities of the view under x and under x'. It is homogeneous:
+f(c*p, c*q) = c*f(p, q). Therefore a search can normalise beliefs. `MaxDivergence` is an exception:
+a maximum over views of a scale-invariant function. This module does not depend on mechanisms or
+adversaries.
 """
 
 from abc import ABC, abstractmethod
@@ -20,27 +21,27 @@ from queryable.conversions import log_up
 from queryable.numbers import exact, round_up
 
 
-class Unbounded(Exception):  # noqa: N818 (an answer, more than an error)
-    """A term is infinite, and with it the divergence."""
+class Unbounded(Exception):  # noqa: N818 (a result rather than an error)
+    """A term is infinite, so the divergence is infinite."""
 
 
 class Divergence(ABC):
-    """A sum over views of a homogeneous function of the chances under x and under x'."""
+    """A sum over views of a homogeneous function of their probabilities under x and x'."""
 
     additive: ClassVar[bool] = True
-    """Whether it is such a sum; else the largest of a function that is the same for any scale."""
+    """Whether the divergence is a sum; if not, it is the maximum of a scale-invariant function."""
 
     @abstractmethod
     def term(self, p: Fraction, q: Fraction) -> Fraction:
-        """What one complete view adds; from above where it is irrational.
+        """Return the term of one complete view, rounded up if it is irrational.
 
         Raises:
-            Unbounded: infinitely much.
+            Unbounded: the term is infinite.
         """
 
     @abstractmethod
     def value(self, total: Fraction) -> Fraction | float:
-        """The divergence, of the sum of the terms."""
+        """Return the divergence, given the total of the terms."""
 
 
 def _epsilon(value: Any) -> Fraction:
@@ -49,34 +50,34 @@ def _epsilon(value: Any) -> Fraction:
 
 @attrs.frozen
 class HockeyStick(Divergence):
-    """The least delta at epsilon."""
+    """The hockey-stick divergence: the least delta at epsilon."""
 
     epsilon: Fraction = attrs.field(converter=_epsilon)
 
     def term(self, p: Fraction, q: Fraction) -> Fraction:
-        """(p - e^epsilon q), where positive."""
+        """Return max(0, p - e^epsilon q)."""
         return max(Fraction(0), p - factor_below(self.epsilon) * q)
 
     def value(self, total: Fraction) -> Fraction:
-        """The sum."""
+        """Return the total."""
         return total
 
 
 def _order(value: Any) -> Fraction:
     order = exact(value, "alpha")
     if not order > 1:
-        raise ValueError(f"alpha is {value}; a Renyi order should be above 1")
+        raise ValueError(f"alpha should be above 1 (a Renyi order); it is {value}")
     return order
 
 
 @attrs.frozen
 class Renyi(Divergence):
-    """The Renyi divergence of an order above 1; its terms are rational for small integers."""
+    """The Renyi divergence of order alpha > 1; terms are exact for integers up to 32."""
 
     alpha: Fraction = attrs.field(converter=_order)
 
     def term(self, p: Fraction, q: Fraction) -> Fraction:
-        """p^alpha / q^(alpha-1)."""
+        """Return p^alpha / q^(alpha-1)."""
         if p == 0:
             return Fraction(0)
         if q == 0:
@@ -87,11 +88,11 @@ class Renyi(Divergence):
         return self.rounded(lambda x, y, s: x * (x / y) ** s, p, q, self.alpha - 1)
 
     def value(self, total: Fraction) -> Fraction:
-        """Its logarithm over alpha - 1."""
+        """Return log(total) / (alpha - 1), rounded up."""
         return max(Fraction(0), self.rounded(lambda m, s: m.log() / s, total, self.alpha - 1))
 
     def rounded(self, formula: Callable[..., arb], *arguments: Fraction) -> Fraction:
-        """From above."""
+        """Evaluate the formula, rounded up."""
         return round_up(formula, *arguments)
 
 
@@ -100,15 +101,15 @@ _LARGEST_EXACT = 32
 
 @attrs.frozen
 class MaxDivergence(Divergence):
-    """The largest log-likelihood ratio of a view: the least epsilon of pure privacy.
+    """The largest log-likelihood ratio of a view: the least epsilon of pure DP.
 
-    A maximum over views and no sum: its terms do not grow with the mass.
+    It is a maximum over views, not a sum: its terms are scale-invariant.
     """
 
     additive = False
 
     def term(self, p: Fraction, q: Fraction) -> Fraction:
-        """p/q."""
+        """Return p/q."""
         if p == 0:
             return Fraction(0)
         if q == 0:
@@ -116,31 +117,31 @@ class MaxDivergence(Divergence):
         return p / q
 
     def value(self, total: Fraction) -> Fraction:
-        """The logarithm of the largest ratio, from above."""
+        """Return the logarithm of the largest ratio, rounded up."""
         return log_up(max(Fraction(1), total))
 
 
 @attrs.frozen
 class Settled(Divergence):
-    """The chance under x of views that cannot occur under x'."""
+    """The probability under x of views that are impossible under x'."""
 
     def term(self, p: Fraction, q: Fraction) -> Fraction:
-        """All of it, or nothing."""
+        """Return p if q is 0, otherwise 0."""
         return p if q == 0 else Fraction(0)
 
     def value(self, total: Fraction) -> Fraction:
-        """The sum."""
+        """Return the total."""
         return total
 
 
 @attrs.frozen
 class Summed(Divergence):
-    """A user's function of two laws, said to be a sum over views."""
+    """A user's function of two laws that is declared to be a sum over views."""
 
     function: Callable[[Any, Any], Any]
 
     def term(self, p: Fraction, q: Fraction) -> Fraction:
-        """The function of laws with a single view."""
+        """Return the function of two laws that contain a single view."""
         try:
             found = self.function({0: p}, {0: q})
         except ZeroDivisionError:
@@ -152,14 +153,14 @@ class Summed(Divergence):
         return Fraction(found)
 
     def value(self, total: Fraction) -> Fraction:
-        """The sum."""
+        """Return the total."""
         return total
 
     def require_sum(self, p: Any, q: Any, total: Fraction | float) -> None:
-        """Check a value against the function of the whole laws.
+        """Check that the function of the complete laws equals the total of the terms.
 
         Raises:
-            ValueError: they differ, so the function is no sum over views.
+            ValueError: they differ, so the function is not a sum over views.
         """
         try:
             whole = self.function(p, q)
@@ -168,7 +169,7 @@ class Summed(Divergence):
         infinite = inf in (whole, total)
         if not (whole == total if infinite else abs(Fraction(whole) - Fraction(total)) <= _CLOSE):
             raise ValueError(
-                "the divergence is not a sum over views; use HockeyStick(epsilon) or Renyi(alpha)"
+                "use HockeyStick(epsilon) or Renyi(alpha); this divergence is not a sum over views"
             )
 
 

@@ -1,7 +1,7 @@
-"""Pictures: what was claimed beside what is, and the worst adversary as a tree.
+"""Pictures: claimed and exact privacy curves, and the worst adversary as a tree.
 
-Responsible for drawing, with matplotlib (extra `plot`). Backgrounds are transparent and colours are
-of middle lightness, so that a picture is legible on white and on black paper.
+This module draws with matplotlib (extra `plot`). Backgrounds are transparent and colours have
+medium lightness, so that pictures are legible on white and on black.
 """
 
 from collections.abc import Sequence
@@ -23,30 +23,31 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _LEVELS = tuple(Fraction(9, 10) * Fraction(3, 4) ** power for power in range(80))
-_FLAT = Fraction(1, 10**4)  # a profile is drawn to about where it has come down to this
+_FLAT = Fraction(1, 10**4)  # a profile is drawn until delta falls to about this value
 _MOST_LEAVES = 40
 _INCHES = 3.1
 
 
 def picture_of_loss(claim: Loss, p: Law, q: Law, path: str | Path | None = None) -> "Figure":
-    """The claimed trade-off curve and privacy profile beside those of two laws.
+    """Draw the claimed trade-off curve and privacy profile with those of two laws.
 
-    A claim is broken where the exact curve runs below the claimed one, or the exact delta above.
+    The claim is false if the exact trade-off curve lies below the claimed one anywhere, or the
+    exact delta lies above the claimed delta.
 
     Args:
-        claim: in any measure that bounds delta at some epsilon.
-        p: the law of a view under x; q that under x'.
-        path: where to save it, as what its suffix says.
+        claim: a loss in any measure that bounds delta at some epsilon.
+        p: the law of a view under x; q: the law under x'.
+        path: where to save the picture; the suffix selects the format.
     """
     return saved(_figure_of(claim, ((p, q), (q, p))), path)
 
 
 def picture_of_claim(claim: Loss, path: str | Path | None = None) -> "Figure":
-    """What a loss promises: its trade-off curve and privacy profile.
+    """Draw the trade-off curve and the privacy profile that a loss guarantees.
 
     Args:
-        claim: in any measure that bounds delta at some epsilon.
-        path: where to save it, as what its suffix says.
+        claim: a loss in any measure that bounds delta at some epsilon.
+        path: where to save the picture; the suffix selects the format.
     """
     return saved(_figure_of(claim, ()), path)
 
@@ -68,7 +69,7 @@ def _figure_of(claim: Loss, directions: Sequence[tuple[Law, Law]]) -> "Figure":
 
 
 def guarantees_of(claim: Loss) -> list[tuple[Fraction, Fraction]]:
-    """Points (epsilon, delta) that the claim implies, by rising epsilon."""
+    """Return points (epsilon, delta) that the claim implies, in increasing order of epsilon."""
     if isinstance(claim, PureDP):
         return [(claim.epsilon, Fraction(0))]
     if isinstance(claim, ApproxDP):
@@ -109,7 +110,7 @@ def _profiles(
 
 
 def _exact(axes: "Axes", curves: Sequence[tuple[list[float], list[float]]]) -> None:
-    """Both directions, or one line where they are the same; no laws, no lines."""
+    """Draw both directions, or one line if they are equal; draw nothing without laws."""
     if not curves:
         return
     same = curves[0] == curves[1]
@@ -119,10 +120,10 @@ def _exact(axes: "Axes", curves: Sequence[tuple[list[float], list[float]]]) -> N
 
 
 def picture_of_adversary(strategy: Strategy, path: str | Path | None = None) -> "Figure":
-    """A strategy as a tree: what is asked in the boxes, the answers on the lines.
+    """Draw a strategy as a tree, with queries in boxes and answers on lines.
 
     Raises:
-        ValueError: it has too many leaves to be legible; print it instead.
+        ValueError: the tree has too many leaves to be legible; print the strategy instead.
     """
     placed: list[_Placed] = []
     leaves = _place(strategy.root, 0, 0.0, placed, None)
@@ -164,28 +165,28 @@ def _place(
     parent: _Placed | None,
     answer: str = "",
 ) -> float:
-    """Place a node in the middle of its leaves; returns how many there are."""
-    text = "start" if parent is None else "stop" if node.query is None else _said(node.query)
+    """Place a node in the middle of its leaves; return the number of leaves."""
+    text = "start" if parent is None else "stop" if node.query is None else _query_text(node.query)
     mine = _Placed(depth, top, text, answer, parent)
     placed.append(mine)
     height = 0.0
     for seen, below in node.branches:
         if len(placed) <= 50 * _MOST_LEAVES:
-            height += _place(below, depth + 1, top + height, placed, mine, _heard(seen))
+            height += _place(below, depth + 1, top + height, placed, mine, _answer_text(seen))
     mine.height = top + max(height - 1, 0.0) / 2
     return max(height, 1.0)
 
 
-def _said(query: Any) -> str:
+def _query_text(query: Any) -> str:
     match query:
         case Ask(child, inner):
-            return _shortened(f"{child}: {_said(inner)}", 26)
+            return _shortened(f"{child}: {_query_text(inner)}", 26)
         case Launch(mechanism, _):
             return _shortened(f"launch {mechanism!r}", 26)
     return _shortened(repr(query), 26)
 
 
-def _heard(answer: Any) -> str:
+def _answer_text(answer: Any) -> str:
     match answer:
         case Launched(child, inner) if child is None or inner is None:
             return _shortened(repr(inner) if child is None else f"launched {child}", 18)

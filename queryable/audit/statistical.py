@@ -1,15 +1,20 @@
-"""Claims held against samples, where views cannot be enumerated.
+"""Test claims with samples, for views that cannot be enumerated.
 
-Responsible for finding an event that one dataset makes likelier than its neighbour, and for
-bounding how much likelier. Knows no measure: it is given points (epsilon, delta).
+This module finds an event that is more probable under one dataset than under its neighbour, and
+bounds both probabilities. It does not depend on a privacy measure; it receives points
+(epsilon, delta).
 
-Theory of operation: half of the samples choose the event, the other half tests it, so the bounds
-hold for whatever event was chosen. Candidates collect what one quarter shows oftenest under x for
-how often it shows it under x' (Neyman and Pearson): whole views, or bins of a number that
-summarises the view, each coordinate and a linear discriminant. The next quarter picks among them;
-one that would do so on what it has learnt by heart picks flukes. On the other half, chances are
-bounded as Clopper and Pearson (1934) do. An (epsilon, delta) is refuted when the lower bound under
-x exceeds e^epsilon times the upper bound under x' plus delta.
+The samples are split in three parts:
+
+- The first quarter builds candidate events. Each candidate contains the labels with the largest
+  frequency ratio of x to x' (Neyman and Pearson). A label is a whole view, or the bin of a number
+  that summarises the view: a coordinate or a linear discriminant.
+- The second quarter picks one candidate. Using fresh samples avoids overfitting.
+- The second half tests the event that was picked, so the bounds hold for every choice. The bounds
+  are those of Clopper and Pearson (1934).
+
+An (epsilon, delta) is refuted if the lower bound under x exceeds e^epsilon times the upper bound
+under x' plus delta.
 """
 
 from collections import Counter
@@ -40,7 +45,7 @@ _OUTWARD = 1e-9  # far beyond the error of the incomplete beta function
 
 @attrs.frozen
 class Event:
-    """A set of views: those whose label is one of these."""
+    """A set of views: those whose label is in `chosen`."""
 
     label: Callable[[Seen], Hashable] = attrs.field(repr=False)
     chosen: frozenset[Hashable] = attrs.field(repr=False)
@@ -55,7 +60,7 @@ class Event:
 
 @attrs.frozen
 class Separation:
-    """An event, its chance under x at least and under x' at most, and the point it strains most."""
+    """An event with a lower bound under x, an upper bound under x', and the point most violated."""
 
     event: Event
     at_least: Fraction
@@ -64,7 +69,7 @@ class Separation:
 
     @property
     def delta(self) -> Fraction:
-        """The delta at the point's epsilon, from below."""
+        """A lower bound on delta at the point's epsilon."""
         factor = factor_above(self.point[0])
         if self.at_most * factor >= self.at_least:
             return Fraction(0)
@@ -72,7 +77,7 @@ class Separation:
 
     @property
     def epsilon(self) -> Fraction:
-        """The epsilon at the point's delta, from below."""
+        """A lower bound on epsilon at the point's delta."""
         left = self.at_least - self.point[1]
         if not left > self.at_most:
             return Fraction(0)
@@ -80,7 +85,7 @@ class Separation:
 
 
 def clopper_pearson(count: int, trials: int, level: float) -> tuple[Fraction, Fraction]:
-    """Bounds on a chance, each of which fails with probability at most `level`."""
+    """Return bounds on a probability; each bound fails with probability at most `level`."""
     below, above = _clopper_pearson(np.array([count]), trials, level)
     return Fraction(float(below[0])), Fraction(float(above[0]))
 
@@ -102,7 +107,7 @@ def sampled(
     adversary: Adversary,
     coins: Iterable[Coins],
 ) -> list[Seen]:
-    """What the adversary sees, once for each coins."""
+    """Return the adversary's view as a hashable value, one for each element of `coins`."""
     views = (interact(mechanism, dataset, adversary, each) for each in coins)
     return [hashable((view.opening, *view.answers)) for view in views]
 
@@ -110,12 +115,12 @@ def sampled(
 def separate(
     p: Sequence[Seen], q: Sequence[Seen], points: Sequence[Point], level: float
 ) -> Separation:
-    """The best event of p against q that half of the samples find, tested on the other half.
+    """Choose an event that separates p from q on half of the samples; test it on the other half.
 
     Args:
-        p: what was seen under x, once for each independent run; q the same under x'.
-        points: what a claim says; the event is chosen to break one of them.
-        level: with what probability at most one of the two bounds fails.
+        p: the views under x, one for each independent run; q: the views under x'.
+        points: the points (epsilon, delta) of the claim; the event is chosen to violate one.
+        level: the largest probability that at least one of the two bounds fails.
     """
     half, other = len(p) // 2, len(q) // 2
     event = choose(p[:half], q[:other], points, level / 2)
@@ -127,7 +132,10 @@ def separate(
 
 
 def choose(p: Sequence[Seen], q: Sequence[Seen], points: Sequence[Point], level: float) -> Event:
-    """The event that strains a point most: found on half of these samples, picked on the rest."""
+    """Return the event that violates a point most.
+
+    Half of these samples build the candidates; the other half picks one.
+    """
     learnt, against_learnt = p[: len(p) // 2], q[: len(q) // 2]
     p, q = p[len(p) // 2 :], q[len(q) // 2 :]
     factors = np.array([float(min(factor_above(epsilon), 1e300)) for epsilon, _ in points])
@@ -155,7 +163,7 @@ def choose(p: Sequence[Seen], q: Sequence[Seen], points: Sequence[Point], level:
 
 
 def _cuts(count: int) -> np.ndarray[Any, Any]:
-    """How many of the ranked labels to take: few numbers, closer together at the start."""
+    """Return the candidate numbers of top-ranked labels, geometrically spaced."""
     return np.unique(np.geomspace(1, count, min(count, _CUTS)).round().astype(int))
 
 
@@ -168,7 +176,7 @@ def _text(name: str, chosen: frozenset[Hashable], count: int) -> str:
 def _labels(
     p: Sequence[Seen], q: Sequence[Seen]
 ) -> Iterator[tuple[Callable[[Seen], Hashable], str]]:
-    """Ways to summarise a view by a label of few values."""
+    """Yield functions that summarise a view by a label with few values, each with a name."""
     yield _itself, "view"
     rows = [_numbers(seen) for seen in (*p, *q)]
     width = len(rows[0])
@@ -194,7 +202,7 @@ def _itself(seen: Seen) -> Hashable:
 
 @attrs.frozen(eq=False)
 class _Binned:
-    """In which of the bins a number lies that summarises the view."""
+    """Maps a view to the bin that contains its projection on `direction`."""
 
     direction: Floats
     edges: Floats
@@ -207,7 +215,7 @@ class _Binned:
 
 
 def _discriminant(p: Floats, q: Floats) -> Floats:
-    """Fisher's: the difference of the means, whitened."""
+    """Fisher's linear discriminant: the whitened difference of the means."""
     spread = np.cov(p, rowvar=False) + np.cov(q, rowvar=False)
     ridge = 1e-9 * (1 + np.trace(spread)) * np.eye(len(spread))
     direction: Floats = np.linalg.solve(spread + ridge, p.mean(axis=0) - q.mean(axis=0))
@@ -215,7 +223,7 @@ def _discriminant(p: Floats, q: Floats) -> Floats:
 
 
 def _numbers(seen: Any) -> tuple[float, ...]:
-    """Every number in a view, in order."""
+    """Return every number in a view, in order."""
     if isinstance(seen, tuple):
         return tuple(number for part in seen for number in _numbers(part))
     if isinstance(seen, bool | int | float | Fraction | np.number):

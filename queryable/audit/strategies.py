@@ -1,6 +1,6 @@
-"""Adversaries as trees: what to ask after each answer.
+"""Deterministic adversaries as trees: the next query after each answer.
 
-Responsible for playing such a tree against a view, and for its text. Knows no search.
+A tree can be replayed against a view and printed. This module does not depend on the search.
 """
 
 from collections.abc import Hashable, Iterator
@@ -15,13 +15,13 @@ from queryable.view import View
 
 @attrs.frozen
 class Node:
-    """What the adversary asks after a view, and where each answer leads; None to stop."""
+    """The query after a view (None to stop), and the next node for each answer."""
 
     query: Any = None
     branches: "tuple[tuple[Hashable, Node], ...]" = attrs.field(default=(), repr=False)
 
     def after(self, answer: Hashable) -> "Node":
-        """The node that an answer leads to; a stop where the adversary never expected it."""
+        """Return the node after an answer; a stop if the tree does not contain the answer."""
         return next((node for seen, node in self.branches if seen == answer), Node())
 
 
@@ -32,14 +32,14 @@ class Strategy:
     root: Node
 
     def __call__(self, view: View) -> Any:
-        """The next query, or None."""
+        """Return the next query, or None to stop."""
         node = self.root
         for answer in (view.opening, *view.answers):
             node = node.after(hashable(answer))
         return node.query
 
     def lines(self) -> Iterator[str]:
-        """The tree, a line for each answer; as many as there are views, which may be very many."""
+        """Yield the tree, one line for each answer; the number of lines may be very large."""
         return _lines(self.root, "")
 
     def __str__(self) -> str:

@@ -1,7 +1,4 @@
-"""The verdict of an audit: its findings, and a text that says what was found.
-
-Responsible for what is reported, not for how it was looked at; that is `auditing`.
-"""
+"""The verdict of an audit: its findings, and their text. `auditing` computes them."""
 
 from collections.abc import Iterator
 from enum import Enum
@@ -26,7 +23,7 @@ _FEW = 6
 
 
 class Outcome(Enum):
-    """What an audit can say."""
+    """The possible results of an audit or of one check."""
 
     HOLDS = "holds"
     REFUTED = "refuted"
@@ -35,28 +32,28 @@ class Outcome(Enum):
 
 @attrs.frozen
 class Finding:
-    """One check of one ordered pair: the divergence of the view under x from that under x'."""
+    """One check of one ordered pair: bounds on the divergence of the view under x from x'."""
 
     x: Any
     x_prime: Any
     check: Check
     below: Bound
     above: Bound | None
-    """None where samples bound it from one side only."""
+    """None for samples, which give a lower bound only."""
     outcome: Outcome
     missed: Fraction = Fraction(0)
-    """The mass of tails that the bound from above leaves out, to be added to delta."""
+    """The mass of tails that `above` leaves out; it counts as delta."""
     adversary: Adversary | None = None
     event: Separation | None = None
     views: tuple[Any, ...] = ()
-    """Of an exact law, the views that make up the event which tells x from x' best."""
+    """For exact laws: the views in the event that best distinguishes x from x'."""
     epsilon: Bound | None = None
-    """Of an exact law, the least epsilon at the claimed delta; of a search that refutes pure
-    privacy, the least epsilon of all adversaries."""
+    """For exact laws: the least epsilon at the claimed delta. For a search that refutes pure DP:
+    the least epsilon that holds for all adversaries."""
 
     @property
     def strain(self) -> Bound:
-        """How far the divergence is known to be above its bound."""
+        """The proven excess of the divergence over its bound; negative if it is not exceeded."""
         return self.below - self.check.bound
 
     def __str__(self) -> str:
@@ -76,11 +73,10 @@ class Finding:
 
 @attrs.frozen
 class Verdict:
-    """What an audit found. Print it.
+    """The result of an audit. Print it to read the worst finding of each check and the witness.
 
     `holds` and `refuted` are proved, except that a refutation by samples is wrong with probability
-    at most 1 - confidence. What holds was checked for the pairs, queries and horizon given, for no
-    others.
+    at most 1 - confidence. `holds` covers the given pairs, queries and horizon only.
     """
 
     mechanism: InteractiveMechanism[Any]
@@ -91,7 +87,7 @@ class Verdict:
 
     @property
     def outcome(self) -> Outcome:
-        """Refuted if any check is, and it holds if all do."""
+        """REFUTED if any check is refuted; HOLDS if all checks hold; otherwise NOT_REFUTED."""
         found = {finding.outcome for finding in self.findings}
         if Outcome.REFUTED in found:
             return Outcome.REFUTED
@@ -99,17 +95,17 @@ class Verdict:
 
     @property
     def holds(self) -> bool:
-        """Every check holds."""
+        """Whether every check holds."""
         return self.outcome is Outcome.HOLDS
 
     @property
     def refuted(self) -> bool:
-        """Some check is refuted: the claim is false."""
+        """Whether some check is refuted, so that the claim is false."""
         return self.outcome is Outcome.REFUTED
 
     @property
     def witness(self) -> Finding | None:
-        """The refuted check that is broken by most."""
+        """The refuted finding with the largest excess over its bound, or None."""
         refuted = [each for each in self.findings if each.outcome is Outcome.REFUTED]
         return max(refuted, key=lambda each: each.strain, default=None)
 
@@ -146,7 +142,7 @@ class Verdict:
 
 
 def short(value: Any, most: int = 60) -> str:
-    """What a value looks like, in not too many letters."""
+    """Return the repr of a value, shortened to at most `most` characters."""
     text = repr(value)
     return text if len(text) <= most else f"{text[: most - 3]}..."
 

@@ -1,23 +1,23 @@
 """The strongest adaptive adversary over a finite alphabet of queries, by recursion over beliefs.
 
-Responsible for finding it, exactly, and for giving it back as a strategy that can be replayed and
-read. Knows no compositor: launches and interleavings are queries like any other.
+The search is exact. It returns the adversary as a strategy that can be replayed and printed. It
+does not depend on compositors: launches and interleavings are ordinary queries.
 
-Theory of operation: after a public view the adversary's belief is how likely each hidden state is
-under x and under x', together with the view. The divergences here are sums, over complete views, of
-a function f(p, q) that is homogeneous, f(c*p, c*q) = c*f(p, q), so the value of a belief is that of
-the belief divided by its mass, times the mass; or the largest p/q, which no mass changes.
+Beliefs: after a public view, the adversary's belief is the joint probability of the view and each
+hidden state, under x and under x'. A divergence here is a sum over complete views of a homogeneous
+function f(p, q), with f(c*p, c*q) = c*f(p, q). Hence the value of a belief is its mass times the
+value of the normalised belief. The other divergence is the largest p/q, which does not depend on
+the mass.
 
-What is solved once: a normalised belief with so many rounds left. That is the key of the memory,
-and it is all that the rest of the interaction depends on: not the view that led there, unless the
-alphabet is a function of the view, which then is part of the key. So interleavings that lead to
-equal beliefs are not told apart, and where answers are noisy readings of few hidden bits, beliefs
-grow like a power of the horizon, not exponentially.
+Caching: each pair (normalised belief, rounds left) is solved once. The rest of the interaction
+depends on this pair only. If the alphabet is a function of the view, the view is part of the cache
+key. Interleavings that lead to equal beliefs share an entry. If answers are noisy readings of a few
+hidden bits, the number of beliefs grows polynomially in the horizon, not exponentially.
 
-What is not searched: a belief that one dataset rules out. Its term is settled, because f(p, 0) and
-f(0, q) are linear, whatever is asked next. A query that is wrong in every state of a belief is not
-asked there. Nothing else is cut: the value is the supremum over all deterministic adversaries, and
-by convexity over all that toss coins.
+Pruning: a belief that is impossible under one dataset is not searched. Its term is final, because
+f(p, 0) and f(0, q) are linear, whatever is asked next. A query that is wrong in every state of a
+belief is skipped. Nothing else is pruned. The value is the supremum over all deterministic
+adversaries, and by convexity over all randomized ones.
 """
 
 from collections import Counter
@@ -38,22 +38,22 @@ from queryable.numbers import natural
 from queryable.view import View
 
 Alphabet: TypeAlias = Sequence[Any] | Callable[[View], Sequence[Any]]
-"""The queries the adversary may ask, fixed or depending on the public view so far."""
+"""The queries that the adversary may ask: a fixed sequence, or a function of the view so far."""
 
 
 @attrs.frozen
 class WorstCase:
-    """The largest divergence that an adversary can reach, and one that reaches it."""
+    """The largest divergence over adversaries, and an adversary that reaches it."""
 
     value: Fraction | float
     adversary: Strategy
     beliefs: int
     never_legal: tuple[Any, ...] = ()
-    """Queries of a fixed alphabet that were wrong wherever they were offered."""
+    """Queries of a fixed alphabet that were wrong at every point of the search."""
 
 
 Solved: TypeAlias = tuple[Fraction, int, Node]
-"""The value of a normalised belief, in how many queries, and how; equal beliefs share a node."""
+"""(value, number of queries, strategy) of a normalised belief; equal beliefs share a node."""
 
 
 @attrs.define
@@ -64,12 +64,12 @@ class _Search:
     limit: float = inf
     progress: Callable[[int], object] | None = None
     solved: dict[tuple[int, Hashable, Hashable], Solved] = attrs.field(factory=dict)
-    offered: set[int] = attrs.field(factory=set)  # places in the alphabet
+    offered: set[int] = attrs.field(factory=set)  # indices into the alphabet
     legal: set[int] = attrs.field(factory=set)
     met_again: bool = False
 
     def run(self, start: dict[Hashable, Seen], rounds: int) -> tuple[Fraction, Node]:
-        """The value from the start, and the adversary: each opening is one belief."""
+        """Return the total and the strategy, given the belief after each opening answer."""
         solved = {
             key: self.solve(seen.belief, View(seen.answer), rounds) for key, seen in start.items()
         }
@@ -77,9 +77,9 @@ class _Search:
         return value, Node(branches=_branches(solved))
 
     def solve(self, belief: Belief, view: View, rounds: int) -> Solved:
-        """The most that a belief can add to the divergence in so many rounds, and how."""
+        """Return the largest contribution of a belief in `rounds` queries, and its strategy."""
         p, q = belief.mass
-        if not rounds or not p or not q:  # there is no more to ask, or no more to learn
+        if not rounds or not p or not q:  # no rounds left, or one dataset is ruled out
             return self.divergence.term(p, q), 0, Node()
         mass = p + q
         value, asked, node = self._solve(belief.over(mass), view, rounds)
@@ -104,7 +104,7 @@ class _Search:
                 for key, seen in answers.items()
             }
             value, asked = self._together(later.values())
-            if (value, -asked - 1) > (best[0], -best[1]):  # as good in fewer queries is better
+            if (value, -asked - 1) > (best[0], -best[1]):  # ties go to fewer queries
                 best = (value, asked + 1, Node(query, _branches(later)))
         self.solved[key] = best
         if self.progress is not None:
@@ -112,7 +112,7 @@ class _Search:
         return best
 
     def _together(self, solved: Iterable[Solved]) -> tuple[Fraction, int]:
-        """The value of all answers, and the most queries that one of them takes."""
+        """Return the combined value of all answers, and their largest number of queries."""
         values, asked, _ = zip(*solved, strict=True)
         value = sum(values, Fraction(0)) if self.divergence.additive else max(values)
         return value, max(asked)
@@ -120,11 +120,11 @@ class _Search:
     def _offered(self, view: View) -> Sequence[Any]:
         queries = self.queries(view) if callable(self.queries) else self.queries
         if any(query is None for query in queries):
-            raise ValueError("None is no query: it is how an adversary stops")
+            raise ValueError("remove None from the queries; an adversary returns None to stop")
         return queries
 
     def _public(self, view: View) -> Hashable:
-        """What of the view decides what may be asked."""
+        """Return the part of the view that determines the alphabet."""
         return hashable((view.opening, *view.exchanges)) if callable(self.queries) else None
 
 
@@ -143,24 +143,25 @@ def worst_case(
     limit: int = 200_000,
     progress: Callable[[int], object] | None = None,
 ) -> WorstCase:
-    """The largest divergence of the views on x and x', over all adaptive adversaries.
+    """Return the largest divergence of the views on x and x', over all adaptive adversaries.
 
-    Exact: probabilities are Fractions, and only what the divergence itself rounds is rounded. One
-    direction; swap x and x' for the other.
+    The search is exact: probabilities are Fractions, and only the divergence itself rounds. It
+    covers one direction; swap x and x' for the other.
 
     Args:
-        queries: what may be asked at every point, launches included; or a function of the view so
-            far. Queries that are wrong in a state are not asked there. A function makes every view
-            a case of its own: nothing is solved once for two views.
-        horizon: how many queries.
+        queries: the queries that may be asked at every point, including launches; or a function of
+            the view so far. Queries that are wrong in every state of a belief are skipped. With a
+            function, every view is searched separately, which is slower.
+        horizon: the largest number of queries.
         divergence: `HockeyStick(epsilon)`, `Renyi(alpha)`, `MaxDivergence()`, or a function of two
-            laws that is a sum over views, such as `lambda p, q: hockey_stick(p, q, 1)`. One that is
-            no such sum is found out and refused.
-        limit: how many beliefs may be solved; more are refused, after an estimate.
-        progress: told how many beliefs have been solved.
+            laws that is a sum over views, such as `lambda p, q: hockey_stick(p, q, 1)`. Other
+            functions are detected and refused.
+        limit: the largest number of beliefs to solve. A larger search is refused, by an estimate.
+        progress: called with the number of beliefs solved so far.
 
     Raises:
-        ValueError: too large, infinite support, irrational probabilities, or no sum over views.
+        ValueError: the search is too large, a draw has infinite support or irrational
+            probabilities, or the function is not a sum over views.
     """
     machine = Machine(mechanism)
     return worst_of(machine, x, x_prime, queries, horizon, divergence, limit, progress)
@@ -176,7 +177,7 @@ def worst_of(
     limit: int,
     progress: Callable[[int], object] | None,
 ) -> WorstCase:
-    """`worst_case` of a machine that may have been searched before, and remembers its steps."""
+    """`worst_case` for a `Machine`, whose cached steps may be shared with earlier searches."""
     measure = divergence if isinstance(divergence, Divergence) else Summed(divergence)
     rounds = natural(horizon, "horizon")
     if not callable(queries):
@@ -187,7 +188,7 @@ def worst_of(
     try:
         total, root = search.run(start, rounds)
         value = measure.value(total)
-    except Unbounded:  # some view has no chance under x'
+    except Unbounded:  # some view is impossible under x'
         search = _Search(machine, queries, Settled(), limit, progress)
         _, root = search.run(start, rounds)
         value = inf
@@ -196,22 +197,22 @@ def worst_of(
         p, q = (view_law(machine.mechanism, each, strategy, errors=True) for each in (x, x_prime))
         measure.require_sum(p, q, value)
     places = enumerate(() if callable(queries) else queries)
-    vain = tuple(query for place, query in places if place in search.offered - search.legal)
-    return WorstCase(value, strategy, len(search.solved), vain)
+    illegal = tuple(query for place, query in places if place in search.offered - search.legal)
+    return WorstCase(value, strategy, len(search.solved), illegal)
 
 
-_DEEPEST = 200  # each round is some frames of Python's stack
+_DEEPEST = 200  # each round uses several frames of Python's stack
 _ENOUGH = 300
 
 
 def _require_feasible(search: _Search, start: dict[Hashable, Seen], horizon: int) -> None:
-    """Refuse a search that is too large, judging by as many rounds as make some hundred beliefs.
+    """Refuse a search that is too large, by extrapolating from one with at least 300 beliefs.
 
     Raises:
-        ValueError: it is, by the estimate; or it goes too deep.
+        ValueError: the estimate exceeds the limit, or the horizon exceeds 200.
     """
     if horizon > _DEEPEST:
-        raise ValueError(f"horizon is {horizon}; it should be at most {_DEEPEST}")
+        raise ValueError(f"horizon should be at most {_DEEPEST}; it is {horizon}")
     rounds, trial = 2, search
     while len(trial.solved) < _ENOUGH:
         rounds += 1 + rounds // 4
@@ -228,9 +229,9 @@ def _require_feasible(search: _Search, start: dict[Hashable, Seen], horizon: int
 
 
 def _extrapolated(trial: _Search, rounds: int, horizon: int) -> float:
-    """How many beliefs there will be, by how they grew from the last round but one to the last.
+    """Estimate the number of beliefs from the growth between the last two rounds of the trial.
 
-    By about the same factor a round; where equal ones were met again, like a power of the round.
+    The growth is geometric; if equal beliefs recurred, it is a power of the round.
     """
     left = Counter(rounds_left for rounds_left, *_ in trial.solved)
     last, before = left[1], left[2]

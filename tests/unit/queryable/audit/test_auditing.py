@@ -302,7 +302,7 @@ def test_bad_audits_are_refused() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "PadReveal is interactive; give queries and a horizon, or an adversary"),
+        ({}, "PadReveal is interactive; pass queries and a horizon, or an adversary"),
         ({"queries": ("key", "sum")}, "needs a horizon"),
         ({"horizon": 2}, "needs queries"),
         ({**ASKS, "adversary": nothing}, "not both"),

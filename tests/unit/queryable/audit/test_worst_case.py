@@ -300,7 +300,7 @@ def test_an_alphabet_sees_answers_as_they_were_given() -> None:
 
 def test_none_is_no_query() -> None:
     """It is how an adversary stops, so a tree could not tell them apart."""
-    with pytest.raises(ValueError, match="None is no query"):
+    with pytest.raises(ValueError, match="remove None from the queries"):
         worst_case(PadReveal(3), 0, 1, ("key", None), 2, HockeyStick(0))
 
 
