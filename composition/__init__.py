@@ -1,22 +1,12 @@
 """Compositors: interactive mechanisms made of interactive mechanisms."""
 
-from composition.boundaries import (
-    LinearOdometer,
-    MixtureOdometer,
-    OneSidedMixtureOdometer,
-    RenyiOdometer,
-    Rogers2016Odometer,
-    RogersLemma64Odometer,
-    StitchedOdometer,
-)
-from composition.concurrent import ConComp
-from composition.duality import accumulator_of, filter_of
-from composition.ex_post import ExPost
-from composition.filters import Filt, FiltCon, FiltSeq
-from composition.odometers import Odom, OdomCon, OdomSeq
-from composition.optimal import optimal_delta, optimal_epsilon
-from composition.parallel import Parallel
-from composition.partition import Partition
+from composition.compositors.concurrent import ConComp
+from composition.compositors.ex_post import ExPost
+from composition.compositors.filters import Filt, FiltCon, FiltSeq
+from composition.compositors.odometers import Odom, OdomCon, OdomSeq
+from composition.compositors.parallel import Parallel
+from composition.compositors.partition import Partition
+from composition.compositors.universal import Universal
 from composition.planning import Candidate, Recommendation, admitted, recommend
 from composition.rules import (
     Account,
@@ -34,8 +24,18 @@ from composition.rules import (
     Whitehouse2023,
     fitted,
 )
-from composition.time_uniform import TimeUniform
-from composition.universal import Universal
+from composition.rules.boundaries import (
+    LinearOdometer,
+    MixtureOdometer,
+    OneSidedMixtureOdometer,
+    RenyiOdometer,
+    Rogers2016Odometer,
+    RogersLemma64Odometer,
+    StitchedOdometer,
+)
+from composition.rules.duality import accumulator_of, filter_of
+from composition.rules.optimal import optimal_delta, optimal_epsilon
+from composition.rules.time_uniform import TimeUniform
 from composition.validity import VALIDITY
 from queryable.postprocessing import PersonInTheMiddle, Postprocessed
 

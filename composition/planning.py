@@ -12,7 +12,7 @@ from math import gcd, lcm, log, sqrt
 
 import attrs
 
-from composition.declared import least_at
+from composition.compositors.declared import least_at
 from composition.rules import (
     Account,
     Basic,
@@ -26,9 +26,9 @@ from composition.rules import (
     fitted,
 )
 from composition.rules.slack import delta_of
-from queryable import conversions
-from queryable.losses import AdditiveLoss, ApproxDP, Loss, Measure, total
-from queryable.numbers import BeyondReachError
+from queryable.losses import conversions
+from queryable.losses.measures import AdditiveLoss, ApproxDP, Loss, Measure, total
+from queryable.losses.numbers import BeyondReachError
 from queryable.quoting import quoted
 
 Plan = list[tuple[Loss, int]]

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from composition.planning import Candidate, recommend, taken
 from queryable.audit.picture import picture_of_claim
-from queryable.drawing import INK, SERIES, make_plain, new_figure, saved
+from queryable.display.drawing import INK, SERIES, make_plain, new_figure, saved
+from queryable.display.history import Node
 from queryable.handle import Queryable
-from queryable.history import Node
-from queryable.losses import Loss
+from queryable.losses.measures import Loss
 from queryable.mechanism import one_line
 from queryable.quoting import quoted
 from queryable.receipts import Account

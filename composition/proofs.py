@@ -10,9 +10,9 @@ from typing import Any
 import attrs
 
 from composition import validity
-from composition.duality import AccumulatorRule, RuleAccumulator
 from composition.rules import Accumulator, Additive, Basic, Rule
-from composition.time_uniform import Stopping
+from composition.rules.duality import AccumulatorRule, RuleAccumulator
+from composition.rules.time_uniform import Stopping
 from composition.verdicts import (
     Column,
     Proven,
@@ -24,7 +24,7 @@ from composition.verdicts import (
     loss_class,
 )
 from queryable.errors import UnprovenCompositionError
-from queryable.losses import (
+from queryable.losses.measures import (
     GDP,
     RDP,
     ZCDP,
@@ -35,9 +35,9 @@ from queryable.losses import (
     PureDP,
     measure_name,
 )
+from queryable.losses.numbers import shown
+from queryable.losses.renyi import RenyiCurve
 from queryable.mechanism import InteractiveMechanism
-from queryable.numbers import shown
-from queryable.renyi import RenyiCurve
 
 
 @attrs.frozen

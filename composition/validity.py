@@ -4,15 +4,6 @@ Responsible for the rows. `composition.proofs` asks them before a composition is
 every launch: what no row covers is refused. The README's table is generated from them.
 """
 
-from composition.boundaries import (
-    LinearOdometer,
-    MixtureOdometer,
-    OneSidedMixtureOdometer,
-    RenyiOdometer,
-    Rogers2016Odometer,
-    RogersLemma64Odometer,
-    StitchedOdometer,
-)
 from composition.rules import (
     Basic,
     GDPResidue,
@@ -24,11 +15,20 @@ from composition.rules import (
     ViaZCDP,
     Whitehouse2023,
 )
+from composition.rules.boundaries import (
+    LinearOdometer,
+    MixtureOdometer,
+    OneSidedMixtureOdometer,
+    RenyiOdometer,
+    Rogers2016Odometer,
+    RogersLemma64Odometer,
+    StitchedOdometer,
+)
 from composition.verdicts import Column, Condition, Proven, Remark, Row, Unproven, Way, has_coin
-from queryable.dominated import Dominated
-from queryable.losses import GDP, ZCDP, ApproxDP, ApproxZCDP, PureDP, RenyiOrder
-from queryable.renyi import RenyiOrders
-from queryable.tradeoff import FDP
+from queryable.losses.dominated import Dominated
+from queryable.losses.measures import GDP, ZCDP, ApproxDP, ApproxZCDP, PureDP, RenyiOrder
+from queryable.losses.renyi import RenyiOrders
+from queryable.losses.tradeoff import FDP
 
 COIN = Condition(
     "a coin pays the delta",

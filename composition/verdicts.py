@@ -10,9 +10,9 @@ from typing import Any
 import attrs
 
 from composition.rules import Accumulator, Rule
-from queryable.losses import RDP, ApproxDP, ApproxZCDP, Loss, Measure, RenyiOrder
+from queryable.losses.measures import RDP, ApproxDP, ApproxZCDP, Loss, Measure, RenyiOrder
+from queryable.losses.renyi import RenyiCurve, RenyiOrders
 from queryable.mechanism import InteractiveMechanism, Measurement
-from queryable.renyi import RenyiCurve, RenyiOrders
 
 
 class Way(Enum):

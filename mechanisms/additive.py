@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from queryable.answers import NoisyArray, NoisyInt, narrowed, noisy_array
-from queryable.coins import Coins, Law
 from queryable.quoting import quoted
+from queryable.randomness.coins import Coins, Law
 from queryable.statistics import IntegerStatistic
 
 Array: TypeAlias = np.ndarray[Any, Any]

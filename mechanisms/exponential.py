@@ -1,6 +1,6 @@
 """Choosing a candidate by its score: the exponential mechanism and its kin.
 
-Responsible for what a choice costs. The exact samplers are in `mechanisms.choices`.
+Responsible for what a choice costs. The exact samplers are in `mechanisms.sampling.choices`.
 """
 
 from abc import abstractmethod
@@ -11,12 +11,12 @@ import attrs
 import numpy as np
 
 from mechanisms.bounds import with_zcdp
-from mechanisms.choices import FlippedInTurn, Softmax
-from queryable.coins import Coins, Law
-from queryable.losses import Loss, Measure, PureDP, total
+from mechanisms.sampling.choices import FlippedInTurn, Softmax
+from queryable.losses.measures import Loss, Measure, PureDP, total
+from queryable.losses.numbers import exact, natural, positive
 from queryable.mechanism import Measurement
-from queryable.numbers import exact, natural, positive
 from queryable.quoting import an_instance, quoted
+from queryable.randomness.coins import Coins, Law
 from queryable.statistics import IntegerStatistic
 
 
@@ -161,7 +161,7 @@ class TopK(_Choice):
     Privacy:
         Claim: PureDP(d_in * epsilon), and ZCDP((d_in * epsilon)^2 / (8 k)).
         Theorem: adaptive composition of k exponential mechanisms whose parameters are fixed in
-            advance, as `queryable.losses.total` adds them up; peeling is Durfee, Rogers 2019.
+            advance, as `queryable.losses.total` adds them up. Peeling: Durfee, Rogers 2019.
         Assumes: as `ExponentialMechanism`.
         Checked by: tests/unit/mechanisms/test_exponential.py
 

@@ -8,14 +8,14 @@ import attrs
 from flint import arb
 
 from mechanisms.additive import integer_statistic, noisy
-from mechanisms.noise import DiscreteGaussian
+from mechanisms.sampling.laws import DiscreteGaussian
 from queryable.answers import Noise
-from queryable.coins import Coins
-from queryable.dominated import Dominated
-from queryable.losses import ZCDP, Loss, Measure
+from queryable.losses.dominated import Dominated
+from queryable.losses.measures import ZCDP, Loss, Measure
+from queryable.losses.numbers import Number, natural, positive, round_up, sqrt_up
 from queryable.mechanism import Measurement
-from queryable.numbers import Number, natural, positive, round_up, sqrt_up
 from queryable.quoting import quoted
+from queryable.randomness.coins import Coins
 from queryable.statistics import IntegerStatistic
 
 _SMOOTHED = Fraction(4)

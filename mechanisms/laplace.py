@@ -7,14 +7,14 @@ import attrs
 
 from mechanisms.additive import integer_statistic, noisy
 from mechanisms.bounds import with_zcdp
-from mechanisms.noise import DiscreteLaplace
+from mechanisms.sampling.laws import DiscreteLaplace
 from queryable.answers import Noise
-from queryable.coins import Coins
-from queryable.conversions import discrete_laplace_to_zcdp
-from queryable.losses import Loss, Measure, PureDP
+from queryable.losses.conversions import discrete_laplace_to_zcdp
+from queryable.losses.measures import Loss, Measure, PureDP
+from queryable.losses.numbers import Number, positive
 from queryable.mechanism import Measurement
-from queryable.numbers import Number, positive
 from queryable.quoting import quoted
+from queryable.randomness.coins import Coins
 from queryable.statistics import IntegerStatistic
 
 

@@ -13,8 +13,8 @@ import attrs
 import numpy as np
 
 from mechanisms.laplace import Laplace
-from mechanisms.lattice import number_in
 from mechanisms.sparse_vector import SparseVector
+from mechanisms.tables.lattice import number_in
 from queryable import (
     Ask,
     Coins,
@@ -30,8 +30,8 @@ from queryable import (
     ToMechanism,
     UnknownQueryError,
 )
-from queryable.cells import Array, cells
-from queryable.numbers import natural, positive
+from queryable.data.cells import Array, cells
+from queryable.losses.numbers import natural, positive
 from queryable.quoting import quoted
 
 Weights = np.ndarray[Any, np.dtype[np.float64]]

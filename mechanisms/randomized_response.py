@@ -5,13 +5,13 @@ from typing import Any
 
 import attrs
 
-from mechanisms.noise import TruthfulAnswer
-from queryable.coins import Bernoulli, Coins, Law
-from queryable.conversions import log_up
-from queryable.losses import ApproxDP, Loss, PureDP
+from mechanisms.sampling.laws import TruthfulAnswer
+from queryable.losses.conversions import log_up
+from queryable.losses.measures import ApproxDP, Loss, PureDP
+from queryable.losses.numbers import exact, probability, shown
 from queryable.mechanism import Measurement
-from queryable.numbers import exact, probability, shown
 from queryable.quoting import quoted
+from queryable.randomness.coins import Bernoulli, Coins, Law
 from queryable.statistics import Bit, IntegerStatistic
 
 

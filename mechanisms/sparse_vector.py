@@ -5,15 +5,15 @@ from typing import Any
 
 import attrs
 
-from mechanisms.noise import DiscreteLaplace
-from mechanisms.signed import signed
-from queryable.coins import SYSTEM, Coins
+from mechanisms.sampling.laws import DiscreteLaplace
+from mechanisms.tables.signed import signed
 from queryable.datasets import require_answerable
 from queryable.errors import QueryError, UnknownQueryError
-from queryable.losses import PureDP
+from queryable.losses.measures import PureDP
+from queryable.losses.numbers import exact, natural, positive, shown
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Query, Refused
-from queryable.numbers import exact, natural, positive, shown
+from queryable.randomness.coins import SYSTEM, Coins
 from queryable.statistics import IntegerStatistic
 
 

@@ -4,17 +4,8 @@ import logging
 
 from queryable.accuracy import accuracy, scale_for
 from queryable.answers import Noise, NoisyArray, NoisyInt
-from queryable.coins import (
-    SYSTEM,
-    Bernoulli,
-    Coins,
-    FairBits,
-    Law,
-    SeededCoins,
-    SystemCoins,
-    UniformBelow,
-)
-from queryable.dominated import Dominated
+from queryable.display.explanation import explain
+from queryable.display.ledger import Ledger, LedgerRow
 from queryable.errors import (
     HandleError,
     InteractiveError,
@@ -29,12 +20,14 @@ from queryable.errors import (
     UnprovenCompositionError,
 )
 from queryable.ex_post import Expense, ExPostMechanism, Opening
-from queryable.explanation import explain
 from queryable.faults import touching_data
 from queryable.guarantees import Guarantee
 from queryable.handle import Queryable
-from queryable.ledger import Ledger, LedgerRow
-from queryable.losses import GDP, RDP, ZCDP, ApproxDP, ApproxZCDP, Loss, Measure, PureDP
+from queryable.losses.dominated import Dominated
+from queryable.losses.measures import GDP, RDP, ZCDP, ApproxDP, ApproxZCDP, Loss, Measure, PureDP
+from queryable.losses.renyi import RenyiCurve
+from queryable.losses.reports import ExPostBound, TimeUniformBound
+from queryable.losses.tradeoff import FDP
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import (
     Ask,
@@ -54,11 +47,18 @@ from queryable.postprocessing import (
     ToAnalyst,
     ToMechanism,
 )
+from queryable.randomness.coins import (
+    SYSTEM,
+    Bernoulli,
+    Coins,
+    FairBits,
+    Law,
+    SeededCoins,
+    SystemCoins,
+    UniformBelow,
+)
 from queryable.rehearsal import Rehearsal, rehearse
-from queryable.renyi import RenyiCurve
-from queryable.reports import ExPostBound, TimeUniformBound
 from queryable.statistics import Bit, IntegerStatistic, Statistic
-from queryable.tradeoff import FDP
 from queryable.view import Adversary, Exchange, View, interact, truncated_view
 
 # Without a handler Python prints warnings to the terminal, where the analyst reads.

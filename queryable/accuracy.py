@@ -10,8 +10,8 @@ from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from queryable.coins import Law
-from queryable.numbers import exact, natural, probability, shown
+from queryable.losses.numbers import exact, natural, probability, shown
+from queryable.randomness.coins import Law
 
 if TYPE_CHECKING:
     from queryable.mechanism import InteractiveMechanism

@@ -8,8 +8,10 @@ tree, and a path in it.
 from collections.abc import Callable, Mapping
 from typing import Any, Never
 
-from queryable.coins import SYSTEM, ChildId, Coins, SystemCoins
 from queryable.datasets import protected, remember
+from queryable.display.history import Node
+from queryable.display.ledger import Ledger
+from queryable.display.text import as_text
 from queryable.errors import (
     HandleError,
     MechanismFault,
@@ -17,10 +19,8 @@ from queryable.errors import (
     QueryRefusedError,
 )
 from queryable.faults import called
-from queryable.handles import Children, Path
-from queryable.history import Node
-from queryable.ledger import Ledger
-from queryable.losses import Loss
+from queryable.losses.measures import Loss
+from queryable.losses.reports import Report
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import (
     Answer,
@@ -36,9 +36,9 @@ from queryable.messages import (
     records,
 )
 from queryable.quoting import quoted
-from queryable.reports import Report
-from queryable.root import Root
-from queryable.tree import as_text
+from queryable.randomness.coins import SYSTEM, ChildId, Coins, SystemCoins
+from queryable.running.handles import Children, Path
+from queryable.running.root import Root
 from queryable.view import View
 
 _AFTER_HALT = "it has halted for good and tells only its privacy_loss; work elsewhere"
@@ -215,12 +215,12 @@ class Queryable:
 
     def explain(self) -> str:
         """In plain words: what is guaranteed here, by which theorem, under which assumptions."""
-        from queryable.explanation import explained
+        from queryable.display.explanation import explained
 
         return explained(self.node, within=self._path != ())
 
     def _repr_html_(self) -> str:
-        from queryable.html import as_html
+        from queryable.display.html import as_html
 
         return as_html(self.node)
 

@@ -10,7 +10,6 @@ from typing import Any, Generic, TypeVar, final
 import attrs
 
 from queryable.answers import Noise
-from queryable.coins import SYSTEM, ChildId, Coins
 from queryable.errors import PrivacyClaimError, QueryError, UnknownQueryError
 from queryable.faults import (
     called,
@@ -22,9 +21,10 @@ from queryable.faults import (
     what_stands,
 )
 from queryable.guarantees import Guarantee, documented
-from queryable.losses import Loss, Measure, genuine
+from queryable.losses.measures import Loss, Measure, genuine
+from queryable.losses.numbers import natural
 from queryable.messages import Answer, Failed, Query, plain
-from queryable.numbers import natural
+from queryable.randomness.coins import SYSTEM, ChildId, Coins
 from queryable.receipts import Account
 
 State = TypeVar("State")

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from queryable.errors import QueryError
-from queryable.numbers import natural
+from queryable.losses.numbers import natural
 from queryable.receipts import AskReceipt, Receipt
 
 

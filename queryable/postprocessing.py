@@ -9,14 +9,14 @@ from typing import Any, Generic, TypeVar
 
 import attrs
 
-from queryable.coins import SYSTEM, Coins
 from queryable.errors import MechanismFault
 from queryable.faults import followed, touching_data
 from queryable.guarantees import Guarantee, documented
-from queryable.losses import Loss, Measure
+from queryable.losses.measures import Loss, Measure
 from queryable.mechanism import InteractiveMechanism, nested
 from queryable.messages import Answer, Query, plain
 from queryable.quoting import an_instance
+from queryable.randomness.coins import SYSTEM, Coins
 
 PersonState = TypeVar("PersonState")
 

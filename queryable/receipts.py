@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from queryable.coins import ChildId
-from queryable.losses import Loss
-from queryable.reports import Report
+from queryable.losses.measures import Loss
+from queryable.losses.reports import Report
+from queryable.randomness.coins import ChildId
 
 if TYPE_CHECKING:
     from queryable.mechanism import InteractiveMechanism

@@ -12,16 +12,16 @@ from typing import Any
 import attrs
 
 from queryable.accuracy import accuracy
-from queryable.coins import SYSTEM
 from queryable.datasets import is_private, protected
+from queryable.display.ledger import Ledger, LedgerRow
 from queryable.errors import PrivacyClaimError
 from queryable.faults import collecting
 from queryable.handle import Queryable
-from queryable.ledger import Ledger, LedgerRow
-from queryable.losses import Loss
+from queryable.losses.measures import Loss
 from queryable.mechanism import InteractiveMechanism, advance, begin, public_name
 from queryable.messages import Query
 from queryable.quoting import quoted
+from queryable.randomness.coins import SYSTEM
 from queryable.statistics import Bit, IntegerStatistic
 from queryable.view import Exchange, View
 

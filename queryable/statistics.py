@@ -14,7 +14,7 @@ import numpy as np
 
 from queryable.answers import narrowed
 from queryable.faults import touching_data
-from queryable.numbers import exact, natural
+from queryable.losses.numbers import exact, natural
 
 _INTEGERS: tuple[Any, ...] = (int, np.integer, np.bool_)
 _NO_ENTRIES: tuple[Any, ...] = (bool, np.bool_, np.timedelta64)  # which numpy counts as integers

@@ -8,12 +8,12 @@ from typing import Any
 
 import attrs
 
-from queryable.coins import SYSTEM, ChildId, Coins
 from queryable.faults import collecting, raise_interrupt
-from queryable.losses import Loss
+from queryable.losses.measures import Loss
+from queryable.losses.numbers import natural
 from queryable.mechanism import InteractiveMechanism, advance, advance_with_receipts, begin
 from queryable.messages import Answer, Answered, Ask, Halted, PrivacyLossQuery, Query
-from queryable.numbers import natural
+from queryable.randomness.coins import SYSTEM, ChildId, Coins
 from queryable.receipts import AskReceipt
 
 

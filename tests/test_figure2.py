@@ -26,7 +26,8 @@ from benchmarks.figure2.analysts import (
 )
 from benchmarks.figure2.runs import kept, run
 from benchmarks.figure2.settings import FLIGHTS, METHODS, ZIPF, Cell, Setting, cells
-from queryable import ZCDP, SeededCoins, conversions
+from queryable import ZCDP, SeededCoins
+from queryable.losses import conversions
 from queryable.statistics import Statistic
 
 ROOT = Path(__file__).parent.parent

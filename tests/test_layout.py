@@ -129,7 +129,7 @@ def printing(tree: ast.Module, package: str) -> Iterator[str]:
 
 
 CHECKS: tuple[Check, ...] = (arrows, third_parties, eager, randomness, unfinished, printing)
-WHERE_RANDOMNESS_COMES_FROM = Path("queryable/entropy.py")
+WHERE_RANDOMNESS_COMES_FROM = Path("queryable/randomness/entropy.py")
 
 
 @pytest.mark.parametrize("check", CHECKS)

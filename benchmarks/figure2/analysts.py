@@ -25,8 +25,8 @@ from mechanisms import (
     Until,
 )
 from queryable import ZCDP, CanAfford, PureDP, Queryable, QueryRefusedError, SeededCoins
-from queryable.conversions import largest_zcdp
-from queryable.numbers import round_down
+from queryable.losses.conversions import largest_zcdp
+from queryable.losses.numbers import round_down
 from queryable.statistics import Statistic
 
 FIRST = Fraction(1, 10**4)

@@ -8,7 +8,7 @@ import attrs
 
 from composition.rules.base import Account, Accumulator, Rule, Tally, of_whole
 from queryable.errors import UnprovenCompositionError
-from queryable.losses import (
+from queryable.losses.measures import (
     AdditiveLoss,
     Loss,
     Measure,

@@ -11,9 +11,9 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
-from queryable.losses import AdditiveLoss, Loss, Measure
+from queryable.losses.measures import AdditiveLoss, Loss, Measure
+from queryable.losses.reports import Report
 from queryable.receipts import Account as Shown
-from queryable.reports import Report
 
 
 class Tally(Shown):

@@ -30,10 +30,19 @@ from numpy.typing import NDArray
 
 from composition.rules.base import Account, Rule
 from composition.rules.slack import require_approx, share_of, slack_field
-from queryable.conversions import log_up
-from queryable.losses import RDP, AdditiveLoss, ApproxDP, Loss, Measure, Parts, add_parts, zero_of
-from queryable.numbers import ball, exact, round_up, several, shown
-from queryable.renyi import orders_of
+from queryable.losses.conversions import log_up
+from queryable.losses.measures import (
+    RDP,
+    AdditiveLoss,
+    ApproxDP,
+    Loss,
+    Measure,
+    Parts,
+    add_parts,
+    zero_of,
+)
+from queryable.losses.numbers import ball, exact, round_up, several, shown
+from queryable.losses.renyi import orders_of
 
 _CLIPPED = Fraction(10**12)  # floats only say where to look
 _MARGINS = tuple(Fraction(1, 2**bits) for bits in (44, 36, 28, 20))

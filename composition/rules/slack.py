@@ -14,8 +14,8 @@ import attrs
 from flint import arb
 
 from composition.rules.base import Account, Rule, of_whole
-from queryable import conversions
-from queryable.losses import (
+from queryable.losses import conversions
+from queryable.losses.measures import (
     GDP,
     AdditiveLoss,
     ApproxDP,
@@ -25,7 +25,15 @@ from queryable.losses import (
     add_parts,
     measure_name,
 )
-from queryable.numbers import positive, probability, round_down, round_up, shown, sqrt_down, sqrt_up
+from queryable.losses.numbers import (
+    positive,
+    probability,
+    round_down,
+    round_up,
+    shown,
+    sqrt_down,
+    sqrt_up,
+)
 from queryable.quoting import quoted
 
 

@@ -23,8 +23,8 @@ from math import expm1, log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from queryable import conversions
-from queryable.numbers import round_up, shown
+from queryable.losses import conversions
+from queryable.losses.numbers import round_up, shown
 
 Priced = tuple[tuple[int, int], ...]
 """(steps, cost), one an entry."""

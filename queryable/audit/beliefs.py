@@ -20,8 +20,8 @@ from flint import fmpq
 from queryable.audit.enumeration import Wrong, every_outcome, every_step
 from queryable.audit.keys import flags, hashable, require_alike
 from queryable.errors import QueryError
-from queryable.intervals import Chance, Interval
 from queryable.mechanism import InteractiveMechanism, begin
+from queryable.randomness.intervals import Chance, Interval
 
 Weights: TypeAlias = tuple[tuple[int, fmpq], ...]
 """Pairs of a state's number and its probability."""

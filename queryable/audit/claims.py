@@ -18,7 +18,6 @@ from typing import Protocol
 import attrs
 from flint import arb
 
-from queryable import curves
 from queryable.audit.concentrated import GAP, concentration, supremum
 from queryable.audit.divergences import (
     Bound,
@@ -32,11 +31,12 @@ from queryable.audit.divergences import (
 )
 from queryable.audit.objectives import Divergence, HockeyStick, MaxDivergence, Renyi
 from queryable.audit.worst_case import WorstCase
-from queryable.conversions import log_up
-from queryable.losses import GDP, RDP, ZCDP, ApproxDP, ApproxZCDP, Loss, PureDP
-from queryable.numbers import round_down, shown
-from queryable.renyi import RenyiCurve
-from queryable.tradeoff import FDP
+from queryable.losses import curves
+from queryable.losses.conversions import log_up
+from queryable.losses.measures import GDP, RDP, ZCDP, ApproxDP, ApproxZCDP, Loss, PureDP
+from queryable.losses.numbers import round_down, shown
+from queryable.losses.renyi import RenyiCurve
+from queryable.losses.tradeoff import FDP
 from queryable.view import Adversary
 
 DELTAS = tuple(Fraction(1, 10**power) for power in (1, 2, 4, 6, 8))

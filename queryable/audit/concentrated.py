@@ -26,7 +26,7 @@ from queryable.audit.divergences import (
     renyi_divergence,
     renyi_divergence_below,
 )
-from queryable.numbers import sqrt_down
+from queryable.losses.numbers import sqrt_down
 
 GAP = Fraction(1, 2**11)
 """The largest relative gap between the upper bound and the best order found."""

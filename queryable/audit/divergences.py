@@ -16,9 +16,8 @@ from typing import Any, TypeAlias
 from flint import arb
 
 from queryable.audit.enumeration import CUT
-from queryable.conversions import least, log_up
-from queryable.intervals import Chance, Interval, high, low
-from queryable.numbers import (
+from queryable.losses.conversions import least, log_up
+from queryable.losses.numbers import (
     Number,
     exact,
     positive,
@@ -28,6 +27,7 @@ from queryable.numbers import (
     several,
 )
 from queryable.quoting import quoted
+from queryable.randomness.intervals import Chance, Interval, high, low
 
 Law: TypeAlias = Mapping[Any, Chance]
 Bound: TypeAlias = Fraction | float

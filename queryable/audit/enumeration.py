@@ -20,13 +20,13 @@ import numpy as np
 
 from queryable.audit.keys import hashable, require_alike
 from queryable.audit.laws import snapshot
-from queryable.coins import ChildId, Law, Shape
 from queryable.errors import QueryError
 from queryable.faults import collecting, raise_interrupt
-from queryable.intervals import Chance, Interval, high, low
+from queryable.losses.numbers import Number, natural, positive
 from queryable.mechanism import InteractiveMechanism, advance, begin
-from queryable.numbers import Number, natural, positive
 from queryable.quoting import quoted
+from queryable.randomness.coins import ChildId, Law, Shape
+from queryable.randomness.intervals import Chance, Interval, high, low
 from queryable.view import Adversary, View
 
 T = TypeVar("T")

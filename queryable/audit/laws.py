@@ -14,12 +14,12 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from queryable.coins import Coins, SeededCoins
 from queryable.errors import PrivacyClaimError, QueryError, RetiredChildError
-from queryable.losses import Loss
+from queryable.losses.measures import Loss
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import Halted
 from queryable.quoting import quoted
+from queryable.randomness.coins import Coins, SeededCoins
 
 NONSENSE: tuple[Any, ...] = (None, object(), float("nan"), object, len)
 """Default wrong queries: values that almost no mechanism accepts."""

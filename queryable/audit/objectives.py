@@ -17,8 +17,8 @@ import attrs
 from flint import arb
 
 from queryable.audit.divergences import factor_below
-from queryable.conversions import log_up
-from queryable.numbers import exact, round_up
+from queryable.losses.conversions import log_up
+from queryable.losses.numbers import exact, round_up
 
 
 class Unbounded(Exception):  # noqa: N818 (a result rather than an error)

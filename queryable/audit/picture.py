@@ -13,10 +13,10 @@ import attrs
 
 from queryable.audit.divergences import Law, hockey_stick, trade_off
 from queryable.audit.strategies import Node, Strategy
-from queryable.drawing import CLAIMED, EXACT, INK, floats, make_plain, new_figure, saved
-from queryable.losses import GDP, ApproxDP, Loss, PureDP
+from queryable.display.drawing import CLAIMED, EXACT, INK, floats, make_plain, new_figure, saved
+from queryable.losses.measures import GDP, ApproxDP, Loss, PureDP
+from queryable.losses.tradeoff import FDP
 from queryable.messages import Ask, Launch, Launched
-from queryable.tradeoff import FDP
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -27,9 +27,9 @@ import numpy as np
 
 from queryable.audit.divergences import factor_above
 from queryable.audit.keys import hashable
-from queryable.coins import Coins
+from queryable.losses.numbers import round_down
 from queryable.mechanism import InteractiveMechanism
-from queryable.numbers import round_down
+from queryable.randomness.coins import Coins
 from queryable.view import Adversary, interact
 
 Point: TypeAlias = tuple[Fraction, Fraction]

@@ -13,9 +13,9 @@ from queryable.audit.claims import Check
 from queryable.audit.divergences import Bound
 from queryable.audit.statistical import Separation
 from queryable.audit.strategies import Strategy
-from queryable.losses import Loss
+from queryable.losses.measures import Loss
+from queryable.losses.numbers import shown
 from queryable.mechanism import InteractiveMechanism
-from queryable.numbers import shown
 from queryable.view import Adversary
 
 _LINES = 40

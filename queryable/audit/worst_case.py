@@ -33,8 +33,8 @@ from queryable.audit.enumeration import view_law
 from queryable.audit.keys import hashable
 from queryable.audit.objectives import Divergence, Settled, Summed, Unbounded
 from queryable.audit.strategies import Node, Strategy
+from queryable.losses.numbers import natural
 from queryable.mechanism import InteractiveMechanism
-from queryable.numbers import natural
 from queryable.view import View
 
 Alphabet: TypeAlias = Sequence[Any] | Callable[[View], Sequence[Any]]

@@ -10,7 +10,7 @@ import attrs
 import pytest
 
 from composition import ConComp, FiltCon
-from composition.children import Child
+from composition.compositors.children import Child
 from queryable import (
     SYSTEM,
     Ask,

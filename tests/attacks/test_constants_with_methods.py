@@ -21,8 +21,8 @@ from mechanisms import (
     TopK,
     column,
 )
-from mechanisms.columns import Comparison
-from mechanisms.totals import Categories
+from mechanisms.tables.columns import Comparison
+from mechanisms.tables.totals import Categories
 
 SEEN: list[Any] = []
 

@@ -15,7 +15,7 @@ from composition import FiltCon
 from mechanisms import Laplace
 from queryable import ZCDP, Launch, Launched, Loss, Measure, Statistic, View
 from queryable.audit import audit
-from queryable.numbers import round_up
+from queryable.losses.numbers import round_up
 
 NEIGHBOURS = [((), ("someone",))]
 BUDGET = ZCDP("0.74")

@@ -22,8 +22,8 @@ from queryable import (
     Queryable,
     Statistic,
 )
-from queryable.history import History
-from queryable.tree import as_text
+from queryable.display.history import History
+from queryable.display.text import as_text
 
 HERE = {"age": [30, 40, 50], "part": ["a", "a", "b"]}
 GONE = {"age": [40, 50], "part": ["a", "b"]}

@@ -13,7 +13,7 @@ import pytest
 
 from composition import MixtureOdometer
 from queryable import ZCDP
-from queryable.conversions import pure_to_zcdp
+from queryable.losses.conversions import pure_to_zcdp
 from tests.walks import crossing
 
 EPSILON, DELTA = Fraction(1, 10), Fraction(1, 20)

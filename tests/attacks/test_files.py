@@ -23,7 +23,7 @@ import pytest
 
 from composition import FiltCon
 from mechanisms import Count, Gaussian, GroupBy, Histogram, Mean, Quantile, Sum, Table, column
-from mechanisms.engines import csv_files
+from mechanisms.tables.engines import csv_files
 from queryable import ZCDP, IntegerStatistic, Queryable, QueryError
 
 x, t = column("x"), column("t")

@@ -36,7 +36,7 @@ from queryable import (
     QueryRefusedError,
 )
 from queryable.losses import ParametricMeasure, RenyiOrder, as_measure, total
-from queryable.numbers import exact, natural, probability
+from queryable.losses.numbers import exact, natural, probability
 from tests.strategies import RandomWord, Toy
 
 

@@ -26,8 +26,8 @@ from mechanisms import (
     Variance,
     column,
 )
-from mechanisms.columns import OPERATORS, Comparison
 from mechanisms.multiplicative_weights import _Weighted
+from mechanisms.tables.columns import OPERATORS, Comparison
 from queryable import IntegerStatistic, MechanismFault, PureDP, Queryable
 from tests.attacks.hostile_tables import AWARE, FORMS, NAIVE, Form
 

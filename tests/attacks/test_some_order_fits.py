@@ -14,7 +14,7 @@ import pytest
 from composition import FiltCon, Rule, ViaRenyi
 from composition.rules import Account
 from queryable import RDP, ApproxDP, PureDP, RenyiCurve, UnprovenCompositionError
-from queryable.conversions import rdp_to_approx
+from queryable.losses.conversions import rdp_to_approx
 from tests.reference import beside_response, mp, real
 
 BUDGET = ApproxDP(5, "1e-6")

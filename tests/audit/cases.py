@@ -31,7 +31,6 @@ from composition import (
     Whitehouse2023,
     filter_of,
 )
-from composition.reductions import NoninteractiveLaunches
 from mechanisms import RandomizedResponse
 from queryable import (
     GDP,
@@ -58,6 +57,7 @@ from queryable import (
 )
 from queryable.audit import Verdict, audit
 from tests.audit.toys import PadReveal, Reader, Response, TwoRounds, nats, reader, yes
+from tests.proofs.reductions import NoninteractiveLaunches
 
 F = Fraction
 BITS = ((0, 1),)

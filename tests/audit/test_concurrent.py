@@ -6,7 +6,8 @@ from typing import Any
 import attrs
 import pytest
 
-from composition import ConComp, FiltCon, optimal
+from composition import ConComp, FiltCon
+from composition.rules import optimal
 from queryable import (
     ApproxDP,
     Ask,

@@ -13,8 +13,8 @@ import attrs
 import pytest
 
 from composition import ConComp, ExPost, FiltCon
-from composition.adaptive import CompositionState
-from composition.metering import Metered
+from composition.compositors.adaptive import CompositionState
+from composition.compositors.metering import Metered
 from queryable import (
     SYSTEM,
     ApproxDP,

@@ -19,12 +19,10 @@ from composition import (
     FiltSeq,
     Odom,
     OdomCon,
-    adaptive,
-    launching,
-    parallel,
 )
-from composition import children as kin
-from composition.adaptive import AdaptiveComposition, CompositionState
+from composition.compositors import adaptive, launching, parallel
+from composition.compositors import children as kin
+from composition.compositors.adaptive import AdaptiveComposition, CompositionState
 from composition.rules.additive import AdditiveAccount
 from composition.rules.slack import SlackAccount
 from mechanisms import RandomizedResponse, SparseVector, randomized_response
@@ -40,10 +38,10 @@ from queryable import (
     View,
     view,
 )
-from queryable.coins import SeededCoins
-from queryable.conversions import log_up
+from queryable.losses.conversions import log_up
+from queryable.losses.numbers import round_down
 from queryable.mechanism import advance, begin
-from queryable.numbers import round_down
+from queryable.randomness.coins import SeededCoins
 from tests.attacks import test_sparse_vectors as sparse
 from tests.audit.cases import CASES
 from tests.laws import compositors as laws

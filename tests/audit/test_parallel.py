@@ -20,9 +20,9 @@ from queryable import (
     Loss,
     PrivacyLossQuery,
     PureDP,
-    curves,
 )
 from queryable.audit import view_law
+from queryable.losses import curves
 from queryable.mechanism import advance, begin
 from tests.audit.toys import (
     F,

@@ -23,13 +23,6 @@ from composition import (
     accumulator_of,
     filter_of,
 )
-from composition.reductions import (
-    AtOrder,
-    InductionStep,
-    NoninteractiveLaunches,
-    WithoutPrivacyLoss,
-    WithPrivacyLoss,
-)
 from composition.rules import Additive
 from queryable import (
     RDP,
@@ -62,7 +55,6 @@ from queryable import (
 )
 from queryable.audit import every_outcome, hashable, push_forward, view_law
 from queryable.mechanism import advance, begin
-from queryable.simulation import adversary_through, view_through
 from tests.audit.toys import (
     Broken,
     Clumsy,
@@ -76,6 +68,14 @@ from tests.audit.toys import (
     script,
     wanderer,
 )
+from tests.proofs.reductions import (
+    AtOrder,
+    InductionStep,
+    NoninteractiveLaunches,
+    WithoutPrivacyLoss,
+    WithPrivacyLoss,
+)
+from tests.proofs.simulation import adversary_through, view_through
 
 BITS = (0, 1)
 LAUNCHES = (

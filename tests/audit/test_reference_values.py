@@ -22,7 +22,8 @@ from composition import (
     filter_of,
     optimal_delta,
 )
-from queryable import ZCDP, ApproxDP, PureDP, conversions
+from queryable import ZCDP, ApproxDP, PureDP
+from queryable.losses import conversions
 from tests.reference import (
     gaussian_profile,
     laplace_zcdp,

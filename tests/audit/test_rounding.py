@@ -51,8 +51,8 @@ from queryable import (
     Dominated,
     PureDP,
     RenyiCurve,
-    conversions,
 )
+from queryable.losses import conversions
 from tests.reference import (
     beside_response,
     gaussian_profile,

@@ -18,7 +18,7 @@ from composition import (
 )
 from composition.rules import Additive
 from mechanisms import Count, Gaussian, RandomizedResponse, column
-from mechanisms.noise import DiscreteGaussian
+from mechanisms.sampling.laws import DiscreteGaussian
 from queryable import (
     SYSTEM,
     ApproxDP,
@@ -355,7 +355,7 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
 
 NOT_CALLED = {
     "SYSTEM", "Adversary",
-    "Books", "Coins", "ExPostMechanism", "Expense", "FairBits", "HandleError",
+    "Coins", "Parts", "ExPostMechanism", "Expense", "FairBits", "HandleError",
     "IntegerStatistic", "InteractiveError", "InteractiveMechanism", "Law", "Loss", "Measure",
     "Measurement", "PersonInTheMiddle", "PrivacyClaimError", "QueryError", "ReentrantQueryError",
     "RetiredChildError", "UnknownChildError", "UnknownQueryError", "UnprovenCompositionError",

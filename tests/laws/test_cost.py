@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 from composition import FiltCon, OdomCon, Whitehouse2023
-from mechanisms import DiscreteGaussian, DiscreteLaplace, RandomizedResponse, blocks
+from mechanisms import DiscreteGaussian, DiscreteLaplace, RandomizedResponse
+from mechanisms.sampling import blocks
 from queryable import (
     SYSTEM,
     ApproxDP,
@@ -28,7 +29,7 @@ from queryable import (
     Queryable,
     SeededCoins,
 )
-from queryable.log import POLLS
+from queryable.running.log import POLLS
 from tests.strategies import RandomWord, Toy
 
 BATCH = 20
@@ -245,7 +246,7 @@ def test_calls_do_not_grow_with_the_children() -> None:
     few, many = holding(100), holding(10_000)
     response = RandomizedResponse(bool, odds=3)
     for act, most in (
-        (lambda q: q.launch(response), 225),
+        (lambda q: q.launch(response), 235),
         (lambda q: q.privacy_loss(), 90),
         (lambda q: q.children[0].ask("bits"), 120),
     ):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import composition
 import mechanisms
 from composition import ConComp, ExPost, FiltCon, OdomCon
-from composition.universal import Universal
+from composition.compositors.universal import Universal
 from queryable import (
     Ask,
     Coins,

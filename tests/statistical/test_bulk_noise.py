@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from mechanisms import DiscreteGaussian, DiscreteLaplace
-from mechanisms.blocks import Tickets
+from mechanisms.sampling.blocks import Tickets
 from queryable import SYSTEM, SeededCoins
 
 FALSE_ALARM = 1e-4

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from mechanisms import DiscreteLaplace
-from mechanisms.laplace_path import laplace_path
+from mechanisms.sampling.laplace_path import laplace_path
 from queryable import Bernoulli, SeededCoins
 from tests.statistical.test_noise import FALSE_ALARM, Weights, laplace, p_value
 

@@ -15,9 +15,9 @@ import pytest
 
 from composition import FiltCon
 from mechanisms import BrownianNoiseReduction, Doubling, Gaussian, Open, Refine
-from mechanisms.averages import number
-from mechanisms.estimates import Held
-from mechanisms.refined import Estimate
+from mechanisms.refinement.averaging import number
+from mechanisms.refinement.estimates import Held
+from mechanisms.refinement.refined import Estimate
 from queryable import ZCDP, Queryable, SeededCoins, Statistic
 
 RUNS = 100_000

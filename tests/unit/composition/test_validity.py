@@ -57,7 +57,7 @@ from queryable import (
     explain,
 )
 from queryable.losses import RenyiOrder
-from queryable.renyi import RenyiOrders
+from queryable.losses.renyi import RenyiOrders
 from tests.strategies import RandomWord, Toy
 
 NO = Unproven("whether this holds is open", "do something else")

@@ -25,7 +25,7 @@ from mechanisms import (
     TopK,
     Variance,
 )
-from mechanisms.choices import Softmax
+from mechanisms.sampling.choices import Softmax
 from queryable import (
     RDP,
     ZCDP,
@@ -37,7 +37,7 @@ from queryable import (
     Statistic,
 )
 from queryable.audit import view_law
-from queryable.intervals import Interval
+from queryable.randomness.intervals import Interval
 
 EPSILON = Fraction(1, 2)
 Scores = tuple[int, ...]

@@ -18,7 +18,7 @@ from queryable import (
     SeededCoins,
 )
 from queryable.audit import view_law
-from queryable.conversions import log_down, log_up
+from queryable.losses.conversions import log_down, log_up
 
 BIT = Bit(lambda dataset: dataset)
 

@@ -14,7 +14,7 @@ from mechanisms import Count, DiscreteLaplace, Gaussian, Histogram, Laplace
 from queryable import PureDP, Queryable, SeededCoins
 from queryable.answers import NoisyArray, NoisyInt, noisy_array
 from queryable.audit import hashable, view_law
-from queryable.intervals import high, low
+from queryable.randomness.intervals import high, low
 
 LAW = DiscreteLaplace(2)
 SEVEN = NoisyInt(7, LAW)

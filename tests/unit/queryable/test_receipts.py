@@ -25,7 +25,7 @@ from composition import (
 )
 from composition.rules import Additive
 from mechanisms import Count, Laplace, LaplaceNoiseReduction, RandomizedResponse
-from mechanisms.estimates import Refine
+from mechanisms.refinement.estimates import Refine
 from queryable import (
     GDP,
     RDP,
@@ -45,7 +45,7 @@ from queryable import (
     RetiredChildError,
     interact,
 )
-from queryable.history import History
+from queryable.display.history import History
 from queryable.messages import Answered
 from queryable.receipts import own_loss
 from tests.audit.toys import script

@@ -8,7 +8,7 @@ import pytest
 
 from composition import FiltCon, ViaRenyi, ViaZCDP, admitted
 from queryable import RDP, ZCDP, ApproxDP, Launch, PureDP, RenyiCurve
-from queryable.conversions import rdp_to_approx
+from queryable.losses.conversions import rdp_to_approx
 from tests.reference import mp, real
 from tests.strategies import Toy
 

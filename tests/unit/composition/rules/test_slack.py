@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from composition import Rogers2023, Rule, ViaGDP, ViaZCDP, Whitehouse2023
-from queryable import GDP, ApproxDP, ApproxZCDP, Loss, conversions
-from queryable.numbers import sqrt_down
+from queryable import GDP, ApproxDP, ApproxZCDP, Loss
+from queryable.losses import conversions
+from queryable.losses.numbers import sqrt_down
 from tests.reference import gaussian_profile, mp, real, zcdp_epsilon
 
 

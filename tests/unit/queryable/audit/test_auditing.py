@@ -42,8 +42,8 @@ from queryable.audit import (
     zcdp,
 )
 from queryable.audit.claims import DELTAS, DeltaAt, points_of
-from queryable.conversions import gdp_delta
-from queryable.numbers import shown
+from queryable.losses.conversions import gdp_delta
+from queryable.losses.numbers import shown
 from tests.audit.toys import PadReveal, Response, TwoRounds, nats, reader, script
 
 F = Fraction

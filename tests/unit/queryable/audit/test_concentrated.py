@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from queryable import ZCDP, PureDP
 from queryable.audit import renyi_divergence, zcdp
 from queryable.audit.concentrated import GAP, concentration
-from queryable.conversions import log_up
+from queryable.losses.conversions import log_up
 
 F = Fraction
 GRID = [F(101, 100) + F(k, 10) for k in range(60)] + [F(2**k) for k in range(3, 12)]

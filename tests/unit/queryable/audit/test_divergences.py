@@ -27,8 +27,8 @@ from queryable.audit.divergences import (
     renyi_divergence_below,
 )
 from queryable.audit.enumeration import CUT
-from queryable.conversions import log_up
-from queryable.intervals import Interval
+from queryable.losses.conversions import log_up
+from queryable.randomness.intervals import Interval
 
 F = Fraction
 RESPONSE = ({True: F(3, 4), False: F(1, 4)}, {True: F(1, 4), False: F(3, 4)})

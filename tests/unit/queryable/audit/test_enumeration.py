@@ -35,7 +35,7 @@ from queryable.audit import (
     worst_case,
 )
 from queryable.audit.enumeration import CUT
-from queryable.intervals import Interval, high
+from queryable.randomness.intervals import Interval, high
 from tests.audit.toys import Response, script
 
 F = Fraction

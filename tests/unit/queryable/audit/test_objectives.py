@@ -18,7 +18,7 @@ from queryable.audit import (
 )
 from queryable.audit.claims import HockeyStickBelow, RenyiBelow
 from queryable.audit.objectives import Divergence, Settled, Summed, Unbounded
-from queryable.conversions import log_up
+from queryable.losses.conversions import log_up
 from tests.reference import mp, real
 
 F = Fraction

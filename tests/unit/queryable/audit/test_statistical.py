@@ -11,7 +11,7 @@ from mechanisms import Gaussian, Laplace
 from queryable import ZCDP, PureDP, SeededCoins, Statistic
 from queryable.audit import audit
 from queryable.audit.statistical import choose, clopper_pearson, separate
-from queryable.conversions import log_up
+from queryable.losses.conversions import log_up
 
 F = Fraction
 CELLS = Statistic(np.array, l1=1, l2=1, shape=(4,))

@@ -30,8 +30,8 @@ from queryable.audit import (
     worst_case,
 )
 from queryable.audit.divergences import factor_below
-from queryable.conversions import log_up
-from queryable.numbers import exact
+from queryable.losses.conversions import log_up
+from queryable.losses.numbers import exact
 from tests.audit.cases import Doors
 from tests.audit.toys import (
     PadReveal,

@@ -1,0 +1,1 @@
+"""The compositors: filters, odometers, concurrent, parallel and ex-post composition."""

@@ -1,0 +1,108 @@
+"""Concurrent composition of mechanisms fixed in advance (Haney et al. 2023, Algorithm 1)."""
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import attrs
+
+from composition.compositors.declared import least_at
+from composition.compositors.fixed import FixedComposition, Statement, common_measure, maps_at
+from composition.proofs import Proof, ask, own_measure
+from composition.rules import Basic
+from composition.verdicts import Column, Way
+from queryable.guarantees import Guarantee, documented
+from queryable.losses.measures import ApproxDP, Loss, Measure, total
+from queryable.losses.numbers import probability
+from queryable.mechanism import InteractiveMechanism, nested
+from queryable.quoting import quoted
+from queryable.randomness.coins import ChildId
+
+
+def _mechanisms(values: Iterable[Any]) -> tuple[InteractiveMechanism[Any], ...]:
+    mechanisms = tuple(values)
+    for mechanism in mechanisms:
+        if not isinstance(mechanism, InteractiveMechanism):
+            raise TypeError(f"{quoted(mechanism)} is not an interactive mechanism")
+    return mechanisms
+
+
+@attrs.frozen
+class ConComp(FixedComposition):
+    """Concurrent composition of mechanisms that are all started at once.
+
+    Haney et al. 2023, Definition 2.4.
+
+    Answers: Ask, PrivacyLossQuery. The opening is a tuple with each one's `Launched`.
+
+    Privacy:
+        Claim: for every adversary, however it interleaves, loses at most the composition of the
+            mechanisms' losses; with an odometer among them there is no claim.
+        Theorem: the one that `composition.VALIDITY` names under "fixed, interleaved"; with `delta`
+            Haney et al. 2023, Theorem 1.8; for `FDP` curves Vadhan and Zhang 2023.
+        Checked by: tests/audit/test_concurrent.py, tests/unit/composition/rules/test_optimal.py
+    Args:
+        mechanisms: what is composed, child 0 first.
+        delta: if given, the loss is stated at this delta, as the better of two: the optimal
+            composition of the mechanisms' (epsilon_i, delta_i), where mechanisms whose own loss
+            says nothing of a delta, such as zCDP, get equal shares of what the others leave of it;
+            and the composition in a measure that takes all of them, converted once, at the order
+            that is best for the total. Else losses of one measure add up, deltas included.
+    """
+
+    mechanisms: tuple[InteractiveMechanism[Any], ...] = attrs.field(converter=_mechanisms)
+    delta: Fraction | None = attrs.field(
+        kw_only=True, default=None, converter=attrs.converters.optional(probability)
+    )
+
+    coin_at_launch = True  # its mechanisms are checked one by one
+
+    def __attrs_post_init__(self) -> None:
+        nested(self.mechanisms)
+        for mechanism in self.mechanisms:
+            own = own_measure(mechanism)
+            if own is not None:
+                self._proof(own).cover(mechanism, 1)
+
+    def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
+        """The mechanisms' losses composed, in `measure` or the first that takes them all.
+
+        Raises:
+            ValueError: no theorem converts a loss, or no epsilon goes with `delta` at this `d_in`.
+        """
+        maps = maps_at(self.mechanisms, d_in)
+        if self.delta is not None and measure in (None, ApproxDP):
+            self._proof(ApproxDP)
+            if d_in == 0:
+                return total((), ApproxDP)
+            return least_at(maps, self.delta, partial(self._composed, maps, d_in))[0]
+        return self._composed(maps, d_in, common_measure(maps) if measure is None else measure)
+
+    def _composed(self, maps: Iterable[Statement], d_in: int, measure: Measure) -> Loss:
+        proof = ask(Basic(), measure, Column.FIXED)
+        if d_in:
+            for each in self.mechanisms:
+                proof.cover(each, d_in)
+        return total((stated(measure) for stated in maps), measure)
+
+    def guarantee(self) -> Guarantee:
+        """With the theorem for the measure that the losses are composed in."""
+        maps = maps_at(self.mechanisms, 1)
+        if self.delta is None:
+            measure = common_measure(maps)
+        else:
+            measure = least_at(maps, self.delta, partial(self._composed, maps, 1))[1]
+        return attrs.evolve(documented(type(self)), theorem=f"{self._proof(measure).theorem}.")
+
+    def _proof(self, measure: Measure) -> Proof:
+        """What the table of theorems says of the composition in a measure."""
+        optimal = self.delta is not None and measure is ApproxDP
+        return ask(Way.OPTIMAL if optimal else Basic(), measure, Column.FIXED)
+
+    @property
+    def _named(self) -> Mapping[ChildId, InteractiveMechanism[Any]]:
+        return dict(enumerate(self.mechanisms))
+
+    def _shares(self, dataset: Any) -> Mapping[ChildId, Any]:
+        return dict.fromkeys(self._named, dataset)

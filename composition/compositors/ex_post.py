@@ -1,0 +1,88 @@
+"""Ex-post accounting: a filter that charges what its children have realised, in whatever order.
+
+Responsible for which children are charged as they answer; the steps are those of every filter. What
+a step may cost at worst is checked before it. Nothing is refunded: what was not realised was never
+charged. Knows no mechanism.
+"""
+
+from typing import Any
+
+import attrs
+
+from composition.compositors.adaptive import CompositionState
+from composition.compositors.filters import FiltCon
+from composition.compositors.launching import Claimed, require_depth
+from composition.compositors.metering import ExPostAccount, Metered
+from composition.rules import Basic, Rule
+from composition.rules.additive import AdditiveAccount
+from composition.verdicts import Way
+from queryable.ex_post import ExPostMechanism
+from queryable.losses.measures import ApproxDP, PureDP
+from queryable.messages import Ask, Launch
+from queryable.quoting import quoted
+
+
+@attrs.frozen
+class ExPost(FiltCon):
+    """Concurrent composition under a budget that is charged what children realise.
+
+    Answers: Launch, Ask, PrivacyLossQuery, and CanAfford of a Launch or an Ask. A launch or an ask
+    that might not fit is `Refused`, state unchanged and live children unharmed.
+
+    An `ExPostMechanism`, such as `LaplaceNoiseReduction`, is charged what its answers have cost so
+    far. Before each step the worst that the step may cost is checked against the budget; who stops
+    early has the rest left. Everything else, interactive or not, is charged its (epsilon, delta) in
+    full at its launch, and so is an ex-post mechanism launched with a `d_out`. A child that fails
+    has cost what the failed step might have.
+
+    `privacy_loss` reports the realised total, an `ExPostBound`; `privacy_map` the budget.
+
+    Privacy:
+        Claim: for data that differ in `d_in` records the interaction loses at most `budget`, for
+            every adversary, however it interleaves queries and launches.
+        Theorem: docs/theory.md, ex-post accounting interleaves; where nothing interleaves, Rogers
+            et al. 2023, Lemma B.2.
+        Assumes: the launched privacy maps and expenses are sound; refusals depend on the view only.
+        Checked by: tests/audit/test_ex_post.py
+    Args:
+        budget: `PureDP`, or `ApproxDP`, which children with a delta need.
+        d_in, max_mechanisms, on_exceed, max_depth: as in `FiltCon`.
+    """
+
+    budget: PureDP | ApproxDP = attrs.field()
+    rule: Rule = attrs.field(init=False, repr=False, factory=Basic)
+
+    @property
+    def _composes_by(self) -> Way:
+        return Way.REALISED
+
+    @budget.validator
+    def _adds_up(self, attribute: object, budget: object) -> None:
+        if type(budget) not in (PureDP, ApproxDP):
+            raise ValueError(f"budget is {quoted(budget)}; it should be a PureDP or an ApproxDP")
+
+    def _opened(self) -> ExPostAccount:
+        empty = super()._opened()
+        assert isinstance(empty, AdditiveAccount)
+        return ExPostAccount(empty.sum, empty.budget, empty.most)
+
+    def claimed(self, launch: Any) -> Claimed:
+        """An ex-post mechanism without a `d_out` is charged as it answers, anything else at once.
+
+        Raises:
+            QueryError: it is none that the filter takes.
+        """
+        if not isinstance(launch, Launch) or launch.d_out is not None:
+            return super().claimed(launch)
+        if not isinstance(launch.mechanism, ExPostMechanism):
+            return super().claimed(launch)
+        self.proof.cover(launch.mechanism, self.d_in)
+        return Metered.of(launch.mechanism, self.budget.zero(), self.d_in)
+
+    def _can_afford(self, state: CompositionState, launch: Any) -> bool:
+        if not isinstance(launch, Ask):
+            return super()._can_afford(state, launch)
+        require_depth(launch, self.max_depth)
+        claim = self._live(state, launch.child)
+        worst = claim.at_worst(claim.understood(launch.query))
+        return self._ask_refused(state, claim, worst) is None

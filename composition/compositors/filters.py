@@ -1,0 +1,157 @@
+"""Privacy filters: compositors with a budget (Haney et al. 2023, Algorithm 3)."""
+
+from typing import Any
+
+import attrs
+
+from composition.compositors.adaptive import AdaptiveComposition, CompositionState
+from composition.proofs import require_known
+from composition.rules import Account, Basic, Rule
+from composition.verdicts import Way
+from queryable.losses.measures import AdditiveLoss, Loss, Measure, genuine, group_size
+from queryable.losses.reports import Report
+from queryable.messages import Answer, Halted, Refused
+from queryable.quoting import an_instance, one_of, quoted
+
+
+@attrs.frozen
+class FiltCon(AdaptiveComposition):
+    """Concurrent composition of interactive mechanisms under a budget.
+
+    Haney et al. 2023, Definition 2.7.
+
+    Answers: Launch, Ask, PrivacyLossQuery, CanAfford. A launch that does not fit is `Refused`,
+    state unchanged and live children unharmed.
+
+    Privacy:
+        Claim: for data that differ in `d_in` records the interaction loses at most `budget`,
+            for every adversary, however it interleaves queries and launches.
+        Theorem: the one that `composition.VALIDITY` names for the measure and the rule.
+        Assumes: the launched privacy maps are sound; refusals depend on the view only.
+        Checked by: tests/audit/test_filters.py
+    Args:
+        budget: the most that may be lost.
+        rule: when a launch still fits; by default losses add.
+        d_in: the records that the budget is stated for.
+        max_mechanisms: the most launches, the paper's K.
+        on_exceed: "refuse", or "halt" for the paper's Halt: from then on only the loss is told.
+        max_depth: how deep an `Ask` may be nested.
+
+    Examples:
+        >>> from mechanisms import Count, Gaussian
+        >>> from queryable import ZCDP, Queryable
+        >>> table = Queryable(FiltCon(ZCDP("1/10")), {"age": [31, 47, 62]})
+        >>> table.can_afford(Gaussian(Count(), rho="1/5"))
+        False
+        >>> team = table(FiltCon(ZCDP("1/20")))  # a budget within the budget
+        >>> noisy = team(Gaussian(Count(), rho="1/50"))
+        >>> team.privacy_loss(), table.privacy_loss()
+        (ZCDP(rho='1/50'), ZCDP(rho='1/20'))
+    """
+
+    budget: Loss = attrs.field()
+    rule: Rule = attrs.field(factory=Basic, validator=an_instance(Rule))
+    on_exceed: str = attrs.field(kw_only=True, default="refuse", validator=one_of("refuse", "halt"))
+    _empty: Account = attrs.field(init=False, repr=False, eq=False)
+
+    @budget.validator
+    def _is_loss(self, attribute: object, budget: object) -> None:
+        if not isinstance(budget, Loss) or not genuine(budget):
+            raise TypeError(
+                f"budget is {quoted(budget)}; it should be a loss, such as ZCDP('1/10')"
+            )
+
+    def __attrs_post_init__(self) -> None:
+        require_known(self.budget)
+        super().__attrs_post_init__()
+        object.__setattr__(self, "_empty", self.rule.open(self.budget))
+
+    @property
+    def child_measure(self) -> Measure:
+        """As the rule says."""
+        return self.rule.child_measure(self.budget)
+
+    @property
+    def _composes_by(self) -> Rule | Way:
+        return self.rule
+
+    def loss(self, d_in: int) -> Loss:
+        """The budget up to the filter's `d_in`, the budget's group bound beyond."""
+        return self.budget.group(group_size(d_in, self.d_in))
+
+    def _report_at(self, account: Any, d_in: int) -> Report:
+        """The total; where it is capped by a budget that it does not fit, the budget's own map.
+
+        A rule may report the whole budget for whatever it admits, and at another `d_in` the
+        children may lose more than it would admit.
+        """
+        total: Report = account.total()
+        capped = isinstance(total, type(self.budget)) and total <= self.budget
+        return self.privacy_map(d_in) if capped and not account.within else total
+
+    def _opened(self) -> Account:
+        return self._empty
+
+    def _exceeds(self, account: Any, candidate: Any, requested: Any) -> Refused | None:
+        if candidate.within:
+            return None
+        remaining = account.remaining()
+        reason = "insufficient budget" + account.hint(requested)
+        if _by_a_hair(requested, remaining):
+            reason += "; it is short by less than 1e-9, so a sum of floats may be to blame"
+        return Refused(reason, requested, account.spent(), remaining, _instead(remaining))
+
+    def _declined(
+        self, state: CompositionState, refusal: Refused
+    ) -> tuple[CompositionState, Answer]:
+        if self.on_exceed == "refuse":
+            return state, refusal
+        return attrs.evolve(state, halted=refusal.reason), Halted(
+            refusal.reason, receipt=refusal.receipt
+        )
+
+
+@attrs.frozen
+class Filt(FiltCon):
+    """Composition of noninteractive mechanisms under a budget.
+
+    Haney et al. 2023, Definition 2.5, Algorithm 2.
+
+    As `FiltCon`, but interactive children are a `QueryError`.
+    """
+
+    noninteractive = True
+
+
+@attrs.frozen
+class FiltSeq(FiltCon):
+    """Sequential composition of interactive mechanisms under a budget.
+
+    As `FiltCon`, but a launch retires every earlier child, and with it all its descendants. For
+    mechanisms that no theorem lets interleave.
+
+    Privacy:
+        Theorem: the one that `composition.VALIDITY` names under "sequential": a child that has
+            been retired is a noninteractive mechanism, whose answer is the whole interaction.
+    """
+
+    interleaves = False
+
+
+def _instead(remaining: Any) -> str:
+    if remaining <= remaining.zero():
+        return (
+            "nothing was read or charged. This budget is used up: what was launched goes on "
+            "answering, and anything further needs a budget from whoever gave this one"
+        )
+    return (
+        "nothing was read or charged. Launch what loses no more than remains: more noise, that is "
+        "a larger scale, or a smaller epsilon or rho; can_afford(mechanism) tells in advance"
+    )
+
+
+def _by_a_hair(requested: Any, remaining: Any) -> bool:
+    if not isinstance(requested, AdditiveLoss) or type(requested) is not type(remaining):
+        return False  # curves have no coordinates
+    over = (r - left for r, left in zip(requested.parts, remaining.parts, strict=True))
+    return all(excess * 10**9 < 1 for excess in over)

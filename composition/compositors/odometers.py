@@ -1,0 +1,145 @@
+"""Privacy odometers: compositors that report (Haney et al. 2023, Algorithm 6).
+
+Two kinds, told apart by the type of what `privacy_loss` gives: a `Loss`, by additive and other
+accumulators, is about thresholds fixed in advance; a `TimeUniformBound`, by the rules of
+`composition.rules.time_uniform`, is about the realised loss at every moment at once.
+"""
+
+from typing import Any, ClassVar
+
+import attrs
+
+from composition.compositors.adaptive import AdaptiveComposition
+from composition.compositors.filters import Filt, FiltCon, FiltSeq
+from composition.compositors.launching import Claimed, require_reportable
+from composition.rules import Accumulator, Additive, Basic, Tally
+from composition.rules.duality import filter_of
+from composition.rules.time_uniform import TimeUniform
+from queryable.errors import PrivacyClaimError
+from queryable.guarantees import Guarantee
+from queryable.losses.measures import Loss, Measure, as_measure, measure_name
+from queryable.messages import Refused
+from queryable.quoting import an_instance
+
+_LEMMA = "Haney et al. 2023, Lemma 2.19"
+
+
+@attrs.frozen
+class OdomCon(AdaptiveComposition):
+    """Concurrent composition of interactive mechanisms that reports what has been lost.
+
+    Haney et al. 2023, Definition 2.13.
+
+    Answers: Launch, Ask, PrivacyLossQuery, CanAfford.
+
+    Privacy:
+        Claim: for every threshold fixed in advance, the view up to where the reported loss would
+            exceed it loses at most the threshold (Definition 2.11). This is no claim about the
+            report at a moment that the analyst picks by looking at answers; read so, it fails
+            (tests/attacks/test_advanced_read_as_time_uniform.py). With a time-uniform rule the
+            report is a `TimeUniformBound`, and it is that other claim.
+        Theorem: Haney et al. 2023, Lemma 2.19 with the one that `composition.VALIDITY` names for
+            the measure; that one alone for a time-uniform rule.
+        Assumes: the launched privacy maps are sound.
+        Checked by: tests/audit/test_odometers.py
+    An odometer has no loss of its own. Launched with a `d_out` it runs as a filter at `d_out`. It
+    permits every launch, except where a time-uniform rule's share for deltas is used up.
+
+    Args:
+        measure: what launches state their loss in: a `Loss` class, or `RDP.at(order)`.
+        rule: the accumulator G, or a time-uniform odometer; by default losses add.
+        d_in: the records that claims and the default report are stated for.
+    """
+
+    _filter: ClassVar[type[FiltCon]] = FiltCon
+
+    measure: Measure = attrs.field(converter=as_measure)
+    rule: Accumulator | None = attrs.field(
+        default=None,
+        validator=attrs.validators.optional(an_instance(Accumulator)),
+    )
+
+    def __attrs_post_init__(self) -> None:
+        if self._accumulator.measure != self.measure:
+            raise ValueError(
+                f"measure is {measure_name(self.measure)}, but the rule takes losses in "
+                f"{measure_name(self._accumulator.measure)}"
+            )
+        super().__attrs_post_init__()
+        self._opened()
+
+    @property
+    def _accumulator(self) -> Accumulator:
+        return Additive(self.measure) if self.rule is None else self.rule
+
+    @property
+    def child_measure(self) -> Measure:
+        """The odometer's own."""
+        return self.measure
+
+    @property
+    def _composes_by(self) -> Accumulator:
+        return self._accumulator
+
+    def guarantee(self) -> Guarantee:
+        """By Lemma 2.19 too, where the report is a loss."""
+        words = super().guarantee()
+        if isinstance(self._accumulator, TimeUniform):
+            return words
+        return attrs.evolve(words, theorem=f"{_LEMMA} with {words.theorem}")
+
+    def loss(self, d_in: int) -> Loss:
+        """None of its own.
+
+        Raises:
+            PrivacyClaimError: always.
+        """
+        raise PrivacyClaimError(
+            "an odometer has no loss of its own; launch it with d_out=..., and it runs as a filter"
+        )
+
+    def within(self, d_out: Loss, d_in: int) -> FiltCon:
+        """The filter with this budget (Lemma 2.19)."""
+        rule = Basic() if self.rule is None else filter_of(self.rule)
+        return self._filter(
+            d_out, rule, d_in=d_in, max_mechanisms=self.max_mechanisms, max_depth=self.max_depth
+        )
+
+    def claimed(self, launch: Any) -> Claimed:
+        """As in every composition, and a loss that can be reported."""
+        claim = super().claimed(launch)
+        require_reportable(claim.loss)
+        return claim
+
+    def _opened(self) -> Tally:
+        return self._accumulator.open()
+
+    def _exceeds(self, account: Tally, candidate: Tally, requested: Loss) -> Refused | None:
+        if not candidate.objection:
+            return None
+        instead = "nothing was read or charged; launch what has no delta, or a smaller one"
+        return Refused(candidate.objection, requested, account.total(), instead=instead)
+
+
+@attrs.frozen
+class Odom(OdomCon):
+    """Composition of noninteractive mechanisms with a report.
+
+    Haney et al. 2023, Definition 2.9, Algorithm 4.
+
+    As `OdomCon`, but interactive children are a `QueryError`.
+    """
+
+    noninteractive = True
+    _filter = Filt
+
+
+@attrs.frozen
+class OdomSeq(OdomCon):
+    """Sequential composition of interactive mechanisms with a report.
+
+    As `OdomCon`, but a launch retires every earlier child, and with it all its descendants.
+    """
+
+    interleaves = False
+    _filter = FiltSeq

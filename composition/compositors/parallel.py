@@ -1,0 +1,247 @@
+"""Parallel composition: one mechanism to each part of the data (Haney et al. 2023, section 5.2)."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from functools import partial, reduce
+from itertools import chain, pairwise, product
+from types import MappingProxyType
+from typing import Any
+
+import attrs
+
+from composition.compositors.adaptive import AdaptiveComposition
+from composition.compositors.fixed import FixedComposition, FixedState, common_measure, maps_at
+from composition.compositors.launching import map_at
+from composition.compositors.partition import Partition
+from composition.proofs import ask, own_measure
+from composition.rules import Basic
+from composition.verdicts import Column, Way, has_coin
+from queryable.errors import PrivacyClaimError
+from queryable.guarantees import Guarantee, documented
+from queryable.losses.measures import (
+    AdditiveLoss,
+    Loss,
+    Measure,
+    Parts,
+    measure_name,
+    stated_in,
+    zero_of,
+)
+from queryable.losses.numbers import natural, shown
+from queryable.losses.reports import ExPostBound
+from queryable.losses.tradeoff import FDP
+from queryable.mechanism import InteractiveMechanism, nested
+from queryable.messages import PrivacyLossQuery
+from queryable.quoting import an_instance, quoted
+from queryable.randomness.coins import ChildId
+
+_MOST_RECORDS = 10_000  # a map is asked at every number of records up to d_in
+_LARGEST_CONVOLUTION = 100
+"""Records up to which flat maps are spread exactly; the time grows with their square."""
+
+_LARGEST_PRODUCT = 8
+"""The same for trade-off curves, whose products take longer."""
+
+
+def _frozen(mechanisms: Mapping[ChildId, Any]) -> Mapping[ChildId, Any]:
+    return MappingProxyType(dict(mechanisms))
+
+
+@attrs.frozen
+class Parallel(FixedComposition):
+    """Mechanisms on disjoint parts of one dataset, all interleavable.
+
+    Answers: Ask, PrivacyLossQuery. Children are named by their part; the opening is a tuple with
+    each one's `Launched`. Using one part retires no other. A part's `privacy_loss` says what it
+    has spent, the whole's how much the part that spent most has.
+
+    Privacy:
+        Claim: one record more or less changes one part, so at d_in=1 the loss is the largest
+            part's, in every measure. At d_in=d it is the supremum, over all ways to spread d
+            records over the parts, of the parts' losses composed; where losses are only
+            partially ordered, of each coordinate, and of curves the lower convex hull.
+        Theorem: Haney et al. 2023, section 5.2; docs/theory.md, parallel composition.
+        Assumes: the data do not change; the partition is a public function of a single record.
+        Checked by: tests/audit/test_parallel.py
+    Args:
+        partition: how a record finds its part.
+        mechanisms: part name -> mechanism. A part without one is never looked at.
+    """
+
+    partition: Partition = attrs.field(validator=an_instance(Partition))
+    mechanisms: Mapping[ChildId, InteractiveMechanism[Any]] = attrs.field(converter=_frozen)
+
+    def __attrs_post_init__(self) -> None:
+        for name, mechanism in self.mechanisms.items():
+            self.partition.require_part(name)
+            if not isinstance(mechanism, InteractiveMechanism):
+                raise TypeError(
+                    f"part {quoted(name)} has {quoted(mechanism)}, not an interactive mechanism"
+                )
+            own = own_measure(mechanism)
+            if own is not None:
+                ask(Way.PARTS, own, Column.FIXED)
+        nested(self.mechanisms.values())
+
+    @property
+    def coin_at_launch(self) -> bool:  # type: ignore[override]
+        """Where every part has one."""
+        return all(has_coin(each, 1) for each in self.mechanisms.values())
+
+    def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
+        """The supremum over all ways to spread `d_in` records over the parts."""
+        if natural(d_in, "d_in") > _MOST_RECORDS:
+            raise PrivacyClaimError(
+                f"d_in is {shown(Fraction(d_in))}; parallel parts are composed up to "
+                f"d_in={_MOST_RECORDS}"
+            )
+        mechanisms = self.mechanisms.values()
+        composed = common_measure(maps_at(mechanisms, d_in)) if measure is None else measure
+        ask(Way.PARTS, composed, Column.FIXED)
+        if d_in > 1:  # several parts may differ, and then they are composed
+            proof = ask(Basic(), composed, Column.FIXED)
+            for each, k in product(mechanisms, range(1, d_in + 1)):
+                proof.cover(each, k)
+        if composed is FDP:
+            stated = (
+                tuple(_curve(each.privacy_map(k, FDP)) for k in range(d_in + 1))
+                for each in mechanisms
+            )
+            return _worst_curve(Counter(stated), d_in)
+        zero = _additive_zero(composed)
+        curves = Counter(
+            tuple(_parts(each.privacy_map(k, composed), composed) for k in range(d_in + 1))
+            for each in mechanisms
+        )
+        coordinates = range(len(zero.parts))
+        return zero.of_parts(tuple(_supremum(curves, c, d_in) for c in coordinates))
+
+    def guarantee(self) -> Guarantee:
+        """With the theorem of the table's cell."""
+        measure = common_measure(maps_at(self.mechanisms.values(), 1))
+        theorem = ask(Way.PARTS, measure, Column.FIXED).theorem
+        return attrs.evolve(documented(type(self)), theorem=f"{theorem}.")
+
+    def _privacy_loss(self, state: FixedState, d_in: int) -> Loss:
+        """At d_in=1 the most that a part has spent so far; beyond, what was declared."""
+        if d_in != 1:
+            return map_at(self, d_in, None)
+        spent = [self._spent(state, name) for name in self.mechanisms]
+        measure = common_measure(partial(_stated, loss) for loss in spent)
+        return _join((loss.to(measure) for loss in spent), measure)
+
+    def _spent(self, state: FixedState, name: ChildId) -> Loss:
+        """What a compositor says it has spent; of any other part, what was declared.
+
+        Only a compositor's own report is known to leave its state alone. A person over one might
+        launch something to answer, and the charge would be lost with the state.
+        """
+        child = state.children.get(name)
+        if child is None or not isinstance(child.mechanism, AdaptiveComposition):
+            return map_at(self.mechanisms[name], 1, None)
+        spent = child.mechanism.step(child.state, PrivacyLossQuery(1))[1]
+        if isinstance(spent, ExPostBound):  # what was realised is no loss, its budget is
+            return map_at(self.mechanisms[name], 1, None)
+        if not isinstance(spent, Loss):
+            raise PrivacyClaimError(
+                f"part {quoted(name)} reports {spent}, which is no privacy loss"
+            )
+        return spent
+
+    @property
+    def _named(self) -> Mapping[ChildId, InteractiveMechanism[Any]]:
+        return self.mechanisms
+
+    def _shares(self, dataset: Any) -> Mapping[ChildId, Any]:
+        return self.partition.split(dataset, tuple(self.mechanisms))
+
+
+def _additive_zero(measure: Measure) -> AdditiveLoss:
+    zero = zero_of(measure)
+    if not isinstance(zero, AdditiveLoss):
+        raise ValueError(f"parallel composition is not stated in {measure_name(measure)}")
+    return zero
+
+
+def _parts(loss: Loss, measure: Measure) -> Parts:
+    if not isinstance(loss, AdditiveLoss) or not stated_in(loss, measure):
+        raise PrivacyClaimError(f"a part states {loss}, asked for {measure_name(measure)}")
+    return loss.parts
+
+
+def _stated(loss: Loss, measure: Measure | None) -> Loss:
+    return loss if measure is None else loss.to(measure)
+
+
+def _join(losses: Iterable[Loss], measure: Measure) -> Loss:
+    if measure is FDP:
+        return reduce(FDP.join, map(_curve, losses), FDP.of_approx(0))
+    zero = _additive_zero(measure)
+    columns = zip(zero.parts, *(_parts(loss, measure) for loss in losses), strict=True)
+    return zero.of_parts(tuple(max(column) for column in columns))
+
+
+def _supremum(curves: "Counter[tuple[Parts, ...]]", coordinate: int, d_in: int) -> Fraction:
+    """The most that records d_1 + d_2 + ... <= d_in can cost.
+
+    Curves that are convex from zero are best served by one part with every record. Others need a
+    max-plus convolution, where of parts with equal curves at most `d_in` have a record each; for
+    many records it gives way to a bound, every part at its most.
+    """
+    columns = [([parts[coordinate] for parts in curve], n) for curve, n in curves.items()]
+    if all(_convex(column) for column, _ in columns):
+        return max((column[-1] for column, _ in columns), default=Fraction(0))
+    if d_in > _LARGEST_CONVOLUTION:
+        return sum((n * max(column) for column, n in columns), Fraction(0))
+    best = [Fraction(0)] * (d_in + 1)
+    for column, n in columns:
+        for _ in range(min(n, d_in)):
+            best = [
+                max(best[records - k] + column[k] for k in range(records + 1))
+                for records in range(d_in + 1)
+            ]
+    return best[d_in]
+
+
+def _curve(loss: Loss) -> FDP:
+    if type(loss) is not FDP:
+        raise PrivacyClaimError(f"a part states {loss}, asked for FDP")
+    return loss
+
+
+def _worst_curve(curves: "Counter[tuple[FDP, ...]]", d_in: int) -> FDP:
+    """The join of what every way to spread `d_in` records costs, or a curve below it.
+
+    The same max-plus convolution, with joins for maxima and tensor products for sums: a product
+    with a join is below every product that it stands for. For many records every part that may
+    differ counts with the join of all.
+    """
+    nothing = FDP.of_approx(0)
+    if d_in > _LARGEST_PRODUCT:
+        most = reduce(FDP.join, chain.from_iterable(curves), nothing)
+        return reduce(FDP.compose, [most] * min(sum(curves.values()), d_in), nothing)
+    best = [nothing] * (d_in + 1)
+    for column, n in curves.items():
+        for _ in range(min(n, d_in)):
+            best = [
+                reduce(
+                    FDP.join,
+                    (_both(best[records - k], column[k]) for k in range(1, records + 1)),
+                    best[records],
+                )
+                for records in range(d_in + 1)
+            ]
+    return best[d_in]
+
+
+def _both(one: FDP, other: FDP) -> FDP:
+    """The tensor product; of no loss at all with a curve the curve, unshortened."""
+    if one == one.zero():
+        return other
+    return one if other == other.zero() else one.compose(other)
+
+
+def _convex(column: list[Fraction]) -> bool:
+    steps = [after - before for before, after in pairwise(column)]
+    return column[0] == 0 and all(a <= b for a, b in pairwise(steps))

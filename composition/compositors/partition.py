@@ -1,0 +1,117 @@
+"""Partitions of a dataset into named, disjoint parts.
+
+Responsible for one guarantee by construction: every record is in exactly one part, and in which
+depends on that record and on public names alone. Knows no mechanism.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+
+from queryable.data.constants import plain
+from queryable.data.rows import column_values, records, take
+from queryable.quoting import quoted
+from queryable.randomness.coins import ChildId
+
+
+def _names(values: Iterable[Any]) -> tuple[ChildId, ...]:
+    if isinstance(values, str):
+        raise TypeError(f"names is the string {quoted(values)}; it should be a list of part names")
+    if callable(values) or hasattr(values, "dtype"):
+        raise TypeError(
+            f"names is a {type(values).__name__}, read off the data it seems; part names are "
+            "public: write them out"
+        )
+    given = tuple(values)
+    for name in given:
+        if isinstance(name, bool) or not isinstance(name, int | str):
+            raise TypeError(f"part name {quoted(name)} should be an int or a string")
+    names = tuple(map(plain, given))  # records' keys are compared with them
+    if len(set(names)) != len(names):
+        raise ValueError(f"names has {quoted(names)}; two parts of one name would overlap")
+    if not names:
+        raise ValueError("names is empty; name at least one part")
+    return names
+
+
+def _key(value: Any) -> Any:
+    return plain(value) if isinstance(value, str) else value
+
+
+def _name(value: Any) -> ChildId:
+    return _names([value])[0]
+
+
+@attrs.frozen
+class Partition:
+    """Which part each record is in.
+
+    Args:
+        key: a column's name, or a function of a single record. A record is a row: an element of a
+            list or an array, or a dict of the columns of a frame.
+        names: the parts, public and fixed; a record belongs to the one that its key equals.
+        other: the part of every other record, whatever its key is: null, unhashable, no single
+            value, or a field that the record does not have. A key function that raises sends its
+            record there too.
+    """
+
+    key: str | Callable[[Any], Any] = attrs.field(converter=_key)
+    names: tuple[ChildId, ...] = attrs.field(converter=_names)
+    other: ChildId = attrs.field(default="other", converter=_name)
+
+    @key.validator
+    def _is_key(self, attribute: object, key: object) -> None:
+        if not (isinstance(key, str) or callable(key)):
+            raise TypeError(
+                f"key is {quoted(key)}; it should be a column's name or a function of a record"
+            )
+
+    def __attrs_post_init__(self) -> None:
+        if self.other in self.names:
+            raise ValueError(f"other is {quoted(self.other)}, which is also a named part")
+
+    @property
+    def parts(self) -> tuple[ChildId, ...]:
+        """Every part's name."""
+        return (*self.names, self.other)
+
+    def require_part(self, name: object) -> None:
+        """Check that there is a part of this name.
+
+        Raises:
+            ValueError: there is none.
+        """
+        if isinstance(name, bool) or name not in self.parts:
+            raise ValueError(
+                f"{quoted(name)} is no part; there are {', '.join(map(repr, self.parts))}"
+            )
+
+    def split(self, dataset: Any, wanted: Iterable[ChildId]) -> Mapping[ChildId, Any]:
+        """The wanted parts of the dataset, in its own form."""
+        rows: dict[ChildId, list[int]] = {name: [] for name in self.parts}
+        for row, key in enumerate(self._keys(dataset)):
+            rows[self._part(key)].append(row)
+        return {name: take(dataset, rows[name]) for name in wanted}
+
+    def _keys(self, dataset: Any) -> Iterable[Any]:
+        if isinstance(self.key, str):
+            return column_values(dataset, self.key)
+        return map(self._key_of, records(dataset))
+
+    def _key_of(self, record: Any) -> Any:
+        assert callable(self.key)
+        try:
+            return self.key(record)
+        except Exception:
+            return self.other
+
+    def _part(self, key: Any) -> ChildId:
+        try:
+            value = key.item() if isinstance(key, np.generic) else key
+            if not isinstance(value, bool) and isinstance(value, int | float | str):
+                return self.names[self.names.index(value)] if value in self.names else self.other
+        except Exception:  # a key of a class of its own, whose comparison may do anything
+            return self.other
+        return self.other

@@ -1,0 +1,103 @@
+"""The universal mechanism (Haney et al. 2023, Algorithm 10): any that fits, chosen late."""
+
+from typing import Any
+
+import attrs
+
+from composition.compositors.adaptive import d_in_field
+from composition.compositors.launching import claimed
+from composition.proofs import Proof, ask, require_known
+from composition.verdicts import Column, Way
+from queryable.errors import MechanismFault, PrivacyClaimError, UnknownQueryError
+from queryable.faults import contained_init, contained_step
+from queryable.guarantees import Guarantee, documented
+from queryable.losses.measures import Loss, group_size
+from queryable.mechanism import InteractiveMechanism
+from queryable.messages import Answer, Launch, Query
+from queryable.quoting import an_instance
+from queryable.randomness.coins import SYSTEM, Coins
+
+
+@attrs.frozen
+class UniversalState:
+    """The data until a mechanism is chosen, then that mechanism and its state."""
+
+    dataset: Any = attrs.field(repr=False)
+    mechanism: InteractiveMechanism[Any] | None = None
+    state: Any = attrs.field(default=None, repr=False)
+    messages: int = 0
+
+
+@attrs.frozen
+class Universal(InteractiveMechanism[UniversalState]):
+    """Becomes the one mechanism that is launched in it, if that fits the budget.
+
+    Answers: one Launch, with the mechanism's opening; then whatever the mechanism answers. A
+    launch that does not fit is a `PrivacyClaimError` and may be followed by another.
+
+    Privacy:
+        Claim: loses at most `budget` at `d_in`, for every adversary.
+        Theorem: Haney et al. 2023, proof of Lemma 4.7: it is a postprocessing of what is launched.
+        Checked by: tests/audit/test_reductions.py
+    """
+
+    budget: Loss = attrs.field(validator=an_instance(Loss))
+    d_in: int = attrs.field(kw_only=True, default=1, converter=d_in_field)
+
+    proof: Proof = attrs.field(init=False, repr=False, eq=False)
+
+    composes = True
+    coin_at_launch = True  # what is launched is checked
+
+    def __attrs_post_init__(self) -> None:
+        require_known(self.budget)
+        proof = ask(Way.ONE, self.budget.measure, Column.ADAPTIVE)
+        object.__setattr__(self, "proof", proof)
+
+    def guarantee(self) -> Guarantee:
+        """With the theorem of the cell that admits its launch."""
+        return attrs.evolve(documented(type(self)), theorem=f"{self.proof.theorem}.")
+
+    def loss(self, d_in: int) -> Loss:
+        """The budget up to `d_in`, its group bound beyond."""
+        return self.budget.group(group_size(d_in, self.d_in))
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[UniversalState, Answer]:
+        """Nothing is chosen yet; says nothing."""
+        return UniversalState(dataset), None
+
+    def step(
+        self, state: UniversalState, query: Query, coins: Coins = SYSTEM
+    ) -> tuple[UniversalState, Answer]:
+        """Launch, then pass everything on."""
+        messages = state.messages + 1
+        own_coins = coins.spawn("launched", messages)
+        mechanism = state.mechanism or self._chosen(query)
+
+        def after(moved: Any) -> Any:  # lost with its mechanism
+            return moved and (UniversalState(None, mechanism, moved[0], messages), moved[1])
+
+        if state.mechanism is None:
+            moved = contained_init(lambda: mechanism.init(state.dataset, own_coins), after)
+        else:
+            moved = contained_step(
+                lambda: mechanism.step(state.state, query, own_coins),
+                after,
+                composes=mechanism.composes,
+            )
+        if moved is None:
+            raise MechanismFault
+        stepped: tuple[UniversalState, Answer] = after(moved)
+        return stepped
+
+    def _chosen(self, query: Query) -> InteractiveMechanism[Any]:
+        if not isinstance(query, Launch):
+            raise UnknownQueryError(f"Universal takes one Launch first, not {type(query).__name__}")
+        claim = claimed(query, self.proof.measure, self.d_in)
+        self.proof.cover(claim.mechanism, self.d_in, coined=claim.coined)
+        if not claim.loss <= self.budget:
+            raise PrivacyClaimError(
+                f"{claim.loss} does not fit the universal {self.budget}; nothing was read, and it "
+                "still waits for a launch that fits"
+            )
+        return claim.mechanism

@@ -1,0 +1,384 @@
+"""The boundaries of time-uniform odometers: from the variance so far to a bound on the loss.
+
+Responsible for the formulas, each rounded up, and for parameters that suit an expected variance
+(`optimised_at`). V is 2*rho of what was launched; every boundary contains the drift V/2. Why they
+hold, interleaved interactive children included, is in `time_uniform`.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from fractions import Fraction
+from math import log
+from typing import Any, Self
+
+import attrs
+import flint
+from flint import arb
+
+from composition.rules.time_uniform import TimeUniform, open_unit
+from queryable.losses.measures import RDP, ApproxZCDP, Measure, Parts
+from queryable.losses.numbers import (
+    BeyondReachError,
+    Number,
+    natural,
+    positive,
+    round_down,
+    round_up,
+    shown,
+    sqrt_down,
+)
+from queryable.losses.renyi import orders_of
+
+
+def _target_epsilon(value: Any) -> Fraction:
+    return positive(value, "target_epsilon")
+
+
+def _gamma(value: Any) -> Fraction:
+    return positive(value, "gamma")
+
+
+def _v0(value: Any) -> Fraction:
+    return positive(value, "v0")
+
+
+def _x(value: Any) -> Fraction:
+    return positive(value, "x")
+
+
+def _n(value: Any) -> int:
+    n = natural(value, "n")
+    if not n >= 3:
+        raise ValueError(f"n is {n}; it should be at least 3")
+    return n
+
+
+def _weights(values: Iterable[Any] | None) -> tuple[Fraction, ...] | None:
+    return None if values is None else tuple(positive(value, "weight") for value in values)
+
+
+@attrs.frozen
+class Boundary(TimeUniform):
+    """Base: a function of V = 2 * the sum of the rho_i."""
+
+    def pure_bound(self, parts: Parts) -> Fraction:
+        """The boundary at V = 2*rho."""
+        return self.boundary(2 * parts[0])
+
+    @abstractmethod
+    def boundary(self, variance: Fraction) -> Fraction:
+        """The bound at a variance above 0, from above."""
+
+
+@attrs.frozen
+class LinearOdometer(Boundary):
+    """sqrt(2yL)/2 + sqrt(2L/y)*V/2 + V/2 with L = log(1/delta): the least line at V = y.
+
+    There it equals `target_epsilon`: y = (sqrt(2L + 2*target_epsilon) - sqrt(2L))^2. As a filter at
+    `target_epsilon` it admits V up to y, as `Whitehouse2023` does.
+
+    Privacy:
+        Theorem: Whitehouse et al. 2023, Theorem 3 (filter odometer), whose y is misprinted with
+            target_epsilon for 2*target_epsilon; interleaved by docs/theory.md.
+    """
+
+    target_epsilon: Fraction = attrs.field(converter=_target_epsilon)
+    _start: Fraction = attrs.field(init=False, repr=False, eq=False)
+    _slope: Fraction = attrs.field(init=False, repr=False, eq=False)
+
+    def __attrs_post_init__(self) -> None:
+        def deviation_and_root(delta: arb, target: arb) -> tuple[arb, arb]:
+            deviation = (-2 * delta.log()).sqrt()
+            return deviation, 2 * target / (deviation + (deviation**2 + 2 * target).sqrt())
+
+        def start(delta: arb, target: arb) -> arb:
+            deviation, root = deviation_and_root(delta, target)
+            return deviation * root / 2
+
+        def slope(delta: arb, target: arb) -> arb:
+            deviation, root = deviation_and_root(delta, target)
+            return deviation / root / 2 + arb(1) / 2
+
+        object.__setattr__(self, "_start", round_up(start, self.delta, self.target_epsilon))
+        object.__setattr__(self, "_slope", round_up(slope, self.delta, self.target_epsilon))
+
+    @classmethod
+    def optimised_at(cls, delta: Number, variance: Number, **shares: Any) -> Self:
+        """The line that is least at this V; `shares` are `deltas` and `margin`."""
+        least = round_up(
+            lambda d, v: (-2 * v * d.log()).sqrt() + v / 2,
+            open_unit(delta, "delta"),
+            positive(variance, "variance"),
+        )
+        return cls(delta, least, **shares)
+
+    def boundary(self, variance: Fraction) -> Fraction:
+        """The line."""
+        return self._start + self._slope * variance
+
+
+@attrs.frozen
+class MixtureOdometer(Boundary):
+    """sqrt(2(V + gamma)*log(sqrt((V + gamma)/gamma)/delta)) + V/2: a normal mixture of lines.
+
+    Two-sided; never below `OneSidedMixtureOdometer`, which bounds what privacy is about.
+
+    Privacy:
+        Theorem: Whitehouse et al. 2023, Theorem 3; interleaved by docs/theory.md. Over Brownian
+            noise reductions that were refined to variances t_i, V is the sum of l2^2/t_i, and this
+            is Rogers et al. 2023, Theorem 4, with the drift that is missing there.
+    """
+
+    gamma: Fraction = attrs.field(converter=_gamma)
+
+    @classmethod
+    def optimised_at(cls, delta: Number, variance: Number, **shares: Any) -> Self:
+        """The mixture that is least at this V (gamma to double precision)."""
+        chance = open_unit(delta, "delta")
+        return cls(chance, _best_gamma(chance, positive(variance, "variance")), **shares)
+
+    def boundary(self, variance: Fraction) -> Fraction:
+        """The mixture's boundary."""
+
+        def bound(v: arb, gamma: arb, delta: arb) -> arb:
+            return (2 * (v + gamma) * _log_mixture(v, gamma, delta)).sqrt() + v / 2
+
+        return round_up(bound, variance, self.gamma, self.delta)
+
+
+@attrs.frozen
+class OneSidedMixtureOdometer(Boundary):
+    """s + V/2 with 2*sqrt(gamma/(V+gamma))*exp(s^2/(2(V+gamma)))*Phi(s/sqrt(V+gamma)) = 1/delta.
+
+    A half-normal mixture of lines, over positive slopes alone.
+
+    Privacy:
+        Theorem: Howard et al. 2021, Proposition 6, for the supermartingales of `time_uniform`.
+    """
+
+    gamma: Fraction = attrs.field(converter=_gamma)
+
+    @classmethod
+    def optimised_at(cls, delta: Number, variance: Number, **shares: Any) -> Self:
+        """The mixture that is nearly least at this V: the two-sided gamma of 2*delta."""
+        chance = open_unit(delta, "delta")
+        both = min(2 * chance, (1 + chance) / 2)
+        return cls(chance, _best_gamma(both, positive(variance, "variance")), **shares)
+
+    def boundary(self, variance: Fraction) -> Fraction:
+        """The mixture's boundary; its root is enclosed, not approximated."""
+
+        def bound(v: arb, gamma: arb, delta: arb) -> arb:
+            return (v + gamma).sqrt() * _half_normal_root(_log_mixture(v, gamma, delta)) + v / 2
+
+        return round_up(bound, variance, self.gamma, self.delta)
+
+
+@attrs.frozen
+class StitchedOdometer(Boundary):
+    """1.7*sqrt(W(log log(2W/v0) + 0.72 log(5.2/delta))) + V/2, W = max(V, v0): stitched lines.
+
+    Grows like sqrt(V log log V), as slowly as any can. Below v0 the first line still holds, and
+    lies below its value at v0, so the bound stands there with W = v0.
+
+    Privacy:
+        Theorem: Whitehouse et al. 2023, Theorem 3; Howard et al. 2021, Theorem 1; interleaved by
+            docs/theory.md.
+    """
+
+    v0: Fraction = attrs.field(converter=_v0)
+
+    @classmethod
+    def optimised_at(cls, delta: Number, variance: Number, **shares: Any) -> Self:
+        """The first line starts at this V."""
+        return cls(delta, variance, **shares)
+
+    def boundary(self, variance: Fraction) -> Fraction:
+        """The stitched boundary."""
+
+        def bound(v: arb, w: arb, v0: arb, delta: arb) -> arb:
+            iterated = (2 * w / v0).log().log() + arb(18) / 25 * (arb(26) / 5 / delta).log()
+            return arb(17) / 10 * (w * iterated).sqrt() + v / 2
+
+        return round_up(bound, variance, max(variance, self.v0), self.v0, self.delta)
+
+
+@attrs.frozen
+class _OfRogers(Boundary):
+    """Base: the two odometers of Rogers et al. 2016 need delta < 1/e."""
+
+    def __attrs_post_init__(self) -> None:
+        if not self.delta < round_down(lambda one: (-one).exp(), Fraction(1)):
+            name = type(self).__name__
+            raise ValueError(f"delta is {shown(self.delta)}; {name} needs 0 < delta < 1/e")
+
+
+@attrs.frozen
+class Rogers2016Odometer(_OfRogers):
+    """For V in [1/n^2, 1]: sqrt(2V(log(110e) + 2 log(log(n)/delta))) + V/2.
+
+    Elsewhere sqrt(2(1/n^2 + V)(1 + log(1 + n^2 V)/2) log(4 log2(n)/delta)) + V/2. For comparison;
+    it is not monotone at 1/n^2, and V and its drift are the smaller ones of this module.
+
+    Privacy:
+        Theorem: Rogers et al. 2016, Theorem 6.5; interleaved because it is never below
+            `StitchedOdometer(delta/4, 1/n^2)` inside the range and
+            `OneSidedMixtureOdometer(delta/4, 1/n^2)` outside (docs/theory.md).
+
+    Args:
+        n: the size of the data there; any public integer from 3 on.
+    """
+
+    n: int = attrs.field(converter=_n)
+
+    def boundary(self, variance: Fraction) -> Fraction:
+        """One formula inside the range, another outside."""
+
+        def inside(v: arb, n: arb, delta: arb) -> arb:
+            constant = 1 + arb(110).log()
+            return (2 * v * (constant + 2 * (n.log() / delta).log())).sqrt() + v / 2
+
+        def outside(v: arb, n: arb, delta: arb) -> arb:
+            spread = (1 / n**2 + v) * (1 + (1 + n**2 * v).log() / 2)
+            return (2 * spread * (4 * n.log() / arb(2).log() / delta).log()).sqrt() + v / 2
+
+        formula = inside if Fraction(1, self.n**2) <= variance <= 1 else outside
+        return round_up(formula, variance, self.n, self.delta)
+
+
+@attrs.frozen
+class RogersLemma64Odometer(_OfRogers):
+    """sqrt(2(V + x)(1 + log(V/x + 1)/2) log(2/delta)) + V/2, for comparison.
+
+    Privacy:
+        Theorem: Rogers et al. 2016, Lemma 6.4; interleaved because it is never below
+            `MixtureOdometer(delta, x)`: (1 + a)b >= a + b for b = log(2/delta) >= 1.
+
+    Args:
+        x: the V around which it is good, any public number above 0.
+    """
+
+    x: Fraction = attrs.field(converter=_x)
+
+    @classmethod
+    def optimised_at(cls, delta: Number, variance: Number, **shares: Any) -> Self:
+        """The one that is least at this V, where (V + x)(1 + log(V/x + 1)/2) is: x = 0.2853 V."""
+        return cls(delta, positive(variance, "variance") * Fraction("0.2853"), **shares)
+
+    def boundary(self, variance: Fraction) -> Fraction:
+        """The lemma's formula."""
+
+        def bound(v: arb, x: arb, delta: arb) -> arb:
+            spread = (v + x) * (1 + (v / x + 1).log() / 2)
+            return (2 * spread * (2 / delta).log()).sqrt() + v / 2
+
+        return round_up(bound, variance, self.x, self.delta)
+
+
+@attrs.frozen
+class RenyiOdometer(TimeUniform):
+    """The least over orders alpha_j of R_j + log(1/(w_j delta))/(alpha_j - 1).
+
+    R_j is the sum of the Renyi losses at alpha_j. Launches state Renyi privacy at these orders,
+    `RDP.at(*orders)`; with a share for deltas they state approximate zCDP, and R_j = alpha_j*rho.
+    It takes any Renyi children, and near V = 2 log(1/delta)/(alpha_j - 1)^2 it is within
+    log(1/w_j)/(alpha_j - 1) of what a fixed time would give.
+
+    Privacy:
+        Theorem: docs/theory.md: a union of Ville's inequality at each order, which gets w_j*delta.
+
+    Args:
+        orders: rising, above 1, fixed in advance.
+        weights: the orders' shares of delta, above 0, with sum 1; equal by default.
+    """
+
+    orders: tuple[Fraction, ...] = attrs.field(converter=orders_of)
+    weights: tuple[Fraction, ...] | None = attrs.field(default=None, converter=_weights)
+    measure: Measure = attrs.field(init=False, repr=False, eq=False)
+    _prices: tuple[Fraction, ...] = attrs.field(init=False, repr=False, eq=False)
+
+    @measure.default
+    def _of_the_orders(self) -> Measure:
+        return RDP.at(*self.orders) if self.deltas is None else ApproxZCDP
+
+    def __attrs_post_init__(self) -> None:
+        count = len(self.orders)
+        weights = (Fraction(1, count),) * count if self.weights is None else self.weights
+        if len(weights) != count or sum(weights) != 1:
+            raise ValueError(
+                f"weights is {[shown(weight) for weight in weights]}; it should be one number "
+                f"above 0 for each of {count} orders, with sum 1 (as in '1/3')"
+            )
+        prices = tuple(
+            round_up(lambda w, a, d: -(w * d).log() / (a - 1), weight, order, self.delta)
+            for weight, order in zip(weights, self.orders, strict=True)
+        )
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "_prices", prices)
+
+    @classmethod
+    def optimised_at(cls, delta: Number, variance: Number, **shares: Any) -> Self:
+        """Seven orders, 70% of delta on the best at this V, 1 + sqrt(2 log(1/delta)/V)."""
+        chance, v = open_unit(delta, "delta"), positive(variance, "variance")
+        excess = sqrt_down(round_down(lambda d: -2 * d.log(), chance, bits=40) / v)
+        factors = ("1/4", "2/5", "5/8", "1", "8/5", "5/2", "4")
+        weights = ("0.02", "0.03", "0.1", "0.7", "0.1", "0.03", "0.02")
+        return cls(chance, [1 + Fraction(f) * excess for f in factors], weights, **shares)
+
+    def pure_bound(self, parts: Parts) -> Fraction:
+        """The least order's."""
+        return min(spent + price for spent, price in self._spent(parts))
+
+    def room(self, parts: Parts, epsilon: Fraction) -> Parts:
+        """What each order has left; a launch that fits at one of them is admitted."""
+        left = [max(epsilon - spent - price, Fraction(0)) for spent, price in self._spent(parts)]
+        if self.deltas is None:
+            return tuple(left)
+        return (max(room / order for room, order in zip(left, self.orders, strict=True)),)
+
+    def _spent(self, parts: Parts) -> list[tuple[Fraction, Fraction]]:
+        if self.deltas is not None:
+            parts = tuple(order * parts[0] for order in self.orders)
+        return list(zip(parts, self._prices, strict=True))
+
+
+def _log_mixture(v: arb, gamma: arb, delta: arb) -> arb:
+    """log(sqrt((V + gamma)/gamma)/delta)."""
+    return (1 + v / gamma).log() / 2 - delta.log()
+
+
+def _half_normal_root(level: arb) -> arb:
+    """The u > 0 with u^2/2 + log(2*Phi(u)) = level, enclosed, for a level above 0.
+
+    The left side rises from 0 and is convex on u >= 0, so Newton's iteration comes down to the root
+    from sqrt(2*level); that the root lies in the interval given is then checked, not assumed.
+    """
+
+    def excess(u: arb) -> arb:
+        return u * u / 2 + _twice_phi(u).log() - level
+
+    middle = (2 * level).sqrt().mid()
+    for _ in range(64):
+        density = (2 / arb.pi()).sqrt() * (-middle * middle / 2).exp()
+        step = (excess(middle) / (middle + density / _twice_phi(middle))).mid()
+        middle = (middle - step).mid()
+        if abs(step) < arb(2) ** (24 - flint.ctx.prec):
+            break
+    radius = (1 + middle) * arb(2) ** (32 - flint.ctx.prec)
+    low, high = middle - radius, middle + radius
+    if not (excess(low) < 0 and excess(high) > 0):
+        raise BeyondReachError("parameters are too extreme: the root was not enclosed")
+    return low.union(high)
+
+
+def _twice_phi(u: arb) -> arb:
+    return (-u / arb(2).sqrt()).erfc()
+
+
+def _best_gamma(delta: Fraction, variance: Fraction) -> Fraction:
+    """The gamma of the least two-sided mixture: V/(t - 1) with t = 1 + 2 log(1/delta) + log(t)."""
+    level = 1 + 2 * (log(delta.denominator) - log(delta.numerator))
+    t = level
+    for _ in range(200):
+        t = level + log(t)
+    return variance / positive(t - 1, "t - 1")

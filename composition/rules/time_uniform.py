@@ -1,0 +1,308 @@
+"""Time-uniform odometers: bounds on the realised loss that hold at every moment at once.
+
+Responsible for what all of them share: what launches add to, the report, and stopping where the
+report would pass an epsilon. The bounds themselves are in `boundaries`. Knows no mechanism.
+
+Theory of operation: fix neighbouring data x, x' and an adversary. Let L_n be the log-likelihood
+ratio of the view after n messages, and R_n(alpha) the sum of the Renyi losses r_i at order alpha of
+what was launched so far, whole children charged at launch. For a child with transcript h let V_i(h)
+be the supremum over continuations of E[(P/P')^(alpha - 1) given h]. It is at least 1, and at most
+exp((alpha - 1)*r_i) at the start. So exp((alpha - 1)(L_n - R_n)) times the product of the V_i is a
+nonnegative supermartingale under every interleaving: a launch multiplies it by at most 1, an ask
+keeps its expectation or lowers it. It starts at 1 and dominates exp((alpha - 1)(L_n - R_n)); by
+Ville's inequality L_n > R_n + log(1/delta)/(alpha - 1) at *some* n with probability at most delta.
+Every bound in `boundaries` is a mixture or a weighted union of these over alpha, or above one.
+With zCDP children R_n(alpha) = alpha*rho, and V = 2*rho is the variance that the literature speaks
+of: epsilon_i^2 for an epsilon_i-DP child there, 2*epsilon_i*tanh(epsilon_i/2), which is less, here.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+import attrs
+
+from composition.rules import Account, Accumulator, Rule, Tally
+from queryable.losses.conversions import greatest
+from queryable.losses.measures import (
+    ZCDP,
+    AdditiveLoss,
+    ApproxDP,
+    ApproxZCDP,
+    Loss,
+    Measure,
+    Parts,
+    add_parts,
+    measure_name,
+    zero_of,
+)
+from queryable.losses.numbers import positive, probability, round_up, shown
+from queryable.losses.reports import TimeUniformBound
+from queryable.quoting import quoted
+
+_ZERO = Fraction(0)
+
+
+def open_unit(value: Any, name: str) -> Fraction:
+    """Read a probability that is neither 0 nor 1.
+
+    Raises:
+        ValueError: it is not one.
+    """
+    chance = positive(probability(value, name), name)
+    if chance == 1:
+        raise ValueError(f"{name} is 1; it should be below 1")
+    return chance
+
+
+def _delta(value: Any) -> Fraction:
+    return open_unit(value, "delta")
+
+
+def _deltas(value: Any) -> Fraction | None:
+    return None if value is None else open_unit(value, "deltas")
+
+
+def _margin(value: Any) -> Fraction | None:
+    return None if value is None else positive(value, "margin")
+
+
+@attrs.frozen
+class TimeUniform(Accumulator):
+    """Base of the time-uniform odometers; for `OdomCon(measure, rule=...)` or alone.
+
+    Privacy:
+        Claim: for neighbouring data at a d_in fixed in advance and every adversary, the probability
+            that the realised loss is above the bound at *some* moment is at most `total_delta`;
+            the exact claim, and the two-sided one, are in `TimeUniformBound`.
+        Theorem: docs/theory.md, time-uniform odometers interleave, and with (epsilon, delta)
+            children; this module's docstring has the proof of the first.
+        Assumes: the launched privacy maps are sound.
+        Checked by: tests/statistical/test_time_uniform.py, tests/audit/test_odometers.py
+
+    Children that are (epsilon_i, delta_i)-DP need a share `deltas` for their delta_i and a `margin`
+    to add to the bound from the first of them on, both fixed here: then the claim is made at
+    delta + deltas/(1 - e^-margin), and launches whose delta_i would sum to more than `deltas` are
+    refused. Replace each child by its good version (delta_i aside): P = (1 - deltas)*good +
+    deltas*bad on views, and P' >= (1 - deltas)*good'. Where the loss first passes bound + margin,
+    either good/good' passes the bound, which has probability at most delta under `good`, or
+    deltas*bad > (e^margin - 1)*(1 - deltas)*good, so that there P <= deltas*bad/(1 - e^-margin).
+
+    Args:
+        delta: the probability that the bound fails, the children's own delta_i apart.
+        deltas: the most that the delta_i of children may sum to; without it they must be 0.
+        margin: what is added to the bound for their sake.
+    """
+
+    delta: Fraction = attrs.field(converter=_delta)
+    deltas: Fraction | None = attrs.field(default=None, kw_only=True, converter=_deltas)
+    margin: Fraction | None = attrs.field(default=None, kw_only=True, converter=_margin)
+    total_delta: Fraction = attrs.field(init=False, repr=False, eq=False)
+    """The probability that the report fails, children's delta_i included."""
+    measure: Measure = attrs.field(init=False, repr=False, eq=False)
+
+    @total_delta.default
+    def _total_delta(self) -> Fraction:
+        if (self.deltas is None) != (self.margin is None):
+            raise ValueError(
+                f"deltas is {self.deltas} and margin is {self.margin}; give both, for children "
+                "with a delta of their own, or neither"
+            )
+        if self.deltas is None or self.margin is None:
+            return self.delta
+        price = round_up(lambda d, m: d / -(-m).expm1(), self.deltas, self.margin)
+        total = self.delta + price
+        if not total < 1:
+            raise ValueError(
+                f"delta + deltas/(1 - e^-margin) is {shown(total)}; it should be below 1: take a "
+                "smaller share deltas or a larger margin"
+            )
+        return total
+
+    @measure.default
+    def _measure(self) -> Measure:
+        return ZCDP if self.deltas is None else ApproxZCDP
+
+    @abstractmethod
+    def pure_bound(self, parts: Parts) -> Fraction:
+        """The bound, from above, once launches have added up to `parts`, deltas aside."""
+
+    def room(self, parts: Parts, epsilon: Fraction) -> Parts:
+        """The largest further launch, deltas aside, that keeps the bound within `epsilon`."""
+        fits = greatest(lambda more: self.pure_bound((parts[0] + more,)) <= epsilon)
+        return (fits,)
+
+    def open(self) -> "TimeUniformTally":
+        """Nothing launched."""
+        return TimeUniformTally(self, self._nothing())
+
+    def filter(self) -> "Stopping":
+        """The filter that stops where the bound would pass its epsilon."""
+        return Stopping(self)
+
+    def bound(self, losses: Iterable[Loss]) -> Fraction:
+        """The epsilon reported after launches of these losses, from above; 0 after none.
+
+        Raises:
+            ValueError: a loss has no bound in `measure`, or deltas that sum to too much.
+        """
+        tally = self.open()
+        for loss in losses:
+            tally = tally.add(self._stated(loss))
+            if tally.objection:
+                raise ValueError(tally.objection)
+        return tally.epsilon
+
+    def _stated(self, loss: Loss) -> AdditiveLoss:
+        if not isinstance(loss, Loss):
+            raise TypeError(f"{quoted(loss)} is not a privacy loss")
+        try:
+            stated = loss.to(self.measure)
+        except ValueError as error:
+            lacking = self.deltas is None and isinstance(loss, ApproxDP | ApproxZCDP)
+            hint = "; children with a delta need deltas=... and margin=..." if lacking else ""
+            raise ValueError(f"{error}{hint}") from None
+        assert isinstance(stated, AdditiveLoss)
+        return stated
+
+    def _nothing(self) -> Parts:
+        zero = zero_of(self.measure)
+        assert isinstance(zero, AdditiveLoss)
+        return zero.parts
+
+
+@attrs.frozen
+class TimeUniformTally(Tally):
+    """What the launches so far add up to; with a share for deltas, their sum comes last."""
+
+    odometer: TimeUniform
+    parts: Parts
+
+    def add(self, loss: AdditiveLoss) -> "TimeUniformTally":
+        """All of the child is charged at its launch; by its asks would be unsound."""
+        return TimeUniformTally(self.odometer, add_parts(self.parts, loss.parts))
+
+    @property
+    def deltas(self) -> Fraction:
+        """The sum of the children's delta_i."""
+        return _ZERO if self.odometer.deltas is None else self.parts[-1]
+
+    @property
+    def pure(self) -> Parts:
+        """Everything but that sum."""
+        return self.parts if self.odometer.deltas is None else self.parts[:-1]
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The bound, with the margin once a child had a delta; 0 while nothing can be lost."""
+        margin = self.odometer.margin if self.deltas else None
+        bound = self.odometer.pure_bound(self.pure) if any(self.pure) else _ZERO
+        return bound + (margin or _ZERO)
+
+    @property
+    def delta(self) -> Fraction:
+        """Fixed in advance; 0 while nothing can be lost, 1 once the deltas pass their share."""
+        if self.objection:
+            return Fraction(1)
+        return self.odometer.total_delta if any(self.parts) else _ZERO
+
+    @property
+    def objection(self) -> str:
+        """The children's deltas must stay within the share that was fixed for them."""
+        share = self.odometer.deltas
+        if share is None or self.deltas <= share:
+            return ""
+        return f"the deltas of the launches would sum to more than their share, {shown(share)}"
+
+    def total(self) -> TimeUniformBound:
+        """The report."""
+        return TimeUniformBound(self.epsilon, self.delta)
+
+
+@attrs.frozen
+class Stopping(Rule):
+    """Continue while a time-uniform bound stays within epsilon; write `filter_of(odometer)`.
+
+    Privacy:
+        Claim: (epsilon, delta)-DP.
+        Theorem: no launch takes the bound past epsilon, so a loss above epsilon, at the end or
+            anywhere, is one above the bound of its moment: probability at most delta. And
+            (epsilon, delta)-DP follows from P(L > epsilon) <= delta.
+    """
+
+    odometer: TimeUniform
+
+    def monotone(self) -> bool:
+        """The bound is compared with epsilon."""
+        return True
+
+    def child_measure(self, budget: Loss) -> Measure:
+        """What the odometer takes."""
+        return self.odometer.measure
+
+    def open(self, budget: Loss) -> "StoppingAccount":
+        """An empty account.
+
+        Raises:
+            ValueError: the budget is not (epsilon, delta) with a delta that covers the odometer's.
+        """
+        name = type(self.odometer).__name__
+        if not isinstance(budget, ApproxDP):
+            raise ValueError(
+                f"{name} runs as a filter for ApproxDP budgets, not {measure_name(budget.measure)}"
+            )
+        if not self.odometer.total_delta <= budget.delta:
+            raise ValueError(
+                f"the budget's delta is {shown(budget.delta)}; {name} needs at least its own, "
+                f"{shown(self.odometer.total_delta)}"
+            )
+        return StoppingAccount(self.odometer.open(), budget)
+
+
+@attrs.frozen
+class StoppingAccount(Account):
+    """A time-uniform tally held within an epsilon."""
+
+    tally: TimeUniformTally
+    budget: ApproxDP
+
+    def add(self, loss: AdditiveLoss) -> "StoppingAccount":
+        """The tally grows."""
+        return StoppingAccount(self.tally.add(loss), self.budget)
+
+    @property
+    def within(self) -> bool:
+        """The bound is at most epsilon, and the deltas within their share."""
+        return not self.tally.objection and self.tally.epsilon <= self.budget.epsilon
+
+    def total(self) -> ApproxDP:
+        """Lemma 2.19's G: the least budget at this delta that admits what was launched."""
+        return ApproxDP(self.tally.epsilon, self.tally.delta)
+
+    def least(self) -> Fraction:
+        """The bound."""
+        return self.tally.epsilon
+
+    def remaining(self) -> Loss:
+        """A launch this large would be admitted; with deltas left, one that has them."""
+        odometer, tally = self.tally.odometer, self.tally
+        if odometer.deltas is None or odometer.margin is None:
+            return self._loss(odometer.room(tally.pure, self.budget.epsilon))
+        left = odometer.deltas - tally.deltas
+        for delta in (left, _ZERO):
+            margin = odometer.margin if tally.deltas or delta else _ZERO
+            if self.add(self._loss((_ZERO, delta))).within:
+                room = odometer.room(tally.pure, self.budget.epsilon - margin)
+                return self._loss((*room, delta))
+        return self._loss((_ZERO, _ZERO))
+
+    def _loss(self, parts: Parts) -> AdditiveLoss:
+        zero = zero_of(self.tally.odometer.measure)
+        assert isinstance(zero, AdditiveLoss)
+        return zero.room(parts)
+
+    def hint(self, loss: Any) -> str:
+        """Say so when it is the deltas that do not fit."""
+        objection = self.add(loss).tally.objection
+        return f"; {objection}" if objection else ""

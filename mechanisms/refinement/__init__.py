@@ -1,0 +1,1 @@
+"""Estimates that are refined until they are accurate enough."""

@@ -1,0 +1,113 @@
+"""Brownian noise reduction: pay for the last, finest answer alone.
+
+Responsible for a person in the middle that turns every refinement into one Gaussian launch of the
+precision that is missing. Knows no filter: it works over any compositor that takes Gaussians.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import attrs
+
+from mechanisms.gaussian import Gaussian
+from mechanisms.refinement.averaging import moved, number, rounding, rounding_moved
+from mechanisms.refinement.estimates import Estimating, Held, Open, UnderWay, refinable
+from mechanisms.refinement.refined import Estimate
+from mechanisms.refinement.stopping import Schedule, schedule_of, shortened
+from mechanisms.refinement.tails import OfMean, Reach
+from queryable.errors import QueryError
+from queryable.losses.measures import ZCDP, AdditiveLoss
+from queryable.losses.numbers import shown
+from queryable.messages import Refused
+
+
+@attrs.frozen
+class BrownianNoiseReduction(Estimating):
+    """Estimates that become finer for the price of the difference; `... @ FiltCon(ZCDP(...))`.
+
+    Answers: `Open(statistic, schedule)` with a child, which answers `Refine(variance)`,
+    `Until(condition)`, `Latest()`, `PrivacyLossQuery`, `CanAfford(Refine(...))`. Every other query
+    is the mechanism's below, so that noise reductions interleave with each other and with whatever
+    it launches. Stop whenever you like, and come back later.
+
+    To go from variance t1 to t2, an independent Gaussian measurement of variance
+    t1 t2 / (t1 - t2) is launched, and the two are weighted by precision. So the statistic is
+    evaluated at every step; over many records let it be cheap.
+
+    Privacy:
+        Claim: what the compositor below is charged. An estimate refined to variance t has been
+            charged (l2 d_in)^2 / (2t) in all, exactly, however many steps it took.
+        Theorem: docs/theory.md, Brownian noise reduction; a postprocessing of Gaussian launches
+            (Haney et al. 2023, Theorems 2.17 and 4.10).
+        Assumes: the statistics' declared `l2`.
+        Checked by: tests/unit/mechanisms/refinement/test_brownian.py
+    """
+
+    def _opened(self, query: Open) -> Held:
+        schedule = () if query.schedule is None else schedule_of(query.schedule)
+        return Held(refinable(query.statistic), schedule)
+
+    def _measurement(self, held: Held, target: Fraction) -> Gaussian:
+        if held.level is None:
+            return Gaussian(held.statistic, variance=target)
+        if not target < held.level:
+            raise QueryError(
+                f"the target variance {shown(target)} is not finer than {shown(held.level)}, "
+                "where the estimate is"
+            )
+        return Gaussian(held.statistic, variance=_increment(held.level, target))
+
+    def _whole(self, held: Held, targets: Schedule) -> Gaussian:
+        return self._measurement(held, targets[-1])
+
+    def _combined(self, held: Held, target: Fraction, measured: Any) -> Estimate:
+        value = number(measured)
+        before = held.estimate
+        if before is None or held.level is None:
+            return Estimate(value, target, reach=Reach(OfMean(target, target), rounding(value)))
+        # The measurement has precision 1/target - 1/level, the two together 1/target.
+        share = 1 - target / held.level
+        mean = moved(before.value, value, share)
+        reach = before.reach
+        if reach is not None and isinstance(reach.tails, OfMean):
+            rounded = rounding_moved(reach.rounded, before.value, value, mean, share)
+            reach = Reach(OfMean(target, reach.tails.coarsest), rounded)
+        return Estimate(mean, target, reach=reach)
+
+    def _loss(self, held: Held, d_in: int) -> ZCDP:
+        if held.level is None:
+            return ZCDP(Fraction(0))
+        return ZCDP((held.statistic.l2 * d_in) ** 2 / (2 * held.level))
+
+    def _affordable(self, refusal: Refused, under_way: UnderWay) -> str:
+        share = _left(refusal)
+        if share is None:
+            return ""
+        if not share:
+            return "no finer variance is affordable"
+        level, target = under_way.held.level, under_way.targets[under_way.place]
+        precision = Fraction(0) if level is None else 1 / level
+        finest = 1 / (precision + share * (1 / target - precision))
+        return f"the finest variance affordable is {_quoted(finest)}"
+
+
+def _increment(coarse: Fraction, fine: Fraction) -> Fraction:
+    """coarse * fine / (coarse - fine): the variance whose precision is 1/fine - 1/coarse."""
+    top, bottom = coarse.as_integer_ratio()
+    to_top, to_bottom = fine.as_integer_ratio()
+    return Fraction(top * to_top, top * to_bottom - to_top * bottom)
+
+
+def _left(refusal: Refused) -> Fraction | None:
+    """What remains, as a share of what was requested: losses of Gaussians grow as 1/variance."""
+    requested, remaining = refusal.requested, refusal.remaining
+    if not (isinstance(requested, AdditiveLoss) and isinstance(remaining, AdditiveLoss)):
+        return None
+    pairs = zip(requested.parts, remaining.parts, strict=False)
+    return min((left / wanted for wanted, left in pairs if wanted > 0), default=None)
+
+
+def _quoted(variance: Fraction) -> str:
+    """A variance to be said back: exact where it is short, else rounded up to six digits."""
+    text = str(variance)
+    return text if len(text) <= 12 else shown(shortened(variance))

@@ -1,0 +1,121 @@
+"""Doubling: the baseline that noise reduction is compared with, which pays for every answer.
+
+Responsible for a person in the middle that measures anew, ever more exactly. Knows no filter.
+"""
+
+from fractions import Fraction
+from itertools import accumulate, repeat
+from operator import truediv
+from typing import Any
+
+import attrs
+
+from mechanisms.gaussian import Gaussian
+from mechanisms.laplace import Laplace
+from mechanisms.refinement.averaging import number, rounding
+from mechanisms.refinement.estimates import (
+    Estimating,
+    Held,
+    Open,
+    Refine,
+    UnderWay,
+    Until,
+    refinable,
+    require_more,
+)
+from mechanisms.refinement.refined import Estimate
+from mechanisms.refinement.stopping import LONGEST, Schedule, above_one
+from mechanisms.refinement.tails import OfRelease, Reach
+from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
+from queryable.errors import QueryError
+from queryable.losses.measures import ZCDP, Loss, PureDP
+from queryable.losses.numbers import natural, positive, shown
+from queryable.mechanism import Measurement
+from queryable.messages import Refused
+from queryable.quoting import one_of
+
+
+def _start(value: Any) -> Fraction:
+    return positive(value, "start")
+
+
+def _releases(value: Any) -> int:
+    releases = natural(value, "releases")
+    if not 1 <= releases <= LONGEST:
+        raise ValueError(f"releases is {releases}; it should be between 1 and {LONGEST}")
+    return releases
+
+
+@attrs.frozen
+class Doubling(Estimating):
+    """Independent releases, each a factor more exact than the last; `Doubling(...) @ filter`.
+
+    Answers the messages of `BrownianNoiseReduction`, except that what comes next is fixed:
+    `Open(statistic)`, `Refine()`, `Until(condition)`. An estimate is the last release alone, and
+    `Until` goes on until the condition holds or the filter refuses.
+
+    Privacy:
+        Claim: what the compositor below is charged: every release, in full. With Gaussian noise
+            that comes to at most factor/(factor - 1) times what the last one costs.
+        Theorem: a postprocessing of launches (Haney et al. 2023, Theorem 2.17); as a method,
+            Ligett et al. 2017, and section 7.1 of Rogers et al. 2023.
+        Checked by: tests/unit/mechanisms/refinement/test_doubling.py
+
+    Args:
+        start: the variance of the first Gaussian release; with Laplace noise, its scale.
+        factor: by which that is divided for each release after it, above 1.
+        noise: "gaussian", or "laplace" for filters without zCDP: there a factor of 2 doubles
+            epsilon.
+        releases: the most that an estimate makes.
+    """
+
+    start: Fraction = attrs.field(converter=_start)
+    factor: Fraction = attrs.field(default=Fraction(2), converter=above_one)
+    noise: str = attrs.field(
+        kw_only=True, default="gaussian", validator=one_of("gaussian", "laplace")
+    )
+    releases: int = attrs.field(kw_only=True, default=100, converter=_releases)
+
+    def _opened(self, query: Open) -> Held:
+        _require_none(query.schedule)
+        levels = accumulate(repeat(self.factor, self.releases - 1), truediv, initial=self.start)
+        return Held(refinable(query.statistic), tuple(levels))
+
+    def _target(self, held: Held, query: Refine) -> Fraction:
+        _require_none(query.to)
+        return super()._target(held, query)
+
+    def _targets(self, held: Held, query: Until) -> Schedule:
+        _require_none(query.schedule)
+        require_more(held)
+        return held.schedule[held.behind :]
+
+    def _measurement(self, held: Held, target: Fraction) -> Measurement:
+        if self.noise == "laplace":
+            return Laplace(held.statistic, scale=target)
+        return Gaussian(held.statistic, variance=target)
+
+    def _combined(self, held: Held, target: Fraction, measured: Any) -> Estimate:
+        # Integer Laplace noise has variance 1 / (2 sinh(1/2b)^2), which is below 2 b^2.
+        laplace = self.noise == "laplace"
+        law = DiscreteLaplace(target) if laplace else DiscreteGaussian(target)
+        value = number(measured)
+        reach = Reach(OfRelease(law, held.behind + 1), rounding(value))
+        return Estimate(value, 2 * target**2 if laplace else target, reach=reach)
+
+    def _loss(self, held: Held, d_in: int) -> Loss:
+        paid = sum((1 / level for level in held.schedule[: held.behind]), Fraction(0))
+        if self.noise == "laplace":
+            return PureDP(held.statistic.l1 * d_in * paid)
+        return ZCDP((held.statistic.l2 * d_in) ** 2 * paid / 2)
+
+    def _affordable(self, refusal: Refused, under_way: UnderWay) -> str:
+        what = "scale" if self.noise == "laplace" else "variance"
+        return f"the next release would have {what} {shown(under_way.targets[under_way.place])}"
+
+
+def _require_none(wish: Any) -> None:
+    if wish is not None:
+        raise QueryError(
+            "Doubling has its own schedule: Open(statistic), Refine(), Until(condition)"
+        )

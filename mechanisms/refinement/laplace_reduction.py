@@ -1,0 +1,269 @@
+"""Laplace noise reduction: one statistic at falling noise, paid for at the last scale alone."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from fractions import Fraction
+from operator import neg
+from typing import Any, Self
+
+import attrs
+import numpy as np
+
+from mechanisms.additive import added, integer_statistic
+from mechanisms.laplace import Laplace
+from mechanisms.refinement.estimates import Latest, Refine, Until, holds, target_of
+from mechanisms.refinement.refined import Estimate, Undecided, stopped, undecided
+from mechanisms.refinement.stopping import in_order, schedule_of
+from mechanisms.refinement.tails import OfRelease, Reach
+from mechanisms.sampling.laplace_path import laplace_path
+from mechanisms.sampling.laws import DiscreteLaplace
+from queryable.answers import NoisyInt, noisy_array
+from queryable.errors import QueryError, UnknownQueryError
+from queryable.ex_post import Expense, ExPostMechanism, Opening
+from queryable.losses.measures import Loss, Measure
+from queryable.losses.numbers import shown
+from queryable.messages import Answer, Query, Refused
+from queryable.randomness.coins import SYSTEM, Coins
+from queryable.statistics import IntegerStatistic
+
+USED_UP = Refused("the schedule is used up: its finest scale has been released")
+
+
+@attrs.frozen
+class LaplaceReductionState:
+    """How many scales of the schedule are behind us; noise and data are private.
+
+    The data are kept until they are read, at the first release, then the statistic's value is.
+    `picked`: whether where we are depends on values, as after `Until`.
+    """
+
+    behind: int
+    noise: tuple[Any, ...] = attrs.field(repr=False)
+    dataset: Any = attrs.field(repr=False)
+    value: Any = attrs.field(default=None, repr=False)
+    picked: bool = False
+
+    def at(self, place: int, *, picked: bool) -> "LaplaceReductionState":
+        """After the release at a place of the schedule."""
+        return attrs.evolve(self, behind=place + 1, picked=picked)
+
+
+@attrs.frozen(init=False)
+class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
+    """An integer statistic with Laplace noise at falling scales, each release finer than the last.
+
+    Answers `Refine()` with the statistic at the next scale of the schedule, `Refine(scale)` at a
+    later one. `Until(condition)` at the first scale from here on where the condition holds of the
+    noisy statistic, else at the last; where it raises, `Undecided`, and that scale is released.
+    `Until(condition, scales)` goes along some scales of the schedule. `Latest()` is the last
+    release again. The answer is an `Estimate`: its value is an int, or a read-only integer array
+    where the statistic has a shape, and its variance is 2 scale^2, a little above the noise's.
+    The value of what was refined to, and not stopped at by a condition, knows its noise as that of
+    a `Laplace` answer does. When the finest scale has been released, `Refused`.
+
+    Privacy:
+        Claim: PureDP(l1 * d_in / scale) for the scale of the last release, ex post; in advance what
+            `Laplace` claims at the schedule's last scale.
+        Theorem: Koufogiannis, Han, Pappas 2017; Ligett et al. 2017; on the integers docs/theory.md,
+            the discrete Laplace process: all that was said is a postprocessing of the last release,
+            which is a `Laplace` answer of that scale. So a condition may look at coarser noise.
+        Assumes: the statistic's declared `l1`.
+        Checked by: tests/unit/mechanisms/refinement/test_laplace_reduction.py
+
+    Args:
+        statistic: integer-valued, with declared sensitivities. It is evaluated at the first
+            release, which is the first that costs anything.
+        scales: of the noise, the schedule: public, positive and falling. Exactly one of `scales`
+            and `epsilons` is given.
+        epsilons: what each release has cost in all, at d_in=1: rising; the scales are l1 / epsilon.
+    """
+
+    statistic: IntegerStatistic
+    scales: tuple[Fraction, ...]
+
+    def __init__(self, statistic: Any, *, scales: Any = None, epsilons: Any = None) -> None:
+        checked = integer_statistic(statistic)
+        self.__attrs_init__(checked, _schedule(checked.l1, scales, epsilons))
+
+    def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
+        """That of one `Laplace` answer at the last scale."""
+        return Laplace(self.statistic, scale=self.scales[-1]).privacy_map(d_in, measure)
+
+    def expense(self) -> "LaplaceExpense":
+        """Nothing, until something is released."""
+        return LaplaceExpense(self, self.statistic.l1)
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[LaplaceReductionState, None]:
+        """Draw all noise; there is nothing to say, and the data are not read."""
+        noise = laplace_path(self.scales, self.statistic.shape, coins)
+        return LaplaceReductionState(0, noise, dataset), None
+
+    def step(
+        self, state: LaplaceReductionState, query: Query, coins: Coins = SYSTEM
+    ) -> tuple[LaplaceReductionState, Answer]:
+        """Release the statistic at a later scale, or say the last release again.
+
+        Raises:
+            QueryError: none of these, or to a scale that is not a later one of the schedule.
+            MechanismFault: the statistic failed.
+        """
+        places = self.places(query, state.behind)
+        if not places:
+            return state, USED_UP
+        if state.behind == 0:
+            value = self.statistic(state.dataset)
+            state = LaplaceReductionState(0, state.noise, None, value)
+        if isinstance(query, Until):
+            return self._stop(state, query.condition, places)
+        follows = isinstance(query, Latest) or query.to is None
+        after = state.at(places[0], picked=state.picked and follows)
+        return after, self._estimate(after)
+
+    def _stop(
+        self, state: LaplaceReductionState, condition: Any, places: Sequence[int]
+    ) -> tuple[LaplaceReductionState, Answer]:
+        for place in places:
+            after = state.at(place, picked=state.picked or place >= state.behind)
+            estimate = self._estimate(after)
+            try:
+                met = holds(condition, estimate)
+            except QueryError as error:
+                if place < state.behind:  # nothing was released for it
+                    raise
+                return after, undecided(error, estimate)
+            if met:
+                break
+        return after, stopped(estimate, met=met)
+
+    def understood(self, query: Query) -> Query:
+        """The query, its scales as fractions."""
+        match query:
+            case Refine(to=to):
+                return Refine(None if to is None else target_of(to, "the scale"))
+            case Until(condition=condition, schedule=scales):
+                return Until(condition, None if scales is None else schedule_of(scales, "scales"))
+            case Latest():
+                return Latest()
+        raise _unknown(query)
+
+    def places(self, query: Query, behind: int) -> Sequence[int]:
+        """Where in the schedule a query may lead, with so many scales behind; nowhere at its end.
+
+        Raises:
+            QueryError: nowhere.
+        """
+        match query:
+            case Refine(to=None):
+                return range(behind, min(behind + 1, len(self.scales)))
+            case Refine(to=to):
+                return (self._place(to, behind),)
+            case Until():
+                return self._until(query, behind)
+            case Latest():
+                if behind == 0:
+                    raise QueryError("nothing has been released yet: there is nothing to tell")
+                return (behind - 1,)
+        raise _unknown(query)
+
+    def _until(self, query: Until, behind: int) -> Sequence[int]:
+        if not callable(query.condition):
+            raise QueryError(
+                f"condition is {type(query.condition).__name__}; it should be a function"
+            )
+        if query.schedule is None:
+            return range(max(behind - 1, 0), len(self.scales))
+        wanted = schedule_of(query.schedule, "scales")
+        here = self.scales[behind - 1] if behind else wanted[0] + 1
+        finer = tuple(self._place(scale, behind) for scale in wanted if scale < here)
+        if not finer:
+            raise QueryError(
+                f"the schedule has no scale finer than {shown(here)}, the last release"
+            )
+        return (behind - 1, *finer) if behind else finer
+
+    def _place(self, to: Any, behind: int) -> int:
+        scale = target_of(to, "the scale")
+        place = bisect_left(self.scales, -scale, key=neg)
+        if place == len(self.scales) or self.scales[place] != scale:
+            raise QueryError(f"scale {shown(scale)} is not in the schedule")
+        if place < behind:
+            last = shown(self.scales[behind - 1])
+            raise QueryError(f"scale {shown(scale)} is not finer than the last release, at {last}")
+        return place
+
+    def _estimate(self, state: LaplaceReductionState) -> Estimate:
+        place = state.behind - 1
+        scale, noise = self.scales[place], state.noise[place]
+        law = DiscreteLaplace(scale)
+        value: Any
+        if self.statistic.shape is None:
+            value = NoisyInt(state.value + noise, law)
+        else:
+            value = noisy_array(added(np.asarray(state.value), noise), law)
+        if state.picked:  # the law of its noise, given where it stopped, is another
+            value = _plain(value)
+        reach = Reach(OfRelease(law, place + 1), picked=state.picked)
+        return Estimate(value, variance_at(scale), reach=reach)
+
+
+@attrs.frozen
+class LaplaceExpense(Expense):
+    """The cost of the last release."""
+
+    mechanism: LaplaceNoiseReduction
+    l1: Fraction
+    behind: int = 0
+
+    def epsilon(self, d_in: int) -> Fraction:
+        """l1 * d_in / scale."""
+        if self.behind == 0:
+            return Fraction(0)
+        return self.l1 * d_in / self.mechanism.scales[self.behind - 1]
+
+    def at_worst(self, query: Query, d_in: int) -> Fraction:
+        """That of the finest scale which the query may lead to."""
+        return self._reaching(query).epsilon(d_in)
+
+    def after(self, query: Query, answer: Answer) -> Self:
+        """Where the answer says that it is; where it says nothing, where the query may lead."""
+        told = answer.estimate if isinstance(answer, Undecided) else answer
+        if not isinstance(told, Estimate):
+            return self._reaching(query)
+        scales = self.mechanism.scales
+        place = bisect_left(scales, -told.variance, key=lambda scale: -variance_at(scale))
+        return attrs.evolve(self, behind=min(place + 1, len(scales)))
+
+    def _reaching(self, query: Query) -> Self:
+        if isinstance(query, Opening):
+            return self
+        places = self.mechanism.places(query, self.behind)
+        return attrs.evolve(self, behind=places[-1] + 1) if places else self
+
+
+def variance_at(scale: Fraction) -> Fraction:
+    """2 scale^2, that of continuous Laplace noise: on the integers it is 1/(2 sinh(1/2t)^2)."""
+    return 2 * scale**2
+
+
+def _plain(value: Any) -> Any:
+    if not isinstance(value, np.ndarray):
+        return int(value)
+    plain = np.asarray(value)
+    plain.flags.writeable = False
+    return plain
+
+
+def _unknown(query: Query) -> UnknownQueryError:
+    return UnknownQueryError(
+        f"LaplaceNoiseReduction answers Refine, Until and Latest, not {type(query).__name__}"
+    )
+
+
+def _schedule(l1: Fraction, scales: Any, epsilons: Any) -> tuple[Fraction, ...]:
+    if (scales is None) == (epsilons is None):
+        raise ValueError("give exactly one of scales and epsilons")
+    if scales is not None:
+        return in_order(scales, "scales")
+    if not l1 > 0:
+        raise ValueError("epsilons are given but the statistic's l1 is 0; give scales instead")
+    return tuple(l1 / epsilon for epsilon in in_order(epsilons, "epsilons", rising=True))

@@ -1,0 +1,196 @@
+"""When to stop refining an estimate, and by which steps to go there.
+
+Responsible for conditions and schedules. A condition is any function of an `Estimate` to a bool; it
+sees noisy answers alone, so it costs nothing. A schedule is any falling sequence of variances.
+Knows no mechanism.
+"""
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from queryable.errors import QueryError
+from queryable.losses.numbers import natural, positive, shown
+from queryable.quoting import quoted
+
+if TYPE_CHECKING:
+    from mechanisms.refinement.refined import Estimate
+
+Schedule = tuple[Fraction, ...]
+
+_DIGITS = 6
+
+LONGEST = 5_000
+"""Steps of a schedule, at most: half of the rounds that `Postprocessed` gives a person."""
+
+
+def _alpha(value: Any) -> Fraction:
+    alpha = positive(value, "alpha")
+    if not alpha < 1:
+        raise ValueError(f"alpha is {shown(alpha)}; it should be below 1")
+    return alpha
+
+
+def _margin(value: Any) -> Fraction:
+    return positive(value, "margin")
+
+
+def _deviations(value: Any) -> Fraction:
+    return positive(value, "deviations")
+
+
+@attrs.frozen
+class RelativeError:
+    """Whether a noisy answer is known to within a share of itself.
+
+    With m = `deviations` times the standard deviation: 1 - alpha < |(y + m) / (y - m)| <= 1 + alpha
+    and |y| > m (Rogers et al. 2023, section 7.2), compared without rounding; of an array, for each
+    entry. The truth is so near as often as the noise is within m, no more: for more, ask for more
+    deviations.
+
+    Args:
+        alpha: the share, between 0 and 1.
+        deviations: how many standard deviations the noise is taken to be off by.
+    """
+
+    alpha: Fraction = attrs.field(converter=_alpha)
+    deviations: Fraction = attrs.field(default=Fraction(1), converter=_deviations)
+
+    # (y + m)/(y - m) <= 1 + alpha says (2 + alpha) m <= alpha y; below zero, the other side of 1
+    # counts: (|y| - m)/(|y| + m) > 1 - alpha says (2 - alpha) m < alpha |y|.
+    _above: Fraction = attrs.field(init=False, repr=False, eq=False)
+    _below: Fraction = attrs.field(init=False, repr=False, eq=False)
+
+    @_above.default
+    def _at_least(self) -> Fraction:
+        return (self.deviations * (2 + self.alpha) / self.alpha) ** 2
+
+    @_below.default
+    def _more_than(self) -> Fraction:
+        return (self.deviations * (2 - self.alpha) / self.alpha) ** 2
+
+    def __call__(self, estimate: "Estimate") -> bool:
+        """Whether the estimate is."""
+        value, variance = estimate.value, estimate.variance
+        if isinstance(value, np.ndarray):
+            above, below = float(self._above * variance), float(self._below * variance)
+            square = value**2
+            near = ((value > 0) & (above <= square)) | ((value < 0) & (below < square))
+            return bool(near.all())
+        if value > 0:
+            return bool(self._above * variance <= value * value)
+        return bool(value < 0 and self._below * variance < value * value)
+
+
+@attrs.frozen
+class AbsoluteError:
+    """Whether the standard deviation, times `deviations`, is at most `margin`."""
+
+    margin: Fraction = attrs.field(converter=_margin)
+    deviations: Fraction = attrs.field(default=Fraction(1), converter=_deviations)
+
+    def __call__(self, estimate: "Estimate") -> bool:
+        """Whether the estimate's is."""
+        return self.deviations**2 * estimate.variance <= self.margin**2
+
+
+def even_schedule(coarsest: Any, finest: Any, steps: Any = 1000) -> Schedule:
+    """Variances whose precisions 1/t are equally spaced, so that each step costs the same.
+
+    Raises:
+        ValueError: `finest` is not below `coarsest`, or fewer than 2 steps.
+    """
+    start, end = _ends(coarsest, finest)
+    count = natural(steps, "steps")
+    if not 2 <= count <= LONGEST:
+        raise ValueError(f"steps is {count}; it should be between 2 and {LONGEST}")
+    step = (1 / end - 1 / start) / (count - 1)
+    return tuple(1 / (1 / start + index * step) for index in range(count))
+
+
+def geometric_schedule(coarsest: Any, finest: Any, factor: Any = 2) -> Schedule:
+    """Variances that fall by a factor each, to six digits; the last step by as much as is left.
+
+    Raises:
+        ValueError: `finest` is not below `coarsest`, the factor not above 1, or too many steps.
+    """
+    start, end = _ends(coarsest, finest)
+    ratio = above_one(factor)
+    variances = [start]
+    while variances[-1] > end:
+        following = max(shortened(variances[-1] / ratio), end)
+        if len(variances) == LONGEST or following >= variances[-1]:
+            raise ValueError(f"factor is {shown(ratio)}: that takes more than {LONGEST} steps")
+        variances.append(following)
+    return tuple(variances)
+
+
+def shortened(value: Fraction) -> Fraction:
+    """The next number above that has six significant digits: sums of such stay short."""
+    exponent = len(str(int(value))) if value >= 1 else 1 - len(str(int(1 / value)))
+    unit = Fraction(10) ** (exponent - _DIGITS)
+    return -(-value // unit) * unit
+
+
+def above_one(value: Any) -> Fraction:
+    """Read a factor by which variances fall.
+
+    Raises:
+        ValueError: it is not above 1.
+    """
+    factor = positive(value, "factor")
+    if not factor > 1:
+        raise ValueError(f"factor is {shown(factor)}; it should be above 1")
+    return factor
+
+
+def _ends(coarsest: Any, finest: Any) -> tuple[Fraction, Fraction]:
+    start, end = positive(coarsest, "coarsest"), positive(finest, "finest")
+    if not end < start:
+        raise ValueError(f"finest is {shown(end)}; it should be below coarsest, {shown(start)}")
+    return start, end
+
+
+def in_order(values: Any, name: str, *, rising: bool = False) -> Schedule:
+    """Read a schedule: positive numbers, each below (or, `rising`, above) the one before.
+
+    Args:
+        name: of the numbers, for messages.
+
+    Raises:
+        ValueError: it is empty or too long, a number is not positive, or two are not in order.
+        TypeError: it is no list of numbers.
+    """
+    order = "rise" if rising else "fall"
+    if isinstance(values, str | Iterator) or not isinstance(values, Iterable):
+        raise TypeError(f"{name} should be a list of numbers that {order}, not {_kind(values)}")
+    entries = tuple(positive(each, name) for each in islice(values, LONGEST + 1))
+    if not 0 < len(entries) <= LONGEST:
+        what = "empty" if not entries else "longer"
+        raise ValueError(f"{name} is {what}; it should have between 1 and {LONGEST} entries")
+    for before, here in pairwise(entries):
+        if not (before < here if rising else here < before):
+            raise ValueError(
+                f"{name} should {order}, and {shown(before)} is followed by {shown(here)}"
+            )
+    return entries
+
+
+def _kind(value: object) -> str:
+    return quoted(value) if isinstance(value, str | int) else type(value).__name__
+
+
+def schedule_of(values: Any, name: str = "variances") -> Schedule:
+    """Read what an analyst gave as a schedule: positive numbers, each below the one before.
+
+    Raises:
+        QueryError: it is not.
+    """
+    try:
+        return in_order(values, name)
+    except Exception as error:
+        raise QueryError(f"a schedule is a list of falling numbers: {error}") from None

@@ -1,0 +1,146 @@
+"""How far estimates are from the truth: half-widths that their noise is proven to keep to.
+
+Responsible for the bounds, rounded outward, and for turning them into intervals. The noise has two
+forms, that of one release and that of a mean of Gaussian ones, and two questions are answered: for
+a target that was fixed in advance, and for all refinements at once, so that one may stop wherever
+the values say. Proofs are in docs/theory.md, Brownian noise reduction. Knows no mechanism.
+"""
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, floor, inf, nextafter
+from typing import Any
+
+import attrs
+import numpy as np
+from flint import arb
+
+from queryable.accuracy import confidence_of, half_width
+from queryable.answers import narrowed
+from queryable.losses.numbers import round_up
+from queryable.randomness.coins import Law
+
+_SMALL = Fraction(1, 4)  # below this variance the bound by cubes is the wider one
+
+
+class Tails(ABC):
+    """Bounds on noise that is missed with a probability, of each coordinate by itself."""
+
+    @abstractmethod
+    def in_advance(self, missed: Fraction) -> Fraction:
+        """For a target that does not depend on the noise; how it was approached may."""
+
+    @abstractmethod
+    def at_all_times(self, missed: Fraction) -> Fraction:
+        """For every refinement of one estimate at once, whatever its targets depend on."""
+
+
+@attrs.frozen
+class OfRelease(Tails):
+    """Of one release, the `place`-th of its estimate, counted from 1.
+
+    At all times: the n-th is missed with a probability of missed/(n(n + 1)), which sum to missed.
+    """
+
+    law: Law[int]
+    place: int = 1
+
+    def in_advance(self, missed: Fraction) -> Fraction:
+        """By the law's own tails."""
+        return Fraction(half_width(self.law, 1 - missed))
+
+    def at_all_times(self, missed: Fraction) -> Fraction:
+        """By a share of what may be missed."""
+        return self.in_advance(missed / (self.place * (self.place + 1)))
+
+
+@attrs.frozen
+class OfMean(Tails):
+    """Of a mean of discrete Gaussians, weighted by precision, that has this variance.
+
+    `coarsest` is the variance of the first of them, which no value has led to.
+    """
+
+    variance: Fraction
+    coarsest: Fraction
+
+    def in_advance(self, missed: Fraction) -> Fraction:
+        """The smaller of two bounds."""
+        return _in_advance(self.variance, missed)
+
+    def at_all_times(self, missed: Fraction) -> Fraction:
+        """By a mixture: sqrt(t (1 + t/T) log((1 + T/t) / missed^2)) for the coarsest T."""
+        return _at_all_times(self.variance, self.coarsest, missed)
+
+
+@lru_cache(maxsize=256)
+def _in_advance(variance: Fraction, missed: Fraction) -> Fraction:
+    """sqrt(2 t log(2/missed)), or where that is less 1/2 + sqrt(2 t) erfc^-1(missed e^(-1/24t))."""
+    chernoff = round_up(lambda t, m: (2 * t * (2 / m).log()).sqrt(), variance, missed)
+    if variance < _SMALL:
+        return chernoff
+
+    def by_cubes(t: arb, m: arb) -> arb:
+        return arb(0.5) + (2 * t).sqrt() * (m * (-1 / (24 * t)).exp()).erfcinv()
+
+    return min(chernoff, round_up(by_cubes, variance, missed))
+
+
+@lru_cache(maxsize=256)
+def _at_all_times(variance: Fraction, coarsest: Fraction, missed: Fraction) -> Fraction:
+    def mixture(t: arb, first: arb, m: arb) -> arb:
+        return (t * (1 + t / first) * ((1 + first / t) / m**2).log()).sqrt()
+
+    return round_up(mixture, variance, coarsest, missed)
+
+
+@attrs.frozen(eq=False)
+class Reach:
+    """How far a value may be from the truth.
+
+    Attributes:
+        tails: of its noise.
+        rounded: at least what was rounded off afterwards; of an array, of each entry.
+        picked: whether it was stopped at because of its value.
+    """
+
+    tails: Tails
+    rounded: Any = Fraction(0)
+    picked: bool = False
+
+    def ends(self, value: Any, confidence: Any, *, anytime: bool = False) -> tuple[Any, Any]:
+        """The least and the greatest whole numbers that are that near to a value.
+
+        Raises:
+            ValueError: the confidence is not above 0 and below 1.
+        """
+        missed = 1 - confidence_of(confidence)
+        always = anytime or self.picked
+        width = self.tails.at_all_times(missed) if always else self.tails.in_advance(missed)
+        if not isinstance(value, np.ndarray):
+            far = width + self.rounded
+            least, most = sorted((ceil(value - far), floor(value + far)))
+            return least, most
+        if value.dtype.kind == "f":
+            return _of_floats(value, _float_up(width), self.rounded)
+        whole = np.asarray(value).astype(object)
+        return narrowed(whole - floor(width)), narrowed(whole + floor(width))
+
+
+def _of_floats(value: Any, width: float, rounded: Any) -> tuple[Any, Any]:
+    """Outward to the next floats, then inward to whole numbers; none for what is no number."""
+    with np.errstate(all="ignore"):
+        far = np.nextafter(width + rounded, inf)
+        low = np.ceil(np.nextafter(value - far, -inf))
+        high = np.floor(np.nextafter(value + far, inf))
+        known = np.isfinite(value) & np.isfinite(far)
+    least, most = np.minimum(low, high), np.maximum(low, high)
+    return np.where(known, least, -inf), np.where(known, most, inf)
+
+
+def _float_up(width: Fraction) -> float:
+    try:
+        return nextafter(float(width), inf)
+    except OverflowError:
+        return inf

@@ -1,0 +1,1 @@
+"""Exact sampling: noise laws, noise in bulk, choices, the Laplace path."""

@@ -1,0 +1,190 @@
+"""Laws of choosing one of several candidates by integer scores, sampled exactly.
+
+Responsible for turning scores into an index with the stated probabilities, from fair bits and with
+integers alone. Knows no privacy loss.
+
+Theory of operation. A candidate whose score is g below the best has weight exp(-rate * g). Its
+level l is the whole part of rate * g, at most 45; all of one level have the same number of tickets
+out of 2**64, an integer at or above 2**64 e^-l. The weight is the product of three probabilities:
+that a uniform ticket is one of those, exp(-(rate * g - l)), and what corrects the rounding up of
+the tickets. Tickets are compared for all candidates at once, the two coins tossed for few.
+"""
+
+from bisect import bisect_right
+from fractions import Fraction
+from functools import cache, partial
+from itertools import accumulate
+from operator import mul
+from typing import Any, TypeAlias
+
+import attrs
+import numpy as np
+from flint import arb
+
+from mechanisms.sampling.blocks import coin
+from mechanisms.sampling.cks import coin_exp
+from queryable.losses.numbers import ball, enclosed, positive, round_down, round_up
+from queryable.randomness.coins import FairBits, Law
+from queryable.randomness.intervals import Chance, Interval
+
+Array: TypeAlias = np.ndarray[Any, Any]
+
+_LAST = 45  # e**-45 is below 2**-64
+_UNIT = 1 << 64
+_NARROW = 1 << 62  # products below this stay within int64
+
+
+def _rate(value: Any) -> Fraction:
+    return positive(value, "rate")
+
+
+def _gaps(scores: Any) -> Array:
+    array = np.asarray(scores)
+    if array.ndim != 1 or not array.size:
+        raise ValueError(f"scores have shape {array.shape}; there should be one a candidate")
+    best, worst = int(array.max()), int(array.min())
+    wide = array if best - worst < _NARROW else array.astype(object)
+    return np.asarray(best - wide)
+
+
+@attrs.frozen(eq=False)
+class _ByScore(Law[int]):
+    """A law that depends on how far each score is below the best."""
+
+    gaps: Array = attrs.field(converter=_gaps, repr=False)
+    rate: Fraction = attrs.field(converter=_rate)
+    _levels: Array = attrs.field(init=False, repr=False)
+
+    @_levels.default
+    def _cut(self) -> Array:
+        """The whole part of rate * gap, at most `_LAST`."""
+        top, bottom = self.rate.numerator, self.rate.denominator
+        reach = -(-_LAST * bottom // top)  # gaps beyond are of the last level
+        gaps = self.gaps if reach * top < _NARROW else self.gaps.astype(object)
+        levels = np.minimum(np.minimum(gaps, reach) * top // bottom, _LAST)
+        return np.asarray(levels.astype(np.int64))
+
+    def exponent(self, candidate: int) -> Fraction:
+        """rate * gap: the weight is exp of minus this."""
+        return self.rate * int(self.gaps[candidate])
+
+    def _kept(self, candidate: int, source: FairBits) -> bool:
+        """True with probability weight * 2**64 / tickets."""
+        level = int(self._levels[candidate])
+        rest = self.exponent(candidate) - level
+        return coin_exp(rest.numerator, rest.denominator, source) and (
+            level == 0 or coin(partial(_share, level), source)
+        )
+
+
+@attrs.frozen(eq=False)
+class Softmax(_ByScore):
+    """Index i with probability proportional to exp(rate * scores[i]).
+
+    A ticket of all names a candidate, which is kept or not; better than one in three is kept.
+
+    Args:
+        gaps: the scores: integers, shape (candidates,). What is kept are their gaps to the best.
+        rate: a positive rational.
+    """
+
+    _ends: list[int] = attrs.field(init=False, repr=False)
+
+    @_ends.default
+    def _lay_out(self) -> list[int]:
+        """Where the tickets of each level end."""
+        counts = np.bincount(self._levels, minlength=_LAST + 1).tolist()
+        return list(accumulate(map(mul, counts, _tickets())))
+
+    def sample(self, source: FairBits) -> int:
+        """One draw."""
+        while True:
+            candidate = self._proposed(source.below(self._ends[-1]))
+            if self._kept(candidate, source):
+                return candidate
+
+    def _proposed(self, ticket: int) -> int:
+        """The candidate that a ticket names."""
+        level = bisect_right(self._ends, ticket)
+        first = self._ends[level - 1] if level else 0
+        same = np.flatnonzero(self._levels == level)
+        return int(same[(ticket - first) // _tickets()[level]])
+
+    def outcomes(self) -> tuple[tuple[int, Chance], ...]:
+        """Every candidate; the probabilities are irrational, and enclosed."""
+        weights = [_enclosed_exp(self.exponent(each)) for each in range(len(self.gaps))]
+        least, most = sum(each.low for each in weights), sum(each.high for each in weights)
+        return tuple(
+            (index, Interval(each.low / most, min(each.high / least, Fraction(1))))
+            for index, each in enumerate(weights)
+        )
+
+
+@attrs.frozen(eq=False)
+class FlippedInTurn(_ByScore):
+    """Candidates in random order, each taken with probability exp(-rate * gap), until one is.
+
+    The best is taken for certain, so one is. Index i comes out with probability
+    w_i * the integral from 0 to 1 of the product of (1 - t w_j) over the others: let each have a
+    uniform arrival time; i is taken at its own, t, if no other that has come before was.
+    """
+
+    def sample(self, source: FairBits) -> int:
+        """One draw. Who has no ticket is passed by; only the others need an order."""
+        drawn = np.frombuffer(source.bytes(8 * len(self.gaps)), dtype="<u8")
+        has_one = (self._levels == 0) | (drawn < _bounds()[self._levels])
+        order = np.flatnonzero(has_one).tolist()
+        for left in range(len(order), 0, -1):
+            place = source.below(left)
+            candidate, order[place] = order[place], order[left - 1]
+            if self._kept(candidate, source):
+                return int(candidate)
+        raise AssertionError("the best was not taken")
+
+    def outcomes(self) -> tuple[tuple[int, Chance], ...]:
+        """Every candidate; the probabilities are irrational, and enclosed."""
+        exponents = [self.exponent(each) for each in range(len(self.gaps))]
+        bits = 96 + len(exponents)  # what cancels in the integral of so long a product
+        chances = []
+        for index, own in enumerate(exponents):
+            others = exponents[:index] + exponents[index + 1 :]
+            least = round_down(_taken, own, *others, bits=bits)
+            most = round_up(_taken, own, *others, bits=bits)
+            chances.append((index, Interval(max(least, Fraction(0)), min(most, Fraction(1)))))
+        return tuple(chances)
+
+
+def _taken(own: arb, *others: arb) -> arb:
+    """w_i times the integral of the product, which is a polynomial in t."""
+    product = [arb(1)]
+    for exponent in others:
+        weight = (-exponent).exp()
+        shifted = [arb(0), *(weight * each for each in product)]
+        product = [each - more for each, more in zip([*product, arb(0)], shifted, strict=True)]
+    integral = sum((each / (power + 1) for power, each in enumerate(product)), arb(0))
+    return (-own).exp() * integral
+
+
+@cache
+def _tickets() -> tuple[int, ...]:
+    """Of each candidate of a level: at least 2**64 e**-level."""
+    rounded = (enclosed(partial(_exp, Fraction(level)), 64)[1] for level in range(1, _LAST + 1))
+    return (_UNIT, *rounded)
+
+
+@cache
+def _bounds() -> Array:
+    """The same, to compare with; all of 2**64 do not fit."""
+    return np.array([_UNIT - 1, *_tickets()[1:]], dtype=np.uint64)
+
+
+def _share(level: int) -> arb:
+    return _exp(Fraction(level)) * _UNIT / _tickets()[level]
+
+
+def _exp(exponent: Fraction) -> arb:
+    return (-ball(exponent)).exp()
+
+
+def _enclosed_exp(exponent: Fraction) -> Interval:
+    return Interval(round_down(arb.exp, -exponent), round_up(arb.exp, -exponent))

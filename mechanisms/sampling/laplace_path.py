@@ -1,0 +1,121 @@
+"""Discrete Laplace noise at several scales at once, each coarser one a postprocessing of the finer.
+
+Responsible for the exact joint law, from fair bits and without floats. Knows no data.
+
+Theory of operation: for scales t > u let D(t) = D(u) + I, where I is independent of D(u), 0 with
+probability (sinh(1/2t)/sinh(1/2u))^2 and else discrete Laplace of scale t. If D(u) is discrete
+Laplace of scale u, then D(t) is so of scale t: with c = 4 sinh(1/2t)^2 its generating function is
+c/(c + 2 - z - 1/z). So the finest noise is drawn first and the path climbs from it. It stays where
+it is from scale u all the way up to t with probability (sinh(1/2t)/sinh(1/2u))^2 again, whatever
+scales lie between, so that one uniform number tells where it moves next.
+"""
+
+from fractions import Fraction
+from itertools import accumulate, pairwise
+from typing import Any
+
+import attrs
+import numpy as np
+from flint import arb
+
+from mechanisms.additive import added
+from mechanisms.sampling.laws import DiscreteLaplace
+from queryable.losses.numbers import ball, enclosed
+from queryable.randomness.coins import Coins, FairBits, Law
+from queryable.randomness.intervals import Chance, Interval
+
+_WORD = 64
+
+
+@attrs.frozen
+class Rest(Law[int]):
+    """How far up a path stays where it is at the last of falling scales.
+
+    The index of the coarsest scale at which it has not moved yet: at most i with probability
+    (sinh(1/2t_i)/sinh(1/2t))^2, for t the last scale.
+    """
+
+    scales: tuple[Fraction, ...]
+
+    def sample(self, source: FairBits) -> int:
+        """One draw."""
+        return self._below(source.bits(_WORD), source)
+
+    def _below(self, drawn: int, source: FairBits) -> int:
+        """The draw whose uniform number begins with these 64 bits; more are drawn if need be.
+
+        The chances rise with the index: a search by halves for the first above the number.
+        """
+        bits, first, last = _WORD, 0, len(self.scales) - 1
+        while first < last:
+            middle = (first + last) // 2
+            low, high = self._enclosed(middle, bits)
+            if drawn + 1 <= low:
+                last = middle
+            elif drawn >= high:
+                first = middle + 1
+            else:
+                drawn, bits = (drawn << _WORD) | source.bits(_WORD), bits + _WORD
+        return first
+
+    def sample_many(self, source: FairBits, count: int) -> np.ndarray[Any, Any]:
+        """`count` independent draws; 64 bits decide all but the odd one."""
+        words = np.frombuffer(source.bytes(count * _WORD // 8), dtype="<u8")
+        edges = [self._enclosed(index, _WORD) for index in range(len(self.scales) - 1)]
+        # Enclosures may overlap. What bounds a chance from below bounds the ones that follow, and
+        # what bounds it from above the ones before.
+        lows = np.maximum.accumulate(np.array([max(low, 0) for low, _ in edges], dtype=np.uint64))
+        tops = list(accumulate((high for _, high in reversed(edges)), min))[::-1]
+        highs = np.array([top for top in tops if top < 1 << _WORD], dtype=np.uint64)
+        draws = np.searchsorted(lows, words, side="right")
+        for place in np.flatnonzero(np.searchsorted(highs, words, side="right") != draws):
+            draws[place] = self._below(int(words[place]), source)
+        return draws.astype(np.int64)
+
+    def outcomes(self) -> tuple[tuple[int, Chance], ...]:
+        """Every index; the chances are irrational, and enclosed."""
+        unit = Fraction(1, 1 << 2 * _WORD)
+        ends = [self._enclosed(index, 2 * _WORD) for index in range(len(self.scales) - 1)]
+        ends = [(0, 0), *ends, (1 << 2 * _WORD, 1 << 2 * _WORD)]
+        return tuple(
+            (index, Interval(max(0, here[0] - before[1]) * unit, (here[1] - before[0]) * unit))
+            for index, (before, here) in enumerate(pairwise(ends))
+        )
+
+    def _enclosed(self, index: int, bits: int) -> tuple[int, int]:
+        coarse, fine = 1 / self.scales[index], 1 / self.scales[-1]
+
+        def chance() -> arb:
+            ratio = (-ball(coarse)).expm1() / (-ball(fine)).expm1()
+            return ball(coarse - fine).exp() * ratio**2
+
+        return enclosed(chance, bits)
+
+
+def laplace_path(
+    scales: tuple[Fraction, ...], shape: tuple[int, ...] | None, coins: Coins
+) -> tuple[Any, ...]:
+    """Noise at each of falling scales: an int each, or an array with independent coordinates."""
+    if shape is None:
+        return _single(scales, coins)
+    noise = np.asarray(coins.draw(DiscreteLaplace(scales[-1]), shape))
+    path = [noise]
+    for coarse, fine in reversed(list(pairwise(scales))):
+        moves = np.asarray(coins.draw(Rest((coarse, fine)), shape)) == 1
+        jumps = np.asarray(coins.draw(DiscreteLaplace(coarse), int(moves.sum())))
+        steps = np.zeros(shape, dtype=jumps.dtype)
+        steps[moves] = jumps
+        noise = added(noise, steps)
+        path.append(noise)
+    return tuple(reversed(path))
+
+
+def _single(scales: tuple[Fraction, ...], coins: Coins) -> tuple[int, ...]:
+    noise, path, end = coins.draw(DiscreteLaplace(scales[-1])), [0] * len(scales), len(scales)
+    while True:
+        start = coins.draw(Rest(scales[:end]))
+        path[start:end] = [noise] * (end - start)
+        if start == 0:
+            return tuple(path)
+        end = start
+        noise += coins.draw(DiscreteLaplace(scales[end - 1]))

@@ -1,0 +1,1 @@
+"""Tables, privacy units, expressions, statistics, and the engines that evaluate them."""

@@ -1,0 +1,133 @@
+"""Totals of arrays and data frames in memory.
+
+Responsible for adding up rows exactly with numpy, in groups. Knows no engine and no statistic.
+"""
+
+from collections.abc import Iterable
+from datetime import date, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from mechanisms.tables.columns import Scalar, compared, selected
+from mechanisms.tables.lattice import are_numbers
+from mechanisms.tables.totals import Bins, Categories, Term, Totals
+from queryable.data.cells import Array, Mask, cells, count_records, python_values
+
+
+def totals_of_arrays(dataset: Any, request: Totals) -> Array:
+    """The sums, exactly: Python integers of the request's shape.
+
+    Raises:
+        TypeError: the request bounds what a privacy unit contributes.
+    """
+    if request.per is not None:
+        raise TypeError(
+            f"the statistic is declared per {request.per.column}; arrays and frames have no "
+            "privacy unit, put them in a Table"
+        )
+    result = np.zeros(request.shape, dtype=object)
+    if request == Totals((Term(),)):
+        result[0] = count_records(dataset)
+        return result
+    chosen = selected(request.where, dataset)
+    groups = np.zeros(len(chosen), dtype=np.int64)
+    for by in request.by:
+        indices = _indices(dataset, by)
+        chosen = chosen & (indices >= 0)  # a new array: a user's function may give the data's own
+        groups = groups * by.size + indices
+    flat = result.reshape(-1, len(request.terms))
+    for position, term in enumerate(request.terms):
+        for group, total in _sums(dataset, term, chosen, groups, len(flat)):
+            flat[group, position] = total
+    return result
+
+
+def _sums(
+    dataset: Any, term: Term, chosen: Mask, groups: Array, size: int
+) -> Iterable[tuple[int, int]]:
+    """Each group with rows in it, and the sum of what they add."""
+    if term.column is None:
+        return enumerate(np.bincount(groups[chosen], minlength=size).tolist())
+    present, values = cells(dataset, term.column)
+    if term.lattice is not None:
+        term.lattice.units(values[:0])  # a type that cannot be added up fails without rows too
+    values, groups = values[chosen[present]], groups[chosen & present]
+    if term.lattice is not None and values.dtype == object:
+        numbers = are_numbers(values)
+        values, groups = values[numbers], groups[numbers]
+    if not term.power:
+        return enumerate(np.bincount(groups, minlength=size).tolist())
+    if size == 1:
+        return [(0, _total(values, term))]
+    order = np.argsort(groups, kind="stable")
+    kinds, starts = np.unique(groups[order], return_index=True)
+    parts = np.split(values[order], starts[1:]) if len(kinds) else []
+    return [(group, _total(part, term)) for group, part in zip(kinds.tolist(), parts, strict=True)]
+
+
+def _total(values: Array, term: Term) -> int:
+    lattice = term.lattice
+    assert lattice is not None
+    if term.power == 1:
+        return lattice.total(values) - term.center * len(values)
+    return sum((unit - term.center) ** 2 for unit in lattice.units(values).tolist())
+
+
+def _indices(dataset: Any, by: Categories | Bins) -> Array:
+    """The group of each record, -1 where it is in none."""
+    present, values = cells(dataset, by.column)
+    indices = np.full(len(present), -1, dtype=np.int64)
+    if isinstance(by, Bins):
+        reached = np.zeros(len(values), dtype=np.int64)
+        for operator, value in by.steps:
+            reached += compared(values, operator, value)
+        indices[present] = reached
+    else:
+        indices[present] = _positions(values, by.values)
+    return indices
+
+
+def _positions(values: Array, categories: tuple[Scalar, ...]) -> Array:
+    """Of each cell the category that it equals as a Python value, -1 for none."""
+    position = {category: index for index, category in enumerate(categories)}
+    if values.dtype == object:
+        found = (_lookup(position, cell) for cell in values)
+        return np.fromiter(found, dtype=np.int64, count=len(values))
+    kinds, inverse = np.unique(values, return_inverse=True)
+    found = (_lookup(position, cell) for cell in _as_python(kinds))
+    return np.fromiter(found, dtype=np.int64, count=len(kinds))[inverse]
+
+
+def _as_python(values: Array) -> Iterable[Any]:
+    """Python values; a moment beyond Python's years is None, it is no integer.
+
+    Nanoseconds have no Python counterpart: what is less than a microsecond is cut off.
+    """
+    if values.dtype.kind not in "Mm":
+        return python_values(values)
+    kind, unit = values.dtype.kind, np.datetime_data(values.dtype)[0]
+    python = date if kind == "M" else timedelta
+    whole = values.astype(np.dtype(f"{kind}8[{'D' if _are_dates(values) else 'us'}]"))
+    fits = (whole.astype(values.dtype) == values) | (unit in ("ns", "ps", "fs", "as"))
+    cells = zip(whole.tolist(), fits.tolist(), strict=True)  # numpy wraps around
+    return (cell if fit and isinstance(cell, python) else None for cell, fit in cells)
+
+
+def _are_dates(values: Array) -> bool:
+    return values.dtype.kind == "M" and np.datetime_data(values.dtype)[0] in ("Y", "M", "W", "D")
+
+
+_LOOKED_UP = (int, float, complex, str, bytes, date, timedelta, Decimal, Fraction, np.generic)
+
+
+def _lookup(position: dict[Scalar, int], cell: Any) -> int:
+    """Its position; others than scalars are not hashed, which nested ones may not survive."""
+    if not issubclass(type(cell), _LOOKED_UP):
+        return -1
+    try:
+        return position.get(cell, -1)
+    except Exception:  # it has no hash, or its comparison fails
+        return -1

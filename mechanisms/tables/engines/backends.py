@@ -1,0 +1,179 @@
+"""What Ibis's backends do each in their own way: sessions, hashes, constants of text and bytes.
+
+Responsible for one rule about constants: nothing that an escape convention, a session's setting or
+a substitution of variables reads in a special way is written into a statement. Text of other
+characters than letters, digits and a few signs is spelled in hexadecimal digits. Knows no request.
+"""
+
+import re
+from collections.abc import Callable
+from hashlib import md5
+from typing import Any
+
+import attrs
+
+from mechanisms.tables import kinds
+from mechanisms.tables.expressions import Expression
+from mechanisms.tables.kinds import Kind
+
+_PLAIN = re.compile(r"[A-Za-z0-9 _.,/+-]*")
+_SETTINGS = {"standard_conforming_strings": "on", "server_encoding": "UTF8"}
+
+
+def require_session(backend: Any) -> None:
+    """Check that a session of Postgres reads text constants by the SQL standard, and has Unicode.
+
+    Raises:
+        ValueError: it does not.
+    """
+    if backend.name != "postgres":
+        return
+    for setting, needed in _SETTINGS.items():
+        with backend.con.cursor() as cursor:
+            [found] = cursor.execute(f"SHOW {setting}").fetchone()
+        if found != needed:
+            raise ValueError(f"the session has {setting} = {found}; it should be {needed}")
+
+
+@attrs.frozen
+class Constants:
+    """Constants of text and bytes, by the functions of one backend."""
+
+    name: str
+    _text: Callable[[str], Expression] | None = None
+    _bytes: Callable[[str], Expression] | None = None
+
+    def text(self, value: str) -> Expression:
+        """A text, spelled in hexadecimal digits unless it is plain.
+
+        Raises:
+            TypeError: the backend cannot hold it, or how it is spelled there is not known.
+        """
+        import ibis
+
+        if _PLAIN.fullmatch(value):
+            return ibis.literal(value)
+        if self._text is None:
+            raise TypeError(
+                f"on {self.name} constants of text are of letters A to Z, digits, spaces and "
+                "_ . , / + - alone"
+            )
+        if self.name == "postgres" and "\0" in value:
+            raise TypeError("no text of Postgres has a NUL character, as this constant has")
+        return self._text(value.encode().hex())
+
+    def bytes(self, value: bytes) -> Expression:
+        """Some bytes, spelled in hexadecimal digits.
+
+        Raises:
+            TypeError: how they are spelled there is not known.
+        """
+        if self._bytes is None:
+            raise TypeError(f"constants of bytes are not known on {self.name}")
+        return self._bytes(value.hex())
+
+
+def constants_of(backend: Any) -> Constants:
+    """How text and bytes are spelled on a backend."""
+    match backend.name:
+        case "duckdb":
+            unhex = _function("unhex", str, result=bytes)
+            decode = _function("decode", bytes, result=str)
+            return Constants("duckdb", lambda digits: decode(unhex(digits)), unhex)
+        case "sqlite":
+            backend.con.create_function("queryable_text", 1, _text_of_hex, deterministic=True)
+            backend.con.create_function("queryable_bytes", 1, bytes.fromhex, deterministic=True)
+            text = _function("queryable_text", str, result=str)
+            return Constants("sqlite", text, _function("queryable_bytes", str, result=bytes))
+        case "postgres":
+            decode = _function("decode", str, str, result=bytes)
+            convert = _function("convert_from", bytes, str, result=str)
+            return Constants(
+                "postgres",
+                lambda digits: convert(decode(digits, "hex"), "UTF8"),
+                lambda digits: decode(digits, "hex"),
+            )
+        case "pyspark":
+            unhex = _function("unhex", str, result=bytes)
+            decode = _function("decode", bytes, str, result=str)
+            return Constants("pyspark", lambda digits: decode(unhex(digits), "UTF-8"), unhex)
+    return Constants(backend.name)
+
+
+def _text_of_hex(digits: str) -> str:
+    return bytes.fromhex(digits).decode()
+
+
+def _function(name: str, *given: type, result: type) -> Callable[..., Expression]:
+    """A function of the database's own, by the types that it takes and gives."""
+    import ibis
+
+    def unary(value):  # type: ignore[no-untyped-def]
+        ...
+
+    def binary(value, how):  # type: ignore[no-untyped-def]
+        ...
+
+    function: Callable[..., Expression] = ibis.udf.scalar.builtin(
+        (unary, binary)[len(given) - 1], name=name, signature=(given, result)
+    )
+    return function
+
+
+def digest_of(backend: Any) -> Callable[[Expression], Expression]:
+    """A hash of text on this backend.
+
+    Raises:
+        ValueError: it has none.
+    """
+    import ibis
+    import ibis.expr.operations as ops
+
+    if backend.has_operation(ops.HexDigest):
+        return lambda text: text.hexdigest("md5")
+    if backend.name != "sqlite":
+        raise ValueError(f"Ibis has no md5 on {backend.name}; rows cannot be chosen by a hash")
+
+    def queryable_md5(text: bytes) -> str:  # SQLite's text may be no UTF-8
+        return md5(text, usedforsecurity=False).hexdigest()
+
+    backend.con.create_function("queryable_md5", 1, queryable_md5, deterministic=True)
+    known: Callable[[Expression], Expression] = ibis.udf.scalar.builtin(queryable_md5)
+    return lambda text: known(text.cast("binary"))
+
+
+def instants_of_spark(backend: Any, source: Any) -> dict[str, Kind]:
+    """Spark's timestamps are moments, whatever zone shows them; Ibis does not tell them apart."""
+    if backend.name != "pyspark":
+        return {}
+    fields = backend.raw_sql(backend.compile(source)).schema
+    instant = attrs.evolve(kinds.moments("instant", 1000), declared="timestamp")
+    return {field.name: instant for field in fields if field.dataType.typeName() == "timestamp"}
+
+
+def statement_of(backend: Any, expression: Any) -> str:
+    """The SQL of an expression, of a size that the backend takes. Reads no rows.
+
+    Raises:
+        ValueError: it does not.
+    """
+    try:
+        statement = str(backend.compile(expression))
+        if backend.name == "sqlite":  # prepared, not run: the limits are SQLite's own
+            backend.con.execute(f"EXPLAIN {statement}").close()
+    except Exception:
+        raise ValueError(
+            f"the query is too large for {backend.name}, or asks what it has not; use fewer "
+            "constants, or nest fewer predicates"
+        ) from None
+    return statement
+
+
+def rows_of(backend: Any, expression: Any, statement: str) -> list[tuple[Any, ...]]:
+    """Run an expression; not compiled again where a statement's rows can be fetched as they are."""
+    if backend.name not in ("duckdb", "sqlite", "postgres"):
+        return [tuple(row.values()) for row in backend.to_pyarrow(expression).to_pylist()]
+    backend._run_pre_execute_hooks(expression)  # tables in memory are registered
+    with backend._safe_raw_sql(statement) as cursor:
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows

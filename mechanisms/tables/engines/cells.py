@@ -1,0 +1,157 @@
+"""How a cell that is text is read as a value: fixed grammars, each cell by itself.
+
+Responsible for SQL that reads a cell as a declared type, and for undeclared columns of a CSV file,
+where the question decides how a cell is read. Nothing is decided by other cells. Knows no file.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from operator import or_
+
+import attrs
+
+from mechanisms.tables import kinds
+from mechanisms.tables.columns import And, Comparison, IsIn, Not, Or, Predicate, Scalar, Where
+from mechanisms.tables.kinds import Kind
+from mechanisms.tables.totals import Bins, Categories, Term, Totals
+
+_NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?|[+-]?(?i:inf|infinity)"
+_WHOLE = r"[+-]?[0-9]+(\.0*)?"
+_TRUTH = r"(?i:true|false|t|f|0|1)"
+_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_SECONDS = r":[0-9]{2}(\.[0-9]{1,9})?"
+_CLOCK = "[0-9]{2}:[0-9]{2}"
+_MOMENT = f"{_DATE}([T ]{_CLOCK}({_SECONDS})?)?"
+_INSTANT = f"{_DATE}[T ]{_CLOCK}{_SECONDS}(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)"
+_GRAMMAR = {
+    "boolean": _TRUTH,
+    "integer": _WHOLE,
+    "float": _NUMBER,
+    "date": _DATE,
+    "timestamp": _MOMENT,
+    "instant": _INSTANT,
+}
+
+Readings = Mapping[str, str]
+"""The name of the column that holds a written cell read as a number, date, timestamp, instant."""
+
+_READINGS = {
+    "number": ("float", "DOUBLE"),
+    "date": ("date", "DATE"),
+    "timestamp": ("timestamp", "TIMESTAMP"),
+    "instant": ("instant", "TIMESTAMP WITH TIME ZONE"),
+}
+
+
+def cast(text: str, declared: str, kind: Kind) -> str:
+    """SQL for a cell's text as a value of a type, null where it is none.
+
+    Numbers are decimal, with a point; an integer has no digits other than 0 after it, a decimal
+    none beyond its own. Dates and times are ISO 8601.
+    """
+    value = f"TRY_CAST({text} AS {declared})"
+    grammar = _GRAMMAR.get(kind.name)
+    if kind.name == "decimal" and kind.step is not None:
+        scale = len(str(kind.step.denominator)) - 1
+        grammar = rf"[+-]?[0-9]*(\.[0-9]{{0,{scale}}}0*)?"
+    if grammar is None:
+        return value
+    return f"CASE WHEN regexp_full_match({text}, '{grammar}') THEN {value} END"
+
+
+def readings(text: str) -> Mapping[str, tuple[str, str]]:
+    """SQL for each way to read a written cell, and its type. As a number, true is 1, false 0."""
+    found = {
+        reading: (cast(text, declared, Kind(name)), declared)
+        for reading, (name, declared) in _READINGS.items()
+    }
+    truth = f"CASE lower({text}) WHEN 'true' THEN 1.0::DOUBLE WHEN 'false' THEN 0.0::DOUBLE END"
+    return found | {"number": (f"coalesce({found['number'][0]}, {truth})", "DOUBLE")}
+
+
+def as_asked(request: Totals, written: Mapping[str, Readings]) -> Totals:
+    """The request with each written column replaced by the reading that the question implies.
+
+    Raises:
+        TypeError: no reading compares with a constant, or keys of one column imply two readings.
+    """
+    if not written:
+        return request
+    return attrs.evolve(
+        request,
+        terms=tuple(_term(term, written) for term in request.terms),
+        where=_where(request.where, written),
+        by=tuple(_by(by, written) for by in request.by),
+    )
+
+
+def _term(term: Term, written: Mapping[str, Readings]) -> Term:
+    if term.column is None or term.column not in written:
+        return term
+    return attrs.evolve(term, column=written[term.column]["number"])
+
+
+def _where(where: Where | None, written: Mapping[str, Readings]) -> Where | None:
+    return _predicate(where, written) if isinstance(where, Predicate) else where
+
+
+def _predicate(where: Predicate, written: Mapping[str, Readings]) -> Predicate:
+    match where:
+        case Comparison(column=column, value=value) if column in written:
+            return attrs.evolve(where, column=_read(column, [value], written))
+        case IsIn(column=column, values=values) if column in written:
+            each: list[Predicate] = [
+                Comparison(_read(column, [value], written), "==", value) for value in values
+            ]
+            return reduce(or_, each, IsIn(column, ()))
+        case And(left, right) | Or(left, right):
+            return type(where)(_predicate(left, written), _predicate(right, written))
+        case Not(predicate):
+            return Not(_predicate(predicate, written))
+    return where
+
+
+def _by(by: Categories | Bins, written: Mapping[str, Readings]) -> Categories | Bins:
+    if by.column not in written:
+        return by
+    values = by.values if isinstance(by, Categories) else [value for _, value in by.steps]
+    keys = isinstance(by, Categories)
+    return attrs.evolve(by, column=_read(by.column, values, written, keys=keys))
+
+
+def _read(
+    column: str, values: Iterable[Scalar], written: Mapping[str, Readings], *, keys: bool = False
+) -> str:
+    """The column to compare with these constants.
+
+    A date is midnight where it is compared; as a key it equals dates alone, as elsewhere.
+    """
+    found = {_reading(column, value, keys=keys) for value in values}
+    if len(found) > 1:
+        raise TypeError(
+            f"the keys of {column!r} are of several kinds ({', '.join(sorted(found))}); give keys "
+            f"of one, or say what the column holds by Table(.., types={{{column!r}: ...}})"
+        )
+    reading = found.pop() if found else "text"
+    return column if reading == "text" else written[column][reading]
+
+
+def _reading(column: str, value: Scalar, *, keys: bool) -> str:
+    constant = kinds.constant(value)
+    match constant.family:
+        case "number" | "text" | "instant":
+            return constant.family
+        case "moment":
+            return "date" if keys and constant.whole_days else "timestamp"
+    raise TypeError(
+        f"{column!r}, a column of a CSV file without a type, does not compare with "
+        f"{type(value).__name__}; say what it holds by Table(.., types={{{column!r}: ...}})"
+    )
+
+
+def sql_type(declared: str) -> str:
+    """A declared type, which is written into a statement: a name, and numbers in brackets."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z_0-9 ]*(\(\d+(,\s*\d+)?\))?", declared):
+        raise ValueError(f"type {declared!r} should be a name, such as BIGINT or DECIMAL(10,2)")
+    return declared

@@ -1,0 +1,379 @@
+"""DuckDB, the embedded engine: files larger than memory, and frames without a copy.
+
+Responsible for opening a source, for naming its columns' kinds, and for one SQL statement a
+request. Knows no statistic and no privacy.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from threading import Lock
+from typing import Any
+from weakref import finalize
+
+import attrs
+
+from mechanisms.tables import kinds
+from mechanisms.tables.engines.cells import Readings, as_asked, cast, readings, sql_type
+from mechanisms.tables.engines.csv_files import csv_files
+from mechanisms.tables.engines.opening import SETTINGS, Misread, Sources, lock_down
+from mechanisms.tables.engines.protocol import Choice, interrupts
+from mechanisms.tables.engines.sql import DuckDBDialect, Sql, quoted
+from mechanisms.tables.expressions import Compiler
+from mechanisms.tables.kinds import Kind
+from mechanisms.tables.totals import Bins, Categories, Totals
+
+_MOST = 2**63 - 2  # 2**63 - 1 is infinity: as a constant it fails, on the first row it meets
+_KINDS = {
+    "BOOLEAN": kinds.BOOLEAN,
+    "FLOAT": kinds.real(32),
+    "DOUBLE": kinds.real(64),
+    "VARCHAR": kinds.TEXT,
+    "UUID": kinds.TEXT,
+    "BLOB": kinds.BYTES,
+    "DATE": attrs.evolve(kinds.DATE, low=2 - 2**31, high=2**31 - 2),
+    "TIMESTAMP_S": kinds.moments("timestamp", 10**9, _MOST // 10**6),
+    "TIMESTAMP_MS": kinds.moments("timestamp", 10**6, _MOST // 1000),
+    "TIMESTAMP": kinds.moments("timestamp", 1000, _MOST),
+    "TIMESTAMP_NS": kinds.moments("timestamp", 1, _MOST),
+    "TIMESTAMP WITH TIME ZONE": kinds.moments("instant", 1000, _MOST),
+    "TIMESTAMPTZ_NS": kinds.moments("instant", 1, _MOST),
+    "INTERVAL": kinds.moments("duration", 1000),
+} | {
+    f"{'' if signed else 'U'}{name}": kinds.integer(bits, signed=signed)
+    for name, bits in (
+        ("TINYINT", 8),
+        ("SMALLINT", 16),
+        ("INTEGER", 32),
+        ("BIGINT", 64),
+        ("HUGEINT", 128),
+    )
+    for signed in (True, False)
+}
+
+
+def kind_of(declared: str, *, written: bool = False) -> Kind:
+    """The kind of a column that DuckDB describes so."""
+    if written:
+        return kinds.WRITTEN
+    if digits := re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", declared):
+        kind = kinds.decimal(int(digits[1]), int(digits[2]))
+    elif declared.startswith("ENUM("):
+        return attrs.evolve(kinds.TEXT, declared="ENUM")
+    else:
+        kind = _KINDS.get(declared, kinds.OTHER)
+    return attrs.evolve(kind, declared=declared)
+
+
+@attrs.frozen
+class Plan:
+    """A statement and its parameters: public constants."""
+
+    statement: str
+    parameters: tuple[Any, ...]
+
+
+class DuckDB:
+    """A source opened with DuckDB.
+
+    A CSV file is copied once, at opening, into a database of its own in a folder that only this
+    user can read. Afterwards DuckDB can read the opened files and nothing else.
+
+    Args:
+        source: a path of a CSV or Parquet file or a pattern of such paths, or an Arrow table.
+        columns: which to know; by default all.
+        types: of a CSV file's columns, by name, in DuckDB's words; a cell that is none is missing.
+        separator, quote, encoding: of a CSV file, see `csv_files.Dialect`. By default a comma (a
+            tabulator in a .tsv file), a double quotation mark, UTF-8.
+        memory_limit: as "500MB"; beyond it DuckDB writes to `temp_directory`.
+        threads: how many it may use.
+        temp_directory: where a folder is made that only this user can read, for rows that do not
+            fit into memory; `close` removes it. By default the system's folder for such files.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        *,
+        columns: Iterable[str] | None = None,
+        types: Mapping[str, str] | None = None,
+        memory_limit: str | None = None,
+        threads: int | None = None,
+        temp_directory: str | Path | None = None,
+        **dialect: Any,
+    ) -> None:
+        import duckdb
+
+        self.sources = Sources.of(source) if isinstance(source, str | Path) else Sources()
+        csv = self.sources.form == "csv"
+        if not csv and (types is not None or dialect):
+            name = "types" if types is not None else next(iter(dialect))
+            raise TypeError(f"{name} is for CSV files; frames and Parquet files have their own")
+        self._folder = mkdtemp(prefix="queryable-", dir=temp_directory)
+        # of its own: DuckDB may go on reading and writing there
+        config: dict[str, Any] = {"temp_directory": self._folder}
+        if memory_limit is not None:
+            config["memory_limit"] = memory_limit
+        if threads is not None:
+            config["threads"] = threads
+        database = Path(self._folder, "rows") if csv else ":memory:"
+        self._connection = duckdb.connect(str(database), config=config | SETTINGS)
+        self._finish = finalize(self, _let_go, self._connection, self._folder)
+        self._lock = Lock()
+        self._connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        # In Jupyter without ipywidgets the bar is off, and DuckDB 2.0 refuses to set it.
+        progress = self._connection.execute("SELECT current_setting('enable_progress_bar')")
+        if progress.fetchall() != [(False,)]:
+            self._connection.execute("SET enable_progress_bar = false")
+        self.misread: Misread | None = None
+        opened: list[str] = []
+        match self.sources.form:
+            case "csv":
+                relation = self._csv(types or {}, dialect)
+            case "parquet":
+                opened = self.sources.plain(self._folder)
+                relation = self._parquet(opened)
+            case _:
+                relation = self._arrow(source)
+        found = dict(zip(relation.columns, map(str, relation.types), strict=True))
+        if columns is not None:
+            found = {name: found[name] for name in _named(columns, found)}
+        self.kinds: Mapping[str, Kind] = {
+            name: kind_of(declared, written=csv and name not in (types or {}))
+            for name, declared in found.items()
+        }
+        self._view(relation)
+        lock_down(self._connection, opened)
+
+    def _view(self, relation: Any) -> None:
+        """The view `data`, with a column for each way to read a written one."""
+        names = {name: quoted(name) for name in self.kinds}
+        self._written: dict[str, dict[str, str]] = {}
+        self._columns = {
+            name: kind_of("VARCHAR") if kind == kinds.WRITTEN else kind
+            for name, kind in self.kinds.items()
+        }
+        selected = list(names.values())
+        for name, kind in self.kinds.items():
+            if kind != kinds.WRITTEN:
+                continue
+            self._written[name] = {}
+            for reading, (text, declared) in readings(names[name]).items():
+                column = f"{name}\x1f{reading}"
+                while column.lower() in {other.lower() for other in self._columns}:
+                    column += "_"
+                self._written[name][reading] = column
+                self._columns[column] = kind_of(declared)
+                selected.append(f"{text} AS {quoted(column)}")
+        relation.project(", ".join(selected)).create_view("data")
+
+    def _arrow(self, source: Any) -> Any:
+        names = [str(name).lower() for name in source.column_names]
+        if len(set(names)) < len(names):
+            raise ValueError("two columns have the same name, but for upper and lower case")
+        self._frame = source  # what the view reads must outlive it
+        return self._connection.from_arrow(source)
+
+    def _parquet(self, opened: list[str]) -> Any:
+        each = [self._connection.read_parquet([path], hive_partitioning=False) for path in opened]
+        if any((other.columns, other.types) != (each[0].columns, each[0].types) for other in each):
+            raise ValueError("the files have not the same columns and types in the same order")
+        return self._connection.read_parquet(opened, hive_partitioning=False)
+
+    def _csv(self, types: Mapping[str, str], dialect: dict[str, Any]) -> Any:
+        """The cells, in a table of our own; each is cast by itself."""
+        names, files = csv_files(self.sources.paths, dialect)
+        _named(types, names)
+        declared = [sql_type(types[name]) if name in types else "VARCHAR" for name in names]
+        columns = zip(map(quoted, names), declared, strict=True)
+        self._connection.execute(f"CREATE TABLE stored ({', '.join(map(' '.join, columns))})")
+        relation = self._connection.table("stored")
+        cells = [
+            cast(quoted(str(i)), declared[i], kind_of(str(found)))
+            if name in types
+            else quoted(str(i))
+            for i, (name, found) in enumerate(zip(names, relation.types, strict=True))
+        ]
+        written = [0] * len(names)
+        self._connection.begin()
+        for batch in chain.from_iterable(file.batches(len(names)) for file in files):
+            self._connection.register("batch", batch)
+            self._connection.execute(f"INSERT INTO stored SELECT {', '.join(cells)} FROM batch")
+            self._connection.unregister("batch")
+            written = [
+                sum_ + batch.num_rows - column.null_count
+                for sum_, column in zip(written, batch.columns, strict=True)
+            ]
+        self._connection.commit()
+        self.sources.require_unchanged()
+        self.sources = Sources()  # the copy is what is asked
+        [(rows, *read)] = relation.aggregate(
+            ", ".join(["count(*)", *(f"count({quoted(name)})" for name in names)])
+        ).fetchall()
+        self.misread = Misread(
+            rows,
+            sum(file.misfits for file in files),
+            {name: written[i] - read[i] for i, name in enumerate(names) if name in types},
+        )
+        return relation
+
+    def plan(self, request: Totals, choice: Choice) -> Plan:
+        """One statement for the whole request.
+
+        The rows of a unit are chosen by windows over truth values, keys and terms, so that no
+        long text is held while they are sorted.
+        """
+        self.sources.require_unchanged()
+        dialect = DuckDBDialect()
+        compiler = Compiler(dialect, self._columns)
+        request = as_asked(request, self._written)
+        terms = [compiler.term(term) for term in request.terms]
+        where = compiler.selected(request.where)
+        for by in request.by:
+            where = where & _among(compiler, by)
+        keys = [_key(compiler, by) for by in request.by]
+        named = [f"key_{i}" for i in range(len(keys))]
+        selected = ", ".join(
+            [f"CASE WHEN {where.text} THEN {key.text} END AS key_{i}" for i, key in enumerate(keys)]
+            + [f"{term.text} AS term_{i}" for i, term in enumerate(terms)]
+        )
+        if request.per is None:
+            source = f"(SELECT {selected} FROM data WHERE {where.text})"
+        else:
+            inner = f"SELECT {where.text} AS selected, {selected}, "
+            source = self._chosen(compiler, request, choice, inner)
+        sums = [
+            f"coalesce(sum(term_{i}), 0)" if asked.column is not None else "count(*)"
+            for i, asked in enumerate(request.terms)
+        ]
+        totals = [f"{each} AS total_{i}" for i, each in enumerate(sums)]
+        statement = f"SELECT {', '.join(named + totals)} FROM {source}"
+        if keys:
+            statement += f" GROUP BY {', '.join(named)}"
+            indices = [_index(compiler, by, key) for by, key in zip(request.by, named, strict=True)]
+            names = [f"total_{i}" for i in range(len(sums))]
+            statement = f"SELECT {', '.join(indices + names)} FROM ({statement})"
+        return Plan(statement, tuple(dialect.parameters))
+
+    def _chosen(self, compiler: Compiler, request: Totals, choice: Choice, inner: str) -> str:
+        """The selected rows among those of each unit that count, as SQL after FROM."""
+        per = request.per
+        assert per is not None
+        every = ", ".join(map(quoted, self.kinds))
+        keys = [f"key_{i}" for i in range(len(request.by))]
+        order = ["row_hash", "selected", *keys, *(f"term_{i}" for i in range(len(request.terms)))]
+        if choice.column is not None:
+            first = _order(choice.column, compiler.kind(choice.column), self._written)
+            inner += "".join(f"{each} AS keep_{i}, " for i, each in enumerate(first))
+            order = [f"keep_{i} ASC NULLS LAST" for i in range(len(first))] + order
+        unit = _unit(per.column, compiler.kind(per.column))
+        rows = (
+            f"{inner}{unit} AS unit, hash(xor(hash({every}), {choice.seed}::UBIGINT)) AS row_hash "
+            f"FROM data WHERE {compiler.present(per.column).text}"
+        )
+        by_row, group = ", ".join(order), ", ".join(keys)
+        source = (
+            f"(SELECT * FROM (SELECT * FROM ({rows}) "
+            f"QUALIFY row_number() OVER (PARTITION BY unit ORDER BY {by_row}) <= {per.max_rows}) "
+            "WHERE selected)"
+        )
+        caps = []
+        if keys and per.groups < per.max_rows:
+            hashed = f"hash(xor(hash(unit, {group}), {choice.seed}::UBIGINT))"
+            rank = f"dense_rank() OVER (PARTITION BY unit ORDER BY {hashed}, {group})"
+            caps.append(f"{rank} <= {per.groups}")
+        if keys and per.rows_per_group < per.max_rows:
+            row = f"row_number() OVER (PARTITION BY unit, {group} ORDER BY {by_row})"
+            caps.append(f"{row} <= {per.rows_per_group}")
+        return f"(SELECT * FROM {source} QUALIFY {' AND '.join(caps)})" if caps else source
+
+    def run(self, plan: Plan) -> list[tuple[int, ...]]:
+        """Every group's indices and sums."""
+        self.sources.require_unchanged()
+        with self._lock, interrupts():
+            result = self._connection.execute(plan.statement, list(plan.parameters))
+            rows = result.fetchall()
+        self.sources.require_unchanged()
+        return [tuple(map(int, row)) for row in rows]
+
+    def close(self) -> None:
+        """Close the connection and remove what was written."""
+        self._finish()
+
+
+def _let_go(connection: Any, folder: str) -> None:
+    connection.close()
+    rmtree(folder, ignore_errors=True)
+
+
+def _named(names: Iterable[str], columns: Iterable[str]) -> list[str]:
+    """The names, if all are columns.
+
+    Raises:
+        ValueError: one is none.
+    """
+    wanted, known = list(names), list(columns)
+    for name in wanted:
+        if name not in known:
+            raise ValueError(f"there is no column {name!r} in the source")
+    return wanted
+
+
+def _unit(column: str, kind: Kind) -> str:
+    """What rows are of one unit by: the cell, or the digest of a long one.
+
+    A digest has 64 characters, and cells of less than 64 stand for themselves.
+    """
+    name, digest = quoted(column), f"sha256({quoted(column)})"
+    if kind.name == "bytes":
+        return f"CASE WHEN octet_length({name}) < 64 THEN {name} ELSE CAST({digest} AS BLOB) END"
+    if kind.name == "text" and kind.declared == "VARCHAR":
+        return f"CASE WHEN strlen({name}) < 64 THEN {name} ELSE {digest} END"
+    return name
+
+
+def _order(column: str, kind: Kind, written: Mapping[str, Readings]) -> list[str]:
+    """What the rows of a unit are put in order by: numbers first, and the beginning of a text."""
+    name = quoted(column)
+    if column in written:
+        return [quoted(written[column]["number"]), f"left({name}, 100)"]
+    return [f"left({name}, 100)" if kind.declared == "VARCHAR" else name]
+
+
+def _key(compiler: Compiler, by: Categories | Bins) -> Sql:
+    """What rows are grouped by: a cell itself, as a hash table on it is fastest.
+
+    Cells that equal one category are one key, or a unit's rows would be bounded in each of them:
+    intervals, a month and thirty days say, are grouped by the category's index.
+    """
+    if _by_index(compiler, by):
+        key: Sql = compiler.group(by)
+        return key
+    kind = compiler.kind(by.column)
+    cell: Sql = compiler.dialect.cell(by.column, kind)
+    return Sql(f"({cell.text} + 0)") if kind.name == "float" else cell  # -0.0 is 0.0
+
+
+def _by_index(compiler: Compiler, by: Categories | Bins) -> bool:
+    return isinstance(by, Bins) or compiler.kind(by.column).name == "duration"
+
+
+def _among(compiler: Compiler, by: Categories | Bins) -> Sql:
+    if isinstance(by, Bins):
+        present: Sql = compiler.present(by.column)
+        return present
+    members = [literal.text for _, literal in compiler.members(by)]
+    if not members:
+        return Sql("FALSE")
+    cell = compiler.dialect.cell(by.column, compiler.kind(by.column))
+    return Sql(f"({compiler.present(by.column).text} AND {cell.text} IN ({', '.join(members)}))")
+
+
+def _index(compiler: Compiler, by: Categories | Bins, key: str) -> str:
+    if isinstance(by, Bins) or _by_index(compiler, by):
+        return key
+    cases = [f"WHEN {literal.text} THEN {index}" for index, literal in compiler.members(by)]
+    return f"CASE {key} {' '.join(cases)} END" if cases else "NULL"

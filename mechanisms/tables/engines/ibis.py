@@ -1,0 +1,379 @@
+"""Ibis: the same requests on Spark, BigQuery, Postgres, SQLite and what else Ibis speaks to.
+
+Responsible for compiling a request to one Ibis expression. Knows no statistic and no privacy.
+"""
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import attrs
+
+from mechanisms.tables import kinds
+from mechanisms.tables.engines.backends import (
+    Constants,
+    constants_of,
+    digest_of,
+    instants_of_spark,
+    require_session,
+    rows_of,
+    statement_of,
+)
+from mechanisms.tables.engines.protocol import Choice, interrupts
+from mechanisms.tables.engines.rowwise import require_row_wise
+from mechanisms.tables.expressions import Compiler, Expression
+from mechanisms.tables.kinds import Kind
+from mechanisms.tables.totals import Term, Totals
+
+_LIMB = 22
+"""Bits of the parts that numbers are added up in: 2**41 rows of them fit 64 bits."""
+
+_HASHED = {"boolean", "integer", "decimal", "float", "text", "date", "timestamp", "instant"}
+"""Kinds whose cells have a text to hash; rows that differ in others only are hashed alike."""
+
+
+def kind_of(declared: Any) -> Kind:
+    """The kind of a column of an Ibis type."""
+    kind = kinds.OTHER
+    if declared.is_boolean():
+        kind = kinds.BOOLEAN
+    elif declared.is_integer():
+        kind = kinds.integer(8 * declared.nbytes, signed=declared.is_signed_integer())
+    elif declared.is_floating() and declared.nbytes >= 4:
+        kind = kinds.real(8 * declared.nbytes)
+    elif declared.is_decimal():
+        if declared.precision is not None and declared.scale is not None:  # else of any scale
+            kind = kinds.decimal(declared.precision, declared.scale)
+    elif declared.is_string():
+        kind = kinds.TEXT
+    elif declared.is_binary():
+        kind = kinds.BYTES
+    elif declared.is_date():
+        kind = kinds.DATE
+    elif declared.is_timestamp():
+        name = "timestamp" if declared.timezone is None else "instant"
+        kind = kinds.moments(name, 1 if (declared.scale or 6) > 6 else 1000)
+    return attrs.evolve(kind, declared=str(declared))
+
+
+def _since(elapsed: timedelta) -> datetime:
+    try:
+        return datetime(1970, 1, 1) + elapsed  # noqa: DTZ001 (the zone is the column's)
+    except OverflowError:
+        raise TypeError("no engine of Ibis compares with times beyond the year 9999") from None
+
+
+@attrs.frozen
+class IbisDialect:
+    """Ibis expressions over the columns of one relation."""
+
+    relation: Any
+    constants: Constants
+    has_nan: bool = False
+
+    largest_dividend = 2**53  # quotients are of doubles: exact for whole numbers up to here
+
+    def cell(self, column: str, kind: Kind) -> Expression:
+        """The cell."""
+        return self.relation[column]
+
+    def literal(self, kind: Kind, value: Any) -> Expression:
+        """A value of a column's domain."""
+        import ibis
+
+        step = kind.step or Fraction(1)
+        match kind.name:
+            case "text":
+                return self.constants.text(value)
+            case "bytes":
+                return self.constants.bytes(value)
+            case "decimal":
+                digits = Decimal(value).scaleb(1 - len(str(step.denominator)))
+                return ibis.literal(digits, type=kind.declared)
+            case "boolean":
+                return ibis.literal(bool(value))
+            case "date":
+                return ibis.literal(_since(timedelta(days=value)).date())
+            case "timestamp" | "instant":
+                micros = value * step / 1000
+                if micros.denominator != 1:
+                    raise TypeError("no engine of Ibis compares with parts of a microsecond")
+                moment = _since(timedelta(microseconds=int(micros)))
+                zone = UTC if kind.name == "instant" else None
+                return ibis.literal(moment.replace(tzinfo=zone))
+        return ibis.literal(value)
+
+    def whole(self, value: int) -> Expression:
+        """A 64-bit integer."""
+        import ibis
+
+        return ibis.literal(value, type="int64")
+
+    def double(self, value: float) -> Expression:
+        """A float."""
+        import ibis
+
+        return ibis.literal(value, type="float64")
+
+    def truth(self, value: bool) -> Expression:
+        """True or false."""
+        import ibis
+
+        return ibis.literal(value)
+
+    def present(self, cell: Expression, kind: Kind) -> Expression:
+        """Neither null nor NaN."""
+        there = cell.notnull()
+        if kind.name == "decimal" and self.constants.name == "postgres":  # its NUMERIC has NaN
+            cell = cell.cast("float64")
+        elif kind.name != "float" or not self.has_nan:
+            return there
+        return there & ~cell.isnan()
+
+    def one_of(self, cell: Expression, values: Sequence[Expression]) -> Expression:
+        """Whether the cell equals one of the values; null of no cell."""
+        return cell.isin(values)
+
+    def position(self, cell: Expression, values: Sequence[tuple[int, Expression]]) -> Expression:
+        """The number of the value that the cell equals, -1 of none."""
+        import ibis
+
+        cases = [(cell == value, self.whole(number)) for number, value in values]
+        return ibis.cases(*cases, else_=self.whole(-1)) if cases else self.whole(-1)
+
+    def when(self, condition: Expression, yes: Expression, no: Expression) -> Expression:
+        """One or the other."""
+        import ibis
+
+        return ibis.ifelse(condition, yes, no)
+
+    def clipped(self, value: Expression, low: Expression, high: Expression) -> Expression:
+        """Within bounds; of a null, or a NaN that is above nothing, the lower bound."""
+        return self.when(value > low, self.when(value < high, value, high), low)
+
+    def magnitude(self, value: Expression) -> Expression:
+        """The absolute value."""
+        return value.abs()
+
+    def floor(self, value: Expression) -> Expression:
+        """The largest whole number that is not above."""
+        return value.floor().cast("float64")
+
+    def as_double(self, value: Expression) -> Expression:
+        """A float of 64 bits."""
+        return value.cast("float64")
+
+    def as_single(self, value: Expression) -> Expression:
+        """Rounded to 32 bits."""
+        return value.cast("float32").cast("float64")
+
+    def as_whole(self, value: Expression) -> Expression:
+        """As a 64-bit integer."""
+        return value.cast("int64")
+
+    def multiples(self, cell: Expression, kind: Kind, low: int, high: int) -> Expression:
+        """Clipped before it is cast.
+
+        A decimal goes by the nearest double: below 2**49 steps that is less than half a step off.
+        """
+        if kind.name != "decimal":
+            whole = cell.cast("int64") if kind.name == "boolean" else cell
+            return self.as_whole(self.clipped(whole, self._bound(low), self._bound(high)))
+        assert kind.step is not None
+        if max(abs(low), abs(high)) >= 2**49:
+            raise TypeError("the bounds of a sum are too far apart for so fine a decimal")
+        steps = cell.cast("float64") * self.double(float(kind.step.denominator))
+        steps = self.clipped(steps, self.double(float(low)), self.double(float(high)))
+        return self.as_whole((steps + self.double(0.5)).floor())
+
+    @staticmethod
+    def _bound(value: int) -> Expression:
+        import ibis
+
+        return ibis.literal(value)
+
+    def quotient(self, dividend: Expression, divisor: int) -> Expression:
+        """The quotient as doubles, rounded down: whole numbers up to 2**53 divide rightly."""
+        return self.as_whole((dividend / self.whole(divisor)).floor())
+
+
+@attrs.frozen
+class Plan:
+    """An expression, its SQL, and its columns: indices of groups, and parts of sums."""
+
+    expression: Any
+    statement: str
+    groups: int
+    parts: tuple[int, ...]
+
+
+class Ibis:
+    """An Ibis table.
+
+    Args:
+        source: an Ibis table, connected to a backend.
+        columns: which to know; by default all.
+    """
+
+    def __init__(self, source: Any, *, columns: Iterable[str] | None = None) -> None:
+        import ibis
+        import ibis.expr.operations as ops
+
+        if not isinstance(source, ibis.Table):
+            raise TypeError(f"source is a {type(source).__name__} of Ibis; it should be a table")
+        self._backend = source.get_backend()
+        require_row_wise(source, self._backend.name)
+        require_session(self._backend)
+        schema = source.schema()
+        wanted = list(schema) if columns is None else list(columns)
+        for name in wanted:
+            if name not in schema:
+                raise ValueError(f"there is no column {name!r} in the source")
+        self._source = source.select(*wanted)
+        self.kinds: Mapping[str, Kind] = {
+            name: kind_of(schema[name]) for name in wanted
+        } | instants_of_spark(self._backend, self._source)
+        self._has_nan = bool(self._backend.has_operation(ops.IsNan))
+        self._digest = digest_of(self._backend)
+        self._constants = constants_of(self._backend)
+        self._last: tuple[str, Plan] | None = None
+
+    def plan(self, request: Totals, choice: Choice) -> Plan:
+        """One expression for the whole request. The last one is kept: a launch asks twice.
+
+        Raises:
+            ValueError: the backend does not take so large a statement.
+        """
+        key, last = repr((request, choice)), self._last
+        if last is not None and last[0] == key:
+            return last[1]
+        plan = self._planned(request, choice)
+        self._last = key, plan
+        return plan
+
+    def _compiler(self, rows: Any) -> Compiler:
+        return Compiler(IbisDialect(rows, self._constants, self._has_nan), self.kinds)
+
+    def _planned(self, request: Totals, choice: Choice) -> Plan:
+        rows = self._source if request.per is None else self._bounded(request, choice)
+        compiler = self._compiler(rows)
+        where = compiler.selected(request.where)
+        for by in request.by:
+            where &= compiler.among(by)
+        names = [_fresh(f"key_{i}", self.kinds) for i in range(len(request.by))]
+        rows = rows.filter(where)
+        compiler = self._compiler(rows)
+        grouped = {
+            name: compiler.group(by).cast("int64")
+            for name, by in zip(names, request.by, strict=True)
+        }
+        rows = rows.mutate(**grouped) if grouped else rows
+        if request.per is not None and names:
+            rows = self._capped(rows, request, choice, names)
+        compiler = self._compiler(rows)
+        sums, parts = {}, []
+        for position, term in enumerate(request.terms):
+            limbs = _limbs(term, compiler.term(term))
+            parts.append(len(limbs))
+            for each, limb in enumerate(limbs):
+                name = _fresh(f"total_{position}_{each}", self.kinds)
+                sums[name] = rows.count() if term.column is None else limb.sum().coalesce(0)
+        totals = rows.group_by(names).aggregate(**sums) if names else rows.aggregate(**sums)
+        totals = totals.select(*names, *sums)
+        return Plan(totals, statement_of(self._backend, totals), len(names), tuple(parts))
+
+    def run(self, plan: Plan) -> Iterable[tuple[int, ...]]:
+        """Every group's indices and sums, put together from their parts."""
+        with warnings.catch_warnings(), interrupts():
+            warnings.simplefilter("ignore")  # a backend's would be about the data
+            rows = rows_of(self._backend, plan.expression, plan.statement)
+        return [_joined(row, plan) for row in rows]
+
+    def close(self) -> None:
+        """Nothing: the connection is the curator's."""
+
+    def _bounded(self, request: Totals, choice: Choice) -> Any:
+        """Of each unit the rows that count."""
+        import ibis
+
+        assert request.per is not None
+        per, rows = request.per, self._source
+        unit = per.column
+        compiler = self._compiler(rows)
+        rows = rows.filter(compiler.present(unit))
+        by_hash, number = _fresh("row_hash", self.kinds), _fresh("row_number", self.kinds)
+        kept = dict.fromkeys([unit, *request.columns, *filter(None, [choice.column])])
+        hashed = self._digest(_text(rows, self.kinds, self.kinds, choice.seed))
+        rows = rows.mutate(**{by_hash: hashed}).select(*kept, by_hash)
+        order = self._order(rows, request, choice, by_hash)
+        numbered = ibis.row_number().over(group_by=rows[unit], order_by=order)
+        rows = rows.mutate(**{number: numbered})
+        return rows.filter(rows[number] < per.max_rows)
+
+    def _order(self, rows: Any, request: Totals, choice: Choice, by_hash: str) -> list[Any]:
+        names = [by_hash, *request.columns]
+        if choice.column is not None:
+            names.insert(0, choice.column)
+        return [rows[name].asc(nulls_first=False) for name in names]
+
+    def _capped(self, rows: Any, request: Totals, choice: Choice, names: list[str]) -> Any:
+        """Of each unit the groups that count, and in each the rows."""
+        import ibis
+
+        per = request.per
+        assert per is not None
+        rank, number = _fresh("group_rank", self.kinds), _fresh("in_group", self.kinds)
+        by_group, by_hash = _fresh("group_hash", self.kinds), _fresh("row_hash", self.kinds)
+        integer = dict.fromkeys(names, kinds.integer(64))
+        hashed = self._digest(
+            _text(rows, [per.column, *names], {**self.kinds, **integer}, choice.seed)
+        )
+        rows = rows.mutate(**{by_group: hashed})
+        keys = [rows[name] for name in names]
+        ranked = ibis.dense_rank().over(group_by=rows[per.column], order_by=[rows[by_group], *keys])
+        order = self._order(rows, request, choice, by_hash)
+        numbered = ibis.row_number().over(group_by=[rows[per.column], *keys], order_by=order)
+        rows = rows.mutate(**{rank: ranked, number: numbered})
+        return rows.filter((rows[rank] < per.groups) & (rows[number] < per.rows_per_group))
+
+
+def _joined(row: Iterable[Any], plan: Plan) -> tuple[int, ...]:
+    numbers = list(map(int, row))
+    keys, parts = numbers[: plan.groups], iter(numbers[plan.groups :])
+    sums = (
+        sum(next(parts) << (_LIMB * position) for position in range(count)) for count in plan.parts
+    )
+    return (*keys, *sums)
+
+
+def _fresh(name: str, columns: Iterable[str]) -> str:
+    """A name that begins like no column."""
+    while any(column.lower().startswith(name) for column in columns):
+        name += "_"
+    return name
+
+
+def _text(rows: Any, names: Iterable[str], known: Mapping[str, Kind], seed: int) -> Expression:
+    """A row's cells as one text."""
+    import ibis
+
+    text = ibis.literal(str(seed))
+    for name in names:
+        if known[name].name in _HASHED:
+            cell = (ibis.literal("|=") + rows[name].cast("string")).coalesce("|-")
+            text = text + cell
+    return text
+
+
+def _limbs(term: Term, value: Expression) -> list[Expression]:
+    """A number in parts of 22 bits, the last one signed, so that no sum of them overflows."""
+    limbs, largest = [], term.largest
+    while largest >= 1 << _LIMB:
+        low = value & ((1 << _LIMB) - 1)
+        limbs.append(low)
+        value = ((value - low) / (1 << _LIMB)).cast("int64")  # exact: 41 bits at most are set
+        largest >>= _LIMB
+    return [*limbs, value]

@@ -1,0 +1,195 @@
+"""SQL for DuckDB, as expressions with Python operators.
+
+Responsible for quoting: a name is an identifier in double quotes, a constant of text or bytes is a
+bound parameter, and nothing else of a request is written into a statement but numbers.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+
+from mechanisms.tables.kinds import Kind
+
+
+def quoted(name: str) -> str:
+    """A column's name as an SQL identifier, whatever is in it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+@attrs.frozen(eq=False)
+class Sql:
+    """An expression. Comparing it makes another one."""
+
+    text: str
+
+    def _with(self, operator: str, other: "Sql") -> "Sql":
+        return Sql(f"({self.text} {operator} {other.text})")
+
+    def __eq__(self, other: "Sql") -> "Sql":  # type: ignore[override]
+        return self._with("=", other)
+
+    def __ne__(self, other: "Sql") -> "Sql":  # type: ignore[override]
+        return self._with("<>", other)
+
+    def __lt__(self, other: "Sql") -> "Sql":
+        return self._with("<", other)
+
+    def __le__(self, other: "Sql") -> "Sql":
+        return self._with("<=", other)
+
+    def __gt__(self, other: "Sql") -> "Sql":
+        return self._with(">", other)
+
+    def __ge__(self, other: "Sql") -> "Sql":
+        return self._with(">=", other)
+
+    def __add__(self, other: "Sql") -> "Sql":
+        return self._with("+", other)
+
+    def __sub__(self, other: "Sql") -> "Sql":
+        return self._with("-", other)
+
+    def __mul__(self, other: "Sql") -> "Sql":
+        return self._with("*", other)
+
+    def __truediv__(self, other: "Sql") -> "Sql":
+        return self._with("/", other)
+
+    def __and__(self, other: "Sql") -> "Sql":
+        return self._with("AND", other)
+
+    def __or__(self, other: "Sql") -> "Sql":
+        return self._with("OR", other)
+
+    def __invert__(self) -> "Sql":
+        return Sql(f"(NOT {self.text})")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class DuckDBDialect:
+    """DuckDB's expressions, and the parameters that they refer to."""
+
+    largest_dividend = 2**63 - 1
+
+    def __init__(self) -> None:
+        self.parameters: list[Any] = []
+
+    def cell(self, column: str, kind: Kind) -> Sql:
+        """The cell; an enumeration or a UUID as its text."""
+        name = quoted(column)
+        as_text = kind.name == "text" and kind.declared != "VARCHAR"
+        return Sql(f"CAST({name} AS VARCHAR)" if as_text else name)
+
+    def literal(self, kind: Kind, value: Any) -> Sql:
+        """A value of a column's domain."""
+        match kind.name:
+            case "text" | "bytes":
+                self.parameters.append(value)
+                return Sql(f"CAST(${len(self.parameters)} AS {_SQL_OF[kind.name]})")
+            case "float":
+                return self.double(value)
+            case "boolean":
+                return self.truth(bool(value))
+            case "integer":
+                return Sql(f"({int(value)})")
+            case "decimal":
+                assert kind.step is not None
+                scale = len(str(kind.step.denominator)) - 1
+                sign, digits = "-" * (value < 0), str(abs(value)).zfill(scale + 1)
+                point = len(digits) - scale
+                number = f"{sign}{digits[:point]}.{digits[point:]}"
+                return Sql(f"CAST('{number}' AS {kind.declared})")
+            case "date":
+                return Sql(f"(DATE '1970-01-01' + ({int(value)}))")
+            case _:
+                nanoseconds = int(value) * int(kind.step or 0)
+                whole = kind.step != 1
+                count = nanoseconds // 1000 if whole else nanoseconds
+                moment = _TEMPORAL[kind.name, whole].format(count)
+                return Sql(f"CAST({moment} AS {kind.declared})")  # or cells might be cast, and fail
+
+    def whole(self, value: int) -> Sql:
+        """A 64-bit integer."""
+        return Sql(f"({int(value)})::BIGINT")
+
+    def double(self, value: float) -> Sql:
+        """A float, by its shortest decimal."""
+        return Sql(f"'{float(value)!r}'::DOUBLE")
+
+    def truth(self, value: bool) -> Sql:
+        """True or false."""
+        return Sql("TRUE" if value else "FALSE")
+
+    def present(self, cell: Sql, kind: Kind) -> Sql:
+        """Neither null nor NaN."""
+        there = f"{cell.text} IS NOT NULL"
+        return Sql(
+            f"({there} AND NOT isnan({cell.text}))" if kind.name == "float" else f"({there})"
+        )
+
+    def one_of(self, cell: Sql, values: Sequence[Sql]) -> Sql:
+        """Whether the cell equals one of the values."""
+        return Sql(f"({cell.text} IN ({', '.join(value.text for value in values)}))")
+
+    def position(self, cell: Sql, values: Sequence[tuple[int, Sql]]) -> Sql:
+        """The number of the value that the cell equals, -1 of none."""
+        cases = [f"WHEN {cell.text} = {value.text} THEN {int(n)}" for n, value in values]
+        return Sql(f"(CASE {' '.join(cases)} ELSE -1 END)") if cases else self.whole(-1)
+
+    def when(self, condition: Sql, yes: Sql, no: Sql) -> Sql:
+        """One or the other."""
+        return Sql(f"CASE WHEN {condition.text} THEN {yes.text} ELSE {no.text} END")
+
+    def clipped(self, value: Sql, low: Sql, high: Sql) -> Sql:
+        """Within bounds."""
+        return Sql(f"least(greatest({value.text}, {low.text}), {high.text})")
+
+    def magnitude(self, value: Sql) -> Sql:
+        """The absolute value."""
+        return Sql(f"abs({value.text})")
+
+    def floor(self, value: Sql) -> Sql:
+        """The largest whole float that is not above."""
+        return Sql(f"floor({value.text})")
+
+    def as_double(self, value: Sql) -> Sql:
+        """A float of 64 bits; to `least`, NaN is above everything."""
+        return Sql(f"CAST({value.text} AS DOUBLE)")
+
+    def as_single(self, value: Sql) -> Sql:
+        """Rounded to 32 bits."""
+        return Sql(f"CAST(CAST({value.text} AS FLOAT) AS DOUBLE)")
+
+    def as_whole(self, value: Sql) -> Sql:
+        """As a 64-bit integer."""
+        return Sql(f"CAST({value.text} AS BIGINT)")
+
+    def multiples(self, cell: Sql, kind: Kind, low: int, high: int) -> Sql:
+        """Clipped before it is cast, so that the cast cannot overflow."""
+        if kind.name == "boolean":
+            return self.clipped(self.as_whole(cell), self.whole(low), self.whole(high))
+        bounds = self.literal(kind, low), self.literal(kind, high)
+        inside = self.clipped(cell, *bounds)
+        if kind.name == "decimal":
+            assert kind.step is not None
+            step = kind.step.denominator
+            if max(abs(low), abs(high)) * step >= 10**38:
+                raise TypeError("the bounds of a sum are too far apart for so fine a decimal")
+            inside = Sql(f"CAST({inside.text} AS DECIMAL(38, {len(str(step)) - 1})) * {step}")
+        return self.as_whole(inside)
+
+    def quotient(self, dividend: Sql, divisor: int) -> Sql:
+        """Integer division."""
+        return Sql(f"({dividend.text} // {int(divisor)})")
+
+
+_SQL_OF = {"text": "VARCHAR", "bytes": "BLOB"}
+_TEMPORAL = {  # by kind, and whether the cells are whole microseconds
+    ("timestamp", True): "make_timestamp({0})",
+    ("timestamp", False): "make_timestamp_ns({0})",
+    ("instant", True): "make_timestamptz({0})",
+    ("instant", False): "make_timestamp_ns({0})",
+    ("duration", True): "to_microseconds({0})",
+}

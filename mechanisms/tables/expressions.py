@@ -1,0 +1,314 @@
+"""Predicates, groups and terms compiled to an engine's expressions.
+
+Responsible for what each means, once for all engines: null and NaN are missing, every expression
+has a value for every row and raises for none, and sums are of exact integers. Knows engines only
+as a `Dialect`, and no data.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Protocol, TypeAlias
+
+import attrs
+import numpy as np
+
+from mechanisms.tables.columns import (
+    OPERATORS,
+    And,
+    Comparison,
+    IsIn,
+    Not,
+    Or,
+    Predicate,
+    Scalar,
+    Where,
+)
+from mechanisms.tables.kinds import Kind, member, placed
+from mechanisms.tables.lattice import Lattice
+from mechanisms.tables.totals import Bins, Categories, Term
+
+Expression: TypeAlias = Any
+"""An engine's expression; it understands + - * / & | ~ and comparisons."""
+
+Kinds: TypeAlias = Mapping[str, Kind]
+
+_EXACT = 2**53
+_MOST_DIGITS = 10**15
+_MOST_SINGLE_DIGITS = 10**6
+
+
+class Dialect(Protocol):
+    """What an engine's expressions are made with."""
+
+    largest_dividend: int
+    """The largest integer that `quotient` divides exactly."""
+
+    def cell(self, column: str, kind: Kind) -> Expression:
+        """The cell in a column, in a form that compares with `literal`."""
+
+    def literal(self, kind: Kind, value: Any) -> Expression:
+        """A value of a column's domain, as `kinds.placed` gives it."""
+
+    def whole(self, value: int) -> Expression:
+        """A 64-bit integer."""
+
+    def double(self, value: float) -> Expression:
+        """A float."""
+
+    def truth(self, value: bool) -> Expression:
+        """True or false."""
+
+    def present(self, cell: Expression, kind: Kind) -> Expression:
+        """Whether the cell is neither null nor NaN; never null itself."""
+
+    def one_of(self, cell: Expression, values: Sequence[Expression]) -> Expression:
+        """Whether a cell that is there equals one of some values, at least one."""
+
+    def position(self, cell: Expression, values: Sequence[tuple[int, Expression]]) -> Expression:
+        """The number of the first value that the cell equals, -1 where it equals none."""
+
+    def when(self, condition: Expression, yes: Expression, no: Expression) -> Expression:
+        """One or the other."""
+
+    def clipped(self, value: Expression, low: Expression, high: Expression) -> Expression:
+        """The value, or the bound that it is beyond."""
+
+    def magnitude(self, value: Expression) -> Expression:
+        """The absolute value of a float."""
+
+    def floor(self, value: Expression) -> Expression:
+        """The largest whole float that is not above."""
+
+    def as_double(self, value: Expression) -> Expression:
+        """A float as one of 64 bits that `clipped` makes finite, NaN included."""
+
+    def as_single(self, value: Expression) -> Expression:
+        """A float rounded to 32 bits, as a 64-bit one."""
+
+    def as_whole(self, value: Expression) -> Expression:
+        """A whole float within 64 bits, or an integer, as a 64-bit integer."""
+
+    def multiples(self, cell: Expression, kind: Kind, low: int, high: int) -> Expression:
+        """A number's multiple of its column's step, clipped, as a 64-bit integer."""
+
+    def quotient(self, dividend: Expression, divisor: int) -> Expression:
+        """The quotient of integers, rounded down, of a dividend that is not negative."""
+
+
+@attrs.frozen
+class Compiler:
+    """Compiles for one engine and one table's columns.
+
+    Raises (every method): KeyError, TypeError: the request does not fit the columns. That depends
+    on public things alone.
+    """
+
+    dialect: Dialect
+    kinds: Kinds
+
+    def kind(self, column: str) -> Kind:
+        """What a column holds."""
+        if column not in self.kinds:
+            raise KeyError(f"there is no column {column!r}")
+        return self.kinds[column]
+
+    def present(self, column: str) -> Expression:
+        """Whether a row has a cell in the column."""
+        kind = self.kind(column)
+        return self.dialect.present(self.dialect.cell(column, kind), kind)
+
+    def selected(self, where: Where | None) -> Expression:
+        """Which rows a `where` selects: true or false, never null."""
+        match where:
+            case None:
+                return self.dialect.truth(True)
+            case Comparison(column, operator, value):
+                return self._compared(column, operator, value)
+            case IsIn(column, values):
+                return self._is_in(column, values)
+            case And(left, right):
+                return self.selected(left) & self.selected(right)
+            case Or(left, right):
+                return self.selected(left) | self.selected(right)
+            case Not(predicate):
+                return ~self.selected(predicate)
+            case Predicate():
+                raise TypeError(f"a table does not know the predicate {type(where).__name__}")
+        raise TypeError(
+            "where is a function; a table takes an expression such as column('age') >= 30"
+        )
+
+    def _compared(self, column: str, operator: str, value: Scalar) -> Expression:
+        kind = self.kind(column)
+        cell = self.dialect.cell(column, kind)
+        return self.dialect.present(cell, kind) & self._holds(cell, kind, operator, value)
+
+    def _is_in(self, column: str, values: Iterable[Scalar]) -> Expression:
+        """One list, however many values: backends limit how deep expressions nest."""
+        kind = self.kind(column)
+        equals = [placed(kind, "==", value) for value in values]
+        literals = [self.dialect.literal(kind, it[1]) for it in equals if not isinstance(it, bool)]
+        return self._equals_one(self.dialect.cell(column, kind), kind, literals)
+
+    def _equals_one(
+        self, cell: Expression, kind: Kind, literals: Sequence[Expression]
+    ) -> Expression:
+        if not literals:
+            return self.dialect.truth(False)
+        return self.dialect.present(cell, kind) & self.dialect.one_of(cell, literals)
+
+    def among(self, by: Categories | Bins) -> Expression:
+        """Whether a row is in one of the groups."""
+        if isinstance(by, Bins):
+            return self.present(by.column)
+        kind, cell = self._grouped(by.column)
+        return self._equals_one(cell, kind, [literal for _, literal in self.members(by)])
+
+    def members(self, by: Categories) -> list[tuple[int, Expression]]:
+        """Each category that a cell can equal: its index, and the value to compare with."""
+        kind = self.kind(by.column)
+        values = ((index, member(kind, value)) for index, value in enumerate(by.values))
+        return [(i, self.dialect.literal(kind, value)) for i, value in values if value is not None]
+
+    def group(self, by: Categories | Bins) -> Expression:
+        """The index of a row's group; of a row in none, anything."""
+        kind, cell = self._grouped(by.column)
+        if isinstance(by, Bins):
+            return self._bin(cell, kind, by.steps, 0)
+        return self.dialect.position(cell, self.members(by))
+
+    def _grouped(self, column: str) -> tuple[Kind, Expression]:
+        kind = self.kind(column)
+        return kind, self.dialect.cell(column, kind)
+
+    def _bin(
+        self, cell: Expression, kind: Kind, steps: tuple[tuple[str, Scalar], ...], below: int
+    ) -> Expression:
+        """A binary search written out: nested to the logarithm of the number of steps."""
+        if not steps:
+            return self.dialect.whole(below)
+        middle = len(steps) // 2
+        reached = self._holds(cell, kind, *steps[middle])
+        return self.dialect.when(
+            reached,
+            self._bin(cell, kind, steps[middle + 1 :], below + middle + 1),
+            self._bin(cell, kind, steps[:middle], below),
+        )
+
+    def _holds(self, cell: Expression, kind: Kind, operator: str, value: Scalar) -> Expression:
+        """A comparison of a cell that is there."""
+        outcome = placed(kind, operator, value)
+        if isinstance(outcome, bool):
+            return self.dialect.truth(outcome)
+        return OPERATORS[outcome[0]](cell, self.dialect.literal(kind, outcome[1]))
+
+    def term(self, term: Term) -> Expression:
+        """What a row adds to a sum: a 64-bit integer, never null."""
+        one, zero = self.dialect.whole(1), self.dialect.whole(0)
+        if term.column is None:
+            return one
+        present = self.present(term.column)
+        if not term.power:
+            return self.dialect.when(present, one, zero)
+        assert term.lattice is not None
+        _within_64_bits(term, term.lattice)
+        moved = self.units(term.column, term.lattice)
+        if term.center:
+            moved = moved - self.dialect.whole(term.center)
+        return self.dialect.when(present, moved if term.power == 1 else moved * moved, zero)
+
+    def units(self, column: str, lattice: Lattice) -> Expression:
+        """The cell in whole units of a lattice, as `Lattice.units` has it; of no cell, anything."""
+        kind = self.kind(column)
+        if kind.family != "number":
+            raise TypeError(
+                f"{column!r}, a column of {kind.declared or kind.name}, cannot be added up; if its "
+                f"cells are numbers cast it, in a file by Table(.., types={{{column!r}: 'DOUBLE'}})"
+            )
+        cell = self.dialect.cell(column, kind)
+        units = self._of_float if kind.name == "float" else self._of_multiple
+        return units(cell, kind, lattice)
+
+    def _of_multiple(self, cell: Expression, kind: Kind, lattice: Lattice) -> Expression:
+        assert kind.step is not None
+        low = min(max((lattice.lower / kind.step).__floor__(), kind.low), kind.high)
+        high = max(min((lattice.upper / kind.step).__ceil__(), kind.high), kind.low)
+        times, divisor = (kind.step / lattice.unit).as_integer_ratio()
+        if not -(2**63) <= low * times <= high * times < 2**63:
+            raise TypeError("the bounds of a sum, in its units, are beyond 64-bit integers")
+        if divisor > 1 and max(abs(low), abs(high)) * times > self.dialect.largest_dividend:
+            raise TypeError("the unit of a sum is too fine for its bounds on this engine")
+        units = self.dialect.multiples(cell, kind, low, high)
+        if times > 1:
+            units = units * self.dialect.whole(times)
+        if divisor > 1:
+            zero = self.dialect.whole(0)
+            up = self.dialect.quotient(self.dialect.when(units < zero, zero, units), divisor)
+            down = self.dialect.quotient(
+                self.dialect.when(units < zero, zero - units, zero), divisor
+            )
+            units = up - down
+        elif low * times == lattice.low and high * times == lattice.high:
+            return units
+        bounds = self.dialect.whole(lattice.low), self.dialect.whole(lattice.high)
+        return self.dialect.clipped(units, *bounds)
+
+    def _of_float(self, cell: Expression, kind: Kind, lattice: Lattice) -> Expression:
+        """Floats in units of a power of two are divided exactly; others stand for their decimal.
+
+        A float's shortest decimal is at least t = k * unit, a decimal of at most 15 digits (6 for
+        singles), iff the float is at least the one nearest to t: t is that one's own shortest
+        decimal, and shortest decimals are in the floats' order. The nearest one is one correctly
+        rounded division of integers below 2^53 away. So the quotient, off by one at most, is
+        corrected by comparing with the thresholds next to it.
+        """
+        largest, unit = max(lattice.largest, 1), lattice.unit
+        thresholds = _dyadic(unit, largest) or _decimal(unit, largest, single=kind.single)
+        if not thresholds:
+            raise TypeError(
+                "a column of floats is added up in units of a power of two, or of a decimal "
+                f"with bounds of at most {6 if kind.single else 15} digits"
+            )
+        d, (top, bottom) = self.dialect, unit.as_integer_ratio()
+        cap = float(largest * unit)
+        if kind.single and thresholds == "decimal":
+            cap = float(np.float32(cap))
+        least = float(unit) / 4  # what is smaller has no units, and Postgres fails on underflow
+        size = d.clipped(d.magnitude(d.as_double(cell)), d.double(least), d.double(cap))
+        if thresholds == "dyadic":
+            count = d.floor(size / d.double(float(unit)))
+        else:
+
+            def at(multiple: Expression) -> Expression:
+                exact = multiple * d.double(float(top)) / d.double(float(bottom))
+                return d.as_single(exact) if kind.single else exact
+
+            one, zero = d.double(1.0), d.double(0.0)
+            guess = d.floor(size * d.double(float(bottom)) / d.double(float(top)))
+            above = d.when(at(guess + one) <= size, one, zero)
+            below = d.when(at(guess) <= size, zero, one)
+            count = guess + above - below
+        sign = d.when(cell < d.double(0.0), d.double(-1.0), d.double(1.0))
+        units = d.as_whole(count * sign)
+        return d.clipped(units, d.whole(lattice.low), d.whole(lattice.high))
+
+
+def _within_64_bits(term: Term, lattice: Lattice) -> None:
+    if not -(2**63) <= lattice.low <= lattice.high < 2**63:
+        raise TypeError("the bounds of a sum are beyond 64-bit integers")
+    if (term.center or term.power > 1) and not term.largest < 2**63:
+        raise TypeError("squares of numbers within these bounds are beyond 64-bit integers")
+
+
+def _dyadic(unit: Fraction, largest: int) -> str | None:
+    top, bottom = unit.numerator, unit.denominator
+    exact = top.bit_count() == 1 == bottom.bit_count() and max(top, bottom) <= 2**900
+    return "dyadic" if exact and largest <= _EXACT else None
+
+
+def _decimal(unit: Fraction, largest: int, *, single: bool) -> str | None:
+    digits = next((j for j in range(9 if single else 16) if 10**j % unit.denominator == 0), None)
+    if digits is None:
+        return None
+    longest = (largest + 2) * unit.numerator * (10**digits // unit.denominator)
+    return "decimal" if longest < (_MOST_SINGLE_DIGITS if single else _MOST_DIGITS) else None

@@ -1,0 +1,105 @@
+"""Any statistic of a table's columns in each of some public groups, as one vector.
+
+Responsible for putting groups around a statistic. Knows no particular one.
+"""
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+import attrs
+
+from mechanisms.tables.aggregates import Aggregate
+from mechanisms.tables.columns import column_name
+from mechanisms.tables.queries import categories_of
+from mechanisms.tables.totals import Categories, Totals
+from queryable.data.rows import Array
+from queryable.quoting import quoted
+
+
+def _by(value: Any) -> tuple[Categories, ...]:
+    if isinstance(value, tuple) and value and all(isinstance(each, Categories) for each in value):
+        return tuple(Categories(column_name(e.column), categories_of(e.values)) for e in value)
+    if not isinstance(value, Mapping) or not value:
+        raise TypeError(f'by is {quoted(value)}; it should be like {{"state": ["CA", "NY"]}}')
+    return tuple(Categories(column_name(name), categories_of(keys)) for name, keys in value.items())
+
+
+MOST_ENTRIES = 10**7
+"""How many numbers an answer has at most: they are held in memory."""
+_MOST_AXES = 30  # numpy has 32
+
+
+@attrs.frozen
+class GroupBy(Aggregate):
+    """A statistic in each of some public groups: one vector, one query, one launch.
+
+    A record is in one group at most: that of the keys which its cells equal, as in `Histogram`.
+    So for rows the sensitivity is the statistic's own; for a privacy unit its bounds on groups
+    and on rows in each apply, and are what the sensitivity rests on.
+
+    Args:
+        by: public keys by column: `{"state": ["CA", "NY"], "sex": [1, 2]}` makes 2 x 2 groups.
+        statistic: Count, Sum, Mean, Variance or Histogram. Its shape follows the groups' in the
+            answer's: (2, 2) for a Sum by the two columns, (2, 2, 2) for a Mean.
+    """
+
+    by: tuple[Categories, ...] = attrs.field(converter=_by)
+    statistic: Aggregate = attrs.field()
+
+    @statistic.validator
+    def _groupable(self, attribute: object, statistic: Any) -> None:
+        if not isinstance(statistic, Aggregate) or not statistic.groupable:
+            raise TypeError(
+                f"statistic is {quoted(statistic)}; it should be a Count, Sum, Mean, Variance or "
+                "Histogram"
+            )
+
+    def __attrs_post_init__(self) -> None:
+        """What would fail for want of memory, after it was charged, is refused here."""
+        if not prod(self.shape) <= MOST_ENTRIES or not len(self.shape) <= _MOST_AXES:
+            raise ValueError(
+                f"by makes {prod(self.shape)} numbers of {len(self.shape)} dimensions; an answer "
+                f"has at most {MOST_ENTRIES} of {_MOST_AXES}"
+            )
+
+    @property
+    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The numbers of keys, and the statistic's own shape."""
+        return (*(each.size for each in self.by), *(self.statistic.shape or ()))
+
+    @property
+    def request(self) -> Totals:
+        """The statistic's totals, in groups."""
+        request = self.statistic.request
+        return attrs.evolve(request, by=(*self.by, *request.by))
+
+    @property
+    def largest(self) -> tuple[int, ...]:
+        """As the statistic."""
+        return self.statistic.largest
+
+    @property
+    def may_be_monotone(self) -> bool:
+        """As the statistic."""
+        return self.statistic.may_be_monotone
+
+    @property
+    def public_name(self) -> str:
+        """`Sum(hours) by state`."""
+        return f"{self.statistic.public_name} by {', '.join(each.column for each in self.by)}"
+
+    def combined(self, totals: Array) -> Array:
+        """The statistic of each group."""
+        return self.statistic.combined(totals)
+
+    def estimate(self, released: Any) -> Any:
+        """What the statistic estimates, in each group.
+
+        Raises:
+            TypeError: it estimates nothing: the released numbers are what they are.
+        """
+        estimate = getattr(self.statistic, "estimate", None)
+        if estimate is None:
+            raise TypeError(f"a {type(self.statistic).__name__} needs no estimate")
+        return estimate(released)

@@ -1,0 +1,140 @@
+"""Numbers in a column to whole units of a public lattice, without rounding error.
+
+Responsible for one rule: what a record adds is an integer within public bounds, and depends on
+that record alone. Knows no data frame and no statistic.
+"""
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import attrs
+import numpy as np
+
+from queryable.data.cells import Array, Mask
+
+Exact: TypeAlias = int | Fraction | Decimal
+
+_EXACT_IN_FLOATS = 2**53
+_LONGEST = 400  # digits of a parameter: no unit is finer
+
+
+@attrs.frozen
+class Lattice:
+    """Clips to [lower, upper], divides by `unit` and truncates toward zero.
+
+    Truncation is monotone, so clipping the truncated number to the truncated bounds is the same.
+    A float that has to be divided by a unit that is no power of two stands for its shortest
+    decimal, as in parameters: 0.29 is 29 hundredths.
+    """
+
+    lower: Fraction
+    upper: Fraction
+    unit: Fraction
+
+    @property
+    def low(self) -> int:
+        """The lower bound, in units."""
+        return int(self.lower / self.unit)
+
+    @property
+    def high(self) -> int:
+        """The upper bound, in units."""
+        return int(self.upper / self.unit)
+
+    @property
+    def largest(self) -> int:
+        """What a record adds at most, in absolute value; also when it adds nothing at all."""
+        return max(abs(self.low), abs(self.high))
+
+    def total(self, values: Array) -> int:
+        """The exact sum of the units of all numbers."""
+        units = self.units(values)
+        if units.dtype != object and len(units) * self.largest < 2**63:
+            return int(units.sum())
+        return sum(units.tolist())
+
+    def units(self, values: Array) -> Array:
+        """The units of each number: int64 where the column's type allows, else Python integers.
+
+        Raises:
+            TypeError: the column's type holds no real numbers.
+        """
+        dtype = values.dtype
+        if dtype.kind not in "biufO":
+            raise TypeError(f"a column of {dtype} cannot be added up")
+        low, high = self.low, self.high
+        if self.largest <= _EXACT_IN_FLOATS:
+            if self.unit == 1 and np.can_cast(dtype, np.int64):
+                return np.clip(values.astype(np.int64), low, high)
+            if np.can_cast(dtype, np.float64) and dtype.kind == "f" and _is_power_of_two(self.unit):
+                with np.errstate(all="ignore"):  # a warning would be about the data
+                    whole = np.trunc(values.astype(np.float64) / float(self.unit))
+                return np.clip(whole, float(low), float(high)).astype(np.int64)
+        ends = self.lower.__floor__(), self.upper.__ceil__()
+        units = (_units(number_in(cell), self.unit, ends, (low, high)) for cell in values)
+        return np.fromiter(units, object, len(values))
+
+
+def are_numbers(values: Array) -> Mask:
+    """Which cells of an object array are numbers that can be added up."""
+    numbers = (number_in(cell) is not None for cell in values)
+    return np.fromiter(numbers, dtype=bool, count=len(values))
+
+
+def number_in(cell: Any) -> Exact | None:
+    """The number that a cell of any kind is, of a class of Python's own; None where it is none.
+
+    A subclass of a number's class may do anything when it is computed with.
+    """
+    try:
+        return _exact(cell)
+    except Exception:
+        return None
+
+
+def _exact(cell: Any) -> Exact | None:
+    match cell:
+        case float():
+            return Decimal(float.__repr__(cell))
+        case int():
+            return int.__int__(cell)
+        case np.floating():
+            return Decimal(str(cell))
+        case np.timedelta64():  # numpy counts durations as integers
+            return None
+        case np.integer() | np.bool_():
+            return int(cell)
+        case Decimal():
+            number = Decimal(cell)
+            return None if number.is_nan() else number
+        case Fraction():
+            return Fraction(int(cell.numerator), int(cell.denominator))
+    return None
+
+
+def _units(
+    number: Exact | None, unit: Fraction, ends: tuple[int, int], bounds: tuple[int, int]
+) -> int:
+    """The units of one number; 0 of what is none.
+
+    What is beyond the ends, or tiny, is not written out as a fraction: that might fill the memory.
+    """
+    low, high = bounds
+    if number is None:
+        return 0
+    if number <= ends[0]:
+        return low
+    if number >= ends[1]:
+        return high
+    if isinstance(number, Decimal) and number.adjusted() < -_LONGEST:
+        number = 0
+    top, bottom = number.as_integer_ratio()
+    size = abs(top) * unit.denominator // (bottom * unit.numerator)
+    return max(low, min(-size if top < 0 else size, high))
+
+
+def _is_power_of_two(unit: Fraction) -> bool:
+    """Whether floats are divided by it exactly, but for overflow and for what truncates to zero."""
+    top, bottom = unit.numerator, unit.denominator
+    return top.bit_count() == 1 == bottom.bit_count() and max(top, bottom) <= 2**1000

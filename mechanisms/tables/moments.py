@@ -1,0 +1,132 @@
+"""Means and variances: integers to be released, and what to make of them afterwards.
+
+Responsible for statistics that are several sums at once, in proportions that let one noise scale
+serve all of them. Knows no noise.
+"""
+
+from typing import Any
+
+import attrs
+import numpy as np
+
+from mechanisms.tables.queries import Bounded
+from mechanisms.tables.totals import Term, Totals
+from queryable.data.rows import Array
+
+
+@attrs.frozen
+class _Moments(Bounded):
+    """Powers of how many units a number is away from the middle of its bounds."""
+
+    @property
+    def center(self) -> int:
+        """The middle of the bounds, in units."""
+        return (self.lattice.low + self.lattice.high) // 2
+
+    @property
+    def radius(self) -> int:
+        """How far a number is from the middle at most, in units; at least 1."""
+        return max(self.lattice.high - self.center, self.center - self.lattice.low, 1)
+
+    def _powers(self, highest: int) -> Totals:
+        count = Term(self.column, self.lattice)
+        powers = (
+            Term(self.column, self.lattice, self.center, power) for power in range(1, highest + 1)
+        )
+        return Totals((count, *powers), self.where, per=self.per)
+
+
+@attrs.frozen
+class Mean(_Moments):
+    """The number of records and the sum of a column, in one vector; `estimate` makes the mean.
+
+    With c the middle of the bounds in units and r half their distance, a record whose cell is
+    present adds (r, its units - c). Both entries move alike, so one noise scale serves both:
+    `mean.estimate(queryable.launch(Gaussian(mean, rho=...)))`. Clipping and units are as in `Sum`.
+
+    Args: as `Bounded`.
+    """
+
+    shape = (2,)
+
+    @property
+    def largest(self) -> tuple[int, ...]:
+        """The radius, in both."""
+        return (self.radius,) * 2
+
+    @property
+    def may_be_monotone(self) -> bool:
+        """Where no number is below the middle, which is the lower bound then."""
+        return self.lattice.low >= self.center
+
+    @property
+    def request(self) -> Totals:
+        """How many cells there are, and their sum."""
+        return self._powers(1)
+
+    def combined(self, totals: Array) -> Array:
+        """The vector."""
+        return np.asarray(totals * np.array([self.radius, 1], dtype=object))
+
+    def estimate(self, released: Any) -> Any:
+        """The mean, as a float, that a released vector implies; NaN where its count is below 1.
+
+        Args:
+            released: shape (2,), or (..., 2) of a `GroupBy`.
+        """
+        count, total = np.moveaxis(np.asarray(released, dtype=float), -1, 0)
+        return self._number(_ratio(total * self.radius, count))
+
+    def _number(self, units: Array) -> Any:
+        inside = np.clip(units + self.center, self.lattice.low, self.lattice.high)
+        mean = inside * float(self.unit)
+        return mean if mean.ndim else float(mean)
+
+
+@attrs.frozen
+class Variance(_Moments):
+    """The number of records, the sum of a column and of its squares; `estimate` makes the variance.
+
+    With c and r as for `Mean` and d a record's units - c, a record whose cell is present adds
+    (r^2, r d, 2 d^2 - r^2), each between -r^2 and r^2.
+
+    Args: as `Bounded`.
+    """
+
+    shape = (3,)
+
+    @property
+    def largest(self) -> tuple[int, ...]:
+        """The square of the radius, in all."""
+        return (self.radius**2,) * 3
+
+    @property
+    def request(self) -> Totals:
+        """How many cells there are, their sum and that of their squares."""
+        return self._powers(2)
+
+    def combined(self, totals: Array) -> Array:
+        """The vector."""
+        count, first, second = np.moveaxis(totals, -1, 0)
+        square = self.radius**2
+        return np.stack([count * square, first * self.radius, 2 * second - count * square], -1)
+
+    def estimate(self, released: Any) -> Any:
+        """The variance, as a float, that a released vector implies.
+
+        It is the mean square distance from the mean (division by the count), between 0 and what the
+        bounds allow; NaN where the released count is not positive.
+
+        Args:
+            released: shape (3,), or (..., 3) of a `GroupBy`.
+        """
+        count, first, second = np.moveaxis(np.asarray(released, dtype=float), -1, 0)
+        mean = np.clip(_ratio(first, count), -1, 1)  # in radii, as is what follows
+        square = (_ratio(second, count) + 1) / 2
+        variance = np.clip(square - mean**2, 0, 1) * float(self.radius * self.unit) ** 2
+        return variance if variance.ndim else float(variance)
+
+
+def _ratio(top: Array, bottom: Array) -> Array:
+    with np.errstate(all="ignore"):
+        return np.asarray(np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1), np.nan))

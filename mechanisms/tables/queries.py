@@ -1,0 +1,192 @@
+"""Counts, sums and histograms of tables, arrays and data frames, as integer statistics.
+
+Responsible for sensitivities that hold for whatever the data are: a record adds an integer within
+public bounds that depends on that record alone, and integers are added exactly. Knows no noise.
+
+A dataset is a `Table`, a structured array, a mapping of columns, a list of records, or a pandas,
+polars or Arrow frame. A record is a row, or with `per` whatever names the rows of one privacy unit
+of a table.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import attrs
+
+from mechanisms.tables.aggregates import Aggregate, per_field
+from mechanisms.tables.columns import Scalar, Where, column_name, scalars, where_field
+from mechanisms.tables.lattice import Lattice
+from mechanisms.tables.signed import signed
+from mechanisms.tables.totals import Categories, Term, Totals
+from mechanisms.tables.units import PrivacyUnit
+from queryable.data.rows import Array
+from queryable.losses.numbers import positive, shown
+from queryable.quoting import quoted
+
+
+@attrs.frozen
+class Count(Aggregate):
+    """How many records there are, or how many satisfy `where`.
+
+    Args:
+        where: a predicate such as `column("age") >= 30`, or, not for tables, a function from the
+            data to one boolean per record that decides about each record by that record alone. An
+            entry that is not True itself, such as a null, counts as false.
+        per: whose rows are counted up to a bound, as a table's `unit`; None for each row by itself.
+    """
+
+    where: Where | None = attrs.field(default=None, converter=where_field)
+    per: PrivacyUnit | None = attrs.field(default=None, kw_only=True, converter=per_field)
+
+    shape = None
+    largest = (1,)
+    may_be_monotone = True
+
+    @property
+    def request(self) -> Totals:
+        """The number of rows."""
+        return Totals((Term(),), self.where, per=self.per)
+
+    def combined(self, totals: Array) -> Array:
+        """The count."""
+        return totals
+
+
+def _lower(value: Any) -> Fraction:
+    return signed(value, "lower")
+
+
+def _upper(value: Any) -> Fraction:
+    return signed(value, "upper")
+
+
+def _unit(value: Any) -> Fraction:
+    return positive(value, "unit")
+
+
+@attrs.frozen
+class Bounded(Aggregate):
+    """What statistics of one column within public bounds have in common.
+
+    Args:
+        column: its name, or `column(name)`.
+        lower, upper: public bounds; never taken from the data.
+        where: which records, as for `Count`.
+        unit: public lattice step, a positive rational: with unit="0.01" 1234 means 12.34. Integers
+            at unit 1, and floats at powers of two, are added at numpy speed.
+        per: whose rows, as for `Count`.
+    """
+
+    column: str = attrs.field(converter=column_name)
+    lower: Fraction = attrs.field(converter=_lower)
+    upper: Fraction = attrs.field(converter=_upper)
+    where: Where | None = attrs.field(default=None, converter=where_field)
+    unit: Fraction = attrs.field(default=Fraction(1), kw_only=True, converter=_unit)
+    per: PrivacyUnit | None = attrs.field(default=None, kw_only=True, converter=per_field)
+
+    @upper.validator
+    def _ordered(self, attribute: object, upper: Fraction) -> None:
+        if not self.lower <= upper:
+            raise ValueError(
+                f"lower is {shown(self.lower)}, above upper, {shown(upper)}; it should be below"
+            )
+
+    @property
+    def lattice(self) -> Lattice:
+        """What a record's number is clipped to and counted in."""
+        return Lattice(self.lower, self.upper, self.unit)
+
+    @property
+    def public_name(self) -> str:
+        """`Sum(column)`, by the statistic's own name."""
+        return f"{type(self).__name__}({self.column})"
+
+
+@attrs.frozen
+class Sum(Bounded):
+    """The sum of a column, in whole `unit`s.
+
+    Each record's number is clipped to [lower, upper], divided by `unit` and truncated toward
+    zero; these integers are added exactly. A record adds 0 where its cell is missing or, in a
+    column of objects, no number: 0 is within the sensitivity even if `lower` is above it.
+
+    Args: as `Bounded`.
+    """
+
+    shape = None
+
+    @property
+    def largest(self) -> tuple[int, ...]:
+        """The larger bound, in units."""
+        return (self.lattice.largest,)
+
+    @property
+    def may_be_monotone(self) -> bool:
+        """Where the bounds are of one sign."""
+        return self.lattice.low >= 0 or self.lattice.high <= 0
+
+    @property
+    def request(self) -> Totals:
+        """The sum of the units."""
+        return Totals((Term(self.column, self.lattice, power=1),), self.where, per=self.per)
+
+    def combined(self, totals: Array) -> Array:
+        """The sum."""
+        return totals
+
+
+def categories_of(values: Any) -> tuple[Scalar, ...]:
+    """Check public categories.
+
+    Raises:
+        TypeError, ValueError: none, equal ones, or no scalars.
+    """
+    categories = scalars(values, "categories")
+    if not categories:
+        raise ValueError("categories is empty; it should name at least one")
+    if len(set(categories)) < len(categories):
+        raise ValueError(f"categories is {quoted(categories)}; they should differ from each other")
+    return categories
+
+
+@attrs.frozen
+class Histogram(Aggregate):
+    """How many records are in each of some public categories.
+
+    A record whose cell is missing or in no category is not counted. Each is counted once at most:
+    a cell is looked up by its exact Python value.
+
+    Args:
+        column: its name, or `column(name)`.
+        categories: public and different from each other; the answer is in their order.
+        where: which records, as for `Count`.
+        per: whose rows, as for `Count`. Its bounds on groups are about the categories.
+    """
+
+    column: str = attrs.field(converter=column_name)
+    categories: tuple[Scalar, ...] = attrs.field(converter=categories_of)
+    where: Where | None = attrs.field(default=None, converter=where_field)
+    per: PrivacyUnit | None = attrs.field(default=None, kw_only=True, converter=per_field)
+
+    largest = (1,)
+    may_be_monotone = True
+
+    @property
+    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+        """One count per category."""
+        return (len(self.categories),)
+
+    @property
+    def public_name(self) -> str:
+        """`Histogram(column)`."""
+        return f"Histogram({self.column})"
+
+    @property
+    def request(self) -> Totals:
+        """The number of rows, by category."""
+        by = Categories(self.column, self.categories)
+        return Totals((Term(),), self.where, (by,), self.per)
+
+    def combined(self, totals: Array) -> Array:
+        """The counts."""
+        return totals

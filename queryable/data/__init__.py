@@ -1,0 +1,1 @@
+"""Columns, rows and constants of tables in memory."""

@@ -1,0 +1,84 @@
+"""The tree of mechanisms as HTML, for notebooks.
+
+Responsible for the markup alone; what is said of a node is in `tree`. Text has the colour of the
+page around it, and the colours of bars and marks are of middle lightness, so that it is legible on
+white and on black whoever decides which. Everything that a person wrote is escaped.
+"""
+
+from html import escape
+
+from queryable.display.history import FAILED, HALTED, LIVE, RETIRED, Node
+from queryable.display.text import Folded, Room, percent, price, refusals, spending, title
+
+FOLDED_ROWS = 100
+"""How many of the folded siblings are listed when they are unfolded; the rest stay counted."""
+
+_COLOURS = {LIVE: "#2f9e57", RETIRED: "#8a8f98", FAILED: "#e0524d", HALTED: "#d9822b"}
+_SPENT = "#3d8bd9"
+_COST = "#a678c9"
+_STYLE = f"""<style>
+.queryable-tree{{font-size:13px;line-height:1.5;color:inherit;overflow-wrap:anywhere}}
+.queryable-tree ul{{list-style:none;margin:0 0 0 .55em;padding:0 0 0 .9em;
+border-left:1px solid color-mix(in srgb,currentColor 25%,transparent)}}
+.queryable-tree li{{margin:0;padding:1px 0}}
+.queryable-tree summary{{cursor:pointer}}
+.queryable-tree b{{font-weight:600}}
+.queryable-tree i{{font-style:normal;white-space:nowrap;margin-left:.6em}}
+.queryable-tree small{{opacity:.8;font-size:12px}}
+.queryable-tree u{{display:inline-block;vertical-align:middle;width:120px;max-width:40%;height:9px;
+margin:0 .5em;text-decoration:none;border:1px solid currentColor;border-radius:3px;overflow:hidden}}
+.queryable-tree u s{{display:block;height:100%;min-width:1px;background:{_SPENT}}}
+.queryable-tree u.cost s{{background:{_COST}}}
+.queryable-tree em{{font-style:normal;white-space:nowrap}}
+</style>"""
+
+
+def as_html(root: Node) -> str:
+    """The tree; compositors fold."""
+    return f'<div class="queryable-tree">{_STYLE}{_item(root, Room())}</div>'
+
+
+def _item(node: Node, room: Room) -> str:
+    row = _row(node)
+    if not node.children:
+        return row
+    below = "".join(_entry(each, room) for each in room.arranged(node.children))
+    return f"<details open><summary>{row}</summary><ul>{below}</ul></details>"
+
+
+def _entry(entry: Node | Folded, room: Room) -> str:
+    if isinstance(entry, Node):
+        return f"<li>{_item(entry, room)}</li>"
+    rows = "".join(f"<li>{_row(node, brief=True)}</li>" for node in entry.nodes[:FOLDED_ROWS])
+    left = len(entry.nodes) - FOLDED_ROWS
+    if left > 0:
+        rows += f"<li><small>… and {left:,} more; ledger() lists all</small></li>"
+    summary = f"<small>… {escape(str(entry))}</small>"
+    return f"<li><details><summary>{summary}</summary><ul>{rows}</ul></details></li>"
+
+
+def _row(node: Node, *, brief: bool = False) -> str:
+    colour = _COLOURS.get(node.status)
+    style = f' style="color:{colour}"' if colour else ""
+    parts = [f"<b>{escape(title(node))}</b> <code>{escape(price(node))}</code>"]
+    if not brief:
+        parts.append(_bar(node))
+    parts.append(f"<i{style}>{node.status}</i>")
+    more = "" if brief else "; ".join(filter(None, (spending(node), refusals(node))))
+    if more:
+        parts.append(f" <small>{escape(more)}</small>")
+    return "".join(parts)
+
+
+def _bar(node: Node) -> str:
+    share = node.share
+    if share is None:
+        return ""
+    own = node.account is not None
+    label = escape(f"{percent(share)} {'of its budget' if own else 'of the budget above'}")
+    width = f"{float(100 * share):.4g}%"
+    filled = f'<s style="width:{width}"></s>' if share else ""
+    return (
+        f'<em><u class="{"own" if own else "cost"}" role="img" aria-label="{label}" '
+        f'title="{label}">{filled}</u><small>{escape(percent(share))}</small></em>'
+    )

@@ -1,0 +1,285 @@
+"""The ledger: every launch that came to an answer, what it was charged, and the running total.
+
+Responsible for the rows and for handing them to data frames and JSON. Knows no compositor.
+"""
+
+import json
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from fractions import Fraction
+from io import StringIO
+from math import inf, nextafter
+from typing import Any, TextIO, overload
+
+import attrs
+
+from queryable.display.history import CHARGED, FAILED, REFUSED, is_launch, outcome_of, receipt_of
+from queryable.losses.measures import Loss
+from queryable.losses.reports import Report
+from queryable.mechanism import one_line, public_name
+from queryable.randomness.coins import ChildId
+from queryable.receipts import own_loss
+from queryable.running.log import Record, Shape
+from queryable.view import Exchange
+
+Path = tuple[ChildId, ...]
+
+
+@attrs.frozen
+class LedgerRow:
+    """One launch.
+
+    Attributes:
+        sequence: its place among all that the root was asked, from 0.
+        path: the children that lead to the compositor that was asked; () is the root.
+        name: what the launch was called, if anything.
+        mechanism: its public name.
+        claim: its loss in its own measure, or the d_out it was given; None if it cannot be told.
+        loss: the claim in the compositor's measure, which is what counts; for a refused launch
+            what would have counted. None where the answer brought no receipt: a person in the
+            middle wrote it, or what was asked had failed before.
+        total: what the compositor reports after it; None as for `loss`.
+        outcome: "charged", "refused" (not charged, nothing was read) or "failed" (charged).
+    """
+
+    sequence: int
+    path: Path
+    name: str | None
+    mechanism: str
+    claim: Loss | None
+    loss: Loss | None
+    total: Report | None
+    outcome: str
+
+    def as_record(self) -> dict[str, Any]:
+        """Plain values, numbers as exact strings: what JSON has."""
+        record = attrs.asdict(self, recurse=False)
+        losses = {name: _exactly(record[name]) for name in ("claim", "loss", "total")}
+        return {**record, "path": list(self.path), **losses}
+
+    def as_flat_record(self) -> dict[str, Any]:
+        """One value a column: losses as text, and as floats, rounded up, what they are made of."""
+        flat: dict[str, Any] = {
+            "sequence": self.sequence,
+            "path": "/".join(map(str, self.path)),
+            "name": self.name,
+            "mechanism": self.mechanism,
+            "outcome": self.outcome,
+        }
+        for name in ("claim", "loss", "total"):
+            value = getattr(self, name)
+            flat[name] = None if value is None else str(value)
+        for name in ("loss", "total"):
+            flat |= {f"{name}_{key}": _float_up(v) for key, v in _numbers(getattr(self, name))}
+        return flat
+
+
+class Ledger(Sequence[LedgerRow]):
+    """The rows, in order; a list that cannot be changed. Rows may be made when they are read."""
+
+    def __init__(self, rows: Sequence[LedgerRow]) -> None:
+        self._rows = tuple(rows) if isinstance(rows, list) else rows
+
+    @overload
+    def __getitem__(self, index: int) -> LedgerRow: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Ledger": ...
+    def __getitem__(self, index: int | slice) -> "LedgerRow | Ledger":
+        if isinstance(index, slice):
+            return Ledger(self._rows[index])
+        return self._rows[index]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[LedgerRow]:
+        return iter(self._rows)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ledger) or len(self) != len(other):
+            return False
+        return all(mine == theirs for mine, theirs in zip(self, other, strict=True))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def to_json(self, indent: int | None = None) -> str:
+        """A list of objects; every number of a loss is an exact string, such as "1/3"."""
+        text = StringIO()
+        self.write_json(text, indent)
+        return text.getvalue()
+
+    def write_json(self, file: TextIO, indent: int | None = None) -> None:
+        """Write what `to_json` gives to an open text file, row by row."""
+        margin = "" if indent is None else "\n" + " " * indent
+        between = ", " if indent is None else ","
+        file.write("[")
+        for place, row in enumerate(self):
+            text = json.dumps(row.as_record(), indent=indent).replace("\n", margin)
+            file.write(f"{between if place else ''}{margin}{text}")
+        file.write("]" if indent is None or not len(self) else "\n]")
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The rows by column, all of one length; what a row has not is None."""
+        columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+        for place, row in enumerate(self):
+            flat = row.as_flat_record()
+            for name in flat.keys() - columns.keys():
+                columns[name] = [None] * place
+            for name, column in columns.items():
+                column.append(flat.get(name))
+        return columns
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame of `columns()`; pandas must be installed."""
+        import pandas as pd
+
+        return pd.DataFrame(self.columns())
+
+    def to_polars(self) -> Any:
+        """A polars data frame of `columns()`; polars must be installed."""
+        import polars as pl
+
+        kinds = {int: pl.Int64, str: pl.String, float: pl.Float64}
+        columns = self.columns()
+        return pl.DataFrame(columns, schema={name: kinds[_type_of(name)] for name in columns})
+
+    def to_arrow(self) -> Any:
+        """An Arrow table of `columns()`; pyarrow must be installed."""
+        import pyarrow as pa
+
+        kinds = {int: pa.int64(), str: pa.string(), float: pa.float64()}
+        columns = self.columns()
+        schema = pa.schema([(name, kinds[_type_of(name)]) for name in columns])
+        return pa.table(columns, schema=schema)
+
+    def __repr__(self) -> str:
+        counts = Counter(row.outcome for row in self)
+        said = ", ".join(f"{counts[each]} {each}" for each in (CHARGED, REFUSED, FAILED))
+        return f"<Ledger: {said}>"
+
+    def __str__(self) -> str:
+        header = ("#", "path", "name", "mechanism", "loss", "total", "outcome")
+        lines = [header, *(_cells(row) for row in self)]
+        widths = [max(len(line[place]) for line in lines) for place in range(len(header))]
+        return "\n".join(
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+            for line in lines
+        )
+
+
+_COLUMNS = ("sequence", "path", "name", "mechanism", "outcome", "claim", "loss", "total")
+
+
+def _type_of(column: str) -> type:
+    if column == "sequence":
+        return int
+    return str if column in _COLUMNS else float
+
+
+def ledger_of(record: Record, names: Mapping[int, str], path: Path = ()) -> Ledger:
+    """The launches at or below a path.
+
+    Args:
+        names: what launches were called, by the number of the exchange.
+    """
+    return Ledger(_Rows(record, names, path))
+
+
+class _Rows(Sequence[LedgerRow]):
+    """The rows of a log, each made when it is read."""
+
+    def __init__(self, record: Record, names: Mapping[int, str], path: Path) -> None:
+        self._log, self._names = record.log, names
+        self._places = array("q")
+        self._told: tuple[Shape, str, Loss | None] | None = None
+        for places in record.entries():
+            below = self._log.path(places[0])[: len(path)] == path
+            if below and (len(places) > 1 or is_launch(self._log.exchange(places[0]))):
+                self._places.extend(places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, index: int) -> LedgerRow: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[LedgerRow]: ...
+    def __getitem__(self, index: int | slice) -> LedgerRow | Sequence[LedgerRow]:
+        if isinstance(index, slice):
+            part = copy(self)
+            part._places = self._places[index]
+            return part
+        place = self._places[index]
+        entry, number = self._log.entries[place], self._log.sequence(place)
+        name = self._names.get(number)
+        if isinstance(entry, Exchange):
+            return _row(number, name, entry)
+        receipt, told = self._log.receipt(place), self._told
+        if told is None or told[0] is not entry:  # what launches of one kind have in common
+            self._told = told = entry, public_name(receipt.mechanism), receipt.claim
+        _, mechanism, claim = told
+        total = receipt.account.total()
+        return LedgerRow(
+            number, entry.path, name, mechanism, claim, receipt.charged, total, CHARGED
+        )
+
+
+def _row(sequence: int, name: str | None, exchange: Exchange) -> LedgerRow:
+    """A row, read off the receipt where the answer brings one."""
+    launch, receipt = exchange.query, receipt_of(exchange.answer)
+    runs = launch.mechanism if receipt is None else receipt.mechanism
+    return LedgerRow(
+        sequence,
+        exchange.path,
+        name,
+        public_name(runs),
+        own_loss(runs) if receipt is None else receipt.claim,
+        None if receipt is None else receipt.charged,
+        None if receipt is None else receipt.account.total(),
+        outcome_of(exchange.answer),
+    )
+
+
+def _cells(row: LedgerRow) -> tuple[str, ...]:
+    def said(value: object) -> str:
+        return "-" if value is None else str(value)
+
+    path, name = one_line("/" + "/".join(map(str, row.path))), one_line(row.name or "")
+    loss, total = said(row.loss), said(row.total)
+    return (str(row.sequence), path, name, row.mechanism, loss, total, row.outcome)
+
+
+def _numbers(report: Report | None) -> list[tuple[str, Fraction]]:
+    if report is None or not attrs.has(type(report)):
+        return []
+    values = attrs.asdict(report, recurse=False)  # type: ignore[arg-type]
+    return [(name, value) for name, value in values.items() if isinstance(value, Fraction)]
+
+
+def _float_up(value: Fraction) -> float:
+    """The least float not below it."""
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return inf
+    return nearest if Fraction(nearest) >= value else nextafter(nearest, inf)
+
+
+def _exactly(value: Any) -> Any:
+    """A loss as its measure and its parameters, every number an exact string."""
+    match value:
+        case Fraction():
+            return str(value)
+        case tuple() | list():
+            return [_exactly(each) for each in value]
+        case Mapping():
+            return {str(key): _exactly(each) for key, each in value.items()}
+        case None | bool() | int() | str():
+            return value
+    if attrs.has(type(value)):
+        fields = attrs.asdict(value, recurse=False, filter=lambda field, _: bool(field.repr))
+        return {"measure": type(value).__name__} | {n: _exactly(each) for n, each in fields.items()}
+    return str(value)

@@ -1,0 +1,43 @@
+"""Privacy losses: exact numbers, the measures, their conversions, and reports of realised loss."""
+
+from queryable.losses.measures import (
+    GDP,
+    RDP,
+    ZCDP,
+    AdditiveLoss,
+    ApproxDP,
+    ApproxZCDP,
+    Loss,
+    Measure,
+    ParametricMeasure,
+    Parts,
+    PureDP,
+    RenyiOrder,
+    add_parts,
+    as_measure,
+    group_size,
+    measure_name,
+    total,
+    zero_of,
+)
+
+__all__ = [
+    "GDP",
+    "RDP",
+    "ZCDP",
+    "AdditiveLoss",
+    "ApproxDP",
+    "ApproxZCDP",
+    "Loss",
+    "Measure",
+    "ParametricMeasure",
+    "Parts",
+    "PureDP",
+    "RenyiOrder",
+    "add_parts",
+    "as_measure",
+    "group_size",
+    "measure_name",
+    "total",
+    "zero_of",
+]

@@ -1,0 +1,1 @@
+"""Coins, entropy, values drawn ahead, and enclosed probabilities."""

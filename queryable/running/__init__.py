@@ -1,0 +1,1 @@
+"""What a running tree holds: its state, its log and its handles."""

@@ -1,0 +1,265 @@
+"""The one mutable thing of a running tree: its present moment, behind a lock.
+
+Responsible for folding `step` over an opaque state, for the log, and for what stands when a message
+fails. Knows no handle, no compositor and no accounting.
+
+Theory of operation: one `Root` owns everything that changes. A query at path (0, 2) travels as
+`Ask(0, Ask(2, query))`, so every parent sees it and may refuse. State, log and names change
+together, by one assignment. Faults are told to the curator and exceptions raised after that.
+
+An interrupt may come between any two instructions, in the handlers of another one too. So nothing
+depends on a handler: while a message is under way its `_Flight` is what the root holds, and whoever
+comes next settles one that did not come back.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextvars import copy_context
+from typing import Any
+
+import attrs
+import numpy as np
+from immutables import Map
+
+from queryable.display.history import History
+from queryable.display.ledger import Ledger, ledger_of
+from queryable.errors import HandleError, QueryError, ReentrantQueryError
+from queryable.faults import Scope, enter, is_interrupt, raise_interrupt, what_stands
+from queryable.mechanism import InteractiveMechanism, advance_with_receipts, alive, begin
+from queryable.messages import Answer, Ask, Halted, Launched, Query, Refused
+from queryable.randomness.coins import Coins
+from queryable.running.handles import Handles, Path
+from queryable.running.log import Log, Record, is_poll
+from queryable.running.sameness import difference, mark
+from queryable.view import Exchange, exchange
+
+
+@attrs.frozen
+class _Named:
+    """The mark of a launch that was given a name, and its answer."""
+
+    mark: Any
+    answer: Answer
+
+    def recalled(self, name: str, taken: Any) -> Answer:
+        """The answer, for a launch with the same mark."""
+        where = difference(self.mark, taken)
+        if not where:
+            return self.answer
+        raise QueryError(
+            f"{name!r} was launched here before with another mechanism (they differ in {where}), "
+            "and nothing has been charged. Take another name for a new question; for the old "
+            "answer launch what was launched then. Column expressions compare by what they say, "
+            "functions by their code and by the variables that they read, and a class that is "
+            "defined again is another class"
+        )
+
+
+@attrs.frozen
+class _Moment:
+    """What a commit replaces as a whole: the state, how much of the log counts, and the names.
+
+    Attributes:
+        exchanges, polls: how much of the log counts.
+        names: what launches were called, by their number among all exchanges.
+        named: the launches that were given a name, by path and name.
+    """
+
+    state: Any
+    exchanges: int = 0
+    polls: int = 0
+    names: "Map[int, str]" = Map()
+    named: "Map[tuple[Path, str], _Named]" = Map()
+
+
+@attrs.frozen
+class _Flight:
+    """A message under way: what stood before it, and what stands if it does not come back."""
+
+    before: _Moment
+    scope: Scope
+    message: Query
+    name: tuple[str, Any] | None
+
+
+class Root:
+    """State, log and lock of one running tree."""
+
+    def __init__(
+        self,
+        mechanism: InteractiveMechanism[Any],
+        dataset: Any,
+        coins: Coins,
+        on_fault: Callable[[BaseException], object] | None,
+    ) -> None:
+        self.mechanism = mechanism
+        self.coins = coins
+        self.on_fault = on_fault
+        self.log = Log()
+        self.handles: Handles[Any] = Handles()
+        self._messages = 0
+        self._process = os.getpid()
+        self._lock = threading.RLock()  # taken once; it knows its owner, whatever is interrupted
+        self._busy = threading.Lock()
+        self._now: _Moment | _Flight
+        scope = Scope()
+        copy_context().run(self._begin, dataset, scope)
+        self._tell_curator(scope.faults)
+
+    def _begin(self, dataset: Any, scope: Scope) -> None:
+        enter(scope)
+        state, answer = begin(self.mechanism, dataset, self.coins)
+        self.opening = _read_only(answer)
+        self._now = _Moment(state)
+
+    def tell(self, path: Path, query: Query, name: str | None = None) -> Answer:
+        """Send a query to the mechanism at `path`, commit the new state, return the answer.
+
+        A launch of a name that has been launched there is not sent: its answer is the old one.
+        """
+        taken = None if name is None else _marked(query)
+        message = query
+        for child in reversed(path):
+            message = Ask(child, message)
+        if os.getpid() != self._process:
+            raise HandleError("this queryable belongs to another process; it does not survive fork")
+        if self._lock._is_owned():  # type: ignore[attr-defined]
+            raise ReentrantQueryError("a queryable cannot be asked while it answers")
+        scope = Scope()
+        raised: BaseException | None = None
+        answer: Answer = None
+        with self._lock, self._busy:
+            try:
+                if name is not None and (path, name) in self._settled().named:
+                    return self._settled().named[path, name].recalled(name, taken)
+                named = None if name is None else (name, taken)
+                # In a context of its own, which is left however the call ends.
+                answer = copy_context().run(self._advance, message, named, scope)
+            except BaseException as error:
+                raised = error
+            self._settled()
+        if raised is not None and is_interrupt(raised):
+            scope.faults.append(raised)
+            raised = None
+        self._tell_curator(scope.faults)
+        if raised is not None:
+            raised.__cause__ = raised.__context__ = None
+            try:
+                raise raised.with_traceback(None)
+            finally:
+                del raised  # its traceback has this frame, which would keep the data alive
+        return answer
+
+    def _advance(self, message: Query, name: tuple[str, Any] | None, scope: Scope) -> Answer:
+        before = self._settled()
+        self._messages += 1
+        enter(scope)
+        self._now = _Flight(before, scope, message, name)
+        state, answer = advance_with_receipts(
+            self.mechanism, before.state, message, self.coins, self._messages
+        )
+        told = exchange(message, answer)
+        answer = _read_only(told.answer)
+        self._commit(before, state, told, name)
+        return answer
+
+    def _commit(
+        self, now: _Moment, state: Any, exchange: Exchange, name: tuple[str, Any] | None
+    ) -> _Moment:
+        """Put the new state in place together with its exchange and name, by one assignment.
+
+        Until then the exchange is beyond the part of the log that counts.
+        """
+        names, named = now.names, now.named
+        if name is not None:
+            called, taken = name
+            names = names.set(now.exchanges + now.polls, called)
+            if not isinstance(exchange.answer, Refused | Halted):
+                named = named.set((exchange.path, called), _Named(taken, exchange.answer))
+        if state is now.state and is_poll(exchange):
+            self.log.add_poll(exchange, now.exchanges, now.polls)
+            moment = _Moment(state, now.exchanges, now.polls + 1, names, named)
+        else:
+            self.log.add(exchange, now.exchanges, now.polls)
+            moment = _Moment(state, now.exchanges + 1, now.polls, names, named)
+        self._now = moment
+        return moment
+
+    def _settled(self) -> _Moment:
+        """The present moment; of a message that did not come back, what stands. With the lock."""
+        now = self._now
+        if isinstance(now, _Moment):
+            return now
+        before, lost = now.before, now.scope.lost
+        if lost is None:
+            self._now = before
+            return before
+        state, answer = alive(what_stands(lost))
+        return self._commit(before, state, exchange(now.message, answer), now.name)
+
+    def _present(self) -> _Moment:
+        """What may be read now: while a message is under way, what stood before it."""
+        now = self._now
+        if isinstance(now, _Moment):
+            return now
+        if self._busy.locked():
+            return now.before
+        with self._lock:
+            return self._settled()
+
+    def exchanges(self) -> Iterator[Exchange]:
+        """What has been asked and answered, in order, as far as it is kept."""
+        return (exchange for _, exchange in self._record(self._present()).numbered())
+
+    def _record(self, now: _Moment) -> Record:
+        return self.log.record(now.exchanges, now.polls)
+
+    def history(self) -> History:
+        """What has happened, read off the log."""
+        now = self._present()
+        return History.of(self.mechanism, self.opening, self._record(now), now.names)
+
+    def ledger(self, path: Path) -> Ledger:
+        """The launches at or below a path."""
+        now = self._present()
+        return ledger_of(self._record(now), now.names, path)
+
+    def _tell_curator(self, faults: list[BaseException]) -> None:
+        if self.on_fault is not None:
+            _told(self.on_fault, faults)
+        raise_interrupt(faults)
+
+
+def _marked(query: Query) -> Any:
+    """The mark of a launch; whatever a user's values raise is about their own mechanism."""
+    try:
+        return mark(query)
+    except Exception:
+        wrong = QueryError(
+            "this mechanism cannot be told apart from others, so it cannot have a name: something "
+            "in it does not let itself be read, or is nested too deeply"
+        )
+    try:
+        raise wrong
+    finally:
+        del wrong  # its traceback has this frame
+
+
+def _told(on_fault: Callable[[BaseException], object], faults: list[BaseException]) -> None:
+    for fault in list(faults):
+        try:
+            on_fault(fault)
+        except BaseException as error:  # its text, too, would be about the data
+            faults.append(error)
+
+
+def _read_only(answer: Answer) -> Answer:
+    if isinstance(answer, np.ndarray):
+        answer.flags.writeable = False
+    elif isinstance(answer, Launched):
+        _read_only(answer.answer)
+    elif isinstance(answer, tuple):
+        for entry in answer:
+            _read_only(entry)
+    return answer

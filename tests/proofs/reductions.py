@@ -1,0 +1,334 @@
+"""The persons in the middle of the paper's proofs (Haney et al. 2023, Algorithms 11 to 15).
+
+Each turns one compositor into another, so that the law of the view is the same; the tests compare
+the laws exactly. Persons see messages only, never data.
+
+Where the printed algorithms and these differ, docs/theory.md says why: a person hears the
+mechanism's opening first and passes it on; Algorithm 12 renumbers children, wraps every later
+launch for the second child, and speaks of the whole budget in refusals.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import attrs
+from immutables import Map
+
+from composition.compositors.filters import FiltCon
+from composition.compositors.launching import Claimed, claimed, map_at
+from composition.rules import Accumulator, Tally
+from queryable.errors import UnknownQueryError
+from queryable.faults import contained_init, contained_step
+from queryable.losses import RDP, ZCDP, AdditiveLoss, Loss, RenyiOrder
+from queryable.losses.numbers import positive
+from queryable.mechanism import InteractiveMechanism, Measurement
+from queryable.messages import (
+    Answer,
+    Ask,
+    CanAfford,
+    Failed,
+    Launch,
+    Launched,
+    PrivacyLossQuery,
+    Query,
+    Refused,
+    records,
+)
+from queryable.postprocessing import (
+    FromAnalyst,
+    FromMechanism,
+    PersonInTheMiddle,
+    Postprocessed,
+    ToAnalyst,
+    ToMechanism,
+)
+from queryable.quoting import an_instance
+from queryable.randomness.coins import Coins
+
+Message = FromAnalyst | FromMechanism
+Reply = ToMechanism | ToAnalyst
+
+
+@attrs.frozen
+class LocalPerson:
+    """A person that another person runs, and its state."""
+
+    person: PersonInTheMiddle[Any]
+    state: Any = attrs.field(repr=False)
+    heard: int = 0
+
+    def hear(self, message: Message, coins: Coins) -> tuple["LocalPerson", Answer]:
+        """Its answer, which it must give at once: there is no mechanism behind it any more."""
+        state, reply = self.person.step(self.state, message, coins)
+        if isinstance(reply, ToMechanism):
+            raise UnknownQueryError("a measurement answers once, when it is launched")
+        return LocalPerson(self.person, state, self.heard + 1), reply.answer
+
+
+@attrs.frozen
+class Simulated:
+    """The persons run so far by child id, the launches so far, and the launch under way."""
+
+    persons: "Map[int, LocalPerson]"
+    launched: int = 0
+    launching: bool = False
+    pending: PersonInTheMiddle[Any] | None = None
+
+
+@attrs.frozen
+class NoninteractiveLaunches(PersonInTheMiddle[Simulated]):
+    """Algorithm 11: `Filt`, which takes measurements only, becomes `FiltCon`.
+
+    An interactive child that is a person over a measurement, `person @ RandomizedResponse(...)`
+    say, is launched as the measurement alone; its person is run here. That every interactive
+    mechanism is of this form on a pair of datasets is Theorem 3.3; for randomized response it is
+    explicit. A child's own `privacy_loss` is not simulated: its claim is the filter's.
+    """
+
+    def init(self) -> Simulated:
+        """No persons yet."""
+        return Simulated(Map())
+
+    def step(self, state: Simulated, message: Message, coins: Coins) -> tuple[Simulated, Reply]:
+        """Launch noninteractively; answer for the children."""
+        match message:
+            case FromAnalyst(Launch(Postprocessed(Measurement() as base, person), d_out)):
+                waiting = attrs.evolve(state, launching=True, pending=person)
+                return waiting, ToMechanism(Launch(base, d_out))
+            case FromAnalyst(Ask(int() as child, query)) if _among(child, state.persons):
+                return self._asked(state, child, query, coins)
+            case FromAnalyst(query):
+                return attrs.evolve(state, launching=isinstance(query, Launch)), ToMechanism(query)
+            case FromMechanism(answer):
+                return self._answered(state, answer, coins)
+
+    def _asked(
+        self, state: Simulated, child: int, query: Query, coins: Coins
+    ) -> tuple[Simulated, Reply]:
+        local = state.persons[child]
+        heard = contained_step(
+            lambda: local.hear(FromAnalyst(query), coins.spawn(child, local.heard))
+        )
+        if heard is None:
+            return attrs.evolve(state, persons=state.persons.delete(child)), ToAnalyst(Failed())
+        return attrs.evolve(state, persons=state.persons.set(child, heard[0])), ToAnalyst(heard[1])
+
+    def _answered(self, state: Simulated, answer: Answer, coins: Coins) -> tuple[Simulated, Reply]:
+        if not (state.launching and isinstance(answer, Launched | Failed)):
+            return attrs.evolve(state, launching=False, pending=None), ToAnalyst(answer)
+        child, persons, pending = state.launched, state.persons, state.pending
+        if isinstance(answer, Launched) and pending is not None:
+            released = FromMechanism(answer.answer)
+            heard = contained_init(
+                lambda: LocalPerson(pending, pending.init()).hear(released, coins.spawn(child, 0))
+            )
+            if heard is None:
+                return Simulated(persons, child + 1), ToAnalyst(Failed())
+            persons, answer = persons.set(child, heard[0]), Launched(child, heard[1])
+        return Simulated(persons, child + 1), ToAnalyst(answer)
+
+
+def _among(child: Any, ids: Any) -> bool:
+    return not isinstance(child, bool) and child in ids
+
+
+@attrs.frozen
+class Inducting:
+    """Where the induction is.
+
+    `first` is the claim of the first mechanism once launched, `answer` its answer while the rest
+    is being started, and `expected` what is under way: "first", "rest", "launch", "loss", "other".
+    `reported` is the first one's loss at the d_in that a report under way is for.
+    """
+
+    first: Claimed | None = None
+    answer: Answer = None
+    expected: str = "other"
+    reported: Loss | None = None
+
+
+@attrs.frozen
+class InductionStep(PersonInTheMiddle[Inducting]):
+    """Algorithm 12: a filter for two mechanisms becomes a filter for `most`.
+
+    The first launch goes to the first slot; the second slot holds a filter for `most - 1` with
+    what the first left of the budget, and takes everything after.
+
+    Args:
+        budget: the filter's, additive.
+        most: K, at least 1.
+    """
+
+    budget: AdditiveLoss = attrs.field(validator=an_instance(AdditiveLoss))
+    most: int = attrs.field(validator=[an_instance(int), attrs.validators.ge(1)])
+    d_in: int = 1
+
+    def init(self) -> Inducting:
+        """Nothing launched."""
+        return Inducting()
+
+    def rest(self, left: AdditiveLoss) -> InteractiveMechanism[Any]:
+        """The filter for `most - 1` that takes everything after the first launch."""
+        return FiltCon(left, d_in=self.d_in, max_mechanisms=self.most - 1)
+
+    def step(self, state: Inducting, message: Message, coins: Coins) -> tuple[Inducting, Reply]:
+        """Route a query to its slot, or an answer back."""
+        match message:
+            case FromAnalyst(query):
+                return self._asked(state, query)
+            case FromMechanism(answer):
+                return self._answered(state, answer)
+
+    def _asked(self, state: Inducting, query: Query) -> tuple[Inducting, Reply]:
+        first = state.first
+        match query:
+            case Launch() if first is None:
+                claim = claimed(query, self.budget.measure, self.d_in)
+                return Inducting(claim, expected="first"), ToMechanism(query)
+            case Launch():
+                return Inducting(first, expected="launch"), ToMechanism(Ask(1, query))
+            case CanAfford() if first is not None:
+                return Inducting(first), ToMechanism(Ask(1, query))
+            case PrivacyLossQuery(d_in) if first is not None:
+                lost = self._lost(first, records(d_in, self.d_in))
+                return Inducting(first, None, "loss", lost), ToMechanism(Ask(1, query))
+            case Ask(int() as child, inner) if not isinstance(child, bool) and child >= 1:
+                return Inducting(first), ToMechanism(Ask(1, Ask(child - 1, inner)))
+        return Inducting(first), ToMechanism(query)
+
+    def _answered(self, state: Inducting, answer: Answer) -> tuple[Inducting, Reply]:
+        first = state.first
+        match state.expected, answer:
+            case "first", Launched() | Failed():
+                assert first is not None
+                launch = Launch(self.rest(self._left(first.loss)))
+                return Inducting(first, answer, "rest"), ToMechanism(launch)
+            case "first", _:
+                return Inducting(), ToAnalyst(answer)
+            case "rest", _:
+                return Inducting(first), ToAnalyst(state.answer)
+            case "launch", Launched(int() as child, opening):
+                return Inducting(first), ToAnalyst(Launched(child + 1, opening))
+            case "launch", Refused(reason, requested, AdditiveLoss() as spent, remaining):
+                assert first is not None
+                whole = Refused(reason, requested, first.loss + spent, remaining)
+                return Inducting(first), ToAnalyst(whole)
+            case "loss", AdditiveLoss():
+                assert state.reported is not None
+                return Inducting(first), ToAnalyst(state.reported + answer)
+        return Inducting(first), ToAnalyst(answer)
+
+    def _lost(self, first: Claimed, d_in: int) -> Loss:
+        if d_in == self.d_in:
+            return first.loss
+        return map_at(first.mechanism, d_in, self.budget.measure)
+
+    def _left(self, first: Loss) -> AdditiveLoss:
+        assert isinstance(first, AdditiveLoss)
+        pairs = zip(self.budget.parts, first.parts, strict=True)
+        return self.budget.room(tuple(most - spent for most, spent in pairs))
+
+
+def _order(value: Any) -> RenyiOrder:
+    return RenyiOrder(RDP(positive(value, "alpha"), Fraction(0)).alpha)
+
+
+@attrs.frozen
+class AtOrder(PersonInTheMiddle[None]):
+    """Algorithm 13: an (alpha, rho*alpha)-RDP filter becomes a rho-zCDP filter.
+
+    A launch of a rho_i-zCDP mechanism is passed on as one that is (alpha, rho_i*alpha)-RDP;
+    losses in answers are divided by alpha again. Only reports at the filter's own d_in are: at
+    another one the children's maps are evaluated anew, at order alpha, and may be below
+    rho_i*alpha.
+    """
+
+    order: RenyiOrder = attrs.field(converter=_order)
+    d_in: int = 1
+
+    def init(self) -> None:
+        """Stateless."""
+
+    def step(self, state: None, message: Message, coins: Coins) -> tuple[None, Reply]:
+        """Translate."""
+        match message:
+            case FromAnalyst(query):
+                return None, ToMechanism(self._translated(query))
+            case FromMechanism(Refused(reason, requested, spent, remaining)):
+                back = (self._back(loss) for loss in (requested, spent, remaining))
+                return None, ToAnalyst(Refused(reason, *back))
+            case FromMechanism(answer):
+                return None, ToAnalyst(self._back(answer))
+
+    def _translated(self, query: Query) -> Query:
+        match query:
+            case Launch():
+                loss = claimed(query, ZCDP, self.d_in).loss
+                return Launch(query.mechanism, loss.to(self.order))
+            case CanAfford(Launch() as launch):
+                return CanAfford(self._translated(launch))
+            case PrivacyLossQuery(d_in) | Ask(_, PrivacyLossQuery(d_in)):
+                if records(d_in, self.d_in) != self.d_in:
+                    raise UnknownQueryError(f"losses are reported at d_in={self.d_in} only")
+        return query
+
+    def _back(self, answer: Answer) -> Answer:
+        if isinstance(answer, RDP) and answer.alpha == self.order.alpha:
+            return ZCDP(answer.epsilon / answer.alpha)
+        return answer
+
+
+@attrs.frozen
+class Counting:
+    """The tally, and the loss of the launch under way."""
+
+    tally: Tally
+    pending: Loss | None = None
+
+
+@attrs.frozen
+class WithPrivacyLoss(PersonInTheMiddle[Counting]):
+    """Algorithm 14: a filter becomes the odometer that stops where the filter does.
+
+    Keeps the accumulator's tally of what was launched, and answers `PrivacyLossQuery` from it.
+    """
+
+    accumulator: Accumulator
+    d_in: int = 1
+
+    def init(self) -> Counting:
+        """Nothing launched."""
+        return Counting(self.accumulator.open())
+
+    def step(self, state: Counting, message: Message, coins: Coins) -> tuple[Counting, Reply]:
+        """Count launches; report."""
+        match message:
+            case FromAnalyst(PrivacyLossQuery(None)):
+                return state, ToAnalyst(state.tally.total())
+            case FromAnalyst(Launch() as launch):
+                loss = claimed(launch, self.accumulator.measure, self.d_in).loss
+                return Counting(state.tally, loss), ToMechanism(launch)
+            case FromAnalyst(query):
+                return Counting(state.tally), ToMechanism(query)
+            case FromMechanism(answer):
+                started = isinstance(answer, Launched | Failed) and state.pending is not None
+                tally = state.tally.add(state.pending) if started else state.tally
+                return Counting(tally), ToAnalyst(answer)
+
+
+@attrs.frozen
+class WithoutPrivacyLoss(PersonInTheMiddle[None]):
+    """Algorithm 15: takes `privacy_loss` away again."""
+
+    def init(self) -> None:
+        """Stateless."""
+
+    def step(self, state: None, message: Message, coins: Coins) -> tuple[None, Reply]:
+        """Pass everything else on."""
+        match message:
+            case FromAnalyst(PrivacyLossQuery()):
+                raise UnknownQueryError("invalid query")
+            case FromAnalyst(query):
+                return None, ToMechanism(query)
+            case FromMechanism(answer):
+                return None, ToAnalyst(answer)

@@ -1,0 +1,200 @@
+"""What is checked about a launch before any rule is asked."""
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from composition import FiltCon, OdomCon, accumulator_of
+from composition.compositors.launching import Claimed, claimed, map_at, require_depth
+from composition.rules import Whitehouse2023
+from queryable import (
+    FDP,
+    GDP,
+    RDP,
+    ZCDP,
+    ApproxDP,
+    ApproxZCDP,
+    Ask,
+    Bit,
+    Dominated,
+    Launch,
+    Loss,
+    PrivacyClaimError,
+    PureDP,
+    Queryable,
+    QueryError,
+    QueryRefusedError,
+    Statistic,
+)
+from tests.strategies import TENTH, BrokenMap, RandomWord, Toy, raising
+
+
+def test_the_default_claim_is_the_map() -> None:
+    """Without a d_out a launch is charged its own map, at the filter's d_in."""
+    assert claimed(Launch(Toy()), PureDP, 1) == Claimed(Toy(), TENTH)
+    assert claimed(Launch(Toy()), PureDP, 3).loss == PureDP("0.3")
+    assert claimed(Launch(Toy()), ZCDP, 1).loss == TENTH.to(ZCDP)
+
+
+def test_a_larger_claim_is_charged_as_claimed() -> None:
+    """The analyst may pay more than the map; a d_out of a convertible measure is converted."""
+    assert claimed(Launch(Toy(), PureDP("0.5")), PureDP, 1).loss == PureDP("0.5")
+    assert claimed(Launch(Toy(), PureDP("0.5")), ApproxDP, 1).loss == ApproxDP("0.5", 0)
+    assert claimed(Launch(Toy(), TENTH), PureDP, 1).loss == TENTH
+
+
+@pytest.mark.parametrize("d_out", [PureDP("0.0999999999999999"), PureDP(0)])
+def test_a_false_claim_is_refused(d_out: Loss) -> None:
+    """A d_out below the privacy map, by however little, is a claim error naming both."""
+    with pytest.raises(PrivacyClaimError, match="below the privacy map"):
+        claimed(Launch(Toy(), d_out), PureDP, 1)
+
+
+@pytest.mark.parametrize("d_out", [0.1, "0.1", PureDP, (1,), ZCDP(1), ApproxDP(1, "1e-6"), GDP(1)])
+def test_a_d_out_that_is_no_such_loss_is_refused(d_out: Any) -> None:
+    """A number, a class, or a loss that no theorem converts, is a claim error."""
+    with pytest.raises(PrivacyClaimError, match="d_out"):
+        claimed(Launch(Toy(), d_out), PureDP, 1)
+
+
+@pytest.mark.parametrize("mechanism", [None, 3, "laplace", object(), lambda data: 3])
+def test_what_is_no_mechanism_is_refused(mechanism: Any) -> None:
+    """Anything that is not an interactive mechanism is a `QueryError` naming its type."""
+    with pytest.raises(QueryError, match=f"not .*{type(mechanism).__name__}"):
+        claimed(Launch(mechanism), PureDP, 1)
+
+
+def test_the_class_for_an_instance_is_explained() -> None:
+    """The commonest mistake gets its own words."""
+    with pytest.raises(QueryError, match="class Toy; make an instance"):
+        claimed(Launch(Toy), PureDP, 1)
+
+
+@pytest.mark.parametrize("function", [Statistic(len, l1=1, l2=1), Bit(bool)])
+def test_a_statistic_for_a_mechanism_is_explained(function: Any) -> None:
+    """A function of the data is not a mechanism: noise is missing, and the message says so."""
+    with pytest.raises(QueryError, match="wrap it in one that adds noise"):
+        claimed(Launch(function), PureDP, 1)
+
+
+def test_what_is_no_launch_is_refused() -> None:
+    """A dry run of nonsense is a `QueryError` too."""
+    with pytest.raises(QueryError, match="expected a Launch"):
+        claimed(Toy(), PureDP, 1)
+
+
+BROKEN = {
+    "raises": lambda d_in, measure: raising(ZeroDivisionError("oh"))(None),
+    "another measure": lambda d_in, measure: ZCDP(1),
+    "the right measure's class": lambda d_in, measure: PureDP,
+    "a number": lambda d_in, measure: 0.1,
+    "nothing": lambda d_in, measure: None,
+    "too few arguments": lambda: PureDP(0),
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_broken_map_is_a_claim_error(how: str) -> None:
+    """A map that raises or gives no loss of the measure asked for is refused by name."""
+    with pytest.raises(PrivacyClaimError, match="BrokenMap") as caught:
+        claimed(Launch(BrokenMap(map=BROKEN[how])), PureDP, 1)  # type: ignore[arg-type]
+    assert caught.value.__cause__ is None
+
+
+def test_the_map_is_evaluated_once() -> None:
+    """A map that changes its mind is heard once: what was checked is what is charged."""
+    calls: list[Any] = []
+
+    def drifting(d_in: int, measure: Any) -> Loss:
+        calls.append(d_in)
+        return PureDP(len(calls))
+
+    assert claimed(Launch(BrokenMap(map=drifting)), PureDP, 1).loss == PureDP(1)
+    assert calls == [1]
+
+
+def test_an_odometer_needs_a_d_out() -> None:
+    """Without one it has no loss; with one it is the filter at that loss (Lemma 2.19)."""
+    with pytest.raises(PrivacyClaimError, match="d_out"):
+        claimed(Launch(OdomCon(PureDP)), PureDP, 1)
+    claim = claimed(Launch(OdomCon(PureDP), PureDP("0.5")), PureDP, 1)
+    assert claim == Claimed(FiltCon(PureDP("0.5")), PureDP("0.5"))
+
+
+def test_a_d_out_that_an_odometer_cannot_run_within_is_a_claim_error() -> None:
+    """An odometer whose totals are of another measure cannot be held to this d_out."""
+    odometer = OdomCon(
+        ApproxDP, rule=accumulator_of(Whitehouse2023("5e-7"), ApproxDP, delta="1e-6")
+    )
+    with pytest.raises(PrivacyClaimError, match="OdomCon"):
+        claimed(Launch(odometer, PureDP(1)), ApproxDP, 1)
+
+
+def test_the_refusal_names_a_measure_that_would_do() -> None:
+    """A Gaussian loss under a pure budget is told which budget would take it."""
+    with pytest.raises(PrivacyClaimError, match="budget of ZCDP would take"):
+        claimed(Launch(Toy(ZCDP(1))), PureDP, 1)
+
+
+def test_the_map_at_no_measure_is_the_own_loss() -> None:
+    """`map_at` without a measure takes any loss."""
+    assert map_at(Toy(ZCDP(1)), 2, None) == ZCDP(4)
+
+
+def test_depth_is_bounded() -> None:
+    """A query nested deeper than the public bound is refused, at the bound it is not."""
+    query: Any = "bits"
+    for _ in range(5):
+        query = Ask(0, query)
+    require_depth(query, 5)
+    with pytest.raises(QueryError, match="max_depth=4"):
+        require_depth(query, 4)
+
+
+CONVERTIBLE = [
+    (ZCDP("0.01"), ApproxDP("0.65", "1e-6")),
+    (ApproxZCDP("0.01", "1e-7"), ApproxDP("0.7", "1e-6")),
+    (GDP("0.1"), ApproxDP("0.4", "1e-6")),
+    (RDP(20, "0.1"), ApproxDP("0.7", "1e-6")),
+    (FDP.of_gaussian("0.1"), ApproxDP("0.41", "1e-6")),
+]
+
+
+@pytest.mark.parametrize(("own", "d_out"), CONVERTIBLE, ids=str)
+@pytest.mark.parametrize("kind", [Toy, RandomWord])
+def test_a_declared_delta_makes_the_conversion_the_proof(kind: Any, own: Any, d_out: Any) -> None:
+    """A child whose loss converts to (epsilon, delta) at the declared delta is charged just that.
+
+    Interactive children too, whatever their own measure: for approximate zCDP with a delta there
+    is no other way to interleave one.
+    """
+    for measure in (ApproxDP, ApproxZCDP, Dominated):
+        charged = claimed(Launch(kind(own), d_out), measure, 1).loss
+        assert charged == d_out.to(measure)
+    below = ApproxDP(own.to(ApproxDP, d_out.delta).epsilon * Fraction(999, 1000), d_out.delta)
+    with pytest.raises(PrivacyClaimError, match="below the privacy map"):
+        claimed(Launch(kind(own), below), ApproxDP, 1)
+    with pytest.raises(PrivacyClaimError):  # no budget without a delta takes it
+        claimed(Launch(kind(own), d_out), PureDP, 1)
+
+
+def test_a_converted_child_is_charged_and_reported() -> None:
+    """In an (epsilon, delta) filter; for other data its group bound is told."""
+    q = Queryable(FiltCon(ApproxDP("1.5", "1e-5")), None)
+    child = q.launch(Toy(ZCDP("0.01")), ApproxDP("0.65", "1e-6"))
+    assert child.ask("bits") == 0
+    assert q.privacy_loss() == child.privacy_loss() == ApproxDP("0.65", "1e-6")
+    doubled = ApproxDP("0.65", "1e-6").group(2)
+    assert q.privacy_loss(2) == child.privacy_loss(2) == doubled
+    assert q.privacy_loss(0) == ApproxDP(0, 0)
+    q.launch(FiltCon(ZCDP("0.01")), ApproxDP("0.65", "1e-6"))
+    with pytest.raises(QueryRefusedError):
+        q.launch(Toy(ZCDP("0.01")), ApproxDP("0.65", "1e-6"))
+
+
+def test_no_budget_of_curves_is_advised() -> None:
+    """Curves chosen on the way do not compose, so no filter has such a budget; a d_out helps."""
+    with pytest.raises(PrivacyClaimError, match="charges its conversion") as caught:
+        claimed(Launch(Toy(FDP.of_gaussian("0.1"))), ApproxDP, 1)
+    assert "budget of FDP" not in str(caught.value)

@@ -1,0 +1,266 @@
+"""Exact noise: every path of fair bits is followed until the law is known to a stated mass."""
+
+import heapq
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import count
+from math import exp
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+
+from mechanisms import BernoulliExp, DiscreteGaussian, DiscreteLaplace, TruthfulAnswer
+from mechanisms.sampling import cks
+from mechanisms.sampling import laws as noise
+from queryable import FairBits, Law, SeededCoins
+
+
+class Undecided(Exception):  # noqa: N818
+    """The script has ended; these are the chances of the ways to go on."""
+
+
+class Restarted(Exception):  # noqa: N818
+    """A rejection sampler began anew; what it then does is what it did before."""
+
+
+class Scripted(FairBits):
+    """Fair bits that follow a script of choices.
+
+    Args:
+        once: whether a second `below` is a restart, as where coins are tossed at once.
+    """
+
+    def __init__(self, script: tuple[int, ...], once: bool) -> None:
+        self.left = list(reversed(script))
+        self.once, self.started = once, False
+
+    def choose(self, chances: Sequence[Any]) -> int:
+        if not self.left:
+            raise Undecided(chances)
+        return self.left.pop()
+
+    def bits(self, count: int) -> int:
+        return self.choose([Fraction(1, 2**count)] * 2**count)
+
+    def below(self, bound: int) -> Any:
+        if self.once and self.started:
+            raise Restarted
+        self.started = True
+        return Uniform(self, bound) if bound > 1 else 0
+
+
+class Uniform:
+    """A number below a bound that is decided no further than it is looked at."""
+
+    def __init__(self, source: Scripted, bound: int) -> None:
+        self.source, self.bound = source, bound
+        self.value: int | None = None
+
+    def __lt__(self, other: Any) -> bool:
+        limit = int(other)
+        if limit <= 0 or limit >= self.bound:
+            return limit > 0
+        chance = Fraction(limit, self.bound)
+        return not self.source.choose((chance, 1 - chance))
+
+    def __int__(self) -> int:
+        if self.value is None:
+            self.value = self.source.choose([Fraction(1, self.bound)] * self.bound)
+        return self.value
+
+    def __add__(self, other: int) -> int:
+        return int(self) + other
+
+
+def explored(law: Law[Any], runs: int, once: bool = False) -> tuple[dict[Any, float], float]:
+    """The mass known to lie on each value, and the mass not yet decided; likeliest paths first.
+
+    Restarts are left out of both, which are scaled to make up for it: rejection conditions.
+    """
+    known: dict[Any, Any] = defaultdict(Fraction)
+    restarted, order = Fraction(0), count()
+    undecided: Any = Fraction(1)
+    paths: list[Any] = [(-1, next(order), undecided, ())]
+    for _ in range(runs):
+        if not undecided > 1e-9:
+            break
+        _, _, mass, script = heapq.heappop(paths)
+        try:
+            value = law.sample(Scripted(script, once))
+        except Undecided as more:
+            for choice, chance in enumerate(more.args[0]):
+                path = (mass * chance, (*script, choice))
+                heapq.heappush(paths, (-float(path[0]), next(order), *path))
+        except Restarted:
+            restarted, undecided = restarted + mass, undecided - mass
+        else:
+            known[value] += mass
+            undecided -= mass
+    left = 1 - restarted
+    return {value: float(mass / left) for value, mass in known.items()}, float(undecided / left)
+
+
+def tossed_at_once(numerator: Any, denominator: int, source: Any) -> bool:
+    chance = exp(-int(numerator) / denominator)
+    return chance == 1 or not source.choose((chance, 1 - chance))
+
+
+def laplace_at_once(top: int, bottom: int, source: Any) -> int:
+    source.below(1)
+    chances = laplace(top / bottom)
+    choice: int = source.choose([chances(x) for x in range(-200, 201)])
+    return choice - 200
+
+
+def normalised(weight: Callable[[int], float]) -> Callable[[int], float]:
+    total = sum(weight(x) for x in range(-400, 401))
+    return lambda x: weight(x) / total
+
+
+def coin(chance: float) -> Callable[[bool], float]:
+    return lambda value: chance if value else 1 - chance
+
+
+def laplace(scale: float) -> Callable[[int], float]:
+    return normalised(lambda x: exp(-abs(x) / scale))
+
+
+def gaussian(variance: float) -> Callable[[int], float]:
+    return normalised(lambda x: exp(-x * x / (2 * variance)))
+
+
+def misplaced(law: Law[Any], expected: Callable[[Any], float], width: float, once: bool) -> Any:
+    """Values whose true probability is outside what exploration leaves possible."""
+    known, undecided = explored(law, 10_000, once)
+    assert undecided < width
+    return [
+        value
+        for value, mass in known.items()
+        if not mass - 1e-12 <= expected(value) <= mass + undecided + 1e-12
+    ]
+
+
+@pytest.mark.parametrize(
+    ("law", "expected", "width"),
+    [
+        (BernoulliExp("1/2"), coin(exp(-0.5)), 1e-8),
+        (BernoulliExp(1), coin(exp(-1)), 1e-8),
+        (BernoulliExp("7/3"), coin(exp(-7 / 3)), 1e-8),
+        (TruthfulAnswer("1/3"), coin(1 / (1 + exp(-1 / 3))), 1e-8),
+        (TruthfulAnswer(2), coin(1 / (1 + exp(-2))), 0.01),
+        (DiscreteLaplace(1), laplace(1), 0.005),
+    ],
+    ids=lambda each: repr(each) if isinstance(each, Law) else "",
+)
+def test_exact_law(law: Law[Any], expected: Callable[[Any], float], width: float) -> None:
+    """Every probability lies between the mass decided for it and that plus the undecided mass."""
+    assert not misplaced(law, expected, width, once=False)
+
+
+@pytest.mark.parametrize("scale", ["1/2", "1", "3/2", "5", "7/4"])
+def test_exact_laplace_given_the_coin(scale: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same to nine digits: a coin of chance exp(-x), shown exact above, is tossed at once."""
+    monkeypatch.setattr(cks, "coin_exp_to_one", tossed_at_once)
+    assert not misplaced(DiscreteLaplace(scale), laplace(float(Fraction(scale))), 1e-8, once=True)
+
+
+@pytest.mark.parametrize("variance", ["1/3", "1", "5/3", "4", "10"])
+def test_exact_gaussian_given_laplace(variance: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same: Laplace noise, shown exact above, and the coin are drawn at once."""
+    monkeypatch.setattr(noise, "coin_exp", tossed_at_once)
+    monkeypatch.setattr(noise, "laplace", laplace_at_once)
+    assert not misplaced(
+        DiscreteGaussian(variance), gaussian(float(Fraction(variance))), 1e-8, True
+    )
+
+
+@attrs.frozen
+class DoubledZero(Law[int]):
+    """A wrong sampler: minus zero is not rejected, so zero comes twice."""
+
+    def sample(self, source: FairBits) -> int:
+        magnitude = 0
+        while BernoulliExp(1).sample(source):
+            magnitude += 1
+        return -magnitude if source.bits(1) else magnitude
+
+
+def test_exact_law_rejects_a_wrong_one() -> None:
+    """The bracket is narrow enough to tell a doubled zero from the law."""
+    assert 0 in misplaced(DoubledZero(), laplace(1), 0.05, once=False)
+
+
+def test_zero_exponent_is_certain() -> None:
+    """exp(-0) is one, and epsilon zero is a fair coin."""
+    assert explored(BernoulliExp(0), 10) == ({True: 1}, 0)
+    known, undecided = explored(TruthfulAnswer(0), 10)
+    assert (known, undecided) == ({True: 0.5, False: 0.5}, 0)
+
+
+@pytest.mark.parametrize("law", [DiscreteLaplace("3/2"), DiscreteGaussian("5/3")], ids=repr)
+def test_infinite_support_is_not_enumerated(law: Law[int]) -> None:
+    """An audit must not take a part of the integers for all of them."""
+    assert law.outcomes() is None
+
+
+@pytest.mark.parametrize("law", [BernoulliExp(10**30), DiscreteLaplace("1e-30")], ids=str)
+def test_extreme_parameters_end(law: Law[Any]) -> None:
+    """A huge exponent, and noise that is almost surely zero, take no time."""
+    assert not any(law.sample(SeededCoins(1)) for _ in range(10))
+
+
+@pytest.mark.parametrize("law", [DiscreteLaplace(10**40), DiscreteGaussian(10**80)], ids=str)
+def test_large_noise_is_python_integers(law: Law[int]) -> None:
+    """Noise beyond 64 bits is exact, and an array of it holds Python integers."""
+    many = SeededCoins(1).draw(law, (2, 3))
+    assert many.shape == (2, 3)
+    assert many.dtype == object
+    assert {type(each) for each in many.flat} == {int}
+    assert max(abs(each) for each in many.flat) > 2**64
+
+
+def test_small_noise_is_int64() -> None:
+    """Noise that fits comes as a numpy array of int64."""
+    assert SeededCoins(1).draw(DiscreteLaplace(3), 5).dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("make", "wrong", "named"),
+    [
+        (BernoulliExp, -1, "exponent"),
+        (TruthfulAnswer, "x", "epsilon"),
+        (DiscreteLaplace, 0, "scale"),
+        (DiscreteLaplace, float("nan"), "scale"),
+        (DiscreteGaussian, 0, "variance"),
+        (DiscreteGaussian, float("inf"), "variance"),
+    ],
+)
+def test_parameters_are_checked(make: Any, wrong: Any, named: str) -> None:
+    """A parameter without a law is refused by its name."""
+    with pytest.raises(ValueError, match=named):
+        make(wrong)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        DiscreteLaplace("3/2"),
+        DiscreteLaplace("1/50"),
+        DiscreteGaussian("5/2"),
+        DiscreteGaussian("1/50"),
+        DiscreteGaussian(30),
+    ],
+    ids=str,
+)
+def test_a_truncated_law_accounts_for_all_mass(law: Law[int]) -> None:
+    """Kept values are enclosed, and what they leave out is within the tail."""
+    tail = Fraction(1, 10**12)
+    kept, beyond = law.truncated(tail)
+    low, high = (sum(getattr(chance, end) for _, chance in kept) for end in ("low", "high"))
+    assert beyond <= tail
+    assert low <= 1 <= high + beyond
+    assert high - low <= 2 * tail
+    assert len({value for value, _ in kept}) == len(kept)

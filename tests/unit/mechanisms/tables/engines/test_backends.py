@@ -1,0 +1,125 @@
+"""Sessions of Postgres, and constants that no escape convention reads in a special way."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import ibis
+import pytest
+
+from mechanisms import Count, Histogram, Mean, Sum, Table, column
+from mechanisms.tables.engines import ibis as engine
+from mechanisms.tables.engines.backends import Constants, constants_of
+from tests.engines import opened, quietly
+from tests.postgres import POSTGRES, server
+
+HOSTILE = [
+    "O'Brien",
+    "\\' OR 1=1 --",
+    "\\",
+    "'); DROP TABLE data; --",
+    "${env:HOME}",
+    "%s {x} :a ? $1",
+    "line\nbreak",
+    "é🌍",
+    "",
+    "plain text",
+]
+
+
+@pytest.mark.parametrize("name", ["duckdb", "sqlite", "postgres", "pyspark"])
+def test_no_hostile_character_is_written_into_sql(name: str) -> None:
+    """Nothing but letters, digits and a few signs is between the quotation marks."""
+
+    class Connection:
+        def create_function(self, *given: Any, **options: Any) -> None:
+            """As SQLite's."""
+
+    class Backend:
+        con = Connection()
+
+    Backend.name = name  # type: ignore[attr-defined]
+    constants = constants_of(Backend())
+    for text in HOSTILE:
+        with quietly():
+            sql = str(ibis.to_sql(constants.text(text), dialect=name, pretty=False))
+            raw = str(ibis.to_sql(constants.bytes(text.encode()), dialect=name, pretty=False))
+        plain = text in ("", "plain text")
+        assert plain == (f"'{text}'" in sql)
+        assert plain or not set("\\${}%;\n:?é") & set(sql + raw)
+        assert text.encode().hex() in raw.lower()
+
+
+@pytest.mark.parametrize("name", ["ibis on duckdb", "ibis on sqlite"])
+def test_hostile_texts_equal_themselves(name: str) -> None:
+    texts = [*HOSTILE, "NUL \0"]
+    table = opened(name, {"g": "text", "b": "bytes"}, [(text, text.encode()) for text in texts])
+    for text in texts:
+        assert Count(column("g") == text).value(table) == 1
+        assert Count(column("b") == text.encode()).value(table) == 1
+    assert Histogram("g", texts).value(table).tolist() == [1] * len(texts)
+
+
+def test_backends_that_are_not_known_take_plain_text_alone() -> None:
+    constants = Constants("other")
+    assert constants.text("plain text, 1-2") is not None
+    for text in HOSTILE[:8]:
+        with pytest.raises(TypeError, match="on other constants of text"):
+            constants.text(text)
+    with pytest.raises(TypeError, match="bytes are not known on other"):
+        constants.bytes(b"a")
+
+
+@pytest.fixture
+def postgres() -> Iterator[Any]:
+    """A connection to a real server, with one table."""
+    connection = ibis.postgres.connect(host=server(), user="postgres", database="postgres")
+    for statement in (
+        "CREATE TEMPORARY TABLE data (p BIGINT, x NUMERIC(12,2), g TEXT, b BYTEA)",
+        r"INSERT INTO data VALUES (1, 'NaN', '\'' OR 1=1 --', '\x00ff')",
+        "INSERT INTO data VALUES (2, 1.5, 'é', NULL), (3, 9999999999.99, 'O''Brien', NULL)",
+    ):
+        connection.raw_sql(statement).close()
+    yield connection
+    connection.disconnect()
+
+
+@POSTGRES
+def test_a_session_with_other_strings_is_refused(postgres: Any) -> None:
+    """With backslashes that escape, a constant could end its own quotation marks."""
+    postgres.raw_sql("SET standard_conforming_strings = off").close()
+    with pytest.raises(ValueError, match="standard_conforming_strings = off"):
+        Table(postgres.table("data"))
+
+
+def without_hashes(source: Any, monkeypatch: pytest.MonkeyPatch) -> Table:
+    """A table whose rows are their own units, so that no md5 is needed."""
+    monkeypatch.setattr(engine, "digest_of", lambda backend: None)
+    return Table(source)
+
+
+@POSTGRES
+def test_nothing_can_be_injected(postgres: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if the session's convention is changed behind an open table."""
+    table = without_hashes(postgres.table("data"), monkeypatch)
+    for setting in ("on", "off"):
+        postgres.raw_sql(f"SET standard_conforming_strings = {setting}").close()
+        assert Count(column("g") == r"\') OR TRUE --").value(table) == 0
+        assert Count(column("g") == r"\' OR 1=1 --").value(table) == 1
+        assert Count(column("g").is_in(["é", "O'Brien", "none"])).value(table) == 2
+        assert Count(column("b") == b"\0\xff").value(table) == 1
+    with pytest.raises(TypeError, match="NUL"):
+        table.check(Count(column("g") == "a\0"))
+
+
+@POSTGRES
+def test_a_nan_in_a_numeric_column_is_missing(
+    postgres: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It failed every sum; now it adds nothing, as in a column of floats."""
+    table = without_hashes(postgres.table("data"), monkeypatch)
+    assert Sum("x", 0, 10).value(table) == 11
+    assert Sum("x", 0, 10, unit="0.01").value(table) == 1150
+    assert Mean("x", 0, 10).value(table).tolist() == [10, 1]
+    assert Count(column("x") > 1).value(table) == 2
+    assert Count(~(column("x") > 1)).value(table) == 1
+    assert Histogram("x", [1.5]).value(table).tolist() == [1]

@@ -1,0 +1,145 @@
+from typing import Any
+
+import pytest
+
+from composition import (
+    ConComp,
+    FiltCon,
+    FiltSeq,
+    GDPResidue,
+    OdomCon,
+    OneSidedMixtureOdometer,
+    Universal,
+    ViaRenyi,
+    ViaZCDP,
+    Whitehouse2023,
+    filter_of,
+)
+from composition.rules import Basic
+from mechanisms import Count, Gaussian, PrivateMultiplicativeWeights, SparseVector
+from queryable import (
+    GDP,
+    RDP,
+    ZCDP,
+    ApproxDP,
+    ApproxZCDP,
+    Dominated,
+    Postprocessed,
+    PureDP,
+    Queryable,
+    explain,
+)
+from queryable.display.explanation import in_words
+from tests.laws.subjects import SUBJECTS
+from tests.strategies import Courier, Toy
+
+BUDGET = ApproxDP(1, "1e-6")
+ODOMETER = OneSidedMixtureOdometer("1e-6", 1)
+
+THEOREMS = [
+    (FiltCon(PureDP(1)), "Haney et al. 2023, Theorem 1.20"),
+    (FiltCon(ZCDP(1)), "Theorems 4.10 and 4.11"),
+    (FiltCon(RDP(8, 1)), "Theorems 4.6 and 4.9"),
+    (FiltCon(RDP(8, 1).to(RDP.at(2, 4))), "order by order"),
+    (FiltCon(GDP(1)), "Smith, Thakurta 2022"),
+    (FiltCon(ApproxZCDP(1, "1e-6")), "mixed children"),
+    (FiltSeq(ZCDP(1)), "Feldman, Zrnic 2021"),
+    (FiltSeq(ApproxZCDP(1, "1e-6")), "Whitehouse et al. 2023, Theorem 1"),
+    (FiltCon(BUDGET, Whitehouse2023()), "Whitehouse et al. 2023, Theorem 2"),
+    (FiltCon(BUDGET, ViaZCDP()), "mixed children"),
+    (FiltCon(BUDGET, ViaRenyi([2, 4])), "weighted Renyi filter"),
+    (FiltCon(BUDGET, GDPResidue()), "GDP residue filter"),
+    (FiltCon(BUDGET, filter_of(ODOMETER)), "time-uniform odometers interleave"),
+    (OdomCon(ZCDP), "Lemma 2.19"),
+    (OdomCon(ZCDP, ODOMETER), "time-uniform odometers interleave"),
+    (ConComp([Toy(), Toy()]), "Vadhan, Wang 2021"),
+    (ConComp([Toy(), Toy()], delta="1e-6"), "Theorem 1.8"),
+    (Universal(PureDP(1)), "Lemma 4.7"),
+    (Postprocessed(FiltCon(PureDP(1)), Courier()), "Theorem 2.17"),
+    (Gaussian(Count(), scale=10), "Canonne, Kamath, Steinke 2020, Theorem 14"),
+    (SparseVector(1, 1), "Dwork, Roth 2014"),
+    (
+        PrivateMultiplicativeWeights(3, records=3, epsilon=1, threshold=2, updates=2)
+        @ FiltCon(PureDP(1)),
+        "Hardt, Rothblum 2010",
+    ),
+]
+
+
+@pytest.mark.parametrize(("mechanism", "theorem"), THEOREMS, ids=lambda each: str(each)[:40])
+def test_the_theorem_is_named(mechanism: Any, theorem: str) -> None:
+    text = " ".join(explain(mechanism).split())
+    assert theorem in text.split("By:")[1].split("Provided that:")[0]
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=str)
+def test_everything_can_be_explained(subject: Any) -> None:
+    text = explain(subject.mechanism)
+    for part in ("Guaranteed:", "By:", "Provided that:"):
+        assert part in text
+    assert max(map(len, text.splitlines())) <= 100
+    assert "`" not in text
+
+
+def test_a_mechanism_of_which_nothing_is_known_has_its_claim_and_no_theorem() -> None:
+    text = " ".join(explain(Toy()).split())
+    assert "PureDP(epsilon=0.1)" in text
+    assert "no theorem is named; the claim is its author's" in text
+
+
+def test_a_running_one_tells_what_was_spent_and_what_is_in_it() -> None:
+    q = Queryable(FiltCon(PureDP(1)), {"a": [1]})
+    for _ in range(3):
+        q.launch(SparseVector(1, "0.1"))
+    team = q.launch(FiltCon(PureDP("0.2")), name="team")
+    text = " ".join(q.explain().split())
+    assert "spent PureDP(epsilon=0.5), remaining PureDP(epsilon=0.5)" in text
+    assert "SparseVector (3 times)" in text
+    assert "runs inside another mechanism" in " ".join(team.explain().split())
+    assert team.explain().startswith("team: FiltCon.")
+
+
+@pytest.mark.parametrize(
+    ("loss", "said"),
+    [
+        (PureDP(1), "a factor of at most e^1 (about 2.718)."),
+        (PureDP(0), "e^0 (about 1)"),
+        (PureDP(10**5), "e^100000."),
+        (ApproxDP(1, "1e-6"), "e^1 (about 2.718), plus 1e-06."),
+        (ZCDP("1/2"), "means differ by about 1,"),
+        (GDP(1), "In particular"),
+        (RDP(8, 1), "In particular"),
+        (Dominated(1, 1, 0), "Dominated("),
+        (ApproxZCDP(1, "1e-6"), "ApproxZCDP("),
+        (None, "no bound fixed in advance"),
+    ],
+)
+def test_losses_in_words(loss: Any, said: str) -> None:
+    assert said in in_words(loss)
+
+
+def test_a_budget_for_several_records_says_so() -> None:
+    assert "removing 3 records" in " ".join(explain(FiltCon(PureDP(1), d_in=3)).split())
+
+
+def test_broken_words_are_no_words() -> None:
+    class Mute(Toy):
+        def guarantee(self) -> Any:
+            raise ValueError("no")
+
+    assert "no theorem is named" in " ".join(explain(Mute()).split())
+
+
+def test_a_rule_of_ones_own_has_its_authors_theorem() -> None:
+    class Mine(Basic):
+        """As Basic."""
+
+        vouched_for = "Somebody 2025, Theorem 7"
+
+    text = " ".join(explain(FiltCon(PureDP(1), Mine())).split())
+    assert "Somebody 2025, Theorem 7 (the word of the author of Mine" in text
+
+
+def test_a_statistic_cannot_be_explained() -> None:
+    with pytest.raises(TypeError, match="InteractiveMechanism"):
+        explain(Count())  # type: ignore[arg-type]

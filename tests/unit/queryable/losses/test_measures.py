@@ -1,0 +1,269 @@
+"""Losses: order, composition, groups and conversions."""
+
+from fractions import Fraction
+
+import attrs
+import pytest
+from hypothesis import given
+
+from queryable import GDP, RDP, ZCDP, ApproxDP, ApproxZCDP, Loss, PureDP
+from queryable.losses import AdditiveLoss, as_measure, group_size, measure_name, total, zero_of
+from queryable.losses import conversions as formulas
+from tests.strategies import LOSSES, positive_rationals, rationals
+
+MEASURES = [each.measure for each in LOSSES]
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_a_loss_round_trips_through_its_repr(loss: Loss) -> None:
+    """A printed loss can be pasted back, exactly."""
+    assert eval(repr(loss)) == loss
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_losses_are_frozen_and_hashable(loss: Loss) -> None:
+    """A claim cannot be changed after it was checked."""
+    field = attrs.fields(type(loss))[0].name
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        setattr(loss, field, 0)
+    assert len({loss, loss}) == 1
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_zero_is_the_unit_of_composition_and_the_least(loss: Loss) -> None:
+    """Composing with no loss changes nothing, and no loss is below every loss."""
+    assert loss + loss.zero() == loss
+    assert loss.zero() <= loss
+    assert loss.zero() == zero_of(loss.measure)
+    assert not loss <= loss.zero()
+
+
+@pytest.mark.parametrize("first", LOSSES, ids=str)
+@pytest.mark.parametrize("second", LOSSES, ids=str)
+def test_measures_are_not_mixed(first: Loss, second: Loss) -> None:
+    """Comparing or adding values of two measures is a `TypeError`: it needs a theorem."""
+    if first.measure == second.measure:
+        assert first <= second
+        return
+    with pytest.raises(TypeError, match="different measures"):
+        first <= second  # noqa: B015
+    with pytest.raises(TypeError, match="different measures"):
+        first + second
+
+
+def test_a_loss_is_not_compared_with_a_number() -> None:
+    """`PureDP(1) <= 2` is an error, not an answer."""
+    with pytest.raises(TypeError):
+        PureDP(1) <= 2  # noqa: B015
+    with pytest.raises(TypeError):
+        PureDP(1) + 1  # type: ignore[operator]
+
+
+def test_the_order_of_pairs_is_partial() -> None:
+    """Neither of (1, 1e-6) and (2, 1e-7) implies the other."""
+    one, other = ApproxDP(1, "1e-6"), ApproxDP(2, "1e-7")
+    assert not one <= other
+    assert not other <= one
+    assert one >= ApproxDP(1, "1e-7")
+
+
+def test_a_higher_order_implies_a_lower_one() -> None:
+    """(alpha, r) <= (alpha', r') if and only if alpha >= alpha' and r <= r'."""
+    assert RDP(8, 1) <= RDP(4, 1)
+    assert not RDP(4, 1) <= RDP(8, 1)
+    assert not RDP(8, 2) <= RDP(4, 1)
+    assert RDP(8, 1) <= RDP(8, 1)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_composition_adds_exactly(loss: AdditiveLoss) -> None:
+    """A hundred equal losses have exactly a hundred times the coordinates."""
+    composed = total([loss] * 100, loss.measure)
+    assert isinstance(composed, AdditiveLoss)
+    if isinstance(loss, GDP):
+        assert composed == GDP(1)  # sqrt(100 * 0.01), exactly
+    else:
+        assert composed.parts == tuple(100 * part for part in loss.parts)
+
+
+@given(first=positive_rationals, second=positive_rationals)
+def test_gaussian_composition_rounds_up(first: Fraction, second: Fraction) -> None:
+    """mu of two is sqrt(mu1^2 + mu2^2), never below it, and `room` never above it."""
+    composed = GDP(first) + GDP(second)
+    square = first**2 + second**2
+    assert composed.mu**2 >= square
+    assert composed.mu**2 - square <= square / 10**20
+    assert GDP(1).room((square,)).mu ** 2 <= square
+
+
+def test_deltas_beyond_one_say_one() -> None:
+    """Composed deltas stop at one, where they say nothing any more."""
+    assert (ApproxDP(1, "0.7") + ApproxDP(1, "0.7")).delta == 1
+    assert (ApproxZCDP(1, "0.7") + ApproxZCDP(1, "0.7")).delta == 1
+
+
+@given(value=rationals)
+def test_groups(value: Fraction) -> None:
+    """Groups of three: 3 epsilon, 9 rho, 3 mu; a group of none loses nothing."""
+    assert PureDP(value).group(3) == PureDP(3 * value)
+    assert ZCDP(value).group(3) == ZCDP(9 * value)
+    assert GDP(value).group(3) == GDP(3 * value)
+    assert ApproxZCDP(value, 0).group(3) == ApproxZCDP(9 * value, 0)
+    for loss in LOSSES:
+        assert loss.group(0) == loss.zero()
+        assert loss.group(1) is loss
+
+
+def test_group_of_approx_grows_delta() -> None:
+    """(epsilon, delta) for two records is (2 epsilon, delta (1 + e^epsilon)) at least."""
+    grouped = ApproxDP(1, "1e-6").group(2)
+    assert grouped.epsilon == 2
+    assert float(grouped.delta) == pytest.approx(1e-6 * (1 + 2.718281828459045), rel=1e-12)
+
+
+@pytest.mark.parametrize("loss", [RDP(8, 1), ApproxZCDP(1, "1e-6")])
+def test_no_group_bound_is_made_up(loss: Loss) -> None:
+    """Where no theorem bounds groups the answer is an error that says so."""
+    with pytest.raises(ValueError, match="no group bound"):
+        loss.group(2)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_converting_to_the_own_measure_is_the_identity(loss: Loss) -> None:
+    """`.to` the same measure changes nothing."""
+    assert loss.to(loss.measure) is loss
+
+
+IMPOSSIBLE = [
+    (ZCDP(1), PureDP),
+    (ApproxDP(1, "1e-6"), PureDP),
+    (ApproxDP(1, "1e-6"), ZCDP),
+    (ApproxDP(1, "1e-6"), GDP),
+    (ApproxDP(1, "1e-6"), RDP.at(8)),
+    (ApproxZCDP(1, "1e-6"), ZCDP),
+    (ApproxZCDP(1, "1e-6"), RDP.at(8)),
+    (RDP(8, 1), ZCDP),
+    (RDP(8, 1), RDP.at(9)),
+    (RDP(8, 1), GDP),
+    (ZCDP(1), GDP),
+    (GDP(1), PureDP),
+]
+
+
+@pytest.mark.parametrize(("loss", "measure"), IMPOSSIBLE, ids=str)
+def test_conversions_that_are_no_theorem_are_refused(loss: Loss, measure: object) -> None:
+    """A conversion that would be false is an error, not a number."""
+    with pytest.raises(ValueError, match="no theorem"):
+        loss.to(measure)  # type: ignore[arg-type]
+
+
+def test_conversions_are_the_formulas() -> None:
+    """Each conversion hands its own parameters to the right formula."""
+    one, delta = Fraction(1), Fraction("1e-6")
+    assert PureDP(1).to(ZCDP) == ZCDP(formulas.pure_to_zcdp(one))
+    assert PureDP(1).to(RDP.at(8)) == RDP(8, formulas.pure_to_rdp(one, Fraction(8)))
+    assert PureDP(1).to(GDP) == GDP(formulas.pure_to_gdp(one))
+    assert PureDP(1).to(ApproxDP) == ApproxDP(1, 0)
+    assert ZCDP(1).to(RDP.at(8)) == RDP(8, 8)
+    assert ZCDP(1).to(ApproxZCDP) == ApproxZCDP(1, 0)
+    assert ZCDP(1).to(ApproxDP, delta) == ApproxDP(formulas.zcdp_to_approx(one, delta), delta)
+    assert RDP(8, 1).to(RDP.at(4)) == RDP(4, 1)
+    assert RDP(8, 1).to(ApproxDP, delta).epsilon == formulas.rdp_to_approx(Fraction(8), one, delta)
+    assert ApproxDP(1, delta).to(ApproxZCDP) == ApproxZCDP(formulas.pure_to_zcdp(one), delta)
+    assert ApproxDP(1, 0).to(ZCDP) == PureDP(1).to(ZCDP)
+    assert GDP(1).to(ZCDP) == ZCDP("1/2")
+    assert GDP(1).to(ApproxDP, delta) == ApproxDP(formulas.gdp_to_approx(one, delta), delta)
+    assert GDP(1).delta(1) == formulas.gdp_delta(one, one)
+
+
+def test_an_approximate_zcdp_delta_is_shared_out() -> None:
+    """delta0-approximate rho-zCDP at delta converts at delta - delta0, and needs more than it."""
+    loss = ApproxZCDP(1, "4e-7")
+    converted = loss.to(ApproxDP, "1e-6")
+    assert converted == ApproxDP(ZCDP(1).to(ApproxDP, "6e-7").epsilon, "1e-6")
+    with pytest.raises(ValueError, match="needs more"):
+        loss.to(ApproxDP, "4e-7")
+
+
+@pytest.mark.parametrize("delta", [None, 0])
+@pytest.mark.parametrize("loss", [ZCDP(1), RDP(8, 1), GDP(1)], ids=str)
+def test_a_missing_delta_is_asked_for(loss: Loss, delta: object) -> None:
+    """A bound that holds at every delta > 0 does not pick one."""
+    with pytest.raises(ValueError, match="say delta"):
+        loss.to(ApproxDP, delta)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("loss", "measure"), [(PureDP(1), ZCDP), (PureDP(1), PureDP), (GDP(1), ZCDP)], ids=str
+)
+def test_a_superfluous_delta_is_refused(loss: Loss, measure: object) -> None:
+    """A delta that the target measure has no place for is not dropped in silence."""
+    with pytest.raises(ValueError, match="no delta"):
+        loss.to(measure, "1e-6")  # type: ignore[arg-type]
+
+
+def test_a_delta_below_the_own_one_is_refused() -> None:
+    """(1, 1e-6) is not (1, 1e-7)."""
+    assert ApproxDP(1, "1e-6").to(ApproxDP, "1e-5") == ApproxDP(1, "1e-5")
+    with pytest.raises(ValueError, match="no theorem"):
+        ApproxDP(1, "1e-6").to(ApproxDP, "1e-7")
+
+
+def test_bare_rdp_is_no_measure() -> None:
+    """RDP needs an order, and the message says how to name one."""
+    with pytest.raises(ValueError, match=r"RDP\.at\(8\)"):
+        as_measure(RDP)
+    with pytest.raises(ValueError, match="above 1"):
+        RDP.at(1)
+
+
+@pytest.mark.parametrize("value", [None, "ZCDP", Loss, PureDP(1), int])
+def test_what_is_no_measure_is_a_type_error(value: object) -> None:
+    """A measure is a loss class, not a name or a value."""
+    with pytest.raises(TypeError, match="not a measure"):
+        as_measure(value)
+
+
+def test_measures_have_names() -> None:
+    """Errors and tables name a measure as it is written in code."""
+    assert [measure_name(each) for each in MEASURES] == [
+        "PureDP",
+        "ApproxDP",
+        "ZCDP",
+        "ApproxZCDP",
+        "RDP.at(8)",
+        "GDP",
+    ]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1, True, ""])
+@pytest.mark.parametrize(
+    ("construct", "name"),
+    [
+        (PureDP, "epsilon"),
+        (ZCDP, "rho"),
+        (GDP, "mu"),
+        (lambda value: ApproxDP(1, value), "delta"),
+        (lambda value: ApproxZCDP(value, 0), "rho"),
+        (lambda value: RDP(value, 1), "alpha"),
+        (lambda value: RDP(8, value), "epsilon"),
+    ],
+)
+def test_bad_parameters_are_refused_at_construction(
+    construct: object, name: str, value: object
+) -> None:
+    """NaN, infinity, negatives, bools and empty strings never become a loss; the name is told."""
+    with pytest.raises(ValueError, match=f"{name} is .* should be"):
+        construct(value)  # type: ignore[operator]
+
+
+def test_a_delta_above_one_is_refused() -> None:
+    """A delta is a probability."""
+    with pytest.raises(ValueError, match="probability"):
+        ApproxDP(1, "1.1")
+
+
+@pytest.mark.parametrize(("d_in", "unit", "size"), [(0, 1, 0), (1, 2, 1), (3, 2, 2), (4, 2, 2)])
+def test_group_sizes_round_up(d_in: int, unit: int, size: int) -> None:
+    """Three records are two steps of two."""
+    assert group_size(d_in, unit) == size

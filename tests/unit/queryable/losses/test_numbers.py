@@ -1,0 +1,245 @@
+"""Exact parameters, and rounding on the stated side."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import flint
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from queryable.losses.numbers import (
+    LONGEST_TOTAL,
+    bounded_total,
+    exact,
+    natural,
+    positive,
+    probability,
+    round_down,
+    round_up,
+    shown,
+    sqrt_down,
+    sqrt_up,
+)
+
+TENTH = Fraction(1, 10)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [0.1, "0.1", "1/10", " .1 ", "1e-1", "+0.1", Decimal("0.1"), TENTH, np.float64(0.1)],
+    ids=repr,
+)
+def test_a_tenth_is_a_tenth_however_written(written: object) -> None:
+    """Every way to write one tenth is read as exactly one tenth."""
+    assert exact(written) == TENTH
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        (3, 3),
+        (np.int64(3), 3),
+        (np.uint8(200), 200),
+        (np.float32(0.5), Fraction(1, 2)),
+        (5e-324, Fraction(5, 10**324)),
+        (1.7976931348623157e308, Fraction("1.7976931348623157e308")),
+        ("1e400", 10**400),
+        ("1e-400", Fraction(1, 10**400)),
+        (0.0, 0),
+    ],
+)
+def test_numbers_are_read_exactly(written: object, meant: object) -> None:
+    """Integers and floats at the edges of their range lose nothing."""
+    assert exact(written) == meant
+
+
+def test_numpy_integers_do_not_overflow() -> None:
+    """A numpy integer becomes a Python one, so that later products are exact."""
+    assert exact(np.int64(3)) * 2**62 == 3 * 2**62
+
+
+@given(st.floats(min_value=0, allow_nan=False, allow_infinity=False))
+def test_floats_stand_for_their_shortest_repr(value: float) -> None:
+    """A float is the decimal that Python prints for it."""
+    assert exact(value) == Fraction(repr(value))
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        float("nan"),
+        float("inf"),
+        -float("inf"),
+        np.float64("nan"),
+        -1,
+        -0.1,
+        "-0.1",
+        Fraction(-1, 3),
+        Decimal("-1"),
+        Decimal("NaN"),
+        Decimal("sNaN"),
+        Decimal("Infinity"),
+        True,
+        False,
+        np.True_,
+        "",
+        " ",
+        "nan",
+        "inf",
+        "1/0",
+        "1/-2",
+        "0x10",
+        "1_000",
+        "one",
+        "1e401",
+        "1e-401",
+        "1e999999999",
+        10**401,
+        "9" * 500,
+        "0." + "0" * 500 + "1",
+        "1" * 5000,
+        "\u0661",  # an Arabic one: a digit to `int`, not to a reader
+    ],
+    ids=lambda value: repr(value)[:20],
+)
+def test_what_is_no_parameter_is_refused(written: object) -> None:
+    """NaN, infinities, negatives, bools, empty, malformed and astronomic values are refused."""
+    with pytest.raises(ValueError, match="epsilon"):
+        exact(written, "epsilon")
+
+
+@pytest.mark.parametrize("written", [float("nan"), -1, True, "", "1/0"])
+def test_the_message_says_what_would_be_right(written: object) -> None:
+    """A refusal names the parameter, the value and the forms that are taken."""
+    with pytest.raises(ValueError, match=r"rho is .*; it should be .*1/20"):
+        exact(written, "rho")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [None, b"1", 1j, [1], np.array([1, 2]), object()],
+    ids=lambda written: type(written).__name__,
+)
+def test_what_is_no_number_is_a_type_error(written: object) -> None:
+    """Things that are not numbers are refused by type."""
+    with pytest.raises(TypeError, match="epsilon"):
+        exact(written, "epsilon")
+
+
+def test_positive_refuses_zero_and_probability_refuses_more_than_one() -> None:
+    """The bounds of scales and of deltas are enforced, ends included as they should be."""
+    with pytest.raises(ValueError, match="greater than zero"):
+        positive(0)
+    assert probability(1) == 1
+    assert probability(0) == 0
+    with pytest.raises(ValueError, match="at most 1"):
+        probability("1.0000000001")
+
+
+@pytest.mark.parametrize("value", [True, np.False_, -1, np.int64(-5)])
+def test_counts_refuse_bools_and_negatives(value: object) -> None:
+    """`True` is not one record."""
+    with pytest.raises(ValueError, match="integer"):
+        natural(value, "d_in")
+
+
+@pytest.mark.parametrize("value", [1.0, "1", None, Fraction(1)])
+def test_counts_refuse_what_is_no_integer(value: object) -> None:
+    """A count is an int, not a number that happens to be whole."""
+    with pytest.raises(TypeError, match="integer"):
+        natural(value, "d_in")
+
+
+def test_a_count_is_a_python_int() -> None:
+    """numpy's integers are turned into Python's."""
+    assert type(natural(np.int32(4))) is int
+
+
+FUNCTIONS = {
+    "log1p": (lambda x: x.log1p(), mpmath.log1p),
+    "sqrt": (lambda x: x.sqrt(), mpmath.sqrt),
+    "exp(-x)": (lambda x: (-x).exp(), lambda x: mpmath.exp(-x)),
+    "tanh": (lambda x: x.tanh(), mpmath.tanh),
+    "-cosh": (lambda x: -x.cosh(), lambda x: -mpmath.cosh(x)),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@given(x=st.fractions(min_value=0, max_value=300, max_denominator=10**9))
+def test_rounding_is_directed_and_tight(name: str, x: Fraction) -> None:
+    """`round_down` <= the true value <= `round_up`, within 1e-25 of each other."""
+    formula, reference = FUNCTIONS[name]
+    below, above = round_down(formula, x), round_up(formula, x)
+    with mpmath.workdps(400):
+        true = reference(mpmath.mpf(x.numerator) / x.denominator)
+        assert mpmath.mpf(below.numerator) / below.denominator <= true * (1 + 0)
+        assert true <= mpmath.mpf(above.numerator) / above.denominator
+    assert above - below <= abs(above) / 10**25
+
+
+def test_a_tiny_result_is_rounded_outward_without_filling_the_memory() -> None:
+    """exp(-10**30) is above zero and below something printable; neither bound takes long."""
+    above = round_up(lambda x: (-x).exp(), Fraction(10**30))
+    assert 0 < above < Fraction(1, 2**1000)
+    assert round_down(lambda x: (-x).exp(), Fraction(10**30)) == 0
+    below = round_down(lambda x: -(-x).exp(), Fraction(10**30))
+    assert -Fraction(1, 2**1000) < below < 0
+    assert round_up(lambda x: -(-x).exp(), Fraction(10**30)) == 0
+
+
+@pytest.mark.parametrize("formula", [lambda x: x.exp(), lambda x: 1 / (x - x)])
+def test_no_finite_bound_is_an_error_not_a_number(formula: object) -> None:
+    """An astronomic or infinite value raises; it is never silently some finite number."""
+    with pytest.raises(ArithmeticError):
+        round_up(formula, Fraction(10**30))  # type: ignore[arg-type]
+
+
+def test_rounding_leaves_the_callers_precision_alone() -> None:
+    """flint's precision belongs to the process: it is as it was after a call."""
+    before = flint.ctx.prec
+    round_up(flint.arb.exp, Fraction(1))
+    assert flint.ctx.prec == before
+
+
+@given(st.fractions(min_value=0, max_value=10**6, max_denominator=10**6))
+def test_square_roots_bracket_and_squares_are_exact(x: Fraction) -> None:
+    """Both roots are on their side, and the root of a rational square is that rational."""
+    assert sqrt_down(x) ** 2 <= x <= sqrt_up(x) ** 2
+    assert sqrt_down(x * x) == x == sqrt_up(x * x)
+
+
+@given(st.lists(st.integers(1, 10**6), min_size=1, max_size=400))
+def test_totals_are_never_below_the_sum_and_stay_short(denominators: list[int]) -> None:
+    """A running total is exact until it is long, and above the exact sum from then on."""
+    total = true = Fraction(0)
+    for denominator in denominators:
+        step = Fraction(1, denominator**20 + 1)
+        total, true = bounded_total(total + step), true + step
+        assert total >= true
+        assert total.denominator.bit_length() <= LONGEST_TOTAL
+    assert total - true <= true / 2**1000
+
+
+def test_long_totals_are_shortened() -> None:
+    """A total beyond the bound is replaced, by one that is above it by next to nothing."""
+    long = Fraction(1, 3**4000)
+    short = bounded_total(long)
+    assert long < short < long * (1 + Fraction(1, 2**1000))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Fraction(1, 10), "0.1"),
+        (Fraction(3), "3"),
+        (Fraction(1, 3), "~0.333333"),
+        (Fraction(1, 10**6), "1e-06"),
+        (Fraction(10) ** 399, "more than 1e308"),
+    ],
+)
+def test_numbers_are_shown_short_and_marked_when_inexact(value: Fraction, text: str) -> None:
+    """A person can tell a short exact decimal from an approximation."""
+    assert shown(value) == text

@@ -1,0 +1,262 @@
+"""The log gives back what was put in, numbered, and keeps little of what needs no keeping."""
+
+import gc
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import attrs
+import pytest
+
+from composition import (
+    ConComp,
+    ExPost,
+    Filt,
+    FiltCon,
+    GDPResidue,
+    Menu,
+    OdomCon,
+    Rogers2016,
+    Whitehouse2023,
+)
+from mechanisms import Count, Laplace, LaplaceNoiseReduction, RandomizedResponse
+from mechanisms.refinement.estimates import Refine
+from queryable import (
+    ZCDP,
+    ApproxDP,
+    Exchange,
+    InteractiveError,
+    Launch,
+    Launched,
+    Postprocessed,
+    PrivacyLossQuery,
+    PureDP,
+    Queryable,
+    QueryError,
+)
+from queryable.receipts import Receipt
+from queryable.running.log import POLLS, Log, Shape
+from tests.strategies import Courier, Toy
+
+COIN = RandomizedResponse(bool, odds="1.1")
+BUDGET = ApproxDP(5, "1e-6")
+FILTERS: dict[str, Any] = {
+    "additive": FiltCon(PureDP(5)),
+    "noninteractive": Filt(ZCDP(5)),
+    "odometer": OdomCon(ZCDP),
+    "ex-post": ExPost(BUDGET),
+    "Whitehouse2023": FiltCon(BUDGET, Whitehouse2023()),
+    "Rogers2016": FiltCon(ApproxDP(1, "1e-6"), Rogers2016()),
+    "GDPResidue": FiltCon(BUDGET, GDPResidue()),
+    "Menu": FiltCon(BUDGET, Menu("0.1", [1, 2])),
+}
+
+
+class Plain(Log):
+    """A log that packs nothing."""
+
+    def _packed(self, exchange: Exchange) -> Any:
+        return exchange, None, None
+
+
+def session(q: Queryable) -> None:
+    """Launches that come again, new ones, failures, refusals, polls and a child's children."""
+    fresh = [RandomizedResponse(bool, odds="1.1") for _ in range(3)]
+    for mechanism in (COIN, COIN, *fresh, COIN, Laplace(Count(), epsilon="1/10"), COIN, COIN):
+        with suppress(InteractiveError):
+            q.launch(mechanism)
+        q.privacy_loss()
+    with suppress(InteractiveError):
+        q.launch(COIN, d_out=PureDP("0.2"))
+    with suppress(InteractiveError):
+        q.launch(COIN, name="named")
+    with suppress(InteractiveError):
+        team = q.launch(FiltCon(PureDP("0.5")))
+        for _ in range(3):
+            team.launch(COIN)
+            q.launch(COIN)
+    with suppress(InteractiveError):
+        child = q.launch(LaplaceNoiseReduction(Count(), epsilons=["0.1", "0.2"]))
+        for _ in range(3):
+            child.ask(Refine())
+            q.can_afford(COIN)
+    with suppress(InteractiveError):
+        q.launch(Toy(PureDP(100)))
+
+
+def shown(q: Queryable) -> list[Any]:
+    receipts = [
+        attrs.astuple(each.answer.receipt, recurse=False)
+        if hasattr(each.answer, "receipt") and each.answer.receipt
+        else None
+        for each in q.view
+    ]
+    return [
+        list(q.view),
+        receipts,
+        list(q.ledger()),
+        q.ledger().to_json(),
+        q.tree(),
+        q.explain(),
+        q._repr_html_(),
+        q.ledger().columns(),
+        *(c.tree() for c in q.children.values()),
+    ]
+
+
+@pytest.mark.parametrize("case", FILTERS)
+def test_what_is_packed_is_read_back(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that is shown is as with a log that packs nothing, receipts included."""
+    from queryable.randomness.coins import SeededCoins
+
+    def run() -> Queryable:
+        q = Queryable(FILTERS[case], [1] * 10, coins=SeededCoins(3), allow_seeded=True)
+        session(q)
+        return q
+
+    packed = run()
+    assert any(isinstance(each, Shape) for each in packed._root.log.entries)
+    monkeypatch.setattr("queryable.running.root.Log", Plain)
+    whole = run()
+    assert not any(isinstance(each, Shape) for each in whole._root.log.entries)
+    assert shown(packed) == shown(whole)
+    assert packed.ledger()[-1].total == whole.privacy_loss()
+
+
+def test_numbers_count_polls() -> None:
+    q = Queryable(FiltCon(PureDP(5)), True)
+    q.privacy_loss()
+    q.launch(COIN)
+    q.launch(COIN)
+    for _ in range(3):
+        q.can_afford(COIN)
+    q.launch(COIN, name="third")
+    assert [row.sequence for row in q.ledger()] == [1, 2, 6]
+    assert [row.name for row in q.ledger()] == [None, None, "third"]
+    assert [type(each.query).__name__ for each in q.view] == [
+        "PrivacyLossQuery",
+        "Launch",
+        "Launch",
+        "CanAfford",
+        "CanAfford",
+        "CanAfford",
+        "Launch",
+    ]
+    assert "third: RandomizedResponse" in q.tree()
+
+
+def test_polls_are_bounded_and_leave_no_gap_in_the_numbers() -> None:
+    q = Queryable(FiltCon(PureDP(5)), True)
+    concurrent = q.launch(ConComp([Toy(), Toy()]))
+    concurrent.privacy_loss()
+    for _ in range(POLLS + 500):
+        q.can_afford(COIN)
+    q.launch(COIN)
+    assert len(q.view) == 2 + POLLS + 1  # and the report
+    assert q.ledger()[-1].sequence == 2 + POLLS + 500
+    assert "last reported PureDP(epsilon=0.2)" in q.tree()
+    assert len(concurrent.view) == 1
+
+
+def test_what_a_person_answers_is_no_poll() -> None:
+    q = Queryable(Postprocessed(FiltCon(PureDP(1)), Courier()), True)
+    for _ in range(POLLS + 5):
+        q.ask(PrivacyLossQuery())
+    assert len(q.view) == POLLS + 5
+
+
+def test_a_wrong_poll_leaves_nothing() -> None:
+    q = Queryable(FiltCon(PureDP(1)), True)
+    with pytest.raises(QueryError):
+        q.privacy_loss(-1)
+    assert len(q.view) == 0
+
+
+def test_what_does_not_count_is_overwritten() -> None:
+    """As after an interrupt between log and state."""
+    receipt = Receipt(COIN, None, 1, PureDP("0.1"), FiltCon(PureDP(1)).account())  # type: ignore[arg-type]
+    launch = Exchange((), Launch(COIN), Launched(None, True, receipt=receipt))
+    poll = Exchange((), PrivacyLossQuery(), PureDP("0.1"))
+    log = Log()
+    for answer in range(3):
+        log.add(attrs.evolve(launch, answer=Launched(None, answer, receipt=receipt)), 0, 0)
+        log.add_poll(attrs.evolve(poll, answer=PureDP(answer)), 1, 0)
+    log.add(launch, 1, 1)
+    assert [(n, each.answer) for n, each in log.record(2, 1).numbered()] == [
+        (0, Launched(None, 2)),
+        (1, PureDP(2)),
+        (2, Launched(None, True)),
+    ]
+    assert [each for each, _ in log.record(1, 0).numbered()] == [0]
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_a_poll_that_does_not_count_has_no_number(before: int) -> None:
+    """Entries after it are numbered as if it had not been; with a poll before it or without."""
+    launch = Exchange((), Launch(COIN), Launched(0, None))
+    poll = Exchange((), PrivacyLossQuery(), PureDP("0.1"))
+    log = Log()
+    log.add(launch, 0, 0)
+    for number in range(before):
+        log.add_poll(poll, 1, number)
+    log.add_poll(poll, 1, before)
+    log._polled_after.append(1)  # interrupted here
+    log.add(launch, 1, before)
+    log.add_poll(poll, 2, before)
+    log.add(launch, 2, before + 1)
+    numbers = [number for number, _ in log.record(3, before + 1).numbered()]
+    assert numbers == list(range(4 + before))
+
+
+@pytest.mark.parametrize("account", [None, "nothing", 3])
+def test_a_receipt_that_is_none_is_kept_as_it_is(account: Any) -> None:
+    receipt = Receipt(COIN, None, 1, PureDP("0.1"), account)
+    log = Log()
+    log.add(Exchange((), Launch(COIN), Launched(None, True, receipt=receipt)), 0, 0)
+    ((_, exchange),) = log.record(1, 0).numbered()
+    assert exchange.answer.receipt is receipt
+
+
+def objects_left_by(act: Callable[[], object], times: int) -> float:
+    """How many objects each call leaves for the garbage collector."""
+    act(), act()
+    gc.collect()
+    before = len(gc.get_objects())
+    for _ in range(times):
+        act()
+    gc.collect()
+    return (len(gc.get_objects()) - before) / times
+
+
+def test_a_launch_leaves_little_to_the_collector() -> None:
+    """A launch that comes again leaves less than one object, a poll none at all."""
+    q = Queryable(FiltCon(PureDP(10_000)), True)
+    assert objects_left_by(lambda: q.launch(COIN), 2_000) < 1
+    for _ in range(POLLS):
+        q.can_afford(COIN)
+    assert objects_left_by(lambda: q.can_afford(COIN), 500) < 0.5
+
+
+class Counting(RandomizedResponse):
+    """Counts how often its loss is asked for."""
+
+    asked = 0
+
+    def loss(self, d_in: int) -> Any:
+        type(self).asked += 1
+        return super().loss(d_in)
+
+
+def test_trees_and_ledgers_make_what_is_looked_at() -> None:
+    """Of 2,000 launches of as many mechanisms."""
+    q = Queryable(FiltCon(PureDP(10_000)), True)
+    for _ in range(2_000):
+        q.launch(Counting(bool, odds="1.1"))
+    for act, most in ((q.tree, 50), (q.ledger, 0), (lambda: q.ledger()[-5:], 0)):
+        Counting.asked = 0
+        act()
+        assert Counting.asked <= most
+    assert [row.outcome for row in q.ledger()[-5:]] == ["charged"] * 5
+    assert len(q.ledger()) == 2_000
+    assert "1,990 more: 1,990 answered" in q.tree()
+    assert "(2,000 times)" in q.explain()
