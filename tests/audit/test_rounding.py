@@ -137,9 +137,20 @@ def pure_to_gdp(random: Random) -> Pair:
     return conversions.pure_to_gdp(epsilon), mu
 
 
+def distance(divergence: Any) -> Any:
+    """The square of the total variation distance: Pinsker; Bretagnolle and Huber."""
+    return min(divergence / 2, -mp.expm1(-divergence))
+
+
 def near(divergence: Any, delta: Any) -> bool:
-    """The total variation distance is within delta: Pinsker; Bretagnolle and Huber."""
-    return bool(min(divergence / 2, -mp.expm1(-divergence)) <= delta**2)
+    """Whether the total variation distance is within delta."""
+    return bool(distance(divergence) <= delta**2)
+
+
+@rounded(conversions.distance_squared, "1e-25")
+def distance_squared(random: Random) -> Pair:
+    divergence = any_of(random, -6, 2)
+    return conversions.distance_squared(divergence), distance(real(divergence))
 
 
 @rounded(conversions.rdp_to_approx, "1e-25")
@@ -366,12 +377,12 @@ def slack_at_the_first_residue(random: Random) -> Pair:
 def residue_left(random: Random) -> Pair:
     mu = any_of(random, -2, 0.7)
     epsilon = largest_response(mu) * F(random.randint(1, 990), 1000)
-    found, distance = residue(mu, epsilon), mp.erf(real(mu) / mp.sqrt(8))
+    found, own = residue(mu, epsilon), mp.erf(real(mu) / mp.sqrt(8))
 
     def spare(m: Any) -> Any:
         beside = mp.ncdf(m / 2 - real(epsilon) / m)
         beside -= mp.exp(real(epsilon)) * mp.ncdf(-m / 2 - real(epsilon) / m)
-        return distance - mp.tanh(real(epsilon) / 2) - 2 * beside / (1 + mp.exp(real(epsilon)))
+        return own - mp.tanh(real(epsilon) / 2) - 2 * beside / (1 + mp.exp(real(epsilon)))
 
     return found or F(0), root(spare, 0, real(mu), 160)
 
