@@ -1,6 +1,6 @@
-"""`make bench`: prints the table, writes results.json and chart.svg beside this file.
+"""`make bench`: print the table of all benchmarks, and write results.json and chart.svg here.
 
-Of some groups only, `make bench ONLY=rules`, it prints the rows and leaves the files as they are.
+With some groups only, `make bench ONLY=rules`, it prints their rows and writes no files.
 """
 
 import json
@@ -27,7 +27,7 @@ GROUPS = {
     "display": display.rows,
     "audit": audit.rows,
 }
-LARGE = {"tables": tables.rows}  # gigabytes on disk: run when named
+LARGE = {"tables": tables.rows}  # writes gigabytes to disk, so it runs only if named
 
 
 def main(only: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Noise reduction and choosing by scores: what a thousand refinements, or one choice, cost."""
+"""The time of noise reduction (a thousand refinements) and of choosing by scores."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -68,7 +68,7 @@ def refinements() -> Iterator[Row]:
 
 
 def choices() -> Iterator[Row]:
-    """Zipf scores; OpenDP's noisy maxima have the same laws."""
+    """Choices by Zipf scores, beside OpenDP's noisy maxima, which have the same distributions."""
     scores = (128_000 * np.arange(1, CANDIDATES + 1) ** -0.75 / 75).astype(np.int64)
     statistic = Statistic(lambda data: data, l1=1, l2=1, shape=CANDIDATES)
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64", monotonic=True)

@@ -1,4 +1,4 @@
-"""Audits: what it takes to find the strongest of all adversaries, and the exact law of a view."""
+"""The time to find the strongest adversary, and the exact distribution of a view."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -27,7 +27,7 @@ from queryable.audit import HockeyStick, audit, worst_case
 
 @attrs.frozen
 class Reader(PersonInTheMiddle[bool | None]):
-    """Keeps the answer that the mechanism opened with, and reads it out through noise at odds 2."""
+    """Stores the mechanism's opening answer, and answers each question with it, noisy at odds 2."""
 
     def init(self) -> bool | None:
         return None
@@ -44,7 +44,7 @@ class Reader(PersonInTheMiddle[bool | None]):
 
 
 def interleaved(horizon: int) -> Any:
-    """Two hidden bits, each a randomized response at odds 3, launched into one filter and read."""
+    """Launch two hidden bits, each a randomized response at odds 3, into one filter; ask both."""
     hidden = Reader() @ RandomizedResponse(bool, odds=3)
     budget = PureDP(2 * hidden.privacy_map(1).epsilon)  # type: ignore[attr-defined]
     queries = (Launch(hidden), Ask(0, "read"), Ask(1, "read"))

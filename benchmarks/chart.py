@@ -1,4 +1,4 @@
-"""A chart of times, ours and peers', on one logarithmic axis."""
+"""A chart of the times of this library and of its peers, on one logarithmic axis."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,10 +12,10 @@ COLOURS = {"ours": "#1b6ca8", "numpy": "#9aa5b1", "OpenDP": "#d98c3f"}
 
 
 def draw(rows: Sequence[Row], path: Path) -> None:
-    """A dot a party; a line joins those of one row."""
+    """Draw one dot per library; a line joins the dots of a row."""
     timed = [row for row in rows if row.unit == "s"][::-1]
-    mpl.rcParams["svg.hashsalt"] = "queryable"  # equal figures make equal files
-    mpl.rcParams["svg.fonttype"] = "none"  # text as text
+    mpl.rcParams["svg.hashsalt"] = "queryable"  # equal figures give equal files
+    mpl.rcParams["svg.fonttype"] = "none"  # keep text as text
     figure = Figure(figsize=(9, 0.34 * len(timed) + 1.2), layout="constrained")
     axes = figure.add_subplot()
     for place, row in enumerate(timed):

@@ -39,7 +39,7 @@ SPACE = dp.atom_domain(T=bool), dp.discrete_distance()
 
 @attrs.frozen
 class Counter(InteractiveMechanism[int]):
-    """A child that does next to nothing: what is left is the way to it."""
+    """A child that does almost nothing, so that the time measured is that of the compositors."""
 
     def loss(self, d_in: int) -> Loss:
         return PureDP("1e-6") if d_in == 1 else PureDP("1e-6").group(d_in)
@@ -101,7 +101,7 @@ def launches() -> Iterator[Row]:
         peer(theirs)
     for _ in range(100):
         few.launch(response)
-    # OpenDP apart: its ten milliseconds a call leave the processor's caches empty
+    # OpenDP is timed apart: its ten milliseconds a call would evict our data from the caches
     theirs_taken = seconds({"OpenDP": (lambda: peer(theirs), 1)})
     measured = seconds(
         {
@@ -163,7 +163,7 @@ print(numpy_took, time.process_time() - began)
 
 
 def imports() -> Iterator[Row]:
-    """In fresh interpreters that find compiled bytecode, as installed packages do."""
+    """Import times in fresh interpreters that find compiled bytecode, as installed packages do."""
     runs = []
     with TemporaryDirectory() as bytecode:
         environment = {**os.environ, "PYTHONPYCACHEPREFIX": bytecode}

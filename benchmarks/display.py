@@ -1,4 +1,4 @@
-"""What it costs to look: trees of many children, ledgers, answers that know their noise."""
+"""The time to display: trees of many children, ledgers, and answers that carry their noise."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,7 +20,7 @@ def session(mechanism: Any) -> Queryable:
 
 
 def trees() -> Iterator[Row]:
-    """Whole renderings: nothing is kept from one to the next."""
+    """Full renderings, without caching from one to the next."""
     filters = {
         "Basic": FiltCon(PureDP(1)),
         "Whitehouse2023": FiltCon(ApproxDP(1, "1e-6"), Whitehouse2023()),
@@ -35,7 +35,7 @@ def trees() -> Iterator[Row]:
 
 
 def answers() -> Iterator[Row]:
-    """Of a release, and of that what the answer's law of noise costs."""
+    """The time of a release, and the part of it for attaching the noise distribution."""
     mechanism, law = Laplace(Count(), epsilon=1), Laplace(Count(), epsilon=1).added_noise().law
     data = [0] * 100
     measured = seconds(
@@ -46,7 +46,7 @@ def answers() -> Iterator[Row]:
     )
     share = measured["answer"] / measured["release"]
     yield Row(
-        "display", f"an int that knows its noise ({share:.0%} of a release)", measured["answer"]
+        "display", f"an int that carries its noise ({share:.0%} of a release)", measured["answer"]
     )
 
 

@@ -1,8 +1,8 @@
-"""Medians of timed batches, and rows of a table with what each should reach.
+"""Medians of timed batches, and rows of a table with their goals.
 
-Times are of the processor, not of the wall: what other programs on the machine do meanwhile does
-not count, for us or for a peer. All the work measured runs in one thread. Batches of one row's
-parties alternate, so that a slow minute hits them all.
+Times are processor times, not wall-clock times, so other programs on the machine do not count. All
+measured work runs in one thread. The batches of the parties of a row alternate, so that a slow
+minute affects all of them. A *party* is this library or a peer, such as OpenDP.
 """
 
 import gc
@@ -17,7 +17,10 @@ ROUNDS = 15
 
 
 def seconds(parties: dict[str, tuple[Work, int]], rounds: int = ROUNDS) -> dict[str, float]:
-    """The median over rounds of the seconds a call takes; each party is called so often a round."""
+    """Return the median over rounds of the seconds per call.
+
+    `parties` maps a name to its work and to the number of calls in a round.
+    """
     times: dict[str, list[float]] = {name: [] for name in parties}
     gc.collect()
     gc.disable()
@@ -37,7 +40,7 @@ def seconds(parties: dict[str, tuple[Work, int]], rounds: int = ROUNDS) -> dict[
 
 @attrs.frozen
 class Goal:
-    """What a row should reach, and whether it did."""
+    """The goal of a row, and whether it was met."""
 
     text: str
     met: bool
@@ -54,7 +57,7 @@ def faster(ours: float, theirs: float, than: str, times: float) -> Goal:
 
 @attrs.frozen
 class Row:
-    """One line of the table: a value of ours, of peers, and the goals."""
+    """One line of the table: our value, the values of peers, and the goals."""
 
     group: str
     work: str

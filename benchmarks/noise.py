@@ -13,7 +13,7 @@ from mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
 from queryable import SYSTEM, Statistic
 
 N = 1_000_000
-FEWER = 20_000  # a vector of OpenDP's; it takes as long a number whatever the length
+FEWER = 20_000  # length of OpenDP's vectors; its time per number does not depend on the length
 SCALES = (1, 10, 1_000, 1_000_000)
 
 
@@ -25,7 +25,7 @@ def opendp_vector(kind: str, scale: float) -> Any:
 
 
 def vectors() -> Iterator[Row]:
-    """A million draws: `Generator.laplace` and `normal` make floats, OpenDP noises integers."""
+    """A million draws. numpy's functions return floats; OpenDP adds noise to integers."""
     generator = np.random.default_rng()
     zeros = np.zeros(FEWER, dtype=np.int64)
     for kind in ("Laplace", "Gaussian"):
@@ -54,7 +54,7 @@ def vectors() -> Iterator[Row]:
 
 
 def mechanisms() -> Iterator[Row]:
-    """The same work as OpenDP's, in full: an integer vector in, a noisy one out."""
+    """The same complete work as OpenDP's: an integer vector in, a noisy one out."""
     values, fewer = np.zeros(N, dtype=np.int64), np.zeros(FEWER, dtype=np.int64)
     statistic = Statistic(lambda data: data, l1=1, l2=1, shape=N)
     for kind, mechanism in (
@@ -102,7 +102,7 @@ def scalars() -> Iterator[Row]:
 
 
 def independence() -> Iterator[Row]:
-    """Of a pooled draw, whether its time tells its size."""
+    """Compare the times of small and large pooled draws (Kolmogorov-Smirnov distance)."""
     law = DiscreteLaplace(1000)
     taken = []
     for _ in range(90_000):

@@ -1,4 +1,4 @@
-"""Rules: what a decision takes, what set-up takes, and how many launches a budget admits."""
+"""Rules: the time of a decision and of the set-up, and the launches that a budget admits."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -28,7 +28,7 @@ from queryable import ZCDP, ApproxDP, Loss, PureDP, RenyiCurve
 FEW, MANY = 100, 10_000
 EACH = Fraction(1, 100)
 SMALLER = [PureDP(EACH - Fraction(n, 10**6)) for n in range(997)]
-"""Different losses, so that no decision is remembered from the last round."""
+"""Different losses, so that no decision comes from a cache."""
 DELTA = Fraction(1, 10**6)
 BUDGET, LARGER = ApproxDP(1, DELTA), ApproxDP(5, DELTA)
 ORDERS = (2, 4, 8, 16, 32, 64)
@@ -39,7 +39,7 @@ PUBLISHED = (Basic(), Rogers2016(), Whitehouse2023())
 
 @attrs.frozen
 class Decided:
-    """A rule under a budget that takes `MANY` launches, and what its decision may take."""
+    """A rule under a budget that admits `MANY` launches, and the limit for one decision."""
 
     name: str
     rule: Rule
@@ -60,7 +60,7 @@ DECIDED = (
 
 
 def decisions() -> Iterator[Row]:
-    """Whether one more launch, its loss stated, fits beside those before."""
+    """The time to decide whether one more launch of a given loss fits."""
     for each in DECIDED:
         measure = each.rule.child_measure(each.budget)
         few = each.rule.open(each.budget).add_many(PureDP(EACH).to(measure), FEW)
@@ -88,7 +88,7 @@ def decision(account: Account, losses: list[Any]) -> Work:
 
 
 def set_up() -> Iterator[Row]:
-    """With another slack each time: what was computed for one budget is kept."""
+    """The time to set up a menu. The slack differs each time, because results are cached."""
     budget, numbers = ApproxDP("2.02", DELTA), count()
 
     def opened() -> Any:
@@ -101,7 +101,7 @@ def set_up() -> Iterator[Row]:
 
 
 def optimum(budget: ApproxDP, each: Fraction) -> int:
-    """How many launches fit when all are fixed in advance."""
+    """Return how many launches fit if all are fixed in advance."""
     low, high = 0, 1
     while fits(budget, each, high):
         low, high = high, 2 * high
@@ -116,7 +116,7 @@ def fits(budget: ApproxDP, each: Fraction, launches: int) -> bool:
 
 
 def admissions() -> Iterator[Row]:
-    """At epsilon = 1, delta = 1e-6."""
+    """Launches admitted at epsilon = 1, delta = 1e-6."""
     loss, peers = PureDP(EACH), {}
     peers["Whitehouse"] = admitted(BUDGET, Whitehouse2023(), loss)
     peers["limit"] = best = optimum(BUDGET, EACH)
@@ -134,7 +134,7 @@ def counted(work: str, ours: int, peers: dict[str, int], least: int) -> Row:
 
 
 def recommendations() -> Iterator[Row]:
-    """Beside the best published rule, which is given the order that suits it least, too."""
+    """`recommend` beside the best published rule, for which the worst order is used too."""
     random, shares = Random(7), []
     for _ in range(20):
         sizes = [Fraction(random.randint(1, 20), 100) for _ in range(random.randint(1, 4))]

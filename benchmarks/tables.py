@@ -1,5 +1,6 @@
-"""Tables: what bounding contributions costs beside SQL typed by hand, and how much memory a file
-larger than memory takes. `make bench ONLY=tables`; it writes 2 GB to the temporary folder.
+"""The time to bound contributions beside hand-written SQL, and the memory for a large file.
+
+Run it with `make bench ONLY=tables`; it writes 2 GB to the temporary folder.
 """
 
 import resource
@@ -45,7 +46,7 @@ GROUP BY state
 
 
 def generated(path: Path, rows: int, persons: int, more: int) -> None:
-    """A file of visits with so many further columns of random numbers."""
+    """Write a file of visits with `more` further columns of random numbers."""
     columns = ", ".join(f"hash(i, {100 + j}) AS c{j}" for j in range(more)) or "i AS visit"
     with duckdb.connect() as connection:
         connection.execute(VISITS.format(persons=persons, rows=rows, path=path, more=columns))
@@ -87,7 +88,7 @@ def bounding(folder: Path) -> Iterator[Row]:
 
 
 def memory(folder: Path) -> Iterator[Row]:
-    """In a fresh process, of a file of more than 1 GB: what the work adds to its memory."""
+    """Peak memory of a fresh process that bounds and counts a file of more than 1 GB."""
     path = folder / "large.parquet"
     generated(path, 16_000_000, 1_000_000, 6)
     size = path.stat().st_size
@@ -112,7 +113,7 @@ def memory(folder: Path) -> Iterator[Row]:
 
 
 def peak(path: str, limit: str) -> int:
-    """Bytes: the most that a process has held which bounded and added up the whole file."""
+    """Bound and count the whole file, and return the peak memory of this process in bytes."""
     with Table(
         path, privacy_unit="person_id", max_rows=5, max_groups=3, memory_limit=limit
     ) as table:

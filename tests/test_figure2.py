@@ -281,7 +281,7 @@ def test_interrupting_the_command_says_how_to_go_on(
     monkeypatch.setattr(command, "ZIPF", (SMALL,))
     monkeypatch.setattr(command, "FLIGHTS", ())
     assert command.main(["--trials", "1", "--jobs", "1", "--out", str(tmp_path)]) == 130
-    assert "goes on from here" in capsys.readouterr().err
+    assert "run the same command again" in capsys.readouterr().err
     assert len(kept(tmp_path / "cache" / "trials.jsonl")) == 1
 
 

@@ -1,4 +1,4 @@
-"""`make figure2`: runs what is missing; then writes results.json, two charts, the docs' tables."""
+"""`make figure2`: run the missing trials; write results.json, two charts and the docs' tables."""
 
 import argparse
 import json
@@ -20,13 +20,15 @@ PAGE = HERE.parent.parent / "docs" / "accuracy_first.md"
 
 def arguments(values: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.figure2", description=__doc__)
-    parser.add_argument("--trials", type=int, default=1000, help="of each cell (1000)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (all)")
-    parser.add_argument("--out", type=Path, default=HERE, help="a folder; by default beside this")
-    parser.add_argument("--fresh", action="store_true", help="forget the trials that were kept")
+    parser.add_argument("--trials", type=int, default=1000, help="trials of each cell (1000)")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="processes (all processors)"
+    )
+    parser.add_argument("--out", type=Path, default=HERE, help="output folder (beside this)")
+    parser.add_argument("--fresh", action="store_true", help="delete the stored trials first")
     read = parser.parse_args(values)
     if read.trials < 1 or read.jobs < 1:
-        parser.error("trials and jobs are at least 1")
+        parser.error("--trials and --jobs must be at least 1")
     return read
 
 
@@ -42,7 +44,7 @@ def main(values: list[str] | None = None) -> int:
     try:
         found = run(every, asked.trials, trials_file, asked.jobs, tqdm)
     except KeyboardInterrupt:
-        print("\ninterrupted; the same command goes on from here", file=sys.stderr)
+        print("\ninterrupted; run the same command again to continue", file=sys.stderr)
         return 130
     rows = [report.summary(cell, asked.trials, found) for cell in every]
     about = {
@@ -62,7 +64,7 @@ def main(values: list[str] | None = None) -> int:
 
 
 def with_tables(page: str, rows: list[report.Summary]) -> str:
-    """The page with its two tables, and the number of trials, as the results have them."""
+    """Return the page with its two tables and the number of trials from the results."""
     for name, table in (
         ("returned", report.main_table(rows)),
         ("accounting", report.accounting_table(rows)),

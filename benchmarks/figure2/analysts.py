@@ -1,7 +1,7 @@
-"""One trial: an analyst chooses items and refines their counts for as long as the budget lasts.
+"""One trial: an analyst chooses items and refines their counts until the budget is used up.
 
-Mechanisms, filters and their exact noise are those of the packages. An analyst knows what anybody
-would who was given the handle: answers, and what has been spent.
+Mechanisms, filters and their exact noise are those of the packages. An analyst sees only what the
+handle shows: the answers and what has been spent.
 """
 
 from abc import ABC, abstractmethod
@@ -34,21 +34,22 @@ FIRST = Fraction(1, 10**4)
 FIRST_EPSILON = Fraction(1, 100)
 STEPS = 1000
 GRID = 10**9
-"""Steps are multiples of 1/GRID, rounded down: fractions stay short."""
+"""Steps are multiples of 1/GRID, rounded down, so that fractions stay short."""
 PIECE = 64
-"""Steps are handed over so many at a time; few counts need all of them."""
+"""Number of steps passed at a time; few counts need all of them."""
 
 
-class Exhausted(Exception):  # noqa: N818 - nothing is wrong
+class Exhausted(Exception):  # noqa: N818 - it is no error
     """The budget has no room for one more count."""
 
 
 class Analyst(ABC):
-    """How a method spends the budget of a cell.
+    """A method's way to spend the budget of a cell.
 
     Args:
+        cell: the setting, the method and the accounting.
         counts: shape (items,), the data.
-        coins: of one trial.
+        coins: the coins of one trial.
     """
 
     def __init__(self, cell: Cell, counts: Any, coins: SeededCoins) -> None:
@@ -59,21 +60,21 @@ class Analyst(ABC):
 
     @abstractmethod
     def open(self, cell: Cell, counts: Any, coins: SeededCoins) -> None:
-        """Put a filter over the data, and say where choices are launched."""
+        """Start a filter over the data, and set `choosing`, where choices are launched."""
 
     @abstractmethod
     def refined(self, count: Statistic) -> Any:
-        """The noisy count once the condition holds of it, or None if it never did.
+        """Return the noisy count when it meets the condition, or None if it never does.
 
         Raises:
             Exhausted: not even the first release is affordable.
         """
 
     def choice(self, left: list[int]) -> int:
-        """One of the items that are left, by the exponential mechanism; it is taken off them.
+        """Remove one of the remaining items, chosen by the exponential mechanism, and return it.
 
         Raises:
-            Exhausted: it is not affordable.
+            Exhausted: a choice is not affordable.
         """
         items = np.array(left)
         root = isqrt(len(left) - 1) + 1
@@ -95,7 +96,7 @@ class Brownian(Analyst):
         self.choosing = Queryable(mechanism, counts, coins=coins, allow_seeded=True)
 
     def refined(self, count: Statistic) -> Any:
-        """Along 1,000 equal steps to what remains."""
+        """Refine in 1,000 equal steps of precision, up to what remains of the budget."""
         precisions = steps(FIRST, 2 * (self.budget - self.choosing.privacy_loss().rho))
         estimate = self.choosing.ask(Open(count))
         for start in range(0, len(precisions), PIECE):
@@ -107,7 +108,7 @@ class Brownian(Analyst):
 
 
 class Doubled(Analyst):
-    """The same filter; every release is paid for, at precisions 0.0001, 0.0002, 0.0004, ..."""
+    """Doubling under the same filter; each release is charged, at precisions 0.0001, 0.0002, ..."""
 
     def open(self, cell: Cell, counts: Any, coins: SeededCoins) -> None:
         """One filter."""
@@ -115,7 +116,7 @@ class Doubled(Analyst):
         self.choosing = Queryable(mechanism, counts, coins=coins, allow_seeded=True)
 
     def refined(self, count: Statistic) -> Any:
-        """Until the filter refuses."""
+        """Refine until the filter refuses."""
         estimate = self.choosing.ask(Open(count))
         if not estimate.ask(CanAfford(Refine())):
             raise Exhausted
@@ -127,10 +128,10 @@ class Doubled(Analyst):
 
 
 class Laplacian(Analyst):
-    """Noise reduction by its ex-post loss, and choices by a zCDP filter beside it (Theorem 2)."""
+    """Noise reduction charged by its ex-post loss, beside a zCDP filter for choices (Theorem 2)."""
 
     def open(self, cell: Cell, counts: Any, coins: SeededCoins) -> None:
-        """Two filters over one data set; their epsilons add up to the budget."""
+        """Start two filters over one dataset; their epsilons add up to the budget."""
         setting = cell.setting
         self.budget = setting.epsilon - setting.choices
         choosing = FiltCon(ZCDP(rho(setting.choices, cell.accounting)))
@@ -139,7 +140,7 @@ class Laplacian(Analyst):
         self.refining, self.choosing = table.children[0], table.children[1]
 
     def refined(self, count: Statistic) -> Any:
-        """Along 1,000 equal steps of epsilon to what remains."""
+        """Refine in 1,000 equal steps of epsilon, up to what remains of the budget."""
         epsilons = steps(FIRST_EPSILON, self.budget - self.refining.privacy_loss().epsilon)
         estimate = self.refining(LaplaceNoiseReduction(count, scales=inverse(epsilons)))
         stopped = estimate.ask(Until(self.condition))
@@ -154,7 +155,7 @@ ANALYSTS: dict[str, type[Analyst]] = {
 
 
 def steps(first: Fraction, last: Fraction) -> range:
-    """1,000 equally spaced numbers from the first to the last, or a little below; in 1/GRID.
+    """Return 1,000 equally spaced numbers from the first to the last or a little below, times GRID.
 
     Raises:
         Exhausted: the last is below the first.
@@ -166,12 +167,12 @@ def steps(first: Fraction, last: Fraction) -> range:
 
 
 def inverse(numbers: range) -> list[Fraction]:
-    """Of numbers in 1/GRID."""
+    """Return the inverses of numbers that are given as multiples of 1/GRID."""
     return [Fraction(GRID, each) for each in numbers]
 
 
 def rho(epsilon: Fraction, accounting: str) -> Fraction:
-    """The zCDP that (epsilon, 1e-6)-DP is taken to allow, from below.
+    """Return the rho whose zCDP implies (epsilon, 1e-6)-DP, rounded down.
 
     "paper": rho + 2 sqrt(rho log 1/delta) = epsilon (Bun, Steinke 2016), half of 2.70603 at
     epsilon = 10. "tight": the conversion of Canonne, Kamath, Steinke 2020; half of 3.0786.
@@ -187,7 +188,7 @@ def rho(epsilon: Fraction, accounting: str) -> Fraction:
 
 
 def answers(cell: Cell, counts: Any, coins: SeededCoins) -> list[tuple[int, Any]]:
-    """What the analyst of a cell returns: items and noisy counts, in the order chosen."""
+    """Return the items and noisy counts that the analyst of a cell returns, in order."""
     analyst, left, found = ANALYSTS[cell.method](cell, counts, coins), list(range(len(counts))), []
     try:
         while left:
@@ -201,12 +202,12 @@ def answers(cell: Cell, counts: Any, coins: SeededCoins) -> list[tuple[int, Any]
 
 
 def near(noisy: Any, count: int, setting: Setting) -> bool:
-    """Whether a noisy count is within the relative error of the true one; of zero none is."""
+    """Whether a noisy count is within the relative error of the true one; False if that is 0."""
     return abs(noisy - count) < setting.alpha * count
 
 
 def trial(cell: Cell, number: int) -> tuple[int, int]:
-    """How many counts were returned, and how many of them are near."""
+    """Run one trial; return how many counts were returned, and how many of them are near."""
     counts = cell.setting.counts(number)
     found = answers(cell, counts, SeededCoins(cell.seed(number)))
     return len(found), sum(near(noisy, int(counts[item]), cell.setting) for item, noisy in found)

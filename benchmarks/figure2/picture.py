@@ -1,4 +1,4 @@
-"""The pictures: Figure 2 of the paper with our numbers, and the same for the flights."""
+"""Charts: Figure 2 of the paper with our results, and the same for the flights."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,12 +16,12 @@ MARKS = {"brownian": "o", "doubling": "s", "laplace": "^"}
 
 
 def draw_zipf(rows: list[Summary], path: Path) -> None:
-    """Returned and precision against the number of records, as in the paper."""
+    """Draw counts returned and precision by number of records, as in the paper."""
     cells, settings = by_cell(rows), settings_of(rows, "zipf")
     figure, panels = begun(9.5)
     for place, method in enumerate(METHODS):
         found = [cells[key(setting, method, "paper")] for setting in settings]
-        # Side by side, or the bars of three methods hide one another.
+        # Side by side, because the bars of the methods would overlap.
         at = [setting.records * 1.05 ** (place - 1) for setting in settings]
         bars(panels, at, found, method, line="-")
     for axes in panels:
@@ -38,7 +38,7 @@ def draw_zipf(rows: list[Summary], path: Path) -> None:
 
 
 def draw_flights(rows: list[Summary], path: Path) -> None:
-    """The same at each budget."""
+    """Draw counts returned and precision at each budget."""
     cells, settings = by_cell(rows), settings_of(rows, "flights")
     figure, panels = begun(8)
     for place, method in enumerate(METHODS):
@@ -54,8 +54,8 @@ def draw_flights(rows: list[Summary], path: Path) -> None:
 
 
 def begun(width: float) -> tuple[Figure, Any]:
-    mpl.rcParams["svg.hashsalt"] = "queryable"  # equal figures make equal files
-    mpl.rcParams["svg.fonttype"] = "none"  # text as text
+    mpl.rcParams["svg.hashsalt"] = "queryable"  # equal figures give equal files
+    mpl.rcParams["svg.fonttype"] = "none"  # keep text as text
     figure = Figure(figsize=(width, 3.9), layout="constrained")
     panels = figure.subplots(1, 2)
     panels[0].set_title("counts returned", loc="left", fontsize=10)

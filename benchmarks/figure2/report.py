@@ -1,4 +1,4 @@
-"""What came out: means and deviations of every cell, tables, and whether the goals were reached."""
+"""Results: means and deviations of every cell, the tables, and whether the goals are met."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -22,7 +22,7 @@ NAMES = {
 
 @attrs.frozen
 class Summary:
-    """Over the trials of one cell; precision is 1 where nothing was returned."""
+    """Statistics over the trials of one cell. The precision is 1 if nothing was returned."""
 
     setting: str
     records: int
@@ -37,7 +37,7 @@ class Summary:
 
 
 def summary(cell: Cell, trials: int, found: Kept) -> Summary:
-    """The mean and the sample standard deviation of both."""
+    """Return mean and sample standard deviation of counts returned and of precision."""
     pairs = [found[cell.key, number] for number in range(trials)]
     returned = [float(count) for count, _ in pairs]
     precision = [near / count if count else 1.0 for count, near in pairs]
@@ -68,13 +68,13 @@ def key(setting: Setting, method: str, accounting: str) -> tuple[str, int, float
 
 
 def settings_of(rows: list[Summary], name: str) -> list[Setting]:
-    """In the order of the rows."""
+    """Return the settings of a dataset in the order of the rows."""
     pairs = dict.fromkeys((row.records, row.epsilon) for row in rows if row.setting == name)
     return [Setting(name, records, Fraction(epsilon)) for records, epsilon in pairs]
 
 
 def main_table(rows: list[Summary]) -> str:
-    """The paper's constant: answers and precision of each method, and Brownian beside doubling."""
+    """Table of counts and precision of each method, with the paper's conversion of rho."""
     cells = by_cell(rows)
     head = ["data", "ε", *(NAMES[method] for method in METHODS), "Brownian / doubling"]
     lines = [head, ["---"] * len(head)]
@@ -91,7 +91,7 @@ def main_table(rows: list[Summary]) -> str:
 
 
 def accounting_table(rows: list[Summary]) -> str:
-    """How many more answers the tight conversion gives."""
+    """Table of the counts that the tight conversion adds."""
     cells = by_cell(rows)
     head = ["data", "ε", *(NAMES[method] for method in METHODS)]
     lines = [head, ["---"] * len(head)]
@@ -113,7 +113,7 @@ def markdown(lines: list[list[str]]) -> str:
 
 
 def goals(rows: list[Summary]) -> Iterator[tuple[str, bool]]:
-    """Brownian beside doubling on Zipf data, from 64,000 records on."""
+    """Goals for Brownian noise reduction beside doubling, on 64,000 Zipf records and more."""
     cells = by_cell(rows)
     for setting in settings_of(rows, "zipf"):
         if setting.records < GOAL_FROM:

