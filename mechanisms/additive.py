@@ -9,7 +9,8 @@ import numpy as np
 
 from queryable.answers import NoisyArray, NoisyInt, narrowed, noisy_array
 from queryable.quoting import quoted
-from queryable.randomness.coins import Coins, Law
+from queryable.randomness.coins import Coins
+from queryable.randomness.laws import Law
 from queryable.statistics import IntegerStatistic
 
 Array: TypeAlias = np.ndarray[Any, Any]

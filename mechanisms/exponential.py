@@ -16,7 +16,8 @@ from queryable.losses.measures import Loss, Measure, PureDP, total
 from queryable.losses.numbers import exact, natural, positive
 from queryable.mechanism import Measurement
 from queryable.quoting import an_instance, quoted
-from queryable.randomness.coins import Coins, Law
+from queryable.randomness.coins import Coins
+from queryable.randomness.laws import Law
 from queryable.statistics import IntegerStatistic
 
 

@@ -11,7 +11,8 @@ from queryable.losses.measures import ApproxDP, Loss, PureDP
 from queryable.losses.numbers import exact, probability, shown
 from queryable.mechanism import Measurement
 from queryable.quoting import quoted
-from queryable.randomness.coins import Bernoulli, Coins, Law
+from queryable.randomness.coins import Coins
+from queryable.randomness.laws import Bernoulli, Law
 from queryable.statistics import Bit, IntegerStatistic
 
 

@@ -47,16 +47,8 @@ from queryable.postprocessing import (
     ToAnalyst,
     ToMechanism,
 )
-from queryable.randomness.coins import (
-    SYSTEM,
-    Bernoulli,
-    Coins,
-    FairBits,
-    Law,
-    SeededCoins,
-    SystemCoins,
-    UniformBelow,
-)
+from queryable.randomness.coins import SYSTEM, Coins, SeededCoins, SystemCoins
+from queryable.randomness.laws import Bernoulli, FairBits, Law, UniformBelow
 from queryable.rehearsal import Rehearsal, rehearse
 from queryable.statistics import Bit, IntegerStatistic, Statistic
 from queryable.view import Adversary, Exchange, View, interact, truncated_view

@@ -11,7 +11,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from queryable.losses.numbers import exact, natural, probability, shown
-from queryable.randomness.coins import Law
+from queryable.randomness.laws import Law
 
 if TYPE_CHECKING:
     from queryable.mechanism import InteractiveMechanism

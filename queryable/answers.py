@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from queryable.accuracy import coordinates, half_width
-from queryable.randomness.coins import Law
+from queryable.randomness.laws import Law
 
 
 @attrs.frozen

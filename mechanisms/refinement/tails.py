@@ -19,7 +19,7 @@ from flint import arb
 from queryable.accuracy import confidence_of, half_width
 from queryable.answers import narrowed
 from queryable.losses.numbers import round_up
-from queryable.randomness.coins import Law
+from queryable.randomness.laws import Law
 
 _SMALL = Fraction(1, 4)  # below this variance the bound by cubes is the wider one
 

@@ -33,7 +33,7 @@ from flint import arb
 
 from mechanisms.sampling.cks import geometric
 from queryable.losses.numbers import ball, enclosed
-from queryable.randomness.coins import FairBits
+from queryable.randomness.laws import FairBits
 
 Array: TypeAlias = np.ndarray[Any, Any]
 

@@ -24,8 +24,8 @@ from flint import arb
 from mechanisms.sampling.blocks import coin
 from mechanisms.sampling.cks import coin_exp
 from queryable.losses.numbers import ball, enclosed, positive, round_down, round_up
-from queryable.randomness.coins import FairBits, Law
 from queryable.randomness.intervals import Chance, Interval
+from queryable.randomness.laws import FairBits, Law
 
 Array: TypeAlias = np.ndarray[Any, Any]
 

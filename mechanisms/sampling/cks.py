@@ -8,7 +8,7 @@ of probability x/k shows tails is odd. Everything else is accepted or rejected b
 long a draw takes depends on the draw.
 """
 
-from queryable.randomness.coins import FairBits
+from queryable.randomness.laws import FairBits
 
 
 def coin_exp(numerator: int, denominator: int, source: FairBits) -> bool:

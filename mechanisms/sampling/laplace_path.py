@@ -21,8 +21,9 @@ from flint import arb
 from mechanisms.additive import added
 from mechanisms.sampling.laws import DiscreteLaplace
 from queryable.losses.numbers import ball, enclosed
-from queryable.randomness.coins import Coins, FairBits, Law
+from queryable.randomness.coins import Coins
 from queryable.randomness.intervals import Chance, Interval
+from queryable.randomness.laws import FairBits, Law
 
 _WORD = 64
 

@@ -20,8 +20,8 @@ from mechanisms.sampling.blocks import LARGEST_SPREAD, Curve, Tickets
 from mechanisms.sampling.cks import coin_exp, laplace
 from queryable.losses.conversions import log_up
 from queryable.losses.numbers import ball, exact, positive, round_down, round_up, sqrt_up
-from queryable.randomness.coins import FairBits, Law
 from queryable.randomness.intervals import Chance, Interval
+from queryable.randomness.laws import FairBits, Law
 
 
 def _exponent(value: Any) -> Fraction:

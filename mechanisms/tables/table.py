@@ -19,7 +19,8 @@ from queryable.data.rows import Array
 from queryable.datasets import Described
 from queryable.losses.numbers import natural, several
 from queryable.quoting import quoted
-from queryable.randomness.coins import SYSTEM, Coins, UniformBelow
+from queryable.randomness.coins import SYSTEM, Coins
+from queryable.randomness.laws import UniformBelow
 from queryable.statistics import IntegerStatistic
 
 

@@ -25,8 +25,9 @@ from queryable.faults import collecting, raise_interrupt
 from queryable.losses.numbers import Number, natural, positive
 from queryable.mechanism import InteractiveMechanism, advance, begin
 from queryable.quoting import quoted
-from queryable.randomness.coins import ChildId, Law, Shape
+from queryable.randomness.coins import ChildId, Shape
 from queryable.randomness.intervals import Chance, Interval, high, low
+from queryable.randomness.laws import Law
 from queryable.view import Adversary, View
 
 T = TypeVar("T")

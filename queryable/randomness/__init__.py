@@ -1,1 +1,1 @@
-"""Coins, entropy, values drawn ahead, and enclosed probabilities."""
+"""Randomness: coins, probability laws, the system's entropy, pools and enclosed probabilities."""

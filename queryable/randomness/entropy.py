@@ -1,9 +1,9 @@
 """Unpredictable bits of this process, taken from the system in blocks.
 
-Responsible for bits that no other thread and no forked child ever sees too. They come from
-OpenSSL's generator, which the operating system seeds and which seeds itself anew in a forked
-child; where Python has no OpenSSL, from the operating system. What is kept here between two calls
-is forgotten in a forked child. Knows no law.
+No bit is returned twice, whether to another thread or in a forked process. The bits come from
+OpenSSL's generator, which the operating system seeds and which reseeds itself in a forked process.
+If Python has no OpenSSL, they come from the operating system. A forked process drops the words that
+its parent kept here.
 """
 
 import os
@@ -12,20 +12,20 @@ from functools import cache
 
 import numpy as np
 
-_BLOCK = 512  # words asked for at a time
+_BLOCK = 512  # words requested at a time
 
 _words: list[int] = []
 _owner = [os.getpid()]
 
 
 def random_bytes(count: int) -> bytes:
-    """Unpredictable bytes."""
+    """Return `count` unpredictable bytes."""
     return _generator()(count)
 
 
 def random_word() -> int:
-    """An integer uniform on [0, 2**64): each is given out once, as `list.pop` is atomic."""
-    if os.getpid() not in _owner:  # forked without a word to Python
+    """Return an integer uniform on [0, 2**64), each word once, because `list.pop` is atomic."""
+    if os.getpid() not in _owner:  # forked without Python's fork hooks
         _words.clear()
         _owner[:] = [os.getpid()]
     try:
@@ -40,9 +40,9 @@ def random_word() -> int:
 @cache
 def _generator() -> Callable[[int], bytes]:
     try:
-        from ssl import RAND_bytes  # takes 15 ms to import, hence not above
+        from ssl import RAND_bytes  # imported here because the import takes 15 ms
     except ImportError:
-        from os import urandom as RAND_bytes  # noqa: N812 (the same by another name)
+        from os import urandom as RAND_bytes  # noqa: N812 (the same interface)
     return RAND_bytes
 
 

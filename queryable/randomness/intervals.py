@@ -1,7 +1,7 @@
 """Rational enclosures of irrational probabilities.
 
-Responsible for carrying "between low and high" through products and sums, so that an exact law may
-have irrational probabilities in it.
+Interval arithmetic on sums and products of non-negative numbers. It lets an exact law contain
+irrational probabilities.
 """
 
 from fractions import Fraction
@@ -12,7 +12,7 @@ import attrs
 
 @attrs.frozen
 class Interval:
-    """A number between two rationals."""
+    """A non-negative number between two rationals, `low` and `high`."""
 
     low: Fraction
     high: Fraction
@@ -31,14 +31,14 @@ class Interval:
 
 
 Chance: TypeAlias = Fraction | Interval
-"""A probability: exact, or enclosed."""
+"""A probability: an exact rational, or an interval that contains it."""
 
 
 def low(chance: Chance) -> Fraction:
-    """A rational at or below it."""
+    """Return the probability, or the lower end of its interval."""
     return chance.low if isinstance(chance, Interval) else chance
 
 
 def high(chance: Chance) -> Fraction:
-    """A rational at or above it."""
+    """Return the probability, or the upper end of its interval."""
     return chance.high if isinstance(chance, Interval) else chance

@@ -1,21 +1,20 @@
-"""Values drawn ahead of time for the laws that are drawn often.
+"""Pools: batches of values, drawn ahead for the laws that are drawn often.
 
-Responsible for making one draw of such a law cost one `list.pop`, in a time that does not depend
-on the value. Each value is given out once, to whichever thread; a forked child starts with none.
-Both the number of laws and the values kept for each are bounded. Knows no law and no mechanism.
+A draw from a pool costs one `list.pop`, and its running time does not depend on the value. Each
+value is returned once, to one thread. A forked process starts with empty pools. The number of laws
+and the number of values kept for each are bounded.
 """
 
 import os
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakSet
 
-if TYPE_CHECKING:
-    from queryable.randomness.coins import FairBits, Law
+from queryable.randomness.laws import FairBits, Law
 
-_WARM = 256  # draws one by one before a law gets a pool: the table behind it costs about as much
+_WARM = 256  # single draws before a law gets a pool; building its table costs about as much
 _FILL = 512  # values drawn ahead
-_LAWS = 64  # pools at most
+_LAWS = 64  # the largest number of pools
 
 _all: "WeakSet[Pools]" = WeakSet()
 
@@ -28,7 +27,7 @@ class Pools:
         _all.add(self)
 
     def forget(self) -> None:
-        """Drop everything, with whatever lock another thread of the parent may have held."""
+        """Drop all values, and replace the lock, which a thread of the parent may have held."""
         for pool in getattr(self, "_pools", {}).values():
             pool.clear()
         self._pools: dict[Law[Any], list[Any]] = {}
@@ -36,9 +35,9 @@ class Pools:
         self._lock = RLock()
         self._process = os.getpid()
 
-    def draw(self, law: "Law[Any]", source: "FairBits") -> Any:
-        """One draw of a law, from its pool once it has one."""
-        if os.getpid() != self._process:  # forked without a word to Python
+    def draw(self, law: Law[Any], source: FairBits) -> Any:
+        """Return one draw of a law, from its pool if it has one."""
+        if os.getpid() != self._process:  # forked without Python's fork hooks
             self.forget()
         pool = self._pools.get(law)
         if pool is None:
@@ -52,7 +51,7 @@ class Pools:
             pool.extend(values)
             return value
 
-    def _note(self, law: "Law[Any]") -> None:
+    def _note(self, law: Law[Any]) -> None:
         with self._lock:
             times = self._seen[law] = self._seen.get(law, 0) + 1
             if times >= _WARM:

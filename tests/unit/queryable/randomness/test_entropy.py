@@ -1,4 +1,4 @@
-"""Bits from the system: never twice, whoever asks."""
+"""Bits from the system are never returned twice."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ from queryable.randomness import entropy
 from queryable.randomness.entropy import random_bytes, random_word
 
 
-def test_words_are_64_bits_and_never_twice() -> None:
+def test_words_have_64_bits_and_do_not_repeat() -> None:
     """20,000 words, over many blocks: a repeat has chance 2**-36, and each bit is fair.
 
     Of 64 bits one is 7 standard deviations off with probability below 2e-10.
@@ -38,7 +38,7 @@ def test_threads_never_share_a_word() -> None:
     assert len(set(words)) == 80_000
 
 
-def test_without_openssl_the_system_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_openssl_bytes_come_from_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where Python has no ssl module, bytes come from the operating system."""
     monkeypatch.setitem(sys.modules, "ssl", None)
     entropy._generator.cache_clear()
@@ -49,8 +49,8 @@ def test_without_openssl_the_system_is_asked(monkeypatch: pytest.MonkeyPatch) ->
         entropy._generator.cache_clear()
 
 
-def test_bytes_are_as_many_as_asked_for() -> None:
-    """Any count; and not the same ones again."""
+def test_bytes_have_the_requested_length() -> None:
+    """Any length is allowed, and two calls give different bytes."""
     strings = [random_bytes(20) for _ in range(5)]
     assert all(one != other for one, other in pairwise(strings))
     assert [len(random_bytes(count)) for count in (0, 1, 100_000)] == [0, 1, 100_000]

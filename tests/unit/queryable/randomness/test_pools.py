@@ -1,4 +1,4 @@
-"""Values drawn ahead: each once, boundedly many, none in a forked child."""
+"""Pools: each value is returned once, pools are bounded, and a forked process has none."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ from tests.strategies import WORD
 
 @attrs.frozen(cache_hash=True)
 class Ahead(Law[int]):
-    """64 random bits, with a number by which to tell laws apart."""
+    """64 random bits. The number makes laws distinct."""
 
     drawn_ahead: ClassVar[bool] = True
     number: int = 0
@@ -37,8 +37,8 @@ def warm(coins: SystemCoins, law: Law[Any]) -> None:
     assert coins._pools._pools[law]
 
 
-def test_a_law_gets_a_pool_once_it_is_drawn_often() -> None:
-    """Not before, and not a law that gains nothing; every value is given out once."""
+def test_a_law_that_is_drawn_often_gets_a_pool() -> None:
+    """Not before, and only if `drawn_ahead` is set; every value is returned once."""
     coins = SystemCoins()
     drawn = [coins.draw(Ahead()) for _ in range(pools._WARM)]
     assert not any(coins._pools._pools.values())
@@ -51,7 +51,7 @@ def test_a_law_gets_a_pool_once_it_is_drawn_often() -> None:
 
 
 def test_pools_are_bounded() -> None:
-    """However many laws are drawn, however often, few are counted and fewer are kept."""
+    """The numbers of counted laws and of pools stay bounded when many laws are drawn."""
     coins = SystemCoins()
     for number in range(pools._LAWS + 10):
         warm(coins, Ahead(number))
@@ -65,8 +65,8 @@ def test_pools_are_bounded() -> None:
     assert len(coins._pools._seen) <= pools._LAWS
 
 
-def test_threads_share_a_pool_and_no_value() -> None:
-    """Eight threads that draw one law at once: 80,000 different values."""
+def test_threads_that_share_a_pool_get_different_values() -> None:
+    """Eight threads that draw from one law at once get 80,000 different values."""
     coins = SystemCoins()
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -83,7 +83,7 @@ def test_threads_share_a_pool_and_no_value() -> None:
 
 
 def test_seeded_coins_have_no_pools() -> None:
-    """What a seed draws does not depend on how often the law was drawn elsewhere."""
+    """Draws from a seed do not depend on how often the law was drawn before."""
     coins, twin = SeededCoins(1), SeededCoins(1)
     for _ in range(2 * pools._WARM):
         SeededCoins(2).draw(Ahead())
@@ -91,7 +91,7 @@ def test_seeded_coins_have_no_pools() -> None:
 
 
 def in_a_child(draw: Callable[[], list[int]]) -> list[int]:
-    """What a forked child draws."""
+    """Return the values that a forked process draws."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -110,7 +110,7 @@ def in_a_child(draw: Callable[[], list[int]]) -> list[int]:
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 @pytest.mark.parametrize("how", ["pooled", "words", "array"])
 def test_a_forked_child_never_repeats_its_parent(how: str) -> None:
-    """Two children and the parent, all with warm pools behind them, draw 1,500 different values."""
+    """Two forked processes and the parent, all with filled pools, draw 1,500 different values."""
     coins = SystemCoins()
     warm(coins, Ahead())
 
@@ -128,7 +128,7 @@ def test_a_forked_child_never_repeats_its_parent(how: str) -> None:
 
 
 def test_forgetting_empties_pools_that_are_being_read() -> None:
-    """A list that somebody still holds is emptied, not only left behind."""
+    """A pool that another thread still refers to is emptied, not only dropped."""
     coins = SystemCoins()
     warm(coins, Ahead())
     held = coins._pools._pools[Ahead()]
