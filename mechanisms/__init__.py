@@ -11,9 +11,9 @@ from mechanisms.multiplicative_weights import (
 from mechanisms.randomized_response import RandomizedResponse, Revealed
 from mechanisms.refinement.brownian import BrownianNoiseReduction
 from mechanisms.refinement.doubling import Doubling
-from mechanisms.refinement.estimates import Latest, Open, Refine, Until
+from mechanisms.refinement.estimate import Estimate, Stopped, Undecided
 from mechanisms.refinement.laplace_reduction import LaplaceNoiseReduction
-from mechanisms.refinement.refined import Estimate, Stopped, Undecided
+from mechanisms.refinement.messages import Latest, Open, Refine, Until
 from mechanisms.refinement.stopping import (
     AbsoluteError,
     RelativeError,
@@ -22,13 +22,13 @@ from mechanisms.refinement.stopping import (
 )
 from mechanisms.sampling.laws import BernoulliExp, DiscreteGaussian, DiscreteLaplace, TruthfulAnswer
 from mechanisms.sparse_vector import SparseVector
-from mechanisms.tables.columns import Column, Predicate, column
-from mechanisms.tables.groups import GroupBy
+from mechanisms.tables.group_by import GroupBy
 from mechanisms.tables.moments import Mean, Variance
+from mechanisms.tables.predicates import Column, Predicate, column
+from mechanisms.tables.privacy_unit import Neighbours, PrivacyUnit
 from mechanisms.tables.quantile import Quantile
-from mechanisms.tables.queries import Count, Histogram, Sum
+from mechanisms.tables.statistics import Count, Histogram, Sum
 from mechanisms.tables.table import Table
-from mechanisms.tables.units import Neighbours, PrivacyUnit
 
 __all__ = [
     "AbsoluteError",

@@ -3,17 +3,16 @@
 Responsible for adding without overflow. Knows no privacy loss.
 """
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from queryable.answers import NoisyArray, NoisyInt, narrowed, noisy_array
+from mechanisms.sampling.integers import added
+from queryable.answers import NoisyArray, NoisyInt, noisy_array
 from queryable.quoting import quoted
 from queryable.randomness.coins import Coins
 from queryable.randomness.laws import Law
 from queryable.statistics import IntegerStatistic
-
-Array: TypeAlias = np.ndarray[Any, Any]
 
 
 def integer_statistic(value: Any) -> IntegerStatistic:
@@ -47,17 +46,3 @@ def noisy(
     if statistic.shape is None:
         return NoisyInt(value + coins.draw(law), law)
     return noisy_array(added(np.asarray(value), np.asarray(coins.draw(law, statistic.shape))), law)
-
-
-def added(value: Array, noise: Array) -> Array:
-    """The exact sum: int64 where it fits, else Python integers."""
-    if _halved(value) and _halved(noise):
-        return np.asarray(value + noise)
-    return narrowed(value.astype(object) + noise.astype(object))
-
-
-def _halved(array: Array) -> bool:
-    """Whether two such arrays cannot overflow when added."""
-    if array.dtype != np.int64 or not array.size:
-        return False
-    return bool(array.min() >= -(1 << 62) and array.max() < 1 << 62)

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from mechanisms.bounds import with_zcdp
+from mechanisms.privacy_maps import with_zcdp
 from mechanisms.sampling.choices import FlippedInTurn, Softmax
 from queryable.losses.measures import Loss, Measure, PureDP, total
 from queryable.losses.numbers import exact, natural, positive

@@ -6,7 +6,7 @@ from typing import Any
 import attrs
 
 from mechanisms.additive import integer_statistic, noisy
-from mechanisms.bounds import with_zcdp
+from mechanisms.privacy_maps import with_zcdp
 from mechanisms.sampling.laws import DiscreteLaplace
 from queryable.answers import Noise
 from queryable.losses.conversions import discrete_laplace_to_zcdp

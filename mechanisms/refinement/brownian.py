@@ -11,8 +11,9 @@ import attrs
 
 from mechanisms.gaussian import Gaussian
 from mechanisms.refinement.averaging import moved, number, rounding, rounding_moved
-from mechanisms.refinement.estimates import Estimating, Held, Open, UnderWay, refinable
-from mechanisms.refinement.refined import Estimate
+from mechanisms.refinement.estimate import Estimate
+from mechanisms.refinement.estimating import Estimating, Held, UnderWay, refinable
+from mechanisms.refinement.messages import Open
 from mechanisms.refinement.stopping import Schedule, schedule_of, shortened
 from mechanisms.refinement.tails import OfMean, Reach
 from queryable.errors import QueryError

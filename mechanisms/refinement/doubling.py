@@ -13,17 +13,9 @@ import attrs
 from mechanisms.gaussian import Gaussian
 from mechanisms.laplace import Laplace
 from mechanisms.refinement.averaging import number, rounding
-from mechanisms.refinement.estimates import (
-    Estimating,
-    Held,
-    Open,
-    Refine,
-    UnderWay,
-    Until,
-    refinable,
-    require_more,
-)
-from mechanisms.refinement.refined import Estimate
+from mechanisms.refinement.estimate import Estimate
+from mechanisms.refinement.estimating import Estimating, Held, UnderWay, refinable, require_more
+from mechanisms.refinement.messages import Open, Refine, Until
 from mechanisms.refinement.stopping import LONGEST, Schedule, above_one
 from mechanisms.refinement.tails import OfRelease, Reach
 from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace

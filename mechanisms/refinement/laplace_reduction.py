@@ -9,12 +9,13 @@ from typing import Any, Self
 import attrs
 import numpy as np
 
-from mechanisms.additive import added, integer_statistic
+from mechanisms.additive import integer_statistic
 from mechanisms.laplace import Laplace
-from mechanisms.refinement.estimates import Latest, Refine, Until, holds, target_of
-from mechanisms.refinement.refined import Estimate, Undecided, stopped, undecided
+from mechanisms.refinement.estimate import Estimate, Undecided, stopped, undecided
+from mechanisms.refinement.messages import Latest, Refine, Until, holds, target_of
 from mechanisms.refinement.stopping import in_order, schedule_of
 from mechanisms.refinement.tails import OfRelease, Reach
+from mechanisms.sampling.integers import added
 from mechanisms.sampling.laplace_path import laplace_path
 from mechanisms.sampling.laws import DiscreteLaplace
 from queryable.answers import NoisyInt, noisy_array

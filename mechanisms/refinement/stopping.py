@@ -8,17 +8,15 @@ Knows no mechanism.
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
 
+from mechanisms.refinement.estimate import Estimate
 from queryable.errors import QueryError
 from queryable.losses.numbers import natural, positive, shown
 from queryable.quoting import quoted
-
-if TYPE_CHECKING:
-    from mechanisms.refinement.refined import Estimate
 
 Schedule = tuple[Fraction, ...]
 
@@ -73,7 +71,7 @@ class RelativeError:
     def _more_than(self) -> Fraction:
         return (self.deviations * (2 - self.alpha) / self.alpha) ** 2
 
-    def __call__(self, estimate: "Estimate") -> bool:
+    def __call__(self, estimate: Estimate) -> bool:
         """Whether the estimate is."""
         value, variance = estimate.value, estimate.variance
         if isinstance(value, np.ndarray):
@@ -93,7 +91,7 @@ class AbsoluteError:
     margin: Fraction = attrs.field(converter=_margin)
     deviations: Fraction = attrs.field(default=Fraction(1), converter=_deviations)
 
-    def __call__(self, estimate: "Estimate") -> bool:
+    def __call__(self, estimate: Estimate) -> bool:
         """Whether the estimate's is."""
         return self.deviations**2 * estimate.variance <= self.margin**2
 

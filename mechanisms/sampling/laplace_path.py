@@ -18,7 +18,7 @@ import attrs
 import numpy as np
 from flint import arb
 
-from mechanisms.additive import added
+from mechanisms.sampling.integers import added
 from mechanisms.sampling.laws import DiscreteLaplace
 from queryable.losses.numbers import ball, enclosed
 from queryable.randomness.coins import Coins

@@ -1,1 +1,19 @@
-"""Tables, privacy units, expressions, statistics, and the engines that evaluate them."""
+"""Tables, and the statistics that are computed from their rows.
+
+- `scalars`: constants that a cell can be compared with.
+- `column_types`: what a column holds (`Kind`), and constants moved into its domain.
+- `comparisons`: cells of arrays compared with a constant.
+- `predicates`: `column("age") >= 30`, `&`, `|`, `~`, and what a `where` selects.
+- `privacy_unit`: `PrivacyUnit`, and how much one unit contributes.
+- `signed`: public numbers that may be negative.
+- `lattice`: numbers of a column as whole multiples of a public unit.
+- `request`: the sums that a statistic asks of a table, in public groups.
+- `arrays`: a request evaluated on arrays and frames in memory.
+- `aggregates`: the base of all statistics; sensitivities from what one row adds.
+- `statistics`: `Count`, `Sum`, `Histogram`.
+- `moments`: `Mean`, `Variance`.
+- `quantile`: `Quantile`, scores for the exponential mechanism.
+- `group_by`: `GroupBy`, a statistic in each of some public groups.
+- `table`: `Table`, a file, a frame or a database.
+- `engines`: what evaluates requests on a table.
+"""

@@ -12,8 +12,8 @@ import attrs
 import numpy as np
 
 from mechanisms.tables.arrays import totals_of_arrays
-from mechanisms.tables.totals import Tabular, Totals
-from mechanisms.tables.units import PrivacyUnit, contribution, root
+from mechanisms.tables.privacy_unit import PrivacyUnit, contribution, root
+from mechanisms.tables.request import Request, Tabular
 from queryable.data.rows import Array
 from queryable.quoting import quoted
 from queryable.statistics import IntegerStatistic
@@ -34,7 +34,7 @@ def per_field(value: Any) -> PrivacyUnit | None:
 
 @attrs.frozen
 class Aggregate(IntegerStatistic):
-    """A statistic whose value is made of `Totals`.
+    """A statistic whose value is made of `Request`.
 
     A subclass says which terms it adds up and at most how much of each a row adds. What is made of
     the totals is linear in them, with the coefficients that `largest` has been stated for.
@@ -56,7 +56,7 @@ class Aggregate(IntegerStatistic):
 
     @property
     @abstractmethod
-    def request(self) -> Totals:
+    def request(self) -> Request:
         """What it asks of a table: public, and the same whatever the table holds."""
 
     @property

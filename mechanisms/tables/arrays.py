@@ -1,4 +1,4 @@
-"""Totals of arrays and data frames in memory.
+"""Request of arrays and data frames in memory.
 
 Responsible for adding up rows exactly with numpy, in groups. Knows no engine and no statistic.
 """
@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from mechanisms.tables.columns import Scalar, compared, selected
+from mechanisms.tables.comparisons import compared
 from mechanisms.tables.lattice import are_numbers
-from mechanisms.tables.totals import Bins, Categories, Term, Totals
+from mechanisms.tables.predicates import selected
+from mechanisms.tables.request import Bins, Categories, Request, Term
+from mechanisms.tables.scalars import Scalar
 from queryable.data.cells import Array, Mask, cells, count_records, python_values
 
 
-def totals_of_arrays(dataset: Any, request: Totals) -> Array:
+def totals_of_arrays(dataset: Any, request: Request) -> Array:
     """The sums, exactly: Python integers of the request's shape.
 
     Raises:
@@ -29,7 +31,7 @@ def totals_of_arrays(dataset: Any, request: Totals) -> Array:
             "privacy unit, put them in a Table"
         )
     result = np.zeros(request.shape, dtype=object)
-    if request == Totals((Term(),)):
+    if request == Request((Term(),)):
         result[0] = count_records(dataset)
         return result
     chosen = selected(request.where, dataset)

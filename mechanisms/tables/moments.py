@@ -9,8 +9,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from mechanisms.tables.queries import Bounded
-from mechanisms.tables.totals import Term, Totals
+from mechanisms.tables.request import Request, Term
+from mechanisms.tables.statistics import Bounded
 from queryable.data.rows import Array
 
 
@@ -28,12 +28,12 @@ class _Moments(Bounded):
         """How far a number is from the middle at most, in units; at least 1."""
         return max(self.lattice.high - self.center, self.center - self.lattice.low, 1)
 
-    def _powers(self, highest: int) -> Totals:
+    def _powers(self, highest: int) -> Request:
         count = Term(self.column, self.lattice)
         powers = (
             Term(self.column, self.lattice, self.center, power) for power in range(1, highest + 1)
         )
-        return Totals((count, *powers), self.where, per=self.per)
+        return Request((count, *powers), self.where, per=self.per)
 
 
 @attrs.frozen
@@ -60,7 +60,7 @@ class Mean(_Moments):
         return self.lattice.low >= self.center
 
     @property
-    def request(self) -> Totals:
+    def request(self) -> Request:
         """How many cells there are, and their sum."""
         return self._powers(1)
 
@@ -101,7 +101,7 @@ class Variance(_Moments):
         return (self.radius**2,) * 3
 
     @property
-    def request(self) -> Totals:
+    def request(self) -> Request:
         """How many cells there are, their sum and that of their squares."""
         return self._powers(2)
 

@@ -11,9 +11,10 @@ import attrs
 import numpy as np
 
 from mechanisms.tables.aggregates import Aggregate, per_field
-from mechanisms.tables.columns import Scalar, Where, column_name, scalars, where_field
-from mechanisms.tables.totals import Bins, Term, Totals
-from mechanisms.tables.units import PrivacyUnit, root
+from mechanisms.tables.predicates import Where, column_name, where_field
+from mechanisms.tables.privacy_unit import PrivacyUnit, root
+from mechanisms.tables.request import Bins, Request, Term
+from mechanisms.tables.scalars import Scalar, scalars
 from queryable.data.rows import Array
 from queryable.losses.numbers import probability
 
@@ -98,11 +99,11 @@ class Quantile(Aggregate):
         return f"Quantile({self.column})"
 
     @property
-    def request(self) -> Totals:
+    def request(self) -> Request:
         """How many cells are between the candidates, and at each."""
         steps = tuple((operator, value) for value in self.grid for operator in (">=", ">"))
         per = self.per and attrs.evolve(self.per, max_groups=None, max_rows_per_group=None)
-        return Totals((Term(),), self.where, (Bins(self.column, steps),), per)
+        return Request((Term(),), self.where, (Bins(self.column, steps),), per)
 
     def combined(self, totals: Array) -> Array:
         """The scores: entry 2 i of the totals is below candidate i, entry 2 i + 1 at it."""

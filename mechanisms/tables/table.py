@@ -10,11 +10,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from mechanisms.tables.columns import column_name
+from mechanisms.tables.column_types import Kind
 from mechanisms.tables.engines.protocol import Choice, Engine
-from mechanisms.tables.kinds import Kind
-from mechanisms.tables.totals import Tabular, Totals
-from mechanisms.tables.units import PrivacyUnit
+from mechanisms.tables.predicates import column_name
+from mechanisms.tables.privacy_unit import PrivacyUnit
+from mechanisms.tables.request import Request, Tabular
 from queryable.data.rows import Array
 from queryable.datasets import Described
 from queryable.losses.numbers import natural, several
@@ -116,11 +116,11 @@ class Table(Tabular, Described):
             KeyError, TypeError, ValueError: what a launch would say, which costs nothing either.
         """
         request = getattr(statistic, "request", None)
-        if not isinstance(request, Totals):
+        if not isinstance(request, Request):
             raise TypeError(f"{type(statistic).__name__} is no statistic of a table")
         self._plan(request)
 
-    def totals(self, request: Totals) -> Array:
+    def totals(self, request: Request) -> Array:
         """The sums, exactly: Python integers of the request's shape."""
         result = np.zeros(request.shape, dtype=object)
         dimensions = len(request.by)
@@ -130,7 +130,7 @@ class Table(Tabular, Described):
             result[row[:dimensions]] += np.array(row[dimensions:], dtype=object)
         return result
 
-    def _plan(self, request: Totals) -> Any:
+    def _plan(self, request: Request) -> Any:
         mine = self._unit.column if self._unit else None
         theirs = request.per.column if request.per else None
         if mine != theirs:

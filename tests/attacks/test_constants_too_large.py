@@ -21,7 +21,7 @@ from mechanisms import (
     Sum,
     column,
 )
-from mechanisms.tables.columns import MOST_NESTED
+from mechanisms.tables.predicates import MOST_NESTED
 from queryable import ZCDP, IntegerStatistic, Queryable, QueryError
 from tests.engines import EMBEDDED, opened, quietly
 

@@ -21,8 +21,8 @@ from mechanisms import (
     TopK,
     column,
 )
-from mechanisms.tables.columns import Comparison
-from mechanisms.tables.totals import Categories
+from mechanisms.tables.predicates import Comparison
+from mechanisms.tables.request import Categories
 
 SEEN: list[Any] = []
 

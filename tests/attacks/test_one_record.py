@@ -27,7 +27,8 @@ from mechanisms import (
     column,
 )
 from mechanisms.multiplicative_weights import _Weighted
-from mechanisms.tables.columns import OPERATORS, Comparison
+from mechanisms.tables.comparisons import OPERATORS
+from mechanisms.tables.predicates import Comparison
 from queryable import IntegerStatistic, MechanismFault, PureDP, Queryable
 from tests.attacks.hostile_tables import AWARE, FORMS, NAIVE, Form
 

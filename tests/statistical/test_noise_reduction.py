@@ -16,8 +16,8 @@ import pytest
 from composition import FiltCon
 from mechanisms import BrownianNoiseReduction, Doubling, Gaussian, Open, Refine
 from mechanisms.refinement.averaging import number
-from mechanisms.refinement.estimates import Held
-from mechanisms.refinement.refined import Estimate
+from mechanisms.refinement.estimate import Estimate
+from mechanisms.refinement.estimating import Held
 from queryable import ZCDP, Queryable, SeededCoins, Statistic
 
 RUNS = 100_000

@@ -1,1 +1,12 @@
-"""Engines: what adds up a table's rows. Each is imported where it is used."""
+"""Engines: they evaluate the requests of statistics on the rows of a table, exactly.
+
+- `protocol`: the interface of an engine (`Engine`).
+- `compiler`: predicates, groups and terms compiled to an engine's expressions (`Dialect`).
+- `duckdb`: the default engine, for files and frames; `sql` is its dialect.
+- `opening`: the files that DuckDB opens, and the restriction to these files.
+- `csv_files`: CSV files split into rows and cells; `cells` reads a cell's text as a value.
+- `frames`: pandas, polars and numpy data as Arrow tables.
+- `ibis`: Spark, Postgres, SQLite and other databases through Ibis.
+- `rowwise`: the Ibis expressions that are accepted as a source.
+- `backends`: what differs between the databases behind Ibis.
+"""

@@ -12,9 +12,9 @@ from typing import Any
 
 import attrs
 
-from mechanisms.tables import kinds
-from mechanisms.tables.expressions import Expression
-from mechanisms.tables.kinds import Kind
+from mechanisms.tables import column_types
+from mechanisms.tables.column_types import Kind
+from mechanisms.tables.engines.compiler import Expression
 
 _PLAIN = re.compile(r"[A-Za-z0-9 _.,/+-]*")
 _SETTINGS = {"standard_conforming_strings": "on", "server_encoding": "UTF8"}
@@ -147,7 +147,7 @@ def instants_of_spark(backend: Any, source: Any) -> dict[str, Kind]:
     if backend.name != "pyspark":
         return {}
     fields = backend.raw_sql(backend.compile(source)).schema
-    instant = attrs.evolve(kinds.moments("instant", 1000), declared="timestamp")
+    instant = attrs.evolve(column_types.moments("instant", 1000), declared="timestamp")
     return {field.name: instant for field in fields if field.dataType.typeName() == "timestamp"}
 
 

@@ -11,10 +11,11 @@ from operator import or_
 
 import attrs
 
-from mechanisms.tables import kinds
-from mechanisms.tables.columns import And, Comparison, IsIn, Not, Or, Predicate, Scalar, Where
-from mechanisms.tables.kinds import Kind
-from mechanisms.tables.totals import Bins, Categories, Term, Totals
+from mechanisms.tables import column_types
+from mechanisms.tables.column_types import Kind
+from mechanisms.tables.predicates import And, Comparison, IsIn, Not, Or, Predicate, Where
+from mechanisms.tables.request import Bins, Categories, Request, Term
+from mechanisms.tables.scalars import Scalar
 
 _NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?|[+-]?(?i:inf|infinity)"
 _WHOLE = r"[+-]?[0-9]+(\.0*)?"
@@ -70,7 +71,7 @@ def readings(text: str) -> Mapping[str, tuple[str, str]]:
     return found | {"number": (f"coalesce({found['number'][0]}, {truth})", "DOUBLE")}
 
 
-def as_asked(request: Totals, written: Mapping[str, Readings]) -> Totals:
+def as_asked(request: Request, written: Mapping[str, Readings]) -> Request:
     """The request with each written column replaced by the reading that the question implies.
 
     Raises:
@@ -138,7 +139,7 @@ def _read(
 
 
 def _reading(column: str, value: Scalar, *, keys: bool) -> str:
-    constant = kinds.constant(value)
+    constant = column_types.constant(value)
     match constant.family:
         case "number" | "text" | "instant":
             return constant.family

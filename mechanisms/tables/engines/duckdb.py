@@ -16,34 +16,34 @@ from weakref import finalize
 
 import attrs
 
-from mechanisms.tables import kinds
+from mechanisms.tables import column_types
+from mechanisms.tables.column_types import Kind
 from mechanisms.tables.engines.cells import Readings, as_asked, cast, readings, sql_type
+from mechanisms.tables.engines.compiler import Compiler
 from mechanisms.tables.engines.csv_files import csv_files
 from mechanisms.tables.engines.opening import SETTINGS, Misread, Sources, lock_down
 from mechanisms.tables.engines.protocol import Choice, interrupts
 from mechanisms.tables.engines.sql import DuckDBDialect, Sql, quoted
-from mechanisms.tables.expressions import Compiler
-from mechanisms.tables.kinds import Kind
-from mechanisms.tables.totals import Bins, Categories, Totals
+from mechanisms.tables.request import Bins, Categories, Request
 
 _MOST = 2**63 - 2  # 2**63 - 1 is infinity: as a constant it fails, on the first row it meets
 _KINDS = {
-    "BOOLEAN": kinds.BOOLEAN,
-    "FLOAT": kinds.real(32),
-    "DOUBLE": kinds.real(64),
-    "VARCHAR": kinds.TEXT,
-    "UUID": kinds.TEXT,
-    "BLOB": kinds.BYTES,
-    "DATE": attrs.evolve(kinds.DATE, low=2 - 2**31, high=2**31 - 2),
-    "TIMESTAMP_S": kinds.moments("timestamp", 10**9, _MOST // 10**6),
-    "TIMESTAMP_MS": kinds.moments("timestamp", 10**6, _MOST // 1000),
-    "TIMESTAMP": kinds.moments("timestamp", 1000, _MOST),
-    "TIMESTAMP_NS": kinds.moments("timestamp", 1, _MOST),
-    "TIMESTAMP WITH TIME ZONE": kinds.moments("instant", 1000, _MOST),
-    "TIMESTAMPTZ_NS": kinds.moments("instant", 1, _MOST),
-    "INTERVAL": kinds.moments("duration", 1000),
+    "BOOLEAN": column_types.BOOLEAN,
+    "FLOAT": column_types.real(32),
+    "DOUBLE": column_types.real(64),
+    "VARCHAR": column_types.TEXT,
+    "UUID": column_types.TEXT,
+    "BLOB": column_types.BYTES,
+    "DATE": attrs.evolve(column_types.DATE, low=2 - 2**31, high=2**31 - 2),
+    "TIMESTAMP_S": column_types.moments("timestamp", 10**9, _MOST // 10**6),
+    "TIMESTAMP_MS": column_types.moments("timestamp", 10**6, _MOST // 1000),
+    "TIMESTAMP": column_types.moments("timestamp", 1000, _MOST),
+    "TIMESTAMP_NS": column_types.moments("timestamp", 1, _MOST),
+    "TIMESTAMP WITH TIME ZONE": column_types.moments("instant", 1000, _MOST),
+    "TIMESTAMPTZ_NS": column_types.moments("instant", 1, _MOST),
+    "INTERVAL": column_types.moments("duration", 1000),
 } | {
-    f"{'' if signed else 'U'}{name}": kinds.integer(bits, signed=signed)
+    f"{'' if signed else 'U'}{name}": column_types.integer(bits, signed=signed)
     for name, bits in (
         ("TINYINT", 8),
         ("SMALLINT", 16),
@@ -58,13 +58,13 @@ _KINDS = {
 def kind_of(declared: str, *, written: bool = False) -> Kind:
     """The kind of a column that DuckDB describes so."""
     if written:
-        return kinds.WRITTEN
+        return column_types.WRITTEN
     if digits := re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", declared):
-        kind = kinds.decimal(int(digits[1]), int(digits[2]))
+        kind = column_types.decimal(int(digits[1]), int(digits[2]))
     elif declared.startswith("ENUM("):
-        return attrs.evolve(kinds.TEXT, declared="ENUM")
+        return attrs.evolve(column_types.TEXT, declared="ENUM")
     else:
-        kind = _KINDS.get(declared, kinds.OTHER)
+        kind = _KINDS.get(declared, column_types.OTHER)
     return attrs.evolve(kind, declared=declared)
 
 
@@ -153,12 +153,12 @@ class DuckDB:
         names = {name: quoted(name) for name in self.kinds}
         self._written: dict[str, dict[str, str]] = {}
         self._columns = {
-            name: kind_of("VARCHAR") if kind == kinds.WRITTEN else kind
+            name: kind_of("VARCHAR") if kind == column_types.WRITTEN else kind
             for name, kind in self.kinds.items()
         }
         selected = list(names.values())
         for name, kind in self.kinds.items():
-            if kind != kinds.WRITTEN:
+            if kind != column_types.WRITTEN:
                 continue
             self._written[name] = {}
             for reading, (text, declared) in readings(names[name]).items():
@@ -220,7 +220,7 @@ class DuckDB:
         )
         return relation
 
-    def plan(self, request: Totals, choice: Choice) -> Plan:
+    def plan(self, request: Request, choice: Choice) -> Plan:
         """One statement for the whole request.
 
         The rows of a unit are chosen by windows over truth values, keys and terms, so that no
@@ -258,7 +258,7 @@ class DuckDB:
             statement = f"SELECT {', '.join(indices + names)} FROM ({statement})"
         return Plan(statement, tuple(dialect.parameters))
 
-    def _chosen(self, compiler: Compiler, request: Totals, choice: Choice, inner: str) -> str:
+    def _chosen(self, compiler: Compiler, request: Request, choice: Choice, inner: str) -> str:
         """The selected rows among those of each unit that count, as SQL after FROM."""
         per = request.per
         assert per is not None

@@ -12,7 +12,8 @@ from typing import Any
 
 import attrs
 
-from mechanisms.tables import kinds
+from mechanisms.tables import column_types
+from mechanisms.tables.column_types import Kind
 from mechanisms.tables.engines.backends import (
     Constants,
     constants_of,
@@ -22,11 +23,10 @@ from mechanisms.tables.engines.backends import (
     rows_of,
     statement_of,
 )
+from mechanisms.tables.engines.compiler import Compiler, Expression
 from mechanisms.tables.engines.protocol import Choice, interrupts
 from mechanisms.tables.engines.rowwise import require_row_wise
-from mechanisms.tables.expressions import Compiler, Expression
-from mechanisms.tables.kinds import Kind
-from mechanisms.tables.totals import Term, Totals
+from mechanisms.tables.request import Request, Term
 
 _LIMB = 22
 """Bits of the parts that numbers are added up in: 2**41 rows of them fit 64 bits."""
@@ -37,25 +37,25 @@ _HASHED = {"boolean", "integer", "decimal", "float", "text", "date", "timestamp"
 
 def kind_of(declared: Any) -> Kind:
     """The kind of a column of an Ibis type."""
-    kind = kinds.OTHER
+    kind = column_types.OTHER
     if declared.is_boolean():
-        kind = kinds.BOOLEAN
+        kind = column_types.BOOLEAN
     elif declared.is_integer():
-        kind = kinds.integer(8 * declared.nbytes, signed=declared.is_signed_integer())
+        kind = column_types.integer(8 * declared.nbytes, signed=declared.is_signed_integer())
     elif declared.is_floating() and declared.nbytes >= 4:
-        kind = kinds.real(8 * declared.nbytes)
+        kind = column_types.real(8 * declared.nbytes)
     elif declared.is_decimal():
         if declared.precision is not None and declared.scale is not None:  # else of any scale
-            kind = kinds.decimal(declared.precision, declared.scale)
+            kind = column_types.decimal(declared.precision, declared.scale)
     elif declared.is_string():
-        kind = kinds.TEXT
+        kind = column_types.TEXT
     elif declared.is_binary():
-        kind = kinds.BYTES
+        kind = column_types.BYTES
     elif declared.is_date():
-        kind = kinds.DATE
+        kind = column_types.DATE
     elif declared.is_timestamp():
         name = "timestamp" if declared.timezone is None else "instant"
-        kind = kinds.moments(name, 1 if (declared.scale or 6) > 6 else 1000)
+        kind = column_types.moments(name, 1 if (declared.scale or 6) > 6 else 1000)
     return attrs.evolve(kind, declared=str(declared))
 
 
@@ -241,7 +241,7 @@ class Ibis:
         self._constants = constants_of(self._backend)
         self._last: tuple[str, Plan] | None = None
 
-    def plan(self, request: Totals, choice: Choice) -> Plan:
+    def plan(self, request: Request, choice: Choice) -> Plan:
         """One expression for the whole request. The last one is kept: a launch asks twice.
 
         Raises:
@@ -257,7 +257,7 @@ class Ibis:
     def _compiler(self, rows: Any) -> Compiler:
         return Compiler(IbisDialect(rows, self._constants, self._has_nan), self.kinds)
 
-    def _planned(self, request: Totals, choice: Choice) -> Plan:
+    def _planned(self, request: Request, choice: Choice) -> Plan:
         rows = self._source if request.per is None else self._bounded(request, choice)
         compiler = self._compiler(rows)
         where = compiler.selected(request.where)
@@ -295,7 +295,7 @@ class Ibis:
     def close(self) -> None:
         """Nothing: the connection is the curator's."""
 
-    def _bounded(self, request: Totals, choice: Choice) -> Any:
+    def _bounded(self, request: Request, choice: Choice) -> Any:
         """Of each unit the rows that count."""
         import ibis
 
@@ -313,13 +313,13 @@ class Ibis:
         rows = rows.mutate(**{number: numbered})
         return rows.filter(rows[number] < per.max_rows)
 
-    def _order(self, rows: Any, request: Totals, choice: Choice, by_hash: str) -> list[Any]:
+    def _order(self, rows: Any, request: Request, choice: Choice, by_hash: str) -> list[Any]:
         names = [by_hash, *request.columns]
         if choice.column is not None:
             names.insert(0, choice.column)
         return [rows[name].asc(nulls_first=False) for name in names]
 
-    def _capped(self, rows: Any, request: Totals, choice: Choice, names: list[str]) -> Any:
+    def _capped(self, rows: Any, request: Request, choice: Choice, names: list[str]) -> Any:
         """Of each unit the groups that count, and in each the rows."""
         import ibis
 
@@ -327,7 +327,7 @@ class Ibis:
         assert per is not None
         rank, number = _fresh("group_rank", self.kinds), _fresh("in_group", self.kinds)
         by_group, by_hash = _fresh("group_hash", self.kinds), _fresh("row_hash", self.kinds)
-        integer = dict.fromkeys(names, kinds.integer(64))
+        integer = dict.fromkeys(names, column_types.integer(64))
         hashed = self._digest(
             _text(rows, [per.column, *names], {**self.kinds, **integer}, choice.seed)
         )

@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 import attrs
 
-from mechanisms.tables.kinds import Kind
-from mechanisms.tables.totals import Totals
+from mechanisms.tables.column_types import Kind
+from mechanisms.tables.request import Request
 
 
 @attrs.frozen
@@ -42,7 +42,7 @@ class Engine(Protocol):
     kinds: Mapping[str, Kind]
     """What each column holds."""
 
-    def plan(self, request: Totals, choice: Choice) -> Any:
+    def plan(self, request: Request, choice: Choice) -> Any:
         """The request compiled; reads no rows.
 
         Raises:

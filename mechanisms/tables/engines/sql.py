@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from mechanisms.tables.kinds import Kind
+from mechanisms.tables.column_types import Kind
 
 
 def quoted(name: str) -> str:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from mechanisms import DiscreteLaplace
-from mechanisms.additive import added, integer_statistic, noisy
+from mechanisms.additive import integer_statistic, noisy
+from mechanisms.sampling.integers import added
 from queryable import FairBits, Law, MechanismFault, SeededCoins, Statistic
 from queryable.answers import noisy_array
 

@@ -25,7 +25,7 @@ from composition import (
 )
 from composition.rules import Additive
 from mechanisms import Count, Laplace, LaplaceNoiseReduction, RandomizedResponse
-from mechanisms.refinement.estimates import Refine
+from mechanisms.refinement.messages import Refine
 from queryable import (
     GDP,
     RDP,

@@ -11,7 +11,7 @@ import pytest
 
 from composition import ConComp, ExPost, FiltCon
 from mechanisms import Count, Laplace, LaplaceNoiseReduction
-from mechanisms.refinement.estimates import Refine
+from mechanisms.refinement.messages import Refine
 from queryable import InteractiveError, PureDP, Queryable
 from tests.strategies import Faulty, Toy
 

@@ -20,7 +20,7 @@ from composition import (
     Whitehouse2023,
 )
 from mechanisms import Count, Laplace, LaplaceNoiseReduction, RandomizedResponse
-from mechanisms.refinement.estimates import Refine
+from mechanisms.refinement.messages import Refine
 from queryable import (
     ZCDP,
     ApproxDP,

@@ -6,11 +6,11 @@ import ibis
 import pytest
 
 from mechanisms import Count, PrivacyUnit, Sum, Table, column
+from mechanisms.tables.column_types import BOOLEAN, TEXT, Kind
 from mechanisms.tables.engines.backends import digest_of
 from mechanisms.tables.engines.ibis import Ibis, _limbs
-from mechanisms.tables.kinds import BOOLEAN, TEXT, Kind
 from mechanisms.tables.lattice import Lattice
-from mechanisms.tables.totals import Term
+from mechanisms.tables.request import Term
 from queryable import MechanismFault
 from tests.engines import opened, quietly
 

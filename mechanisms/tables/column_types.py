@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import attrs
 import numpy as np
 
-from mechanisms.tables.columns import Scalar
+from mechanisms.tables.scalars import Scalar
 
 DAY = 86_400 * 10**9  # nanoseconds
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 (naive, as the columns it is compared with)

@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 
-from mechanisms.tables.columns import column_name
+from mechanisms.tables.predicates import column_name
 from queryable.losses.numbers import natural, shown, sqrt_up
 
 

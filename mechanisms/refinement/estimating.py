@@ -15,10 +15,10 @@ from fractions import Fraction
 from typing import Any
 
 import attrs
-import numpy as np
 from immutables import Map
 
-from mechanisms.refinement.refined import PAID, Estimate, is_picked, picked, stopped, undecided
+from mechanisms.refinement.estimate import PAID, Estimate, is_picked, picked, stopped, undecided
+from mechanisms.refinement.messages import Latest, Open, Refine, Until, holds, target_of
 from mechanisms.refinement.stopping import Schedule, schedule_of
 from queryable.errors import QueryError, RetiredChildError, UnknownQueryError
 from queryable.losses.measures import Loss
@@ -44,46 +44,6 @@ from queryable.postprocessing import (
 )
 from queryable.randomness.coins import Coins
 from queryable.statistics import IntegerStatistic
-
-
-@attrs.frozen
-class Open:
-    """Open an estimate of an integer statistic; costs nothing.
-
-    `schedule`: falling variances, for `Refine()` and `Until(condition)`. Answers a child.
-    """
-
-    statistic: Any
-    schedule: Any = None
-
-
-@attrs.frozen
-class Refine:
-    """Refine an estimate to a target variance, or to the next of its schedule.
-
-    Answers an `Estimate`.
-    """
-
-    to: Any = None
-
-
-@attrs.frozen
-class Until:
-    """Refine an estimate along a schedule, until a condition holds of it or the schedule ends.
-
-    `condition`: a function of an `Estimate` to a bool, such as `RelativeError("1/10")`. It is tried
-    first on the estimate as it stands. `schedule`: by default the estimate's own; entries that are
-    not finer than it is by now are passed over. Answers a `Stopped`, or where the condition raises
-    or gives no bool an `Undecided`, which the handle raises: what was paid for is kept.
-    """
-
-    condition: Any
-    schedule: Any = None
-
-
-@attrs.frozen
-class Latest:
-    """Ask for an estimate as it stands; costs nothing."""
 
 
 @attrs.frozen
@@ -300,18 +260,6 @@ class Estimating(PersonInTheMiddle[Estimates]):
         return self._launch(then, UnderWay(name, held, targets, place, condition, by_value=True))
 
 
-def target_of(value: Any, name: str = "the target") -> Fraction:
-    """Read a target.
-
-    Raises:
-        QueryError: not a positive number.
-    """
-    try:
-        return positive(value, name)
-    except (TypeError, ValueError) as error:
-        raise QueryError(str(error)) from None
-
-
 def refinable(value: Any) -> IntegerStatistic:
     """Check that a statistic has a sensitivity to reduce noise for.
 
@@ -349,25 +297,3 @@ def require_more(held: Held) -> None:
             f"the schedule ends at {shown(held.schedule[-1])}, and the estimate is at "
             f"{shown(held.level)}: not finer"
         )
-
-
-def holds(condition: Callable[[Estimate], Any], estimate: Estimate) -> bool:
-    """The condition, of the analyst's own making, on a public estimate.
-
-    Raises:
-        QueryError: it raises, or does not decide.
-    """
-    try:
-        held = condition(estimate)
-    except Exception as error:
-        raise QueryError(f"the condition raised {type(error).__name__}{_text(error)}") from None
-    if not isinstance(held, bool | np.bool_):
-        raise QueryError(f"the condition gave {type(held).__name__}; it should give a bool")
-    return bool(held)
-
-
-def _text(error: Exception) -> str:
-    try:
-        return f": {error}"
-    except Exception:  # what was paid for is not lost for a text
-        return ""

@@ -10,9 +10,9 @@ from typing import Any
 import attrs
 
 from mechanisms.tables.aggregates import Aggregate
-from mechanisms.tables.columns import column_name
-from mechanisms.tables.queries import categories_of
-from mechanisms.tables.totals import Categories, Totals
+from mechanisms.tables.predicates import column_name
+from mechanisms.tables.request import Categories, Request
+from mechanisms.tables.statistics import categories_of
 from queryable.data.rows import Array
 from queryable.quoting import quoted
 
@@ -69,7 +69,7 @@ class GroupBy(Aggregate):
         return (*(each.size for each in self.by), *(self.statistic.shape or ()))
 
     @property
-    def request(self) -> Totals:
+    def request(self) -> Request:
         """The statistic's totals, in groups."""
         request = self.statistic.request
         return attrs.evolve(request, by=(*self.by, *request.by))

@@ -10,19 +10,10 @@ from typing import Any
 
 import attrs
 
-from mechanisms.tables.columns import (
-    And,
-    Comparison,
-    IsIn,
-    Not,
-    Or,
-    Scalar,
-    Where,
-    column_name,
-    scalars,
-)
 from mechanisms.tables.lattice import Lattice
-from mechanisms.tables.units import PrivacyUnit
+from mechanisms.tables.predicates import And, Comparison, IsIn, Not, Or, Where, column_name
+from mechanisms.tables.privacy_unit import PrivacyUnit
+from mechanisms.tables.scalars import Scalar, scalars
 from queryable.data.rows import Array
 
 
@@ -82,7 +73,7 @@ class Bins:
 
 
 @attrs.frozen
-class Totals:
+class Request:
     """Sums of terms over the rows of a table.
 
     Args:
@@ -124,5 +115,5 @@ class Tabular(ABC):
     """A dataset that adds up for itself, such as a `Table`."""
 
     @abstractmethod
-    def totals(self, request: Totals) -> Array:
+    def totals(self, request: Request) -> Array:
         """Python integers of the request's shape. Reads the data: inside the fault boundary."""

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mechanisms.tables.expressions import Compiler
-from mechanisms.tables.kinds import real
+from mechanisms.tables.column_types import real
+from mechanisms.tables.engines.compiler import Compiler
 from mechanisms.tables.lattice import Lattice
 
 

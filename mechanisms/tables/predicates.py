@@ -8,41 +8,17 @@ is no third truth value: `~` is plain negation, so `~(column("age") >= 30)` hold
 missing and `column("age") < 30` does not.
 """
 
-import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from datetime import UTC, date, datetime, timedelta
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Never, TypeAlias
+from typing import Any, Never, TypeAlias
 
 import attrs
 import numpy as np
 
+from mechanisms.tables.comparisons import OPERATORS, compared
+from mechanisms.tables.scalars import Scalar, scalar, scalars
 from queryable.data.cells import Array, Mask, cells, count_records, read
-from queryable.data.constants import plain
-from queryable.losses.numbers import several
 from queryable.quoting import quoted
-
-if TYPE_CHECKING:
-    from mechanisms.tables.kinds import Kind
-
-Scalar: TypeAlias = bool | int | float | str | bytes | date | timedelta | np.generic
-"""What a cell can be compared with: one value, never a missing one."""
-
-OPERATORS: MappingProxyType[str, Callable[[Any, Any], Any]] = MappingProxyType(
-    {
-        "==": operator.eq,
-        "!=": operator.ne,
-        "<": operator.lt,
-        "<=": operator.le,
-        ">": operator.gt,
-        ">=": operator.ge,
-    }
-)
-"""What a `Comparison` may say."""
-
-
-_MOST_DIGITS = 400  # as of every parameter
 
 MOST_NESTED = 100
 """How deep predicates nest at most: every engine compiles so many levels."""
@@ -90,46 +66,12 @@ def _column(value: Any) -> str:
     return column_name(value)
 
 
-def scalar(value: Any, name: str) -> Scalar:
-    """Take a value that a cell can be compared with, as one of exactly Python's own types.
-
-    A subclass's `__eq__` would be handed the cells.
-
-    Raises:
-        TypeError: no scalar, or a column or predicate.
-        ValueError: a missing value, which compares with nothing, or one that Python's types round.
-    """
-    if value is None or (isinstance(value, Scalar) and value != value):  # noqa: PLR0124
-        raise ValueError(f"{name} is {quoted(value)}, a missing value, which no cell compares with")
-    try:
-        taken: Scalar = plain(value)
-    except TypeError:
-        raise TypeError(
-            f"{name} is {quoted(value)}; it should be a number, a string or a date"
-        ) from None
-    except ValueError as error:
-        raise ValueError(f"{name} is {quoted(value)}; {error}") from None
-    if isinstance(taken, int) and not -(10**_MOST_DIGITS) <= taken <= 10**_MOST_DIGITS:
-        raise ValueError(f"{name} is an integer of more than {_MOST_DIGITS} digits")
-    return taken
-
-
 def _value(value: Any) -> Scalar:
     return scalar(value, "value")
 
 
 def _values(values: Any) -> tuple[Scalar, ...]:
     return scalars(values, "values")
-
-
-def scalars(values: Any, name: str) -> tuple[Scalar, ...]:
-    """Check a collection of scalars.
-
-    Raises: as `scalar`, and TypeError for a string, whose letters nobody means.
-    """
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise TypeError(f"{name} is {quoted(values)}; it should be a list")
-    return tuple(scalar(value, f"a member of {name}") for value in several(values, name))
 
 
 @attrs.frozen
@@ -316,71 +258,6 @@ def _true(entries: Array) -> Mask:
         return np.zeros(entries.shape, dtype=bool)
     truths = (each is True or (type(each) is np.bool_ and bool(each)) for each in entries)
     return np.fromiter(truths, dtype=bool, count=len(entries))
-
-
-def compared(values: Array, operator: str, constant: Scalar) -> Mask:
-    """Cells, none of them missing, compared one by one.
-
-    In an object array a cell of a kind that does not compare is False, so that one odd record
-    cannot make the evaluation fail; in a typed array that is an error, about the type alone.
-    """
-    compare = OPERATORS[operator]
-    if values.dtype == object:
-        outcomes = (_compares(compare, cell, constant) for cell in values)
-        return np.fromiter(outcomes, dtype=bool, count=len(values))
-    kind = _kind(values.dtype)
-    if kind is not None:
-        return _compared_exactly(values, kind, operator, constant)
-    if values.dtype.kind in "mM":  # in years or months
-        constant = _as_numpy(constant)
-    of_zero = np.asarray(compare(np.zeros(1, dtype=values.dtype), constant))  # fails by type alone
-    if of_zero.dtype != np.bool_ or of_zero.shape != (1,):
-        raise TypeError(f"{values.dtype} does not compare with {type(constant).__name__}")
-    return np.asarray(compare(values, constant))
-
-
-def _kind(dtype: Any) -> "Kind | None":
-    """The kind of a column whose comparisons numpy would round, or do modulo 2**64."""
-    from mechanisms.tables.kinds import (  # which import Scalar from here
-        integer,
-        moments,
-        real,
-        resolution,
-    )
-
-    if dtype.kind in "mM":
-        step, name = resolution(dtype), "timestamp" if dtype.kind == "M" else "duration"
-        return None if step is None else moments(name, step)
-    if dtype.kind in "iu":
-        return integer(8 * dtype.itemsize, signed=dtype.kind == "i")
-    return real(64) if dtype == np.float64 else None
-
-
-def _compared_exactly(values: Array, kind: "Kind", operator: str, constant: Scalar) -> Mask:
-    """As Python compares integers with floats, and moments of any resolution."""
-    from mechanisms.tables.kinds import placed
-
-    if isinstance(constant, datetime) and constant.tzinfo is not None and kind.name == "timestamp":
-        constant = constant.astimezone(UTC).replace(tzinfo=None)  # arrays hold no zone
-    outcome = placed(kind, operator, constant)
-    if isinstance(outcome, bool):
-        return np.full(values.shape, outcome)
-    numbers = values.astype(np.int64) if values.dtype.kind in "mM" else values
-    return np.asarray(OPERATORS[outcome[0]](numbers, outcome[1]))
-
-
-def _as_numpy(constant: Scalar) -> Scalar:
-    """The same moment or duration: numpy does not compare its nanoseconds with Python's."""
-    if isinstance(constant, date):
-        return np.datetime64(constant)
-    return np.timedelta64(constant) if isinstance(constant, timedelta) else constant
-
-
-def _compares(compare: Callable[[Any, Any], Any], cell: Any, constant: Scalar) -> bool:
-    try:
-        return bool(compare(cell, constant))
-    except Exception:
-        return False
 
 
 def _scattered(present: Mask, outcomes: Mask) -> Mask:

@@ -12,20 +12,12 @@ from typing import Any, Protocol, TypeAlias
 import attrs
 import numpy as np
 
-from mechanisms.tables.columns import (
-    OPERATORS,
-    And,
-    Comparison,
-    IsIn,
-    Not,
-    Or,
-    Predicate,
-    Scalar,
-    Where,
-)
-from mechanisms.tables.kinds import Kind, member, placed
+from mechanisms.tables.column_types import Kind, member, placed
+from mechanisms.tables.comparisons import OPERATORS
 from mechanisms.tables.lattice import Lattice
-from mechanisms.tables.totals import Bins, Categories, Term
+from mechanisms.tables.predicates import And, Comparison, IsIn, Not, Or, Predicate, Where
+from mechanisms.tables.request import Bins, Categories, Term
+from mechanisms.tables.scalars import Scalar
 
 Expression: TypeAlias = Any
 """An engine's expression; it understands + - * / & | ~ and comparisons."""

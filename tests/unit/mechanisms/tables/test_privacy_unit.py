@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from composition import FiltCon
 from mechanisms import Neighbours, PrivacyUnit
-from mechanisms.tables.units import contribution, root
+from mechanisms.tables.privacy_unit import contribution, root
 from queryable import ZCDP
 
 caps = st.one_of(st.none(), st.integers(1, 4))

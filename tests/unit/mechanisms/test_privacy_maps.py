@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mechanisms.bounds import with_zcdp
+from mechanisms.privacy_maps import with_zcdp
 from queryable import FDP, GDP, RDP, ZCDP, ApproxDP, ApproxZCDP, PureDP
 
 SMALL, LARGE = Fraction(1, 100), Fraction(100)

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mechanisms import GroupBy, Histogram, Predicate, Sum, column
-from mechanisms.tables.columns import (
+from mechanisms.tables.comparisons import OPERATORS
+from mechanisms.tables.predicates import (
     MOST_NESTED,
-    OPERATORS,
     And,
     Comparison,
     IsIn,

@@ -14,11 +14,12 @@ from typing import Any
 import attrs
 
 from mechanisms.tables.aggregates import Aggregate, per_field
-from mechanisms.tables.columns import Scalar, Where, column_name, scalars, where_field
 from mechanisms.tables.lattice import Lattice
+from mechanisms.tables.predicates import Where, column_name, where_field
+from mechanisms.tables.privacy_unit import PrivacyUnit
+from mechanisms.tables.request import Categories, Request, Term
+from mechanisms.tables.scalars import Scalar, scalars
 from mechanisms.tables.signed import signed
-from mechanisms.tables.totals import Categories, Term, Totals
-from mechanisms.tables.units import PrivacyUnit
 from queryable.data.rows import Array
 from queryable.losses.numbers import positive, shown
 from queryable.quoting import quoted
@@ -43,9 +44,9 @@ class Count(Aggregate):
     may_be_monotone = True
 
     @property
-    def request(self) -> Totals:
+    def request(self) -> Request:
         """The number of rows."""
-        return Totals((Term(),), self.where, per=self.per)
+        return Request((Term(),), self.where, per=self.per)
 
     def combined(self, totals: Array) -> Array:
         """The count."""
@@ -126,9 +127,9 @@ class Sum(Bounded):
         return self.lattice.low >= 0 or self.lattice.high <= 0
 
     @property
-    def request(self) -> Totals:
+    def request(self) -> Request:
         """The sum of the units."""
-        return Totals((Term(self.column, self.lattice, power=1),), self.where, per=self.per)
+        return Request((Term(self.column, self.lattice, power=1),), self.where, per=self.per)
 
     def combined(self, totals: Array) -> Array:
         """The sum."""
@@ -182,10 +183,10 @@ class Histogram(Aggregate):
         return f"Histogram({self.column})"
 
     @property
-    def request(self) -> Totals:
+    def request(self) -> Request:
         """The number of rows, by category."""
         by = Categories(self.column, self.categories)
-        return Totals((Term(),), self.where, (by,), self.per)
+        return Request((Term(),), self.where, (by,), self.per)
 
     def combined(self, totals: Array) -> Array:
         """The counts."""

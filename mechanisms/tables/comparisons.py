@@ -1,0 +1,90 @@
+"""Cells of arrays compared with a constant, exactly.
+
+`compared` evaluates one comparison on an array of cells, none of them missing. It compares
+integers with floats, and times of any resolution, as exact numbers: numpy would round them, or
+compute modulo 2**64.
+"""
+
+import operator
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from mechanisms.tables.column_types import Kind, integer, moments, placed, real, resolution
+from mechanisms.tables.scalars import Scalar
+from queryable.data.cells import Array, Mask
+
+OPERATORS: MappingProxyType[str, Callable[[Any, Any], Any]] = MappingProxyType(
+    {
+        "==": operator.eq,
+        "!=": operator.ne,
+        "<": operator.lt,
+        "<=": operator.le,
+        ">": operator.gt,
+        ">=": operator.ge,
+    }
+)
+"""The operators of a `Comparison`, by their symbols."""
+
+
+def compared(values: Array, operator: str, constant: Scalar) -> Mask:
+    """Compare cells, none of them missing, one by one.
+
+    In an object array, a cell that does not compare with the constant gives False, so that no
+    single record can make the evaluation fail. In a typed array the same is an error, which
+    depends on the column's type alone.
+
+    Raises:
+        TypeError: the array's type does not compare with the constant.
+    """
+    compare = OPERATORS[operator]
+    if values.dtype == object:
+        outcomes = (_compares(compare, cell, constant) for cell in values)
+        return np.fromiter(outcomes, dtype=bool, count=len(values))
+    kind = _kind(values.dtype)
+    if kind is not None:
+        return _compared_exactly(values, kind, operator, constant)
+    if values.dtype.kind in "mM":  # in years or months
+        constant = _as_numpy(constant)
+    of_zero = np.asarray(compare(np.zeros(1, dtype=values.dtype), constant))  # fails by type alone
+    if of_zero.dtype != np.bool_ or of_zero.shape != (1,):
+        raise TypeError(f"{values.dtype} does not compare with {type(constant).__name__}")
+    return np.asarray(compare(values, constant))
+
+
+def _kind(dtype: Any) -> Kind | None:
+    """The kind of a column whose comparisons numpy would round, or do modulo 2**64."""
+    if dtype.kind in "mM":
+        step, name = resolution(dtype), "timestamp" if dtype.kind == "M" else "duration"
+        return None if step is None else moments(name, step)
+    if dtype.kind in "iu":
+        return integer(8 * dtype.itemsize, signed=dtype.kind == "i")
+    return real(64) if dtype == np.float64 else None
+
+
+def _compared_exactly(values: Array, kind: Kind, operator: str, constant: Scalar) -> Mask:
+    """Compare as Python compares integers with floats, and times of any resolution."""
+    if isinstance(constant, datetime) and constant.tzinfo is not None and kind.name == "timestamp":
+        constant = constant.astimezone(UTC).replace(tzinfo=None)  # arrays hold no zone
+    outcome = placed(kind, operator, constant)
+    if isinstance(outcome, bool):
+        return np.full(values.shape, outcome)
+    numbers = values.astype(np.int64) if values.dtype.kind in "mM" else values
+    return np.asarray(OPERATORS[outcome[0]](numbers, outcome[1]))
+
+
+def _as_numpy(constant: Scalar) -> Scalar:
+    """The same time as a numpy value: numpy does not compare its nanoseconds with Python's."""
+    if isinstance(constant, date):
+        return np.datetime64(constant)
+    return np.timedelta64(constant) if isinstance(constant, timedelta) else constant
+
+
+def _compares(compare: Callable[[Any, Any], Any], cell: Any, constant: Scalar) -> bool:
+    try:
+        return bool(compare(cell, constant))
+    except Exception:
+        return False

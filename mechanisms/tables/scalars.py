@@ -1,0 +1,57 @@
+"""Public constants that a cell can be compared with.
+
+`scalar` and `scalars` check the constants of predicates, categories and grids, and convert them to
+exactly Python's own types.
+"""
+
+from collections.abc import Iterable
+from datetime import date, timedelta
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from queryable.data.constants import plain
+from queryable.losses.numbers import several
+from queryable.quoting import quoted
+
+Scalar: TypeAlias = bool | int | float | str | bytes | date | timedelta | np.generic
+"""A constant that a cell can be compared with: one value, never a missing one."""
+
+_MOST_DIGITS = 400  # the limit for every parameter
+
+
+def scalar(value: Any, name: str) -> Scalar:
+    """Convert a constant to one of exactly Python's own types.
+
+    A subclass is converted too, because its `__eq__` would be given the cells.
+
+    Raises:
+        TypeError: the value is no scalar, or is a column or a predicate.
+        ValueError: the value is missing (None, NaN, NaT), or Python's types would round it.
+    """
+    if value is None or (isinstance(value, Scalar) and value != value):  # noqa: PLR0124
+        raise ValueError(f"{name} is {quoted(value)}, a missing value; no cell compares with it")
+    try:
+        taken: Scalar = plain(value)
+    except TypeError:
+        raise TypeError(
+            f"{name} is {quoted(value)}; it should be a number, a string or a date"
+        ) from None
+    except ValueError as error:
+        raise ValueError(f"{name} is {quoted(value)}; {error}") from None
+    if isinstance(taken, int) and not -(10**_MOST_DIGITS) <= taken <= 10**_MOST_DIGITS:
+        raise ValueError(f"{name} is an integer of more than {_MOST_DIGITS} digits")
+    return taken
+
+
+def scalars(values: Any, name: str) -> tuple[Scalar, ...]:
+    """Convert a collection of constants.
+
+    Raises:
+        TypeError: the collection is a string, whose letters would be the constants, or no
+            collection; or as `scalar`.
+        ValueError: as `scalar`.
+    """
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise TypeError(f"{name} is {quoted(values)}; it should be a list")
+    return tuple(scalar(value, f"a member of {name}") for value in several(values, name))
