@@ -16,7 +16,7 @@ from queryable.display.drawing import INK, SERIES, make_plain, new_figure, saved
 from queryable.display.history import Node
 from queryable.handle import Queryable
 from queryable.losses.measures import Loss
-from queryable.mechanism import one_line
+from queryable.optional import one_line
 from queryable.quoting import quoted
 from queryable.receipts import Account
 

@@ -1,37 +1,33 @@
-"""How far an answer is from the truth, before it is asked, and the scale for a wanted accuracy.
+"""The accuracy of a mechanism's answer before it is launched, and the scale for a wanted accuracy.
 
-Responsible for turning tails of discrete laws into half-widths and back, always rounded so that
-the confidence is really reached. Touches no data: everything here follows from the parameters.
+Responsible for `accuracy` and its inverse, `scale_for`. Both are rounded so that the stated
+confidence holds, and both follow from public parameters: no data are read.
 """
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
-from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from queryable.losses.numbers import exact, natural, probability, shown
-from queryable.randomness.laws import Law
+from queryable.half_widths import confidence_of, coordinates, covers, half_width
+from queryable.losses.numbers import exact, shown
+from queryable.mechanism import InteractiveMechanism
+from queryable.optional import added_noise
 
-if TYPE_CHECKING:
-    from queryable.mechanism import InteractiveMechanism
-
-_WIDEST = 10**400
 _DIGITS = 4
 _LARGEST_POWER = 400  # of ten, of a scale that is looked for
 
 
 def accuracy(
-    mechanism: "InteractiveMechanism[Any]", confidence: Any = 0.95, *, simultaneous: bool = False
+    mechanism: InteractiveMechanism[Any], confidence: Any = 0.95, *, simultaneous: bool = False
 ) -> int:
     """The half-width h: with this confidence the answer is within h of the value without noise.
 
-    The least h for which the law's own tails prove it, rounded outward.
+    h is the least half-width that the tails of the noise's law prove, rounded outward.
 
     Args:
-        mechanism: one that adds noise of a known law, such as `Laplace` or `Gaussian`.
-        confidence: a probability above 0 and below 1; of each coordinate by itself.
-        simultaneous: of all coordinates of an array at once.
+        mechanism: a mechanism that adds noise of a known law, such as `Laplace` or `Gaussian`.
+        confidence: a probability above 0 and below 1, for each coordinate by itself.
+        simultaneous: whether `confidence` holds for all coordinates of an array at once.
 
     Raises:
         TypeError: the mechanism adds no noise of a known law.
@@ -43,7 +39,7 @@ def accuracy(
         >>> scale_for(Laplace, Count(), within=30)
         Fraction(509, 50)
     """
-    noise = mechanism.added_noise() if hasattr(mechanism, "added_noise") else None
+    noise = added_noise(mechanism)
     if noise is None:
         raise TypeError(
             f"{_named(mechanism)} does not answer with a number plus noise of a known law; ask for "
@@ -53,38 +49,36 @@ def accuracy(
 
 
 def scale_for(
-    kind: Callable[..., "InteractiveMechanism[Any]"],
+    kind: Callable[..., InteractiveMechanism[Any]],
     statistic: Any,
     within: Any,
     confidence: Any = 0.95,
     *,
     simultaneous: bool = False,
 ) -> Fraction:
-    """The largest scale, to four digits, at which answers are `within` that of the truth.
+    """The largest scale, to four digits, at which answers are within `within` of the exact value.
 
-    `kind(statistic, scale=scale_for(kind, statistic, within))` is then the cheapest such mechanism;
-    its `privacy_map(1)` says what it costs.
+    `kind(statistic, scale=scale_for(kind, statistic, within))` is the cheapest such mechanism. Its
+    `privacy_map(1)` is its cost.
 
     Args:
-        kind: what adds noise, as a class: `Laplace`, `Gaussian`.
-        within: the wanted half-width, at least 0; fractions of an integer say nothing more.
+        kind: the class of the mechanism, such as `Laplace` or `Gaussian`.
+        within: the wanted half-width, at least 0. It is rounded down to an integer.
         confidence, simultaneous: as for `accuracy`.
 
     Raises:
         TypeError: the mechanism adds no noise of a known law.
     """
-    from queryable.mechanism import InteractiveMechanism
-
     width = exact(within, "within").__floor__()
     wanted = confidence_of(confidence)
 
     def fits(scale: Fraction) -> bool:
         mechanism = kind(statistic, scale=scale)
-        noise = mechanism.added_noise() if isinstance(mechanism, InteractiveMechanism) else None
+        noise = added_noise(mechanism)
         if noise is None:
             raise TypeError(f"{_named(kind)} adds no noise of a known law")
         many = coordinates(noise.shape) if simultaneous else 1
-        return _covers(noise.law, width, wanted, many)
+        return covers(noise.law, width, wanted, many)
 
     power = 0
     while power > -_LARGEST_POWER and not fits(Fraction(10) ** power):
@@ -93,7 +87,7 @@ def scale_for(
         power += 1
     if abs(power) == _LARGEST_POWER:
         raise ValueError(
-            f"within is {shown(Fraction(width))} at a confidence of {shown(wanted)}; that takes a "
+            f"within is {shown(Fraction(width))} at a confidence of {shown(wanted)}; that needs a "
             f"scale beyond 1e{power}"
         )
     step: Fraction = Fraction(10) ** (power + 1 - _DIGITS)
@@ -102,69 +96,6 @@ def scale_for(
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle * step) else (low, middle)
     return Fraction(low) * step
-
-
-def half_width(law: Law[int], confidence: Any, many: int = 1) -> int:
-    """The least h at which `many` independent draws are provably all within h of 0."""
-    return _half_width(law, confidence_of(confidence), natural(many, "coordinates"))
-
-
-def coordinates(shape: tuple[int, ...] | None) -> int:
-    """How many numbers an answer of this shape has."""
-    return 1 if shape is None else prod(shape)
-
-
-@lru_cache(maxsize=256)
-def _half_width(law: Law[int], confidence: Fraction, many: int) -> int:
-    high = 1
-    while not _covers(law, high, confidence, many):
-        if high > _WIDEST:
-            raise ArithmeticError(f"no half-width of {law} reaches {shown(confidence)}")
-        high *= 2
-    low = -1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _covers(law, middle, confidence, many) else (middle, high)
-    return high
-
-
-def _covers(law: Law[int], width: int, confidence: Fraction, many: int) -> bool:
-    beyond: Fraction | None = law.beyond(width)
-    if beyond is None:
-        raise TypeError(f"{law} states no bound on its tails")
-    missed = 1 - confidence
-    if many * beyond <= missed:  # whatever the joint law
-        return True
-    # (1 - b)^n <= 1/(1 + n b): what cannot pass is not raised to a power
-    if not beyond < 1 or not confidence * (1 + many * beyond) <= 1:
-        return False
-    return bool(_power_down(1 - beyond, many) >= confidence)
-
-
-def _power_down(base: Fraction, exponent: int, bits: int = 256) -> Fraction:
-    """At most base^exponent, by squaring; each product is cut off below."""
-    power = Fraction(1)
-    for bit in f"{exponent:b}":
-        power = _cut(power * power, bits)
-        if bit == "1":
-            power = _cut(power * base, bits)
-    return power
-
-
-def _cut(value: Fraction, bits: int) -> Fraction:
-    return Fraction((value.numerator << bits) // value.denominator, 1 << bits)
-
-
-def confidence_of(value: Any) -> Fraction:
-    """Read a confidence.
-
-    Raises:
-        ValueError: it is no probability, or 0, or 1.
-    """
-    confidence = probability(value, "confidence")
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence is {shown(confidence)}; it should be above 0 and below 1")
-    return confidence
 
 
 def _named(value: Any) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 import attrs
 import numpy as np
 
-from queryable.accuracy import coordinates, half_width
+from queryable.half_widths import coordinates, half_width
 from queryable.randomness.laws import Law
 
 

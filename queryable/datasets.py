@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 
 from queryable.errors import QueryError
-from queryable.mechanism import public_name
+from queryable.optional import public_name
 from queryable.statistics import IntegerStatistic, Statistic
 
 _FILE = re.compile(r"\.(csv|tsv|parquet)$", re.IGNORECASE)

@@ -1,20 +1,24 @@
-"""The boundary around everything that may touch data.
+"""The boundary around all code that may touch data.
 
-Responsible for two rules. What is raised inside never reaches the analyst: it goes to the curator,
-and the caller learns only *that* something failed. And what stands after a failure is decided by
-where it happened: before any data were touched nothing has changed, afterwards the charge stands.
-Knows no mechanism and no accounting.
+Responsible for two rules. First, an exception raised inside the boundary never reaches the analyst:
+it is reported to the curator, and the caller learns only that something failed. Second, the place
+of a failure decides which state stands: before any data are touched, the old state; afterwards, the
+state in which the charge is made. Does no accounting.
 
-Theory of operation: a step is pure, so it cannot log; but which exceptions a run met is not part
-of the mechanism, it is about the machine that runs it. The handle opens a `Scope` for a message,
-boundaries inside it report to that scope, and the handle hands the reports to `on_fault` once the
-new state is safe. Without a scope reports are dropped.
+Theory of operation: a step is pure, so it cannot log. Exceptions belong to the run, not to the
+mechanism. The root opens a `Scope` for each message, boundaries report exceptions to that scope,
+and the root passes the reports to `on_fault` once the new state is in place. Without a scope,
+reports are dropped.
 
 A message passes through compositors, which touch no data themselves, to one mechanism that does.
-Each compositor says at its boundary how it goes on once the child has come back. The boundary of a
-mechanism that reads data writes this chain to `Scope.lost` *before* it runs. Whatever happens
-afterwards, be it an interrupt between any two instructions, the chain tells which state stands: the
-one in which the charge is made and the child has failed. While `lost` is None the old state stands.
+Each compositor passes its boundary a function, `after`, that computes the compositor's new state
+from the child's result. The boundary of a mechanism that reads data writes the chain of these
+functions to `Scope.lost` *before* the mechanism runs. If the message does not return, for example
+because of an interrupt between two instructions, following the chain gives the state that stands:
+the charge is made and the child has failed. While `lost` is None, the old state stands.
+
+Children have the boundaries `contained_init` and `contained_step`; a root mechanism has `begin` and
+`advance`.
 """
 
 import sys
@@ -22,9 +26,13 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
+import attrs
 import numpy as np
 
 from queryable.errors import MechanismFault, QueryError
+from queryable.mechanism import InteractiveMechanism
+from queryable.messages import Answer, Failed, Query, plain
+from queryable.randomness.coins import Coins
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -36,20 +44,20 @@ Moved = tuple[Any, Any]
 """A new state and an answer."""
 
 After = Callable[[Any], Any]
-"""How a compositor goes on: from what its child `Moved` to, None if it is lost, to its own."""
+"""A compositor's `Moved` as a function of its child's; the argument is None for a failed child."""
 
 Chain = tuple[After, Any] | None
-"""How every compositor goes on, innermost first."""
+"""The `After` of every compositor on the way, innermost first, as a linked list."""
 
 
 class Scope:
-    """What one message meets.
+    """The run of one message.
 
     Attributes:
-        faults: what boundaries have reported.
-        after: the open boundaries' chain.
-        lost: the chain to follow if the message does not come back; None before data are touched.
-        reading: whether code runs that may touch data.
+        faults: the exceptions that boundaries have reported.
+        after: the chain of the open boundaries.
+        lost: the chain to follow if the message does not return; None before data are touched.
+        reading: whether code that may touch data is running.
     """
 
     __slots__ = ("after", "faults", "lost", "reading")
@@ -59,7 +67,7 @@ class Scope:
         self.start()
 
     def start(self) -> None:
-        """Forget the last message."""
+        """Reset everything but the faults, for the next message."""
         self.after: Chain = None
         self.lost: Chain = None
         self.reading = False
@@ -74,13 +82,13 @@ def enter(scope: Scope) -> None:
 
 
 def current_scope() -> Scope | None:
-    """The scope of the message under way; None without one, and within what reads data."""
+    """The scope of the current message; None without one, and inside code that reads data."""
     scope = _scope.get()
     return None if scope is None or scope.reading else scope
 
 
 class collecting:  # noqa: N801 (reads as a function where it is used)
-    """Collect what boundaries report while the block runs."""
+    """Collect the exceptions that boundaries report while the block runs."""
 
     __slots__ = ("_token",)
 
@@ -94,14 +102,14 @@ class collecting:  # noqa: N801 (reads as a function where it is used)
 
 
 def report(fault: BaseException) -> None:
-    """Note a fault for the curator."""
+    """Add a fault to the scope, for the curator."""
     scope = _scope.get()
     if scope is not None and not isinstance(fault, MechanismFault):
         scope.faults.append(fault)
 
 
 def what_stands(lost: Chain) -> Any:
-    """What a root has moved to once the mechanism that was reading data is given up."""
+    """The root's new state and answer after the mechanism that was reading data is given up."""
     moved: Any = None
     while lost is not None:
         after, lost = lost
@@ -113,10 +121,10 @@ def what_stands(lost: Chain) -> Any:
 
 
 def touching_data(run: Callable[[], T]) -> T:
-    """Run code that reads data; whatever it raises becomes a bare `MechanismFault`.
+    """Run code that reads data, and replace any exception by a bare `MechanismFault`.
 
-    Mechanisms wrap every evaluation of a user's function in this, so that a `QueryError` raised
-    by the function is not mistaken for one about the query.
+    Mechanisms evaluate every user's function through this, so that a `QueryError` raised by the
+    function is not mistaken for an error in the query.
     """
     try:
         with np.errstate(all="ignore"):  # numpy's warnings would say something about the data
@@ -127,10 +135,10 @@ def touching_data(run: Callable[[], T]) -> T:
 
 
 def contained_init(run: Callable[[], tuple[S, A]], after: After | None = None) -> Any:
-    """Run a child's `init`: None when it raised anything, since data may have been touched.
+    """Run a child's `init`; return None if it raised, since data may have been touched.
 
     Args:
-        after: how the compositor goes on.
+        after: the compositor's result as a function of the child's.
     """
     return _reading(run, after, passing=())
 
@@ -138,12 +146,13 @@ def contained_init(run: Callable[[], tuple[S, A]], after: After | None = None) -
 def contained_step(
     run: Callable[[], tuple[S, A]], after: After | None = None, *, composes: bool = False
 ) -> Any:
-    """Run a child's `step`: None when it failed; a `QueryError` is about the query and passes.
+    """Run a child's `step`; return None if it failed. A `QueryError` is raised unchanged.
 
     Args:
-        after: how the compositor goes on.
-        composes: the child touches no data but through boundaries of its own. What it raises by
-            itself is not about the data, and whoever sent the message decides what stands.
+        after: the compositor's result as a function of the child's.
+        composes: whether the child touches data only through boundaries of its own. Its own
+            exceptions then do not depend on the data. They are raised unchanged, and the root
+            decides which state stands.
     """
     scope = current_scope() if composes else None
     if scope is None or after is None:
@@ -153,7 +162,7 @@ def contained_step(
 
 
 class followed:  # noqa: N801 (reads as a function where it is used)
-    """An open boundary: what is raised in the block passes, for whoever sent the message."""
+    """Run a block with `after` on the chain; exceptions pass through to the root."""
 
     __slots__ = ("_after", "_outer", "_scope")
 
@@ -204,7 +213,7 @@ _ROOM = 150
 
 
 def require_stack() -> None:
-    """Check, before anything is charged, that a mechanism has stack enough to run.
+    """Check, before anything is charged, that enough stack is left to run a mechanism.
 
     Raises:
         QueryError: Python's recursion limit is closer than 150 frames.
@@ -220,22 +229,83 @@ def require_stack() -> None:
     )
 
 
+@attrs.frozen
+class Dead:
+    """The state of a root mechanism that failed: every answer is `Failed()`."""
+
+
+def begin(mechanism: InteractiveMechanism[Any], dataset: Any, coins: Coins) -> tuple[Any, Answer]:
+    """Start a root mechanism; the coins of its n-th message are `coins.spawn("root", n)`."""
+    return alive(contained_init(lambda: mechanism.init(dataset, coins.spawn("root", 0))))
+
+
+def alive(moved: Any) -> tuple[Any, Answer]:
+    """A root's result; `Dead` and `Failed()` in place of None."""
+    return (Dead(), Failed()) if moved is None else moved
+
+
+def advance(
+    mechanism: InteractiveMechanism[Any], state: Any, query: Query, coins: Coins, message: int
+) -> tuple[Any, Answer]:
+    """One step of a root mechanism, contained.
+
+    Raises:
+        QueryError: the query is wrong; the old state stands.
+        KeyboardInterrupt: or another interrupt, before any data were touched; the old state stands.
+    """
+    state, answer = advance_with_receipts(mechanism, state, query, coins, message)
+    return state, plain(answer)
+
+
+def advance_with_receipts(
+    mechanism: InteractiveMechanism[Any], state: Any, query: Query, coins: Coins, message: int
+) -> tuple[Any, Answer]:
+    """As `advance`, but the answer may be wrapped in `Answered`."""
+    if isinstance(state, Dead):
+        return state, Failed()
+    scope = current_scope()
+    if scope is not None:
+        scope.start()
+    try:
+        return alive(
+            contained_step(
+                lambda: mechanism.step(state, query, coins.spawn("root", message)),
+                alive,
+                composes=mechanism.composes,
+            )
+        )
+    except BaseException as raised:
+        fault = raised
+    try:
+        if scope is not None and scope.lost is not None:
+            report(fault)
+            return alive(what_stands(scope.lost))
+        if isinstance(fault, QueryError) or is_interrupt(fault):
+            raise fault
+        raise QueryError(
+            f"this query cannot be worked out ({called(type(fault))}); nothing was read, and "
+            "nothing has changed"
+        )
+    finally:
+        del fault  # its traceback has this frame
+
+
 def is_interrupt(fault: BaseException) -> bool:
-    """Whether it is `KeyboardInterrupt` or its like."""
+    """Whether it is `KeyboardInterrupt`, `SystemExit` or `GeneratorExit`."""
     return isinstance(fault, _INTERRUPTS)
 
 
 def called(kind: type) -> str:
-    """The name of a class, whatever its metaclass says."""
+    """The name of a class; a metaclass cannot override it."""
     name: str = type.__dict__["__name__"].__get__(kind)
     return name
 
 
 def raise_interrupt(faults: list[BaseException]) -> None:
-    """Forget the faults; raise anew the interrupt among them, if any, such as `KeyboardInterrupt`.
+    """Clear the faults, and raise the interrupt among them, if any, such as `KeyboardInterrupt`.
 
-    By its builtin class and bare, because an instance or a subclass may carry data; the
-    faults are forgotten, because a traceback shows the locals of its frames.
+    The builtin class is raised without arguments, because an instance or a subclass may carry
+    data. The faults are cleared because a traceback shows the local variables of its frames.
     """
     if not faults:
         return

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Never
 
 from queryable.datasets import protected, remember
-from queryable.display.history import Node
-from queryable.display.ledger import Ledger
+from queryable.display.history import History, Node
+from queryable.display.ledger import Ledger, ledger_of
 from queryable.display.text import as_text
 from queryable.errors import (
     HandleError,
@@ -200,11 +200,12 @@ class Queryable:
     @property
     def node(self) -> Node:
         """The tree of mechanisms from here down as data: what `tree` prints."""
-        return self._root.history().at(self._path)
+        root = self._root
+        return History.of(root.mechanism, root.opening, *root.record()).at(self._path)
 
     def ledger(self) -> Ledger:
         """Every launch at or below this queryable: its claim, its charge, the running total."""
-        return self._root.ledger(self._path)
+        return ledger_of(*self._root.record(), self._path)
 
     def tree(self) -> str:
         """The tree of mechanisms from here down, as text to print.

@@ -10,6 +10,8 @@ import attrs
 
 from queryable.errors import QueryError
 from queryable.losses.numbers import natural
+from queryable.mechanism import Answer as Answer  # noqa: PLC0414 (modules that know no mechanism)
+from queryable.mechanism import Query as Query  # noqa: PLC0414 (import both from here)
 from queryable.receipts import AskReceipt, Receipt
 
 
@@ -120,9 +122,3 @@ def plain(answer: Any) -> Any:
     while isinstance(answer, Answered):
         answer = answer.answer
     return answer
-
-
-Query = Any
-"""A query is whatever the mechanism understands; the classes above are what compositors add."""
-Answer = Any
-"""An answer is whatever the mechanism gives."""

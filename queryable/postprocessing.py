@@ -15,6 +15,7 @@ from queryable.guarantees import Guarantee, documented
 from queryable.losses.measures import Loss, Measure
 from queryable.mechanism import InteractiveMechanism, nested
 from queryable.messages import Answer, Query, plain
+from queryable.optional import guarantee, public_name
 from queryable.quoting import an_instance
 from queryable.randomness.coins import SYSTEM, Coins
 
@@ -135,7 +136,7 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
     @property
     def public_name(self) -> str:
         """`Person @ Mechanism`."""
-        return f"{type(self.person).__name__} @ {self.mechanism.public_name}"
+        return f"{type(self.person).__name__} @ {public_name(self.mechanism)}"
 
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
         """The mechanism's own."""
@@ -143,9 +144,9 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
 
     def guarantee(self) -> Guarantee:
         """The person's or one's own words, on top of what the mechanism rests on."""
-        own, inner = documented(type(self)), self.mechanism.guarantee()
+        own, inner = documented(type(self)), guarantee(self.mechanism)
         person = documented(type(self.person))
-        name = self.mechanism.public_name
+        name = public_name(self.mechanism)
         assumes = " ".join(filter(None, (own.assumes, person.assumes, f"{name}: {inner.assumes}")))
         return Guarantee(
             person.summary or own.summary,
@@ -154,9 +155,9 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
             assumes,
         )
 
-    def within(self, d_out: Loss, d_in: int) -> "Postprocessed[PersonState]":
-        """The person over what the mechanism becomes at `d_out`."""
-        return attrs.evolve(self, mechanism=self.mechanism.within(d_out, d_in))
+    def as_filter(self, d_out: Loss, d_in: int) -> "Postprocessed[PersonState]":
+        """The person over the mechanism's `as_filter`."""
+        return attrs.evolve(self, mechanism=self.mechanism.as_filter(d_out, d_in))
 
     def init(
         self, dataset: Any, coins: Coins = SYSTEM

@@ -7,16 +7,14 @@ a ledger, a tree or a picture reads receipts and does no accounting of its own. 
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
 from queryable.losses.measures import Loss
 from queryable.losses.reports import Report
+from queryable.mechanism import InteractiveMechanism
 from queryable.randomness.coins import ChildId
-
-if TYPE_CHECKING:
-    from queryable.mechanism import InteractiveMechanism
 
 
 class Account(ABC):
@@ -63,7 +61,7 @@ class Receipt:
         account: the compositor's account afterwards.
     """
 
-    mechanism: "InteractiveMechanism[Any]"
+    mechanism: InteractiveMechanism[Any]
     d_out: Loss | None
     d_in: int
     charged: Loss | None

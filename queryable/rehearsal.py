@@ -15,11 +15,12 @@ from queryable.accuracy import accuracy
 from queryable.datasets import is_private, protected
 from queryable.display.ledger import Ledger, LedgerRow
 from queryable.errors import PrivacyClaimError
-from queryable.faults import collecting
+from queryable.faults import advance, begin, collecting
 from queryable.handle import Queryable
 from queryable.losses.measures import Loss
-from queryable.mechanism import InteractiveMechanism, advance, begin, public_name
+from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Query
+from queryable.optional import public_name
 from queryable.quoting import quoted
 from queryable.randomness.coins import SYSTEM
 from queryable.statistics import Bit, IntegerStatistic

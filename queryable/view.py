@@ -8,10 +8,10 @@ from typing import Any
 
 import attrs
 
-from queryable.faults import collecting, raise_interrupt
+from queryable.faults import advance, advance_with_receipts, begin, collecting, raise_interrupt
 from queryable.losses.measures import Loss
 from queryable.losses.numbers import natural
-from queryable.mechanism import InteractiveMechanism, advance, advance_with_receipts, begin
+from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, Answered, Ask, Halted, PrivacyLossQuery, Query
 from queryable.randomness.coins import SYSTEM, ChildId, Coins
 from queryable.receipts import AskReceipt

@@ -171,7 +171,7 @@ def _within(
     mechanism: InteractiveMechanism[Any], d_out: Loss, d_in: int
 ) -> InteractiveMechanism[Any]:
     try:
-        return mechanism.within(d_out, d_in)
+        return mechanism.as_filter(d_out, d_in)
     except QueryError:
         raise
     except Exception as error:

@@ -98,7 +98,7 @@ class OdomCon(AdaptiveComposition):
             "an odometer has no loss of its own; launch it with d_out=..., and it runs as a filter"
         )
 
-    def within(self, d_out: Loss, d_in: int) -> FiltCon:
+    def as_filter(self, d_out: Loss, d_in: int) -> FiltCon:
         """The filter with this budget (Lemma 2.19)."""
         rule = Basic() if self.rule is None else filter_of(self.rule)
         return self._filter(

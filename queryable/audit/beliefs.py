@@ -20,7 +20,8 @@ from flint import fmpq
 from queryable.audit.enumeration import Wrong, every_outcome, every_step
 from queryable.audit.keys import flags, hashable, require_alike
 from queryable.errors import QueryError
-from queryable.mechanism import InteractiveMechanism, begin
+from queryable.faults import begin
+from queryable.mechanism import InteractiveMechanism
 from queryable.randomness.intervals import Chance, Interval
 
 Weights: TypeAlias = tuple[tuple[int, fmpq], ...]

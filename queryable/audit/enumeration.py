@@ -21,9 +21,9 @@ import numpy as np
 from queryable.audit.keys import hashable, require_alike
 from queryable.audit.laws import snapshot
 from queryable.errors import QueryError
-from queryable.faults import collecting, raise_interrupt
+from queryable.faults import advance, begin, collecting, raise_interrupt
 from queryable.losses.numbers import Number, natural, positive
-from queryable.mechanism import InteractiveMechanism, advance, begin
+from queryable.mechanism import InteractiveMechanism
 from queryable.quoting import quoted
 from queryable.randomness.coins import ChildId, Shape
 from queryable.randomness.intervals import Chance, Interval, high, low

@@ -14,10 +14,10 @@ from flint import arb
 from queryable.display.history import History, Node
 from queryable.display.siblings import counted
 from queryable.display.text import spending, title
-from queryable.guarantees import Guarantee
 from queryable.losses.measures import ZCDP, ApproxDP, Loss, PureDP
 from queryable.losses.numbers import round_up, shown
 from queryable.mechanism import InteractiveMechanism
+from queryable.optional import guarantee as guarantee_of
 from queryable.quoting import quoted
 
 _DELTA = "1e-6"
@@ -58,15 +58,6 @@ def explained(node: Node, *, within: bool) -> str:
         lines.append(f"So far: {spending(node)}{refused}.")
     lines += _inside(node)
     return "\n".join(fill(line, _WIDTH, subsequent_indent="  ") for line in lines)
-
-
-def guarantee_of(mechanism: Any) -> Guarantee:
-    """The mechanism's own words; those of the interface where it has none or they fail."""
-    try:
-        words = mechanism.guarantee()
-    except Exception:
-        words = None
-    return words if isinstance(words, Guarantee) else Guarantee()
 
 
 def in_words(loss: Loss | None, records: int = 1) -> str:

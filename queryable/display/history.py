@@ -19,7 +19,7 @@ import attrs
 from queryable.display.siblings import Run, Siblings
 from queryable.losses.measures import Loss
 from queryable.losses.reports import Report
-from queryable.mechanism import InteractiveMechanism, public_name
+from queryable.mechanism import InteractiveMechanism
 from queryable.messages import (
     Answer,
     Failed,
@@ -29,6 +29,7 @@ from queryable.messages import (
     PrivacyLossQuery,
     Refused,
 )
+from queryable.optional import empty_account, interleaves, public_name, started_with
 from queryable.randomness.coins import ChildId
 from queryable.receipts import Account, AskReceipt, Receipt, own_loss
 from queryable.running.log import Log, Record
@@ -151,8 +152,8 @@ class History:
         """A node with the children that its opening brings."""
         node = Node(mechanism, path, claim=own_loss(mechanism))
         if mechanism is not None:
-            node.account = mechanism.account()
-            started = mechanism.started_with()
+            node.account = empty_account(mechanism)
+            started = started_with(mechanism)
             if isinstance(opening, tuple) and len(opening) == len(started):
                 for (child, inner), entry in zip(started.items(), opening, strict=True):
                     node.children.append(self._child(inner, (*path, child), entry))
@@ -220,7 +221,7 @@ class History:
     def _charge(self, node: Node, receipt: Receipt | None) -> None:
         """A launch replaces the account of its compositor, and in sequence ends what ran before."""
         node.account = None if receipt is None else receipt.account
-        if not getattr(node.runs, "interleaves", True):
+        if not interleaves(node.runs):
             _retire(node.children[-1:])  # those before it have been
 
     def _launched(self, sequence: int, node: Node, exchange: Exchange) -> None:

@@ -11,7 +11,7 @@ import attrs
 
 from queryable.display.history import ANSWERED, Node
 from queryable.display.siblings import tallied
-from queryable.mechanism import one_line
+from queryable.optional import one_line
 
 HEAD, TAIL = 4, 6
 """How many siblings are shown before and after those that are only counted."""

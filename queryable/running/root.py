@@ -14,7 +14,7 @@ comes next settles one that did not come back.
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import copy_context
 from typing import Any
 
@@ -22,11 +22,18 @@ import attrs
 import numpy as np
 from immutables import Map
 
-from queryable.display.history import History
-from queryable.display.ledger import Ledger, ledger_of
 from queryable.errors import HandleError, QueryError, ReentrantQueryError
-from queryable.faults import Scope, enter, is_interrupt, raise_interrupt, what_stands
-from queryable.mechanism import InteractiveMechanism, advance_with_receipts, alive, begin
+from queryable.faults import (
+    Scope,
+    advance_with_receipts,
+    alive,
+    begin,
+    enter,
+    is_interrupt,
+    raise_interrupt,
+    what_stands,
+)
+from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, Ask, Halted, Launched, Query, Refused
 from queryable.randomness.coins import Coins
 from queryable.running.handles import Handles, Path
@@ -210,20 +217,12 @@ class Root:
 
     def exchanges(self) -> Iterator[Exchange]:
         """What has been asked and answered, in order, as far as it is kept."""
-        return (exchange for _, exchange in self._record(self._present()).numbered())
+        return (exchange for _, exchange in self.record()[0].numbered())
 
-    def _record(self, now: _Moment) -> Record:
-        return self.log.record(now.exchanges, now.polls)
-
-    def history(self) -> History:
-        """What has happened, read off the log."""
+    def record(self) -> tuple[Record, Mapping[int, str]]:
+        """The log as of now, and the names of launches by the number of their exchange."""
         now = self._present()
-        return History.of(self.mechanism, self.opening, self._record(now), now.names)
-
-    def ledger(self, path: Path) -> Ledger:
-        """The launches at or below a path."""
-        now = self._present()
-        return ledger_of(self._record(now), now.names, path)
+        return self.log.record(now.exchanges, now.polls), now.names
 
     def _tell_curator(self, faults: list[BaseException]) -> None:
         if self.on_fault is not None:

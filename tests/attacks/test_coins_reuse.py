@@ -26,7 +26,7 @@ from queryable import (
     SeededCoins,
     UnknownQueryError,
 )
-from queryable.mechanism import advance, begin
+from queryable.faults import advance, begin
 from tests.audit.toys import F, nats
 
 QUARTER = Bernoulli(F(1, 4))

@@ -38,9 +38,9 @@ from queryable import (
     View,
     view,
 )
+from queryable.faults import advance, begin
 from queryable.losses.conversions import log_up
 from queryable.losses.numbers import round_down
-from queryable.mechanism import advance, begin
 from queryable.randomness.coins import SeededCoins
 from tests.attacks import test_sparse_vectors as sparse
 from tests.audit.cases import CASES

@@ -22,8 +22,8 @@ from queryable import (
     PureDP,
 )
 from queryable.audit import view_law
+from queryable.faults import advance, begin
 from queryable.losses import curves
-from queryable.mechanism import advance, begin
 from tests.audit.toys import (
     F,
     Reader,

@@ -54,7 +54,7 @@ from queryable import (
     truncated_view,
 )
 from queryable.audit import every_outcome, hashable, push_forward, view_law
-from queryable.mechanism import advance, begin
+from queryable.faults import advance, begin
 from tests.audit.toys import (
     Broken,
     Clumsy,

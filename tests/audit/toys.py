@@ -38,9 +38,9 @@ from queryable import (
     View,
 )
 from queryable.audit import every_outcome, hashable
+from queryable.faults import advance, begin
 from queryable.losses.conversions import log_up
 from queryable.losses.numbers import round_down
-from queryable.mechanism import advance, begin
 
 F = Fraction
 Message = FromAnalyst | FromMechanism

@@ -31,7 +31,7 @@ from queryable import (
 )
 from queryable.audit import every_outcome, hashable
 from queryable.audit.laws import snapshot
-from queryable.mechanism import advance, begin
+from queryable.faults import advance, begin
 from tests.audit.toys import Response, nats, script
 from tests.strategies import SECRET, WORD, Faulty, Recorder, RecordingDataset, Toy, raising
 

@@ -16,7 +16,7 @@ from mechanisms import (
     SparseVector,
 )
 from queryable import accuracy, scale_for
-from queryable.accuracy import half_width
+from queryable.half_widths import half_width
 from tests.reference import mp, real
 
 LAWS = [

@@ -14,7 +14,7 @@ from queryable import (
     SeededCoins,
     UnknownQueryError,
 )
-from queryable.mechanism import Dead, advance, begin
+from queryable.faults import Dead, advance, begin
 from tests.strategies import Faulty, RandomBits, RandomWord, Toy, raising
 
 
@@ -81,7 +81,7 @@ def test_a_root_that_fails_at_the_start_is_dead() -> None:
     assert begin(Faulty(raising(ValueError()), at_launch=True), None, SYSTEM) == (Dead(), Failed())
 
 
-def test_within_leaves_ordinary_mechanisms_alone() -> None:
+def test_as_filter_returns_the_mechanism_itself_by_default() -> None:
     """Only an odometer changes when it is launched at a given loss."""
     bits = RandomBits()
-    assert bits.within(PureDP(1), 1) is bits
+    assert bits.as_filter(PureDP(1), 1) is bits

@@ -91,7 +91,7 @@ CASES = {
 
 
 def root_account(q: Queryable) -> Any:
-    return q._root.history().root.account
+    return q.node.account
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -115,7 +115,7 @@ def test_every_rule(case: str) -> None:
     assert rows[-1].total == q.privacy_loss()
     assert [row.outcome for row in rows].count("refused") == refused
     assert len(rows) == 25
-    share = q._root.history().root.share
+    share = q.node.share
     assert share is None if isinstance(compositor, OdomCon) else 0 < share <= 1
 
 
@@ -151,7 +151,7 @@ def test_who_launches_in_its_own_way_has_no_account_of_ours() -> None:
 def test_what_is_fixed_has_no_launches() -> None:
     q = Queryable(ConComp([Toy(), RandomizedResponse(bool, odds=2)]), True)
     assert len(q.ledger()) == 0
-    assert [node.status for node in q._root.history().root.children] == ["live", "answered"]
+    assert [node.status for node in q.node.children] == ["live", "answered"]
 
 
 # What is realised.

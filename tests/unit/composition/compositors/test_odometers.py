@@ -92,7 +92,7 @@ def test_a_postprocessed_odometer_is_one_too() -> None:
 def test_within_keeps_what_kind_it_is(kind: Any) -> None:
     """The filter of a noninteractive odometer refuses interactive children, and so on."""
     odometer = kind(PureDP, max_mechanisms=3, max_depth=7)
-    filtered = odometer.within(PureDP(1), 2)
+    filtered = odometer.as_filter(PureDP(1), 2)
     assert filtered.noninteractive is odometer.noninteractive
     assert filtered.interleaves is odometer.interleaves
     assert (filtered.max_mechanisms, filtered.max_depth, filtered.d_in) == (3, 7, 2)

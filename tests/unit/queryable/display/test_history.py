@@ -34,7 +34,7 @@ TOY = Toy()
 
 
 def root_of(q: Queryable) -> Node:
-    return q._root.history().root
+    return q.node
 
 
 def statuses(node: Node) -> list[str]:

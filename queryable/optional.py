@@ -1,0 +1,85 @@
+"""What a mechanism may define beyond the interface, for displays and for `accuracy`.
+
+No theorem needs these members, so `InteractiveMechanism` does not have them. A class that defines
+one is shown accordingly; otherwise the default below holds. All of them depend on public facts
+alone.
+
+* `public_name`, a property: the name in trees and ledgers. Default: the name of the class.
+* `guarantee()`: a `Guarantee`, the texts of `explain`. Default: the docstring's Privacy section.
+* `added_noise()`: a `Noise`, where the answer is a number plus noise. Default: unknown.
+* `account()`: the empty `Account` of a compositor whose answers carry receipts. Default: none.
+* `started_with()`: the children that the opening answer is about, by id and in its order.
+  Default: no children.
+* `interleaves`, a bool: whether a launch leaves earlier children alive. Default: True.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from queryable.answers import Noise
+from queryable.guarantees import Guarantee, documented
+from queryable.mechanism import InteractiveMechanism
+from queryable.randomness.coins import ChildId
+from queryable.receipts import Account
+
+_LONGEST_NAME = 60
+
+
+def public_name(mechanism: Any) -> str:
+    """The public name of a mechanism or statistic, on one line and at most 60 characters long."""
+    try:
+        text = mechanism.public_name
+    except Exception:  # not defined, or it fails
+        text = None
+    if not isinstance(text, str) or not text.strip():
+        text = type(mechanism).__name__
+    return one_line(text)
+
+
+def one_line(text: str) -> str:
+    """A text on one line, shortened, without characters that move a terminal's cursor."""
+    line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
+    return line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME - 3]}..."
+
+
+def guarantee(mechanism: Any) -> Guarantee:
+    """The guarantee in words; empty where the mechanism's own method fails."""
+    if not isinstance(mechanism, InteractiveMechanism):
+        return Guarantee()
+    try:
+        words = _called(mechanism, "guarantee", documented(type(mechanism)))
+    except Exception:
+        return Guarantee()
+    return words if isinstance(words, Guarantee) else Guarantee()
+
+
+def added_noise(mechanism: Any) -> Noise | None:
+    """The noise that is added to a number to make the answer; None where it is not known."""
+    if not isinstance(mechanism, InteractiveMechanism):
+        return None
+    noise: Noise | None = _called(mechanism, "added_noise", None)
+    return noise
+
+
+def empty_account(mechanism: InteractiveMechanism[Any]) -> Account | None:
+    """The empty account of a compositor; None where answers carry no receipts."""
+    account: Account | None = _called(mechanism, "account", None)
+    return account
+
+
+def started_with(
+    mechanism: InteractiveMechanism[Any],
+) -> Mapping[ChildId, InteractiveMechanism[Any]]:
+    """The children that the opening answer is about, in the order of that answer."""
+    children: Mapping[ChildId, InteractiveMechanism[Any]] = _called(mechanism, "started_with", {})
+    return children
+
+
+def interleaves(mechanism: Any) -> bool:
+    """Whether a launch leaves earlier children alive."""
+    return bool(getattr(mechanism, "interleaves", True))
+
+
+def _called(mechanism: InteractiveMechanism[Any], name: str, default: Any) -> Any:
+    method = getattr(mechanism, name, None)
+    return default if method is None else method()
