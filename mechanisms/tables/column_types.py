@@ -38,8 +38,8 @@ class Kind:
 
     Args:
         name: boolean, integer, decimal, float, text, bytes, date, timestamp (without a time zone),
-            instant (with one), duration, other, or written: text of a CSV file that has no declared
-            type, which each question reads as what it compares it with.
+            instant (with one), duration, other, or written: text of a CSV file or of Python
+            objects without a declared type, which each question reads as what it compares it with.
         step: what a cell is a multiple of, None where that is nothing.
         low, high: the least and the largest multiple that the type holds.
         single: whether floats have 32 bits.

@@ -56,7 +56,7 @@ class Table(Tabular, Described):
             claim; equal seeds choose equal rows on one version of one engine.
         engine: what adds up; by default DuckDB, or the Ibis table's own.
         **options: of DuckDB: memory_limit, threads, temp_directory; of a CSV file: types,
-            separator, quote, encoding.
+            separator, quote, encoding; of columns of Python objects: types.
     """
 
     def __init__(
@@ -181,7 +181,9 @@ def _engine(source: Any, columns: Any, options: dict[str, Any]) -> Engine:
     from mechanisms.tables.engines.duckdb import DuckDB
     from mechanisms.tables.engines.frames import as_arrow
 
-    opened = source if isinstance(source, str | Path) else as_arrow(source)
-    if not isinstance(opened, str | Path) and not opened.column_names:
+    if isinstance(source, str | Path):
+        return DuckDB(source, columns=columns, **options)
+    table, written = as_arrow(source)
+    if not table.column_names:
         raise ValueError("source has no column; it should have at least one")
-    return DuckDB(opened, columns=columns, **options)
+    return DuckDB(table, columns=columns, written=written, **options)

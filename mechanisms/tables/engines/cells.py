@@ -1,7 +1,8 @@
 """How a cell that is text is read as a value: fixed grammars, each cell by itself.
 
-Responsible for SQL that reads a cell as a declared type, and for undeclared columns of a CSV file,
-where the question decides how a cell is read. Nothing is decided by other cells. Knows no file.
+Responsible for SQL that reads a cell as a declared type, and for undeclared columns of a CSV file
+or of Python objects, where the question decides how a cell is read. Nothing is decided by other
+cells. Knows no file.
 """
 
 import re
@@ -146,7 +147,7 @@ def _reading(column: str, value: Scalar, *, keys: bool) -> str:
         case "moment":
             return "date" if keys and constant.whole_days else "timestamp"
     raise TypeError(
-        f"{column!r}, a column of a CSV file without a type, does not compare with "
+        f"{column!r}, a column without a type, does not compare with "
         f"{type(value).__name__}; say what it holds by Table(.., types={{{column!r}: ...}})"
     )
 

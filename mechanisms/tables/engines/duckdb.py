@@ -85,7 +85,9 @@ class DuckDB:
     Args:
         source: a path of a CSV or Parquet file or a pattern of such paths, or an Arrow table.
         columns: which to know; by default all.
-        types: of a CSV file's columns, by name, in DuckDB's words; a cell that is none is missing.
+        written: the names of columns of an Arrow table that are text for Python objects.
+        types: of columns of a CSV file and of `written` ones, by name, in DuckDB's words; a cell
+            that is none is missing.
         separator, quote, encoding: of a CSV file, see `csv_files.Dialect`. By default a comma (a
             tabulator in a .tsv file), a double quotation mark, UTF-8.
         memory_limit: as "500MB"; beyond it DuckDB writes to `temp_directory`.
@@ -99,6 +101,7 @@ class DuckDB:
         source: Any,
         *,
         columns: Iterable[str] | None = None,
+        written: Iterable[str] = (),
         types: Mapping[str, str] | None = None,
         memory_limit: str | None = None,
         threads: int | None = None,
@@ -109,9 +112,13 @@ class DuckDB:
 
         self.sources = Sources.of(source) if isinstance(source, str | Path) else Sources()
         csv = self.sources.form == "csv"
-        if not csv and (types is not None or dialect):
-            name = "types" if types is not None else next(iter(dialect))
-            raise TypeError(f"{name} is for CSV files; frames and Parquet files have their own")
+        if not csv and dialect:
+            raise TypeError(f"{next(iter(dialect))} is for CSV files")
+        types = {} if types is None else types
+        if not csv and any(name not in written for name in types):
+            raise TypeError(
+                "types is for CSV files and columns of Python objects; others have their own"
+            )
         self._folder = mkdtemp(prefix="queryable-", dir=temp_directory)
         # of its own: DuckDB may go on reading and writing there
         config: dict[str, Any] = {"temp_directory": self._folder}
@@ -132,17 +139,18 @@ class DuckDB:
         opened: list[str] = []
         match self.sources.form:
             case "csv":
-                relation = self._csv(types or {}, dialect)
+                relation = self._csv(types, dialect)
+                written = relation.columns
             case "parquet":
                 opened = self.sources.plain(self._folder)
                 relation = self._parquet(opened)
             case _:
-                relation = self._arrow(source)
+                relation = self._arrow(source, types)
         found = dict(zip(relation.columns, map(str, relation.types), strict=True))
         if columns is not None:
             found = {name: found[name] for name in _named(columns, found)}
         self.kinds: Mapping[str, Kind] = {
-            name: kind_of(declared, written=csv and name not in (types or {}))
+            name: kind_of(declared, written=name in written and name not in types)
             for name, declared in found.items()
         }
         self._view(relation)
@@ -170,12 +178,27 @@ class DuckDB:
                 selected.append(f"{text} AS {quoted(column)}")
         relation.project(", ".join(selected)).create_view("data")
 
-    def _arrow(self, source: Any) -> Any:
+    def _arrow(self, source: Any, types: Mapping[str, str]) -> Any:
         names = [str(name).lower() for name in source.column_names]
         if len(set(names)) < len(names):
             raise ValueError("two columns have the same name, but for upper and lower case")
+        if types:
+            source = self._typed(source, types)
         self._frame = source  # what the view reads must outlive it
         return self._connection.from_arrow(source)
+
+    def _typed(self, source: Any, types: Mapping[str, str]) -> Any:
+        """An Arrow table with its written columns read as declared, once."""
+        for name, each in types.items():
+            text = self._connection.from_arrow(source.select([name]))
+            declared = sql_type(each)
+            [kind] = self._connection.sql(f"SELECT CAST(NULL AS {declared})").types
+            read = text.project(
+                f"{cast(quoted(name), declared, kind_of(str(kind)))} AS {quoted(name)}"
+            )
+            place = source.column_names.index(name)
+            source = source.set_column(place, name, read.to_arrow_table().column(0))
+        return source
 
     def _parquet(self, opened: list[str]) -> Any:
         each = [self._connection.read_parquet([path], hive_partitioning=False) for path in opened]

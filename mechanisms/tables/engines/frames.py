@@ -1,29 +1,40 @@
 """Frames and arrays as Arrow tables, without a copy where their library can.
 
-Responsible for one thing: what a column holds is decided by its type, where it has one. Knows no
-engine.
+Responsible for one thing: a column's type is the one that its library gives it, and no cell decides
+it. A column of Python objects has none; it becomes text. Knows no engine.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from mechanisms.tables.engines.objects import as_text
+from mechanisms.tables.engines.validity import valid_cells
 
-def as_arrow(source: Any) -> Any:
+
+class Frame(NamedTuple):
+    """An Arrow table, and the names of its columns that stand for Python objects."""
+
+    table: Any
+    written: frozenset[str]
+
+
+def as_arrow(source: Any) -> Frame:
     """A pandas, polars or Arrow frame, a structured array or a dict of columns as an Arrow table.
 
     Raises:
         TypeError: something else.
     """
-    table = _as_arrow(source)
+    table, written = _as_arrow(source)
+    table = valid_cells(table)
     for position, field in enumerate(table.schema):
         finer = _finer(field.type)
         if finer is not None:
             table = table.set_column(
                 position, field.name, _in_microseconds(table.column(position), finer)
             )
-    return table
+    return Frame(table, written)
 
 
 def _finer(kind: Any) -> Any:
@@ -48,34 +59,67 @@ def _in_microseconds(column: Any, finer: Any) -> Any:
     return pc.multiply(counts, times).cast(finer)
 
 
-def _as_arrow(source: Any) -> Any:
+def _as_arrow(source: Any) -> Frame:
     import pyarrow as pa
 
     if isinstance(source, pa.Table):
-        return source
-    if hasattr(source, "to_arrow"):  # polars
-        return source.to_arrow()
+        return Frame(source, frozenset())
     if hasattr(source, "iloc") and hasattr(source, "columns"):  # pandas
-        return pa.Table.from_pandas(source, preserve_index=False)
-    if isinstance(source, np.ndarray) and source.dtype.names is not None and source.ndim == 1:
-        source = {name: source[name] for name in source.dtype.names}
-    if isinstance(source, Mapping):
-        return pa.table({name: _column(values) for name, values in source.items()})
-    raise TypeError(
-        f"source is a {type(source).__name__}; it should be a path, a pandas, polars or Arrow "
-        "frame, a numpy structured array or an Ibis table"
-    )
+        columns = [(str(name), source.iloc[:, i]) for i, name in enumerate(source.columns)]
+    elif hasattr(source, "get_columns"):  # polars
+        columns = [(column.name, column) for column in source.get_columns()]
+    elif isinstance(source, np.ndarray) and source.dtype.names is not None and source.ndim == 1:
+        columns = [(name, source[name]) for name in source.dtype.names]
+    elif isinstance(source, Mapping):
+        columns = [(str(name), values) for name, values in source.items()]
+    else:
+        raise TypeError(
+            f"source is a {type(source).__name__}; it should be a path, a pandas, polars or Arrow "
+            "frame, a numpy structured array or an Ibis table"
+        )
+    written = frozenset(name for name, column in columns if _of_objects(column))
+    arrays = [_column(column) for _, column in columns]
+    return Frame(pa.table(arrays, names=[name for name, _ in columns]), written)
 
 
-def _column(values: Any) -> Any:
+def _of_objects(column: Any) -> bool:
+    """Whether a column's cells are Python objects. Its type decides."""
+    dtype = getattr(column, "dtype", getattr(column, "type", None))
+    if dtype is None or str(dtype) == "Object":  # polars
+        return True
+    return bool(getattr(getattr(dtype, "categories", dtype), "dtype", dtype) == np.dtype(object))
+
+
+def _column(column: Any) -> Any:
     import pyarrow as pa
 
-    if not isinstance(values, np.ndarray):
-        return pa.array(list(values), from_pandas=True)
-    mask = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
-    plain = np.ascontiguousarray(np.ma.getdata(values))
-    if plain.dtype.kind == "S":  # fixed width to numpy, not to Arrow
-        plain = plain.astype(object)
+    if _of_objects(column):
+        return as_text(column)
+    if isinstance(column, np.ndarray):
+        return _of_array(column)
+    if hasattr(column, "iloc"):
+        python_text = getattr(column.dtype, "storage", None) == "python"
+        return as_text(column) if python_text else pa.Array.from_pandas(column)
+    return column.to_arrow() if hasattr(column, "to_arrow") else column
+
+
+def _of_array(values: Any) -> Any:
+    """A numpy array of a type. A day that Arrow cannot count, and half a character, are missing."""
+    import pyarrow as pa
+
+    mask, plain = np.ma.getmaskarray(values), np.ascontiguousarray(np.ma.getdata(values))
     if plain.dtype.byteorder not in ("=", "|"):
         plain = plain.astype(plain.dtype.newbyteorder("="))
+    if plain.dtype.kind == "S":  # fixed width to numpy, not to Arrow
+        return pa.array(plain.astype(object), pa.binary(), mask=mask)
+    if plain.dtype.kind in "UT":
+        try:
+            return pa.array(plain, pa.string(), mask=mask)
+        except (UnicodeError, pa.ArrowException):  # one by one it gives the same type
+            cells = zip(plain.tolist(), mask.tolist(), strict=True)
+            return as_text(None if missing else cell for cell, missing in cells)
+    if plain.dtype.kind in "mM":
+        mask = mask | np.isnat(plain)
+    if plain.dtype == "M8[D]":
+        mask = mask | (np.abs(plain.view(np.int64)) >= 2**31 - 1)
     return pa.array(plain, mask=mask, from_pandas=True)

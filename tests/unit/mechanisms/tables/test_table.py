@@ -221,7 +221,7 @@ def test_check_says_publicly_what_a_launch_would_hide(statistic: Any) -> None:
             "weight",
         ),
         (lambda: Table(PEOPLE, columns=["weight"]), ValueError, "weight"),
-        (lambda: Table(PEOPLE, types={"age": "INT"}), TypeError, "CSV"),
+        (lambda: Table({"age": np.arange(3)}, types={"age": "INT"}), TypeError, "CSV"),
         (lambda: Table(PEOPLE, seed=2**63), ValueError, "seed"),
         (lambda: Table({"a": [1], "A": [2]}), ValueError, "upper and lower"),
         (lambda: Count(per=3), TypeError, "per is 3"),
