@@ -54,7 +54,7 @@ THREE = PureDP(nats(3))
 
 
 def in_every_measure(scale: Fraction) -> list[Any]:
-    """Claims that are true of a response at odds 3 when the scale is 1, and false below."""
+    """Claims that are true of a response at odds 3 at scale 1, and false at smaller scales."""
     rho, mu = THREE.to(ZCDP).rho, THREE.to(GDP).mu  # type: ignore[attr-defined]
     at = [RDP(a, scale * THREE.to(RDP.at(a)).epsilon) for a in (2, 4)]  # type: ignore[attr-defined]
     return [
@@ -71,7 +71,7 @@ def in_every_measure(scale: Fraction) -> list[Any]:
 
 @pytest.mark.parametrize("claim", in_every_measure(F(1)), ids=str)
 def test_a_true_claim_holds_in_every_measure(claim: Any) -> None:
-    """The measurement's exact law keeps it, though it is tight."""
+    """The exact law of the measurement satisfies a tight claim."""
     verdict = audit(Response(3), BITS, claim=claim)
     assert (verdict.outcome, verdict.witness) == (Outcome.HOLDS, None)
     assert str(verdict).startswith("holds: Response(")
@@ -79,26 +79,26 @@ def test_a_true_claim_holds_in_every_measure(claim: Any) -> None:
 
 @pytest.mark.parametrize("claim", in_every_measure(F(9, 10)), ids=str)
 def test_a_false_claim_is_refuted_in_every_measure(claim: Any) -> None:
-    """A tenth too little is too little."""
+    """A claim of nine tenths of the true loss is refuted."""
     assert audit(Response(3), BITS, claim=claim).refuted
 
 
 @pytest.mark.parametrize("claim", in_every_measure(F(1)), ids=str)
 def test_true_claims_hold_against_all_adversaries(claim: Any) -> None:
-    """The pad gives the same response away, to whoever asks twice."""
+    """The pad reveals the same response to adversaries that ask twice."""
     assert audit(PadReveal(3), BITS, claim=claim, **ASKS).holds
 
 
 @pytest.mark.parametrize("claim", in_every_measure(F(9, 10)), ids=str)
 def test_false_claims_are_refuted_by_an_adversary(claim: Any) -> None:
-    """A tenth too little is refuted in every measure, and only with both questions."""
+    """Nine tenths is refuted in every measure, but only with both queries."""
     assert audit(PadReveal(3), BITS, claim=claim, **ASKS).refuted
     once = audit(PadReveal(3), BITS, claim=claim, queries=("key", "sum"), horizon=1)
     assert once.holds
 
 
 def test_approximate_concentration_is_checked_by_its_profile() -> None:
-    """A response that gives the bit away with probability 1/10 breaks a claim of 1/100."""
+    """A response that reveals the bit with probability 1/10 exceeds delta = 1/100."""
     leaky = Response(3, delta="1/10")
     assert audit(leaky, BITS, claim=ApproxDP(nats(3), F(1, 10)).to(ApproxZCDP)).holds
     assert audit(leaky, BITS, claim=ApproxZCDP(1, F(1, 100))).refuted
@@ -106,7 +106,7 @@ def test_approximate_concentration_is_checked_by_its_profile() -> None:
 
 
 def test_the_witness_replays() -> None:
-    """Its pair and adversary, run again, break the bound that it names."""
+    """Its pair and adversary, run again, exceed the bound that it names."""
     verdict = audit(TwoRounds(), BITS, queries=("next",), horizon=2, claim=PureDP(nats(2)))
     witness = verdict.witness
     assert witness is not None
@@ -116,8 +116,8 @@ def test_the_witness_replays() -> None:
     assert "ask 'next'" in str(verdict)
 
 
-def test_the_least_epsilon_of_all_adversaries_is_told() -> None:
-    """Beside a refuted claim of pure privacy; it would have been true."""
+def test_the_least_epsilon_of_all_adversaries_is_reported() -> None:
+    """A refuted claim of pure DP reports the least epsilon that holds."""
     verdict = audit(PadReveal(3), BITS, claim=PureDP(1), **ASKS)
     assert {finding.epsilon for finding in verdict.findings} == {nats(3)}
     assert f"the epsilon of that delta is {shown(nats(3))}" in str(verdict)
@@ -126,7 +126,7 @@ def test_the_least_epsilon_of_all_adversaries_is_told() -> None:
 
 @pytest.mark.parametrize("rho", [F(1001, 1000), F(999, 1000)])
 def test_zero_concentration_is_checked_over_all_orders(rho: Any) -> None:
-    """Of interactive mechanisms too: a response is worst near order 1, far below order 2."""
+    """A response is worst near order 1; its value at order 2 is far lower."""
     tight = THREE.to(ZCDP).rho  # type: ignore[attr-defined]
     verdict = audit(PadReveal(3), BITS, claim=ZCDP(rho * tight), **ASKS)
     assert verdict.outcome is (Outcome.HOLDS if rho > 1 else Outcome.REFUTED)
@@ -140,13 +140,13 @@ def test_zero_concentration_is_checked_over_all_orders(rho: Any) -> None:
 
 @pytest.mark.parametrize("claim", [1, "1/2", None.__class__, PureDP])
 def test_a_claim_is_a_loss(claim: Any) -> None:
-    """A number could mean anything."""
+    """A number is ambiguous."""
     with pytest.raises(TypeError, match="should be a privacy loss"):
         audit(PadReveal(3), BITS, claim=claim, **ASKS)
 
 
 def test_the_witness_of_a_measurement_is_an_event() -> None:
-    """And the least epsilon that would have been true is reported."""
+    """The least epsilon that holds is reported."""
     verdict = audit(Response(3, stated=2), BITS)
     witness = verdict.witness
     assert witness is not None
@@ -157,7 +157,7 @@ def test_the_witness_of_a_measurement_is_an_event() -> None:
 
 @attrs.frozen
 class OneSided(Measurement):
-    """Says yes only if the bit is set, and then one time in ten."""
+    """Answers True only if the bit is set, and then with probability 1/10."""
 
     def loss(self, d_in: int) -> PureDP:
         return PureDP(1)
@@ -167,7 +167,7 @@ class OneSided(Measurement):
 
 
 def test_both_directions_and_every_pair_are_checked() -> None:
-    """One direction of one pair is enough to refute."""
+    """One direction of one pair suffices to refute a claim."""
     for pairs in ([(0, 0), (0, 1)], [(1, 0), (1, 1)]):
         verdict = audit(OneSided(), pairs)
         assert verdict.refuted
@@ -177,7 +177,7 @@ def test_both_directions_and_every_pair_are_checked() -> None:
 
 @pytest.mark.parametrize("mechanism", [Laplace(COUNT, epsilon=1), Gaussian(COUNT, rho="1/2")])
 def test_noise_holds_up_to_its_tails(mechanism: Any) -> None:
-    """Proved, with tails as delta; a claim of nine tenths is refuted, tails or not."""
+    """Tails count as delta; nine tenths of the loss is refuted despite the tails."""
     verdict = audit(mechanism, BITS)
     assert verdict.holds
     own = mechanism.privacy_map(1)
@@ -186,7 +186,7 @@ def test_noise_holds_up_to_its_tails(mechanism: Any) -> None:
 
 
 def test_noise_in_other_measures() -> None:
-    """Laplace's own zCDP bound is tight, and so is the check of it."""
+    """Laplace's zCDP bound is tight, and so is its check."""
     laplace = Laplace(COUNT, epsilon=1)
     stated = laplace.privacy_map(1, ZCDP)
     assert audit(laplace, BITS, claim=stated).holds
@@ -197,14 +197,14 @@ def test_noise_in_other_measures() -> None:
 
 
 def test_tails_beyond_the_slack_prove_nothing() -> None:
-    """A coarse tail neither proves a true claim nor refutes it, and the report gives both ends."""
+    """With a coarse tail a true claim is neither proved nor refuted; both bounds are shown."""
     verdict = audit(Laplace(COUNT, epsilon=1), BITS, tail="1/100")
     assert verdict.outcome is Outcome.NOT_REFUTED
     assert "is between 0 and" in str(verdict)
 
 
 def test_one_adversary_instead_of_all() -> None:
-    """Its view alone is looked at: who asks for the key twice learns nothing."""
+    """Only its view is examined: asking for the key twice reveals nothing."""
     claim = PureDP("1/2")
     assert audit(PadReveal(3), BITS, claim=claim, adversary=script("key", "key")).holds
     assert audit(PadReveal(3), BITS, claim=claim, adversary=script("sum", "key")).refuted
@@ -212,7 +212,7 @@ def test_one_adversary_instead_of_all() -> None:
 
 @attrs.frozen
 class Noisy(InteractiveMechanism[Any]):
-    """Answers with Laplace noise, at every question anew."""
+    """Answers every query with fresh Laplace noise."""
 
     def loss(self, d_in: int) -> PureDP:
         return PureDP(1)
@@ -225,7 +225,7 @@ class Noisy(InteractiveMechanism[Any]):
 
 
 def test_infinite_noise_cannot_be_searched_but_an_adversary_can_be_named() -> None:
-    """One question is within the claim, two are not."""
+    """One query is within the claim, two are not."""
     with pytest.raises(NotEnumerable, match="infinite support"):
         audit(Noisy(), BITS, queries=("?",), horizon=1)
     assert audit(Noisy(), BITS, adversary=script("?"), tail="1e-11").holds
@@ -233,7 +233,7 @@ def test_infinite_noise_cannot_be_searched_but_an_adversary_can_be_named() -> No
 
 
 def test_a_filter_under_audit() -> None:
-    """It keeps its budget against every launch and interleaving, and half of it would be broken."""
+    """It keeps its budget for all launches and interleavings; half the budget is refuted."""
     queries = (Launch(reader(3)), Launch(Response(2)), Ask(0, "read"))
     mechanism = FiltCon(PureDP(nats(3) + nats(2)))
     assert audit(mechanism, BITS, queries=queries, horizon=4).holds
@@ -243,7 +243,7 @@ def test_a_filter_under_audit() -> None:
 
 @attrs.frozen
 class Endless(Law[int]):
-    """A fair coin that nobody can enumerate."""
+    """A fair coin that cannot be enumerated."""
 
     def sample(self, source: FairBits) -> int:
         return source.bits(1)
@@ -251,7 +251,7 @@ class Endless(Law[int]):
 
 @attrs.frozen
 class Opaque(Measurement):
-    """The bit, through coins that nobody can enumerate: wrong one time in four."""
+    """The bit, flipped with probability 1/4 by coins that cannot be enumerated."""
 
     def loss(self, d_in: int) -> PureDP:
         return THREE
@@ -261,7 +261,7 @@ class Opaque(Measurement):
 
 
 def test_what_cannot_be_enumerated_is_sampled() -> None:
-    """A true claim is not refuted, a false one is, and the report says how sure it is."""
+    """Only the false claim is refuted, and the report states the confidence."""
     options: dict[str, Any] = {"samples": 4000, "coins": SeededCoins(7)}
     true = audit(Opaque(), BITS, **options)
     assert true.outcome is Outcome.NOT_REFUTED
@@ -274,7 +274,7 @@ def test_what_cannot_be_enumerated_is_sampled() -> None:
 
 
 def test_the_profile_of_every_measure_is_implied() -> None:
-    """Points of a claim are its conversions, no smaller; those of GDP are its profile."""
+    """The points of a claim are its conversions; for GDP they are its profile."""
     for claim in (ZCDP("1/2"), RDP(4, 1), GDP(1), ApproxZCDP("1/2", F(1, 100))):
         points = points_of(claim)
         assert len(points) >= len(DELTAS)
@@ -284,11 +284,11 @@ def test_the_profile_of_every_measure_is_implied() -> None:
 
 
 def nothing(view: View) -> None:
-    """Looks at the opening alone."""
+    """Asks no query."""
 
 
 def test_bad_audits_are_refused() -> None:
-    """No pairs, no claim, no confidence that samples could give, too large a search."""
+    """No pairs, no claim, confidence 1, or a search that is too large."""
     with pytest.raises(ValueError, match="pairs is empty"):
         audit(Response(3), [])
     with pytest.raises(PrivacyClaimError):
@@ -309,8 +309,8 @@ def test_bad_audits_are_refused() -> None:
         ({"queries": ("keys", "sums"), "horizon": 2}, "no query is legal at any point: 'keys'"),
     ],
 )
-def test_an_audit_that_would_look_at_less_than_meant_is_refused(given: Any, message: str) -> None:
-    """Else a claim would hold because nobody asked."""
+def test_an_incomplete_audit_is_refused(given: Any, message: str) -> None:
+    """Otherwise a claim would hold only because no query was asked."""
     with pytest.raises(ValueError, match=message):
         audit(PadReveal(3, stated=1), BITS, **given)
     opening = audit(PadReveal(3, stated=1), BITS, adversary=nothing)
@@ -318,8 +318,8 @@ def test_an_audit_that_would_look_at_less_than_meant_is_refused(given: Any, mess
     assert "the adversary's view" in opening.method
 
 
-def test_queries_in_vain_are_reported() -> None:
-    """A misspelt one among others stands in the verdict."""
+def test_queries_that_are_never_legal_are_reported() -> None:
+    """The verdict names a misspelt query."""
     verdict = audit(PadReveal(3), BITS, queries=("key", "sums", "sum"), horizon=2)
     assert verdict.holds
     assert "3 queries, horizon 2; never legal: 'sums'" in str(verdict)
@@ -328,14 +328,14 @@ def test_queries_in_vain_are_reported() -> None:
 
 @pytest.mark.parametrize("claim", [PureDP(1), ApproxDP(1, "1/2"), ZCDP(1), RDP(2, 1), GDP(1)])
 def test_noise_that_hides_nothing_is_refuted_in_every_measure(claim: Any) -> None:
-    """Values so far apart that what is enumerated of either law has nothing in common."""
+    """The enumerated parts of both laws are disjoint, because the values are far apart."""
     verdict = audit(Laplace(COUNT, epsilon=1), [(0, 10**6)], claim=claim)
     assert verdict.refuted
     assert " is 0" not in str(verdict)
 
 
 def test_a_sparse_vector_is_audited_with_its_infinite_noise() -> None:
-    """Hidden noise is followed state by state: three questions take half a second."""
+    """Hidden noise is followed state by state: three queries take half a second."""
     values = [Statistic(lambda data, i=i: data[i], l1=1, l2=1) for i in (0, 1)]
     options: dict[str, Any] = {
         "adversary": script(values[0], values[1], values[0]),
@@ -350,7 +350,7 @@ def test_a_sparse_vector_is_audited_with_its_infinite_noise() -> None:
 
 
 def test_a_long_adversary_is_printed_in_part() -> None:
-    """Its tree has 2**16 lines; the verdict shows some."""
+    """Its tree has 2**16 lines; the verdict shows the first of them."""
     liar = reader(9, stated=2)
     verdict = audit(liar, BITS, queries=("read",), horizon=16)
     assert verdict.refuted
@@ -360,7 +360,7 @@ def test_a_long_adversary_is_printed_in_part() -> None:
 
 @attrs.frozen
 class Blunt(InteractiveMechanism[Any]):
-    """Opens with the bit."""
+    """Its opening answer is the bit."""
 
     def loss(self, d_in: int) -> PureDP:
         return PureDP(1)
@@ -372,8 +372,8 @@ class Blunt(InteractiveMechanism[Any]):
         return None, None
 
 
-def test_what_is_told_at_once_needs_no_query() -> None:
-    """Nothing is asked where nothing is left to learn; that is no alphabet in vain."""
+def test_an_opening_that_reveals_the_bit_needs_no_query() -> None:
+    """After the bit is revealed no query is asked; queries are not reported as illegal."""
     verdict = audit(Blunt(), BITS, queries=("?",), horizon=2)
     assert verdict.refuted
     assert "never legal" not in str(verdict)
@@ -381,7 +381,7 @@ def test_what_is_told_at_once_needs_no_query() -> None:
 
 @attrs.frozen
 class Unclaimed(InteractiveMechanism[Any]):
-    """Claims nothing."""
+    """Has no privacy claim."""
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
         return None, None
@@ -390,10 +390,10 @@ class Unclaimed(InteractiveMechanism[Any]):
         return None, None
 
 
-def test_a_bar_if_wanted(
+def test_the_progress_bar(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Off a terminal there is none unless asked for; without tqdm it is named."""
+    """Off a terminal the bar is shown on request only; without tqdm the extra is named."""
     audit(PadReveal(3), BITS, **ASKS)
     assert capsys.readouterr().err == ""
     audit(PadReveal(3), BITS, progress=True, **ASKS)

@@ -1,4 +1,4 @@
-"""Beliefs by Bayes, step by step, and what is remembered of a machine."""
+"""Beliefs: exact Bayes updates, and the cache of a `Machine`."""
 
 from fractions import Fraction
 from typing import Any
@@ -24,16 +24,16 @@ def masses(seen: Any) -> dict[Any, tuple[Fraction, Fraction]]:
     return {key: each.belief.mass for key, each in seen.items()}
 
 
-def test_an_opening_makes_a_belief() -> None:
-    """Of a response: what was said, and how likely it was under either bit."""
+def test_each_opening_gives_a_belief() -> None:
+    """For a response: the answer's probability under either bit."""
     assert masses(Machine(Response(3)).start(1, 0)) == {
         True: (F(3, 4), F(1, 4)),
         False: (F(1, 4), F(3, 4)),
     }
 
 
-def test_answers_are_learnt_from() -> None:
-    """The key of the pad says nothing, key and sum together say what the response says."""
+def test_beliefs_are_updated_by_answers() -> None:
+    """The pad's key alone reveals nothing; key and sum together are the response."""
     machine = Machine(PadReveal(3))
     (start,) = machine.start(1, 0).values()
     keys = machine.after(start.belief, "key")
@@ -45,7 +45,7 @@ def test_answers_are_learnt_from() -> None:
 
 
 def test_equal_beliefs_have_equal_keys() -> None:
-    """In whatever order their states were met, and up to a factor once divided by their mass."""
+    """The order of states does not matter; normalised beliefs are equal up to a factor."""
     machine = Machine(PadReveal(3))
     (start,) = machine.start(1, 0).values()
     belief = start.belief
@@ -58,7 +58,7 @@ def test_equal_beliefs_have_equal_keys() -> None:
 
 @attrs.frozen
 class Counted(InteractiveMechanism[Any]):
-    """Notes every step that it really takes."""
+    """Records every step that it takes."""
 
     steps: list[Any] = attrs.field(factory=list, eq=False)
     hidden: Any = None
@@ -72,7 +72,7 @@ class Counted(InteractiveMechanism[Any]):
 
 
 class Unhashable:
-    """A state like no other."""
+    """A state that cannot be hashed."""
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -81,7 +81,7 @@ class Unhashable:
 
 
 def test_a_step_is_enumerated_once() -> None:
-    """However many beliefs its state occurs in; a state without a hash, each time."""
+    """A hashable state is enumerated once per query, an unhashable one each time."""
     for hidden, most in ((None, 4), (Unhashable, 12)):
         mechanism = Counted(hidden=hidden)
         machine = Machine(mechanism)
@@ -96,7 +96,7 @@ def test_a_step_is_enumerated_once() -> None:
 
 @attrs.frozen
 class Grudging(InteractiveMechanism[Any]):
-    """Finds every query wrong; what it says then may be about the data."""
+    """Raises a query error for every query; the text may depend on the data."""
 
     said: Any
 
@@ -107,21 +107,20 @@ class Grudging(InteractiveMechanism[Any]):
         raise UnknownQueryError(self.said(state))
 
 
-def test_a_wrong_query_that_tells_nothing_is_not_asked() -> None:
-    """The same error in every state is no answer; two errors that differ are two."""
+def test_an_error_common_to_all_states_is_no_answer() -> None:
+    """The same error in every state counts as no answer; different errors are answers."""
     machine = Machine(Grudging(lambda state: "not that"))
     (seen,) = machine.start(1, 0).values()
     assert machine.after(seen.belief, "?") is None
     machine = Machine(Grudging(lambda state: f"not for patient {state}"))
     (seen,) = machine.start(1, 0).values()
-    told = machine.after(seen.belief, "?")
-    assert told is not None
-    assert masses(told) == {
+    answers = machine.after(seen.belief, "?")
+    assert answers is not None
+    assert masses(answers) == {
         Wrong("UnknownQueryError: not for patient 1"): (F(1), F(0)),
         Wrong("UnknownQueryError: not for patient 0"): (F(0), F(1)),
     }
 
 
-def test_query_errors_are_told_apart_by_kind() -> None:
-    """As an analyst would."""
+def test_query_errors_of_different_types_differ() -> None:
     assert Wrong.of(QueryError("no")) != Wrong.of(UnknownQueryError("no"))

@@ -19,7 +19,7 @@ GRID = [F(101, 100) + F(k, 10) for k in range(60)] + [F(2**k) for k in range(3, 
 
 @st.composite
 def laws(draw: Any) -> tuple[dict[int, Fraction], dict[int, Fraction]]:
-    """Two laws on three outcomes, none impossible."""
+    """Two laws on three outcomes, all of positive probability."""
     weights = [draw(st.lists(st.integers(1, 60), min_size=3, max_size=3)) for _ in range(2)]
     p, q = ({i: F(w, sum(each)) for i, w in enumerate(each)} for each in weights)
     return p, q
@@ -28,7 +28,7 @@ def laws(draw: Any) -> tuple[dict[int, Fraction], dict[int, Fraction]]:
 @settings(max_examples=25, deadline=None)
 @given(laws())
 def test_never_below_a_dense_grid(pair: Any) -> None:
-    """Above every order of the grid, and barely above the order it names."""
+    """The bound exceeds every order of the grid, and is close to the order that it returns."""
     p, q = pair
     found = concentration(p, q)
     for order in GRID:
@@ -40,7 +40,7 @@ def test_never_below_a_dense_grid(pair: Any) -> None:
 
 @pytest.mark.parametrize("odds", [F(101, 100), F(3), F(1000)])
 def test_tight_for_randomized_response(odds: Fraction) -> None:
-    """The supremum is at the lowest orders, where a grid alone would be too low."""
+    """The supremum is at the lowest orders, where a grid alone is too low."""
     p = {True: odds / (1 + odds), False: 1 / (1 + odds)}
     q = {True: p[False], False: p[True]}
     exact = PureDP(log_up(odds)).to(ZCDP).rho  # type: ignore[attr-defined]
@@ -48,15 +48,15 @@ def test_tight_for_randomized_response(odds: Fraction) -> None:
 
 
 def test_both_directions_count() -> None:
-    """Mass that one law misses makes one direction infinite, and so the supremum."""
+    """An outcome impossible under q makes one direction, and the supremum, infinite."""
     p, q = {0: F(1, 10), 1: F(9, 10)}, {1: F(1)}
     assert concentration(p, q).above == inf
     assert concentration(q, p).above < inf
     assert zcdp(p, q) == zcdp(q, p) == inf
 
 
-def test_enough_is_enough() -> None:
-    """It stops once it is known on which side of a claim the supremum lies."""
+def test_the_search_stops_once_the_claim_is_decided() -> None:
+    """The search stops when the bounds decide whether the supremum exceeds `enough`."""
     p, q = {0: F(3, 4), 1: F(1, 4)}, {0: F(1, 4), 1: F(3, 4)}
     exact = F(zcdp(p, q))
     assert concentration(p, q, enough=2 * exact).above <= 2 * exact

@@ -1,4 +1,4 @@
-"""Divergences of two laws: exact, or from above, against brute force and 60 digits."""
+"""Divergences of two laws, compared with brute force and with 60-digit arithmetic."""
 
 from fractions import Fraction
 from itertools import combinations, pairwise
@@ -36,7 +36,7 @@ RESPONSE = ({True: F(3, 4), False: F(1, 4)}, {True: F(1, 4), False: F(3, 4)})
 
 @st.composite
 def laws(draw: Any, size: int = 4) -> tuple[dict[int, Fraction], dict[int, Fraction]]:
-    """Two laws on the same few outcomes, none impossible."""
+    """Two laws on the same few outcomes, all of positive probability."""
     pair = []
     for _ in range(2):
         weights = draw(st.lists(st.integers(1, 50), min_size=size, max_size=size))
@@ -51,7 +51,7 @@ def real(value: Any) -> mpmath.mpf:
 
 @given(laws(), st.fractions(min_value=0, max_value=3, max_denominator=20))
 def test_hockey_stick_is_the_best_event(pair: Any, epsilon: Fraction) -> None:
-    """At and barely above the largest P(S) - e^epsilon Q(S) over all events S."""
+    """The value is the largest P(S) - e^epsilon Q(S) over events S, or barely above it."""
     p, q = pair
     with mpmath.workdps(60):
         factor = mpmath.exp(real(epsilon))
@@ -65,7 +65,7 @@ def test_hockey_stick_is_the_best_event(pair: Any, epsilon: Fraction) -> None:
 
 
 def test_hockey_stick_at_rational_odds() -> None:
-    """At e^epsilon = 2 nothing but the rounding of epsilon is lost; at 3 nothing is left."""
+    """At e^epsilon = 2 only rounding is lost; at e^epsilon = 3 the value is 0."""
     p, q = RESPONSE
     assert hockey_stick(p, q, 0) == F(1, 2)
     assert abs(hockey_stick(p, q, log_up(F(2))) - F(1, 4)) < F(1, 10**25)
@@ -73,14 +73,14 @@ def test_hockey_stick_at_rational_odds() -> None:
     assert hockey_stick(p, q, log_up(F(3)) - F(1, 10**20)) > 0
 
 
-def test_what_one_law_misses_is_all_delta() -> None:
-    """An outcome that cannot occur on the other side counts in full at every epsilon."""
+def test_an_outcome_impossible_under_q_counts_as_delta() -> None:
+    """An outcome that is impossible under q counts fully at every epsilon."""
     assert hockey_stick({0: F(1, 10), 1: F(9, 10)}, {1: F(1)}, 50) == F(1, 10)
     assert hockey_stick({1: F(1)}, {0: F(1, 10), 1: F(9, 10)}, 1) == 0
 
 
 def test_profile_takes_the_worse_direction() -> None:
-    """Both are computed at every epsilon."""
+    """The profile is the maximum over both directions at every epsilon."""
     p, q = {0: F(1, 10), 1: F(9, 10)}, {1: F(1)}
     assert privacy_profile(p, q, [0, 5]) == [(0, F(1, 10)), (5, F(1, 10))]
     assert privacy_profile(q, p, [0, 5]) == [(0, F(1, 10)), (5, F(1, 10))]
@@ -88,27 +88,27 @@ def test_profile_takes_the_worse_direction() -> None:
 
 @given(laws(), st.fractions(min_value=F(101, 100), max_value=60, max_denominator=100))
 def test_renyi_divergence_is_never_below(pair: Any, alpha: Fraction) -> None:
-    """Against 60 digits: at or barely above."""
+    """The value is at or barely above the 60-digit value."""
     p, q = pair
     with mpmath.workdps(60):
         a = real(alpha)
         moment = sum(real(p[i]) ** a * real(q[i]) ** (1 - a) for i in p)
         exact = max(mpmath.log(moment) / (a - 1), mpmath.mpf(0))
         found = real(F(renyi_divergence(p, q, alpha)))
-        # a sum that cancels to nearly one loses as many digits as it cancels
+        # a sum close to one loses digits by cancellation
         assert exact - mpmath.mpf(10) ** -55 <= found <= exact + mpmath.mpf(10) ** -20
 
 
 def test_renyi_divergence_of_randomized_response() -> None:
-    """It is what the conversion of pure privacy says, which is tight for it."""
+    """It equals the conversion from pure DP, which is tight for randomized response."""
     found = renyi_divergence(*RESPONSE, 8)
     assert isinstance(found, Fraction)
     stated = PureDP(log_up(F(3))).to(RDP.at(8)).epsilon  # type: ignore[attr-defined]
     assert abs(found - stated) < F(1, 10**25)
 
 
-def test_renyi_divergence_is_infinite_where_mass_is_missed() -> None:
-    """And finite in the other direction."""
+def test_renyi_divergence_is_infinite_where_q_is_zero() -> None:
+    """It is finite in the other direction."""
     p, q = {0: F(1, 10), 1: F(9, 10)}, {1: F(1)}
     assert renyi_divergence(p, q, 2) == inf
     assert renyi_divergence(q, p, 2) < inf
@@ -116,14 +116,13 @@ def test_renyi_divergence_is_infinite_where_mass_is_missed() -> None:
 
 @pytest.mark.parametrize("alpha", [1, "1/2", 0])
 def test_renyi_orders_are_above_one(alpha: Any) -> None:
-    """Others are refused with what would be right."""
     with pytest.raises(ValueError, match="alpha"):
         renyi_divergence(*RESPONSE, alpha)
 
 
 @given(laws())
-def test_equal_laws_are_apart_by_nothing(pair: Any) -> None:
-    """Every divergence of a law from itself is zero, up to rounding outward."""
+def test_equal_laws_have_divergence_zero(pair: Any) -> None:
+    """Every divergence of a law from itself is zero, up to rounding up."""
     p, _ = pair
     assert hockey_stick(p, p, 0) == 0
     assert max_divergence(p, p) == 0
@@ -132,7 +131,7 @@ def test_equal_laws_are_apart_by_nothing(pair: Any) -> None:
 
 @given(laws())
 def test_max_divergence_is_the_least_pure_epsilon(pair: Any) -> None:
-    """At it nothing is left over; it is the log of the largest ratio."""
+    """It is the log of the largest ratio, and delta is 0 at that epsilon."""
     p, q = pair
     epsilon = max_divergence(p, q)
     assert hockey_stick(p, q, F(epsilon)) == 0
@@ -140,19 +139,19 @@ def test_max_divergence_is_the_least_pure_epsilon(pair: Any) -> None:
 
 
 def test_zcdp_of_randomized_response() -> None:
-    """Never below epsilon*tanh(epsilon/2), its exact loss; above by the gaps between orders."""
+    """The value is never below the exact epsilon*tanh(epsilon/2), and at most 6/5 of it."""
     exact = PureDP(log_up(F(3))).to(ZCDP).rho  # type: ignore[attr-defined]
     found = F(zcdp(*RESPONSE))
     assert exact * (1 - F(1, 10**20)) <= found <= exact * F(6, 5)
 
 
 def test_the_curve_of_randomized_response() -> None:
-    """Its three knots: the likelier answer is tested for first."""
+    """The curve has three knots; the test rejects the more probable answer first."""
     assert trade_off(*RESPONSE) == [(0, 1), (F(1, 4), F(1, 4)), (1, 0)]
 
 
 def test_enclosed_chances_count_against_the_mechanism() -> None:
-    """Of an interval the upper end counts under p and the lower under q; a cut is lost."""
+    """The upper end counts under p and the lower under q; cut-off mass counts as lost."""
     p = {0: Interval(F(1, 4), F(1, 2)), 1: F(1, 2)}
     q = {0: Interval(F(1, 4), F(1, 2)), 1: F(1, 2)}
     assert hockey_stick(p, q, 0) == F(1, 4)
@@ -161,7 +160,7 @@ def test_enclosed_chances_count_against_the_mechanism() -> None:
 
 
 def test_a_naive_hockey_stick_is_below() -> None:
-    """Mutation: with e^epsilon rounded to nearest, some delta falls below the truth."""
+    """Mutation: with e^epsilon rounded to nearest, some delta is below the true value."""
     below = 0
     p, q = {0: F(1)}, {0: F(1, 2**60), 1: 1 - F(1, 2**60)}
     for k in range(1, 60):
@@ -175,8 +174,8 @@ def test_a_naive_hockey_stick_is_below() -> None:
 
 
 @given(laws(), st.fractions(min_value=0, max_value=3, max_denominator=20))
-def test_what_refutes_is_never_above(pair: Any, epsilon: Fraction) -> None:
-    """From below and from above enclose the truth, closely."""
+def test_lower_bounds_are_at_most_the_true_value(pair: Any, epsilon: Fraction) -> None:
+    """The bounds from below and above enclose the true value closely."""
     p, q = pair
     with mpmath.workdps(60):
         factor = mpmath.exp(real(epsilon))
@@ -186,8 +185,8 @@ def test_what_refutes_is_never_above(pair: Any, epsilon: Fraction) -> None:
     assert renyi_divergence_below(p, q, 2) <= renyi_divergence(p, q, 2)
 
 
-def test_what_was_cut_off_never_refutes() -> None:
-    """Mass of q that was given up may lie anywhere, even where p is likeliest."""
+def test_cut_off_mass_of_q_lowers_the_lower_bound() -> None:
+    """Cut-off mass of q may lie anywhere, even where p is largest."""
     p, q = {0: F(1, 2), 1: F(1, 2)}, {1: F(1, 2), CUT: Interval(F(0), F(1, 2))}
     assert hockey_stick_below(p, q, 0) == 0
     assert hockey_stick(p, q, 0) == F(1, 2)
@@ -196,7 +195,7 @@ def test_what_was_cut_off_never_refutes() -> None:
 
 
 def test_best_event_proves_the_hockey_stick() -> None:
-    """Its chances give the divergence, and what adds most comes first."""
+    """Its probabilities give the divergence; the view with the largest term comes first."""
     p, q = {0: F(2, 10), 1: F(5, 10), 2: F(3, 10)}, {0: F(1, 10), 1: F(1, 10), 2: F(8, 10)}
     event = best_event(p, q, F(0))
     assert event == [1, 0]
@@ -205,7 +204,7 @@ def test_best_event_proves_the_hockey_stick() -> None:
 
 @given(laws())
 def test_least_epsilon_is_least(pair: Any) -> None:
-    """At it delta is enough, barely below it is not; none helps where mass is missed."""
+    """Delta holds at this epsilon but not barely below; infinite if q misses the mass."""
     p, q = pair
     epsilon = F(least_epsilon(p, q, F(1, 100)))
     assert hockey_stick(p, q, epsilon) <= F(1, 100)
@@ -232,15 +231,15 @@ def test_the_curve_is_the_best_of_all_tests(pair: Any) -> None:
 
 
 def test_the_curve_of_cut_laws_lies_below() -> None:
-    """What was cut off is taken for detected without a false alarm."""
+    """Cut-off mass counts as detected without a false alarm."""
     whole = trade_off({0: F(1, 2), 1: F(1, 2)}, {0: F(1, 4), 1: F(3, 4)})
     cut = trade_off({0: F(1, 2), 1: F(1, 2)}, {0: F(1, 4), 1: F(1, 2), CUT: F(1, 4)})
     assert whole[0] == (0, 1)
     assert cut[0] == (0, F(3, 4))
 
 
-def test_conditioned_laws_leave_out_what_one_cannot_show() -> None:
-    """They sum to one again, and what is left out is the larger share; whole laws stay."""
+def test_conditioned_laws_exclude_views_impossible_under_either() -> None:
+    """They sum to 1, and the larger excluded mass is returned; complete laws are unchanged."""
     p = {0: F(1, 2), 1: F(2, 5), CUT: Interval(F(0), F(1, 10))}
     q = {1: F(1, 2), 2: F(2, 5), CUT: Interval(F(0), F(1, 10))}
     kept, against, missed = conditioned(p, q)

@@ -1,4 +1,4 @@
-"""Enumerated coins: every path once, each with its exact probability."""
+"""Enumerated coins: every path once, with its exact probability."""
 
 from fractions import Fraction
 from math import comb
@@ -44,7 +44,7 @@ HALF = Bernoulli(F(1, 2))
 
 @attrs.frozen
 class Waiting(Law[int]):
-    """Failures before a success at probability 1/2: infinite support, rational chances."""
+    """Failures before a success at probability 1/2: infinite support, rational probabilities."""
 
     def sample(self, source: FairBits) -> int:
         count = 0
@@ -62,19 +62,18 @@ class Waiting(Law[int]):
 
 @attrs.frozen
 class Endless(Law[int]):
-    """Infinite support, and nobody knows the tail."""
+    """Infinite support with an unknown tail."""
 
     def sample(self, source: FairBits) -> int:
         return 0
 
 
 def test_a_run_without_draws_has_one_outcome() -> None:
-    """It is certain."""
     assert every_outcome(lambda coins: "done") == [(1, "done")]
 
 
 def test_every_path_is_visited_once() -> None:
-    """Paths of different length: after a two one more coin is drawn."""
+    """Paths differ in length: after a 2, one more coin is drawn."""
 
     def run(coins: EnumeratedCoins) -> Any:
         first = coins.draw(UniformBelow(3))
@@ -91,7 +90,7 @@ def test_every_path_is_visited_once() -> None:
 
 @given(st.lists(st.integers(1, 4), max_size=4), st.randoms(use_true_random=False))
 def test_probabilities_sum_to_one(bounds: list[int], random: Any) -> None:
-    """Whatever is drawn next may depend on what was."""
+    """Later draws may depend on earlier ones."""
     salt = random.random()
 
     def run(coins: EnumeratedCoins) -> tuple[int, ...]:
@@ -106,14 +105,14 @@ def test_probabilities_sum_to_one(bounds: list[int], random: Any) -> None:
     assert len({drawn for _, drawn in outcomes}) == len(outcomes)
 
 
-def test_impossible_outcomes_are_no_paths() -> None:
-    """A coin that always falls on one side has one outcome."""
+def test_impossible_outcomes_are_not_visited() -> None:
+    """A coin with probability 1 has one outcome."""
     assert every_outcome(lambda coins: coins.draw(Bernoulli(1))) == [(1, True)]
 
 
 @pytest.mark.parametrize("shape", [(), 0, 2, (2,), (1, 2), (0, 3)])
 def test_arrays_are_drawn_entry_by_entry(shape: Any) -> None:
-    """Of the shape asked for, every combination once."""
+    """Arrays have the requested shape, and every combination occurs once."""
     outcomes = every_outcome(lambda coins: coins.draw(HALF, shape))
     count = int(np.prod(shape, dtype=int))
     assert len({tuple(drawn.flat) for _, drawn in outcomes}) == len(outcomes) == 2**count
@@ -122,19 +121,19 @@ def test_arrays_are_drawn_entry_by_entry(shape: Any) -> None:
 
 
 def test_children_share_the_script() -> None:
-    """Spawned coins draw on: nothing is drawn twice."""
+    """Spawned coins continue the script, so each draw is independent."""
     both = every_outcome(lambda coins: (coins.spawn(0, 1).draw(HALF), coins.spawn(0, 1).draw(HALF)))
     assert {pair for _, pair in both} == {(a, b) for a in (True, False) for b in (True, False)}
 
 
 def test_errors_of_the_run_are_raised() -> None:
-    """They are not taken for paths that were given up."""
+    """They are not mistaken for paths that were cut off."""
     with pytest.raises(ZeroDivisionError):
         every_outcome(lambda coins: 1 // coins.draw(UniformBelow(2)))
 
 
 def test_infinite_support_needs_a_tail() -> None:
-    """Without one the law is refused by name, even if the run catches the error."""
+    """Without a tail the law is refused by name, even if the run catches the error."""
 
     def careless(coins: EnumeratedCoins) -> Any:
         try:
@@ -149,7 +148,7 @@ def test_infinite_support_needs_a_tail() -> None:
 
 
 def test_a_tail_is_cut_off_and_counted() -> None:
-    """What is kept is exact; what is given up stands under one key, from above."""
+    """Kept outcomes are exact; the cut-off mass has one key and is rounded up."""
     outcomes = every_outcome(lambda coins: coins.draw(Waiting()), F(1, 8))
     law = {value: chance for chance, value in outcomes}
     assert {key: chance for key, chance in law.items() if key is not CUT} == {
@@ -161,29 +160,29 @@ def test_a_tail_is_cut_off_and_counted() -> None:
     assert sum(map(high, law.values())) == 1
 
 
-def test_push_forward_adds_up_what_looks_alike() -> None:
-    """The law of a function of the view."""
+def test_push_forward_merges_equal_values() -> None:
+    """The law of a function of the view adds the probabilities of equal values."""
     law = view_law(FiltCon(PureDP(3)), 1, script(Launch(Response(3)), Launch(Response(3))))
     agree = push_forward(law, lambda seen: seen[1] == seen[2])
     assert agree == {True: F(9, 16) + F(1, 16), False: F(6, 16)}
 
 
 def test_more_paths_than_the_limit_are_refused_at_once() -> None:
-    """The first path tells about how many there are, so nobody waits for 2**60 of them."""
+    """The first path gives an estimate, so 2**60 paths are refused immediately."""
     with pytest.raises(NotEnumerable, match=r"about 1\.2e\+18 outcomes"):
         every_outcome(lambda coins: coins.draw(HALF, 60), limit=1000)
     assert len(every_outcome(lambda coins: coins.draw(HALF, 3), limit=8)) == 8
 
 
 def test_views_beyond_the_limit_are_refused() -> None:
-    """Also where each step has few outcomes and there are many steps."""
+    """This includes many steps with few outcomes each."""
     with pytest.raises(NotEnumerable, match="more than 100 views"):
         view_law(FiltCon(PureDP(99)), 1, lambda _: Launch(Response(3)), 20, limit=100)
 
 
 @attrs.frozen
 class Listed(Law[int]):
-    """Lists an outcome that cannot happen."""
+    """Lists an outcome of probability 0."""
 
     def sample(self, source: FairBits) -> int:
         return 0
@@ -192,14 +191,14 @@ class Listed(Law[int]):
         return ((0, F(1)), (1, F(0)))
 
 
-def test_outcomes_of_no_chance_are_no_paths() -> None:
-    """A law may list what cannot happen; it is not visited."""
+def test_listed_outcomes_of_probability_zero_are_not_visited() -> None:
+    """A law may list an impossible outcome; it is not visited."""
     assert every_outcome(lambda coins: coins.draw(Listed())) == [(1, 0)]
 
 
 @attrs.frozen
 class Walk(InteractiveMechanism[int]):
-    """Takes hidden fair steps; says at last where it is."""
+    """Takes hidden fair steps, and answers its position when asked 'where'."""
 
     taken: list[int] = attrs.field(factory=list, eq=False)
 
@@ -215,18 +214,18 @@ class Walk(InteractiveMechanism[int]):
         return state + 2 * coins.draw(UniformBelow(2)) - 1, None
 
 
-def test_equal_states_behind_a_view_are_followed_once() -> None:
-    """Ten hidden steps lead to eleven places, not to a thousand paths."""
+def test_equal_hidden_states_are_merged() -> None:
+    """Ten hidden steps reach eleven positions; equal states are merged, not 1,024 paths."""
     walk = Walk()
     law = view_law(walk, 0, script(*["step"] * 10, "where"))
-    assert sorted(walk.taken) == sorted(2 * list(range(-9, 10)))  # from each place, either way
+    assert sorted(walk.taken) == sorted(2 * list(range(-9, 10)))  # two outcomes from each position
     assert {seen[-1]: chance for seen, chance in law.items()} == {
         10 - 2 * k: F(comb(10, k), 2**10) for k in range(11)
     }
 
 
 def test_a_wrong_query_may_count_as_an_answer() -> None:
-    """Where the adversary goes on afterwards, from the same state."""
+    """The adversary then continues from the same state."""
     law = view_law(Walk(), 3, script("jump", "where"), errors=True)
     assert law == {(None, Wrong("UnknownQueryError: only 'step' and 'where'"), 3): 1}
     with pytest.raises(UnknownQueryError):
@@ -235,7 +234,7 @@ def test_a_wrong_query_may_count_as_an_answer() -> None:
 
 @attrs.frozen
 class Writes(InteractiveMechanism[Any]):
-    """Tosses a coin once for each name, and writes it into the state that it was given."""
+    """Tosses a coin once for each name, and writes it into the given state."""
 
     kind: Any = dict
 
@@ -250,12 +249,12 @@ class Writes(InteractiveMechanism[Any]):
 
 
 class Notes:
-    """A state that is compared and hashed by its identity."""
+    """A mutable state that is compared and hashed by identity."""
 
 
 @pytest.mark.parametrize("kind", [dict, Notes])
 def test_a_step_that_writes_to_its_state_is_refused(kind: Any) -> None:
-    """Else other outcomes of its coins would go on from what the first one wrote."""
+    """Otherwise later outcomes would start from a state that an earlier outcome changed."""
     with pytest.raises(ValueError, match="states are values"):
         view_law(Writes(kind), 0, script("Ada", "Ben"))
     with pytest.raises(ValueError, match="states are values"):
@@ -264,7 +263,7 @@ def test_a_step_that_writes_to_its_state_is_refused(kind: Any) -> None:
 
 @attrs.frozen
 class Moody(InteractiveMechanism[None]):
-    """Draws from another law each time, whatever its coins."""
+    """Draws from a different law each time, whatever its coins."""
 
     sizes: tuple[int, ...]
 
@@ -282,8 +281,8 @@ class Moody(InteractiveMechanism[None]):
 
 
 @pytest.mark.parametrize("sizes", [(3, 2), (3, 1), (2, 3), (2, 3, 1)])
-def test_a_step_that_draws_otherwise_each_time_is_refused(sizes: Any) -> None:
-    """It has no law; also where a compositor would contain the fault."""
+def test_a_step_with_varying_draws_is_refused(sizes: Any) -> None:
+    """It has no law. It is refused even if a compositor contains the fault."""
     with pytest.raises(ValueError, match="different result the second time"):
         every_outcome(lambda coins, mechanism=Moody(sizes): mechanism.step(None, "?", coins))
     moody = FiltCon(PureDP(9)), script(Launch(Moody(sizes), PureDP(1)), Ask(0, "?"))

@@ -1,4 +1,4 @@
-"""The three games of Rogers et al. 2016, against laws by hand and against the project's filters."""
+"""The three games of Rogers et al. 2016, compared with laws by hand and the project's filters."""
 
 from fractions import Fraction
 from typing import Any
@@ -23,7 +23,7 @@ F = Fraction
 
 
 def responses(*odds: Any) -> Any:
-    """An adversary that asks for these responses, one after another, and then stops."""
+    """An adversary that asks for responses at these odds in order and then stops."""
 
     def adversary(answers: Any) -> Any:
         if len(answers) >= len(odds):
@@ -35,14 +35,14 @@ def responses(*odds: Any) -> Any:
 
 
 def cautious(answers: Any) -> Any:
-    """Responses at odds 3 while the answers are no, and one at odds 2 after the first yes."""
+    """Responses at odds 3 while the answers are False, and one at odds 2 after the first True."""
     if any(answers):
         return (0, 1, Response(2), PureDP(nats(2))) if answers[-1] else None
     return 0, 1, Response(3), PureDP(nats(3))
 
 
 def test_views_by_hand() -> None:
-    """Two responses to the bit b: the answers are independent, the law is theirs."""
+    """Two responses to the bit b: the answers are independent."""
     law = fixed_param_comp(responses(3, 2), [PureDP(nats(3)), PureDP(nats(2))], 1)
     assert law == {
         (True, True): F(3, 4) * F(2, 3),
@@ -53,7 +53,7 @@ def test_views_by_hand() -> None:
 
 
 def test_fixed_parameters_are_kept() -> None:
-    """A mechanism above the parameters of its round is refused, one below is not."""
+    """A mechanism that exceeds the parameters of its round is refused."""
     fixed = [PureDP(nats(3)), PureDP(nats(2))]
     assert sum(fixed_param_comp(responses(2, 2), fixed, 0).values()) == 1
     with pytest.raises(ValueError, match="round 2 is fixed at"):
@@ -61,7 +61,7 @@ def test_fixed_parameters_are_kept() -> None:
 
 
 def test_fixed_composition_is_optimal_composition() -> None:
-    """The views of responses at odds 3 and 2 are as far apart as that theorem allows."""
+    """The views of responses at odds 3 and 2 reach the optimal composition theorem."""
     fixed = [PureDP(nats(3)), PureDP(nats(2))]
     p, q = (fixed_param_comp(responses(3, 2), fixed, bit) for bit in (1, 0))
     assert hockey_stick(p, q, 0) == optimal_delta([(3, 0), (2, 0)], 1)
@@ -79,7 +79,7 @@ def test_parameters_may_depend_on_answers() -> None:
 
 
 def test_the_datasets_may_change_every_round() -> None:
-    """With b = 0 the first of each pair is looked at, whatever it is."""
+    """With b = 0 each round uses the first dataset of its pair."""
 
     def swapped(answers: Any) -> Any:
         pair = (1, 0) if answers else (0, 1)
@@ -90,7 +90,7 @@ def test_the_datasets_may_change_every_round() -> None:
 
 
 def test_a_filter_halts_for_good() -> None:
-    """What does not fit is not run, and every answer from there on is BOTTOM."""
+    """A mechanism that does not fit is not run, and all later answers are BOTTOM."""
     law = privacy_filter_comp(responses(3, 3, 3, 2), 4, 1, Basic(), PureDP(2 * nats(3)))
     assert all(view[2:] == (BOTTOM, BOTTOM) for view in law)
     assert sum(law.values()) == 1
@@ -114,8 +114,8 @@ def test_filters_are_valid_here(rule: Any, budget: Any) -> None:
     assert hockey_stick(p, q, 0) > 0
 
 
-def test_a_filter_that_never_halts_is_no_filter() -> None:
-    """Mutation: the same adversary breaks the budget of one that admits everything."""
+def test_a_filter_that_never_halts_is_refuted() -> None:
+    """Mutation: the same adversary exceeds the budget of a rule that admits everything."""
 
     class Always:
         within = True
@@ -136,7 +136,7 @@ def test_a_filter_that_never_halts_is_no_filter() -> None:
 
 
 def test_the_game_is_what_filtcon_plays() -> None:
-    """The law of the game is that of a filter of the project, HALT read as a refusal."""
+    """The game has the law of `FiltCon`, with HALT read as a refusal."""
     budget = PureDP(nats(6))
     law = privacy_filter_comp(responses(3, 2, 5), 3, 1, Basic(), budget)
 
@@ -156,7 +156,7 @@ def test_the_game_is_what_filtcon_plays() -> None:
 
 
 def test_tails_are_collected() -> None:
-    """Infinite noise plays up to a tail."""
+    """Infinite noise is enumerated up to a tail."""
     laplace = Laplace(Statistic(lambda data: data, l1=1, l2=1), epsilon=1)
 
     def once(answers: Any) -> Any:
@@ -167,8 +167,8 @@ def test_tails_are_collected() -> None:
     assert hockey_stick(p, q, 1) < F(1, 10**5) < hockey_stick(p, q, F(9, 10))
 
 
-def test_what_the_games_do_not_take() -> None:
-    """Interactive mechanisms, claims below the mechanism's loss, bits that are none."""
+def test_invalid_rounds_are_refused() -> None:
+    """Interactive mechanisms, claims below the mechanism's loss, and invalid bits."""
     with pytest.raises(TypeError, match="interactive"):
         adapt_param_comp(lambda _: (0, 1, PadReveal(3), PureDP(9)), 1, 0)
     with pytest.raises(ValueError, match="has a loss of"):

@@ -1,4 +1,4 @@
-"""Answers as keys: what counts as one answer, and what must not."""
+"""Answers as keys of a law: which answers count as one, and which pairs are refused."""
 
 from fractions import Fraction
 from typing import Any
@@ -27,19 +27,19 @@ HALF = Bernoulli(Fraction(1, 2))
     ],
 )
 def test_answers_become_hashable(value: Any, key: Any) -> None:
-    """Arrays and lists become tuples, however deep; what is hashable stays as it is."""
+    """Arrays and lists become tuples at any depth; hashable values are unchanged."""
     assert hashable(value) == key
     hash(hashable(value))
 
 
 def test_dictionaries_and_sets_become_hashable() -> None:
-    """In whatever order they were filled."""
+    """The order of insertion does not matter."""
     assert hashable({"a": [1], "b": {2}}) == hashable({"b": {2}, "a": [1]})
     assert hash(hashable({"a": [1]})) != hash(hashable({"a": [2]}))
 
 
 def test_all_nans_are_one_answer() -> None:
-    """However they were made; else each would be a view that only one dataset shows."""
+    """Otherwise each NaN would be a view that is possible under one dataset only."""
     values = [float("nan"), np.nan, np.float32("nan"), float("inf") - float("inf")]
     assert len({hashable((value, "x")) for value in values}) == 1
     assert hashable(float("nan")) != hashable(0.0)
@@ -58,8 +58,8 @@ def test_all_nans_are_one_answer() -> None:
         (Launched(None, 0), Launched(None, False)),
     ],
 )
-def test_yes_and_one_are_not_taken_for_each_other(one: Any, other: Any) -> None:
-    """They compare equal and mean different things, so whoever answers both is told."""
+def test_a_boolean_and_an_equal_number_are_refused(one: Any, other: Any) -> None:
+    """A boolean and a number that compare equal are refused as answers to one question."""
     assert hashable(one) == hashable(other)
     for first, second in ((one, other), (other, one)):
         with pytest.raises(ValueError, match="compare equal"):
@@ -78,13 +78,13 @@ def test_yes_and_one_are_not_taken_for_each_other(one: Any, other: Any) -> None:
     ],
 )
 def test_equal_answers_of_other_types_are_alike(one: Any, other: Any) -> None:
-    """The same number, the same list."""
+    """Equal numbers, or equal sequences, of different types are accepted."""
     require_alike(one, other)
 
 
 @attrs.frozen
 class Number(Measurement):
-    """Says a number where it should say no."""
+    """Answers a number where it should answer False."""
 
     said: Any = 0
 
@@ -94,7 +94,7 @@ class Number(Measurement):
 
 @attrs.frozen
 class Choice(Measurement):
-    """One of some answers, whatever the data."""
+    """Answers one of `answers` at random, whatever the data."""
 
     answers: tuple[Any, ...]
 
@@ -102,8 +102,8 @@ class Choice(Measurement):
         return self.answers[coins.draw(UniformBelow(len(self.answers)))]
 
 
-def test_a_no_that_is_a_zero_is_refused_everywhere() -> None:
-    """Of one law, of two laws, and in the search over adversaries."""
+def test_false_and_zero_as_answers_are_refused_everywhere() -> None:
+    """In one law, in two laws, and in the search over adversaries."""
     law = Choice((False, 0))
     with pytest.raises(ValueError, match="compare equal"):
         view_law(law, 0, script())

@@ -1,4 +1,4 @@
-"""The laws that users hold their own mechanisms against: each complains about what breaks it."""
+"""The laws of state machines for users' mechanisms: each law detects what breaks it."""
 
 from itertools import count
 from typing import Any
@@ -29,7 +29,7 @@ FAIR = Bernoulli("1/2")
 
 
 class Listed(Toy):
-    """Keeps its state in a list, and changes it."""
+    """Keeps its state in a list and mutates it."""
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> Any:
         return [], None
@@ -42,7 +42,7 @@ class Listed(Toy):
 
 
 class Elsewhere(Toy):
-    """Draws from elsewhere than its coins."""
+    """Uses randomness other than its coins."""
 
     def answer(self, state: int, coins: Coins) -> int:
         return SYSTEM.draw(Bernoulli("1/2")) + 2 * next(_TICKS)
@@ -52,14 +52,14 @@ _TICKS = count()
 
 
 class Obliging(RandomBits):
-    """Answers whatever it is asked."""
+    """Answers every query."""
 
     def step(self, state: int, query: Any, coins: Coins = SYSTEM) -> Any:
         return state + 1, coins.draw(FAIR)
 
 
 class Grumpy(RandomBits):
-    """Raises something else than a QueryError."""
+    """Raises an error other than QueryError."""
 
     def step(self, state: int, query: Any, coins: Coins = SYSTEM) -> Any:
         if query != "bits":
@@ -69,7 +69,7 @@ class Grumpy(RandomBits):
 
 @attrs.frozen
 class Open(RandomBits):
-    """Its state is the data."""
+    """Its state is the dataset."""
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> Any:
         return dataset, None
@@ -79,35 +79,35 @@ class Open(RandomBits):
 
 
 class Claims(RandomBits):
-    """Claims what a test says."""
+    """Its loss decreases as d_in grows."""
 
     def privacy_map(self, d_in: int, measure: Any = None) -> Any:
         return {0: PureDP(0), 1: PureDP(2)}.get(d_in, PureDP(1))
 
 
 class Costly(RandomBits):
-    """Charges for equal data."""
+    """Claims a loss for equal data."""
 
     def privacy_map(self, d_in: int, measure: Any = None) -> Loss:
         return PureDP(1)
 
 
 class Number(RandomBits):
-    """Claims a number."""
+    """Claims a number instead of a loss."""
 
     def privacy_map(self, d_in: int, measure: Any = None) -> Any:
         return 0.5
 
 
 class Silent(RandomBits):
-    """Claims nothing."""
+    """Has no privacy map."""
 
     def privacy_map(self, d_in: int, measure: Any = None) -> Loss:
         raise PrivacyClaimError("none")
 
 
 class Loose(InteractiveMechanism[int]):
-    """No attrs class: equal to itself alone, and open to everybody."""
+    """Not an attrs class: its copies are unequal, and its attributes can be set."""
 
     def loss(self, d_in: int) -> Loss:
         return PureDP(d_in)
@@ -120,7 +120,7 @@ class Loose(InteractiveMechanism[int]):
 
 
 class Late(RandomWord):
-    """A measurement that says it pays later."""
+    """A measurement without a coin at launch."""
 
     coin_at_launch = False
 
@@ -162,9 +162,7 @@ BROKEN: tuple[tuple[type[Any], tuple[Any, ...], set[str]], ...] = (
 @pytest.mark.parametrize(
     ("kind", "queries", "laws"), BROKEN, ids=[kind.__name__ for kind, *_ in BROKEN]
 )
-def test_what_breaks_a_law_is_found(
-    kind: type[Any], queries: tuple[Any, ...], laws: set[str]
-) -> None:
+def test_broken_laws_are_found(kind: type[Any], queries: tuple[Any, ...], laws: set[str]) -> None:
     found = {each.law for each in broken_laws(kind(), DATA, queries)}
     assert laws <= found
     assert found - laws <= {"a run replays from its seed"}
@@ -174,21 +172,21 @@ def test_every_law_can_be_broken() -> None:
     assert {law for *_, laws in BROKEN for law in laws} == set(LAWS)
 
 
-def test_what_is_right_breaks_none() -> None:
+def test_correct_mechanisms_break_no_law() -> None:
     assert broken_laws(RandomBits(), DATA, BITS) == ()
     assert broken_laws(Courier() @ RandomBits(), DATA, BITS) == ()
     assert broken_laws(FiltCon(PureDP(1)), DATA, [Launch(RandomWord())]) == ()
     assert broken_laws(Toy(), DATA, BITS, random=False) == ()
 
 
-def test_a_complaint_can_be_read() -> None:
+def test_the_text_of_a_broken_law() -> None:
     (broken,) = broken_laws(Grumpy(), DATA, BITS[:1], wrong=["what"])
     assert str(broken) == (
         "wrong queries change nothing: 'what' raises KeyError; it should be a QueryError"
     )
 
 
-def test_a_script_that_is_wrong_says_so() -> None:
+def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(QueryError, match="bits"):
         broken_laws(RandomBits(), DATA, ["words"])
     with pytest.raises(TypeError, match="InteractiveMechanism"):

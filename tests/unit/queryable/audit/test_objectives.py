@@ -1,4 +1,4 @@
-"""Divergences as sums over views: their terms, and what is no such sum."""
+"""Divergences as sums over views: their terms, and functions that are not such sums."""
 
 from fractions import Fraction
 from math import inf
@@ -44,14 +44,14 @@ def term(measure: Divergence, p: Fraction, q: Fraction) -> Any:
 @given(chances, chances, st.integers(1, 9))
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: type(measure).__name__)
 def test_terms_are_homogeneous(measure: Divergence, p: Fraction, q: Fraction, factor: int) -> None:
-    """Both chances a third, the term a third: a belief is solved up to a factor."""
+    """Scaling both probabilities scales the term, so beliefs can be normalised."""
     assert term(measure, p, q) == factor * term(measure, p / factor, q / factor)
 
 
 @given(chances, chances)
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: type(measure).__name__)
 def test_terms_are_linear_where_one_law_is_zero(measure: Divergence, p: Any, q: Any) -> None:
-    """So asking on, where one dataset is ruled out, changes nothing."""
+    """Further queries change nothing once one dataset is ruled out."""
     whole, nothing = p + q, F(0)
     for one, other, together in (
         (term(measure, p, nothing), term(measure, q, nothing), term(measure, whole, nothing)),
@@ -61,14 +61,14 @@ def test_terms_are_linear_where_one_law_is_zero(measure: Divergence, p: Any, q: 
 
 
 @given(chances, chances)
-def test_a_stick_is_enclosed(p: Any, q: Any) -> None:
-    """The bound that proves a claim is at or above the one that refutes it, and close to it."""
+def test_the_hockey_stick_has_close_bounds(p: Any, q: Any) -> None:
+    """The bound from above is at or above the bound from below, and close to it."""
     above, below = (kind(F(1, 2)).term(p, q) for kind in (HockeyStick, HockeyStickBelow))
     assert 0 <= above - below <= F(1, 10**40)
 
 
 def test_the_total_is_the_divergence_of_laws() -> None:
-    """Summed over two laws, and its logarithm taken where it has one."""
+    """The total over two laws, converted by `value`, is the divergence."""
     p, q = {0: F(3, 4), 1: F(1, 4)}, {0: F(1, 4), 1: F(3, 4)}
     for measure, exact in (
         (HockeyStick("1/2"), hockey_stick(p, q, "1/2")),
@@ -80,7 +80,6 @@ def test_the_total_is_the_divergence_of_laws() -> None:
 
 @pytest.mark.parametrize("alpha", [1, 0, -2, "1/2", float("nan"), True])
 def test_orders_are_above_one(alpha: Any) -> None:
-    """As everywhere."""
     with pytest.raises(ValueError, match="alpha"):
         Renyi(alpha)
 
@@ -88,7 +87,7 @@ def test_orders_are_above_one(alpha: Any) -> None:
 @given(chances, st.fractions(min_value=F(1, 50), max_value=1, max_denominator=50))
 @pytest.mark.parametrize("alpha", [F(1) + F(1, 2**24), F(3, 2), F(9, 4), F(40)])
 def test_irrational_terms_are_enclosed(alpha: Any, p: Any, q: Any) -> None:
-    """For orders that are no small integers; closely, and the divergence too."""
+    """For orders that are not small integers, terms and divergences have close bounds."""
     above, below = (kind(alpha).term(p, q) for kind in (Renyi, RenyiBelow))
     assert 0 <= above - below <= above / 10**25
     exact = real(p) ** real(alpha) * real(q) ** (1 - real(alpha))
@@ -100,7 +99,7 @@ def test_irrational_terms_are_enclosed(alpha: Any, p: Any, q: Any) -> None:
 
 @given(chances, chances, st.integers(1, 9))
 def test_the_largest_ratio_does_not_depend_on_the_scale(p: Any, q: Any, factor: int) -> None:
-    """It is no sum: a belief has the value of what it is divided by its mass."""
+    """It is not a sum: scaling a belief does not change its value."""
     largest = MaxDivergence()
     assert not largest.additive
     assert term(largest, p, q) == term(largest, p / factor, q / factor)
@@ -108,8 +107,8 @@ def test_the_largest_ratio_does_not_depend_on_the_scale(p: Any, q: Any, factor: 
     assert largest.value(F(1, 3)) == 0
 
 
-def test_what_is_no_sum_is_found_out() -> None:
-    """By the whole laws, an infinite value too."""
+def test_a_function_that_is_not_a_sum_is_refused() -> None:
+    """The check compares with the complete laws, including infinite values."""
     p, q = {0: F(3, 4), 1: F(1, 4)}, {0: F(1, 4), 1: F(3, 4)}
     largest = Summed(lambda one, other: max(one.values()))
     total = sum((largest.term(p[i], q[i]) for i in p), F(0))
@@ -120,8 +119,8 @@ def test_what_is_no_sum_is_found_out() -> None:
     Summed(max_divergence).require_sum(p, {0: F(1)}, inf)
 
 
-def test_a_division_by_a_chance_of_zero_is_infinite() -> None:
-    """As in the sum of p*p/q; another one is the function's own fault."""
+def test_a_division_by_probability_zero_is_infinite() -> None:
+    """As in the sum of p*p/q; a division by zero of the function itself is raised."""
     squares = Summed(lambda p, q: sum(p[i] * p[i] / q[i] for i in p))
     assert squares.term(F(1, 2), F(1, 4)) == 1
     with pytest.raises(Unbounded):

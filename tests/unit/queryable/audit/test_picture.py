@@ -1,4 +1,4 @@
-"""Pictures: what is drawn is what was computed. How it looks is for eyes."""
+"""Pictures: the drawn values are the computed ones. The appearance is not tested."""
 
 import sys
 from fractions import Fraction
@@ -24,7 +24,7 @@ def lines(axes: Any) -> dict[str, Any]:
 
 
 def test_the_exact_curve_is_drawn() -> None:
-    """Its knots are those of `trade_off`; a true claim lies below, in the profile above."""
+    """Its knots are those of `trade_off`; a true claim has a larger delta in the profile."""
     curve, profile = picture_of_loss(PureDP(nats(3)).to(GDP), P, Q).axes
     drawn = lines(curve)
     assert [tuple(knot) for knot in drawn["exact"].get_xydata()] == [
@@ -34,15 +34,14 @@ def test_the_exact_curve_is_drawn() -> None:
     assert np.all(claimed >= exact - 1e-12)
 
 
-def test_a_false_claim_is_drawn_on_the_other_side() -> None:
-    """Somewhere the exact delta is above the claimed one."""
+def test_a_false_claim_is_drawn_below_the_exact_delta() -> None:
+    """At some epsilon the exact delta is above the claimed one."""
     _, profile = picture_of_loss(PureDP("1/2"), P, Q).axes
     claimed, exact = (lines(profile)[name].get_ydata() for name in ("claimed", "exact"))
     assert np.any(claimed < exact - 0.1)
 
 
-def test_two_directions_are_two_lines() -> None:
-    """Only where they differ."""
+def test_directions_that_differ_are_two_lines() -> None:
     p, q = {0: F(1, 10), 1: F(9, 10)}, {1: F(1)}
     for axes in picture_of_loss(ZCDP(1), p, q).axes:
         assert {"exact, x from x'", "exact, x' from x"} <= lines(axes).keys()
@@ -53,7 +52,7 @@ def test_two_directions_are_two_lines() -> None:
     [(PureDP(1), 0), (ZCDP("1/2"), 0), (GDP(1), 0), (ApproxZCDP("1/2", "1/100"), F(1, 100))],
 )
 def test_every_measure_has_guarantees(claim: Any, least: Any) -> None:
-    """Rising epsilons, and no delta below the claim's own."""
+    """Epsilons increase, and no delta is below the claim's own."""
     points = guarantees_of(claim)
     assert points == sorted(points)
     assert all(delta >= least for _, delta in points)
@@ -61,14 +60,14 @@ def test_every_measure_has_guarantees(claim: Any, least: Any) -> None:
 
 @pytest.mark.parametrize("name", ["loss.png", "loss.svg"])
 def test_pictures_are_saved(tmp_path: Path, name: str) -> None:
-    """As what the suffix says, on a transparent ground."""
+    """The suffix selects the format; the background is transparent."""
     figure = picture_of_loss(ZCDP("1/2"), *LEAKY, path=tmp_path / name)
     assert (tmp_path / name).stat().st_size > 1000
     assert figure.get_facecolor()[3] == 0
 
 
 def test_the_tree_shows_what_is_asked_and_answered() -> None:
-    """Both questions of the pad, and a leaf for every pair of answers."""
+    """The tree has both questions of the pad, and a leaf for every pair of answers."""
     worst = worst_case(PadReveal(3), 0, 1, ("key", "sum"), 2, HockeyStick(0))
     (axes,) = picture_of_adversary(worst.adversary).axes
     texts = [text.get_text() for text in axes.texts]
@@ -78,7 +77,7 @@ def test_the_tree_shows_what_is_asked_and_answered() -> None:
 
 
 def test_messages_are_shortened(tmp_path: Path) -> None:
-    """A launch and a question to a child, as a person would say them."""
+    """A launch and a question to a child are drawn as short text."""
     asked = Node(Ask(0, Ask(2, "read")), ((True, Node()),))
     root = Node(branches=((None, Node(Launch(Response(3)), ((Launched(0, None), asked),))),))
     figure = picture_of_adversary(Strategy(root), tmp_path / "tree.png")
@@ -87,15 +86,13 @@ def test_messages_are_shortened(tmp_path: Path) -> None:
     assert any(text.startswith("launch Response(") for text in texts)
 
 
-def test_a_forest_is_not_drawn() -> None:
-    """Print it instead."""
+def test_a_tree_with_too_many_leaves_is_refused() -> None:
     wide = Node(branches=tuple((answer, Node()) for answer in range(100)))
     with pytest.raises(ValueError, match="100 leaves are too many"):
         picture_of_adversary(Strategy(wide))
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is optional."""
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ImportError, match=r"queryable\[plot\]"):
         picture_of_loss(PureDP(1), P, Q)

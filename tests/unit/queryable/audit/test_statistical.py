@@ -1,4 +1,4 @@
-"""Audits by samples. Seeds are fixed; false alarms over fresh seeds are at most 1 - confidence."""
+"""Audits by samples. Seeds are fixed; over fresh seeds, false alarms are at most 1 - confidence."""
 
 from fractions import Fraction
 from typing import Any
@@ -27,22 +27,22 @@ def binomial_tail(count: int, trials: int, chance: Any, upper: bool) -> Any:
 
 @pytest.mark.parametrize(("count", "trials"), [(1, 10), (7, 10), (40, 400), (399, 400)])
 def test_clopper_and_pearson_against_60_digits(count: int, trials: int) -> None:
-    """At either bound what was seen, or more extreme, has no more than the level's chance."""
+    """At each bound, the observed count or a more extreme one has probability <= level."""
     below, above = clopper_pearson(count, trials, 1e-3)
     level, close = mpmath.mpf("1e-3"), mpmath.mpf("0.99e-3")
     assert close < binomial_tail(count, trials, below, upper=True) <= level
     assert close < binomial_tail(count, trials, above, upper=False) <= level
 
 
-def test_nothing_and_everything() -> None:
-    """Never seen is bounded from above alone, always seen from below alone."""
+def test_bounds_of_empty_and_full_counts() -> None:
+    """A count of 0 has a positive upper bound; a full count has upper bound 1."""
     assert clopper_pearson(0, 100, 1e-2)[0] == 0
     assert clopper_pearson(100, 100, 1e-2)[1] == 1
     assert 0 < clopper_pearson(0, 100, 1e-2)[1] < F(1, 20)
 
 
 def test_the_event_is_where_the_ratio_is_largest() -> None:
-    """Of three answers the one that x makes likelier; a bin where answers are numbers."""
+    """It contains the answer that x makes more probable; for numbers, a bin."""
     rng = np.random.default_rng(1)
     p = [("abc"[k],) for k in rng.choice(3, 4000, p=[0.6, 0.3, 0.1])]
     q = [("abc"[k],) for k in rng.choice(3, 4000, p=[0.2, 0.3, 0.5])]
@@ -60,7 +60,7 @@ def test_the_event_is_where_the_ratio_is_largest() -> None:
 
 
 def test_the_discriminant_sees_what_no_coordinate_shows() -> None:
-    """Two numbers that only together tell x from x'."""
+    """Only both numbers together distinguish x from x'."""
     rng = np.random.default_rng(2)
     common = rng.normal(size=(2, 4000, 1)) * 50
     noise = rng.normal(size=(2, 4000, 2))
@@ -71,15 +71,15 @@ def test_the_discriminant_sees_what_no_coordinate_shows() -> None:
     assert found.epsilon > F(1, 2)
 
 
-def test_flukes_of_the_learning_sample_refute_nothing() -> None:
-    """Views that never repeat tell the samples apart perfectly, and the datasets not at all."""
+def test_coincidences_in_the_learning_sample_refute_nothing() -> None:
+    """Views that never repeat separate the samples perfectly, but not the datasets."""
     rng = np.random.default_rng(3)
     p, q = ([(f"{x:.12f}",) for x in rng.normal(size=2000)] for _ in range(2))
     assert separate(p, q, [(F(0), F(0))], 1e-3).delta == 0
 
 
-def test_the_bounds_hold_the_truth() -> None:
-    """For a response at odds 3 the lower bound on epsilon is below ln 3, and near."""
+def test_the_lower_bound_on_epsilon_is_valid_and_close() -> None:
+    """For a response at odds 3 the lower bound on epsilon is below ln 3 and close to it."""
     rng = np.random.default_rng(4)
     p, q = ([(bool(x),) for x in rng.random(20_000) < chance] for chance in (0.75, 0.25))
     found = separate(p, q, [(F(0), F(0))], 1e-3)
@@ -94,16 +94,16 @@ def test_the_bounds_hold_the_truth() -> None:
     ],
 )
 def test_noise_on_a_vector(mechanism: Any, false: Any) -> None:
-    """Too many outcomes to enumerate: the true claim stands, the false one falls."""
+    """There are too many outcomes to enumerate: only the false claim is refuted."""
     options: dict[str, Any] = {"samples": 3000, "coins": SeededCoins(5), "limit": 1000}
     assert not audit(mechanism, NEIGHBOURS, **options).refuted
     assert audit(mechanism, NEIGHBOURS, claim=false, **options).refuted
 
 
-def test_true_claims_are_refuted_no_oftener_than_stated() -> None:
-    """At a confidence of 4/5, of 200 audits of a tight claim at most 62 refute it.
+def test_true_claims_are_refuted_at_most_as_often_as_stated() -> None:
+    """At confidence 4/5, at most 62 of 200 audits of a tight claim refute it.
 
-    More would happen to an honest method with probability below 1e-4 (binomial, 200 at 1/5).
+    A correct method exceeds 62 with probability below 1e-4 (binomial, 200 at 1/5).
     """
     rng = np.random.default_rng(6)
     alarms = 0
@@ -113,8 +113,8 @@ def test_true_claims_are_refuted_no_oftener_than_stated() -> None:
     assert alarms <= 62
 
 
-def test_a_method_that_tests_what_it_learnt_raises_false_alarms() -> None:
-    """Mutation: tested on the sample that chose it, a fluke refutes the truth."""
+def test_testing_on_the_learning_sample_raises_false_alarms() -> None:
+    """Mutation: tested on the sample that chose it, a coincidence refutes a true claim."""
     rng = np.random.default_rng(7)
     p, q = ([(f"{x:.12f}",) for x in rng.normal(size=400)] for _ in range(2))
     fluke = set(p)

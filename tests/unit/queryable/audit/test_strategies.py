@@ -1,4 +1,4 @@
-"""Adversaries as trees: what they ask, and that a text of one comes to an end."""
+"""Adversaries as trees: their queries, and the bounded length of their text."""
 
 from typing import Any
 
@@ -12,8 +12,8 @@ TREE = Strategy(
 )
 
 
-def test_it_asks_by_what_it_hears() -> None:
-    """And stops where it has nothing to ask, or hears what it never expected."""
+def test_the_query_depends_on_the_answers() -> None:
+    """It stops at a leaf, or after an answer that is not in the tree."""
     start = View(None)
     assert TREE(start) == "first"
     assert TREE(start.then("first", True)) == "second"
@@ -23,14 +23,14 @@ def test_it_asks_by_what_it_hears() -> None:
     assert TREE(View("another opening")) is None
 
 
-def test_answers_are_heard_as_they_are_compared() -> None:
-    """A list as a tuple: what the tree was built from."""
+def test_answers_are_compared_by_their_keys() -> None:
+    """A list matches a tuple, because the tree stores keys."""
     tree = Strategy(Node(branches=(((1, 2), Node("go")),)))
     assert tree(View([1, 2])) == "go"
 
 
 def test_it_prints_a_line_for_each_answer() -> None:
-    """With what is asked next, deeper answers further in."""
+    """Each line has the next query; later answers are indented."""
     assert str(TREE).splitlines() == [
         "None -> ask 'first'",
         "  True -> ask 'second'",
@@ -39,8 +39,8 @@ def test_it_prints_a_line_for_each_answer() -> None:
     ]
 
 
-def test_a_text_comes_to_an_end() -> None:
-    """Nodes are shared, so a short computation makes a tree of 2**100 lines."""
+def test_the_text_is_cut_off() -> None:
+    """Nodes are shared, so a small tree may have 2**100 lines."""
     node: Any = LEAF
     for _ in range(100):
         node = Node("again", ((True, node), (False, node)))

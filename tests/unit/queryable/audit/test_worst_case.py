@@ -1,4 +1,4 @@
-"""The public search for the worst adversary, against the independent one of the audits."""
+"""The public search for the worst adversary, compared with the independent one in tests/audit."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -50,7 +50,7 @@ F = Fraction
 
 
 class Unhashable:
-    """A hidden value that can be neither hashed nor compared."""
+    """A hidden value that is unhashable and compares unequal to every other."""
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -63,7 +63,7 @@ class Unhashable:
 
 @attrs.frozen
 class Forks(InteractiveMechanism[Any]):
-    """Answers L at odds 2 of the bit; R at odds 3, once something was asked before."""
+    """Answers L at odds 2 of the bit, and R at odds 3 after an earlier query."""
 
     hidden: Callable[[Any], Any] = tuple
 
@@ -78,7 +78,7 @@ class Forks(InteractiveMechanism[Any]):
 
 @attrs.frozen
 class Coy(InteractiveMechanism[Any]):
-    """Finds the query wrong if the bit is set."""
+    """Raises a query error if the bit is set."""
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
         return bool(dataset), None
@@ -109,7 +109,7 @@ GAMES: tuple[tuple[Any, tuple[Any, ...], int], ...] = (
 def test_two_searches_agree(
     mechanism: Any, queries: Any, horizon: int, x: int, x_prime: int
 ) -> None:
-    """Written apart, they find the same suprema, hockey sticks to within the rounding of e^eps."""
+    """Two independent searches find the same suprema, to within the rounding of e^epsilon."""
     odds = (1, 2, 3)
     found = worst_cases(mechanism, x, x_prime, queries, horizon, [excess(each) for each in odds])
     for factor, value in zip(odds, found, strict=True):
@@ -120,7 +120,7 @@ def test_two_searches_agree(
 
 @pytest.mark.parametrize(("mechanism", "queries", "horizon"), GAMES)
 def test_renyi_suprema_agree(mechanism: Any, queries: Any, horizon: int) -> None:
-    """The same at an order; infinite where the bit may be given away."""
+    """They agree at a Renyi order, and are infinite if the bit may be revealed."""
     (value,) = worst_cases(mechanism, 0, 1, queries, horizon, [moment(3)])
     found = worst_case(mechanism, 0, 1, queries, horizon, Renyi(3)).value
     if value == inf:
@@ -131,14 +131,14 @@ def test_renyi_suprema_agree(mechanism: Any, queries: Any, horizon: int) -> None
 
 @pytest.mark.parametrize(("mechanism", "queries", "horizon"), GAMES)
 def test_the_adversary_reaches_the_value(mechanism: Any, queries: Any, horizon: int) -> None:
-    """Replayed, the strategy that is handed back has exactly the divergence that was found."""
+    """Replayed, the returned strategy has exactly the divergence that was found."""
     worst = worst_case(mechanism, 0, 1, queries, horizon, HockeyStick("1/2"))
     laws = [view_law(mechanism, bit, worst.adversary) for bit in (0, 1)]
     assert hockey_stick(*laws, "1/2") == worst.value > 0
 
 
 def every_strategy(queries: tuple[Any, ...], horizon: int) -> list[Any]:
-    """All deterministic adversaries against yes-or-no answers, stopping early included."""
+    """All deterministic adversaries against yes-or-no answers, including early stops."""
     views = [view for n in range(horizon) for view in product((False, True), repeat=n)]
     choices = product((None, *queries), repeat=len(views))
     plans = [dict(zip(views, choice, strict=True)) for choice in choices]
@@ -150,7 +150,7 @@ def every_strategy(queries: tuple[Any, ...], horizon: int) -> list[Any]:
     ("mechanism", "queries"), [(PadReveal(3), ("key", "sum")), (Forks(), "LR")]
 )
 def test_no_adversary_does_better(mechanism: Any, queries: Any, divergence: Any) -> None:
-    """The value is the largest over every deterministic adversary, listed one by one."""
+    """The value is the maximum over an explicit list of deterministic adversaries."""
     best = F(0)
     for adversary in every_strategy(tuple(queries), 2):
         p, q = (view_law(mechanism, bit, adversary) for bit in (0, 1))
@@ -164,7 +164,7 @@ def test_no_adversary_does_better(mechanism: Any, queries: Any, divergence: Any)
     ("mechanism", "queries"), [(PadReveal(3), ("key", "sum")), (Forks(), "LR")]
 )
 def test_no_adversary_sees_a_larger_ratio(mechanism: Any, queries: Any) -> None:
-    """The largest ratio is that over every deterministic adversary, and its tree reaches it."""
+    """The same for the largest ratio, which the returned tree reaches."""
     best = F(0)
     for adversary in every_strategy(tuple(queries), 2):
         laws = [view_law(mechanism, bit, adversary) for bit in (0, 1)]
@@ -176,13 +176,13 @@ def test_no_adversary_sees_a_larger_ratio(mechanism: Any, queries: Any) -> None:
 
 
 def test_the_largest_ratio_may_be_infinite() -> None:
-    """Where the bit may be given away, from one side as from the other."""
+    """If the bit may be revealed."""
     leaky = reader(3, delta="1/10")
     assert worst_case(leaky, 0, 1, ("read",), 2, MaxDivergence()).value == inf
 
 
-def test_memory_changes_nothing() -> None:
-    """States that can neither be hashed nor merged give the same value, more slowly."""
+def test_caching_does_not_change_the_value() -> None:
+    """Unhashable states give the same value, with more beliefs."""
     merged = worst_case(Forks(), 0, 1, ("L", "R"), 3, HockeyStick("1/2"))
     alone = worst_case(Forks(hidden=Unhashable), 0, 1, ("L", "R"), 3, HockeyStick("1/2"))
     assert merged.value == alone.value
@@ -191,7 +191,7 @@ def test_memory_changes_nothing() -> None:
 
 
 def test_the_alphabet_may_depend_on_the_view() -> None:
-    """What may be asked is a function of what was seen: with one question it is worth less."""
+    """Queries may be a function of the view; fewer queries may reach less."""
 
     def once_each(view: View) -> list[str]:
         return [each for each in ("key", "sum") if each not in {e.query for e in view}]
@@ -203,21 +203,28 @@ def test_the_alphabet_may_depend_on_the_view() -> None:
     assert keys.value == 0
 
 
-def test_the_shortest_of_the_best_adversaries() -> None:
-    """It asks nothing that adds nothing, whatever the horizon."""
+def test_the_shortest_best_adversary_is_returned() -> None:
+    """It asks no query that adds nothing, whatever the horizon."""
     lines = str(worst_case(PadReveal(3), 0, 1, ("key", "sum"), 5, HockeyStick(0)).adversary)
-    assert lines.count("ask") == 3  # one of both, then, after either answer, the other
+    assert lines.count("ask") == 3  # one query, then the other after each of two answers
 
 
 def test_too_large_a_search_is_refused_before_it_starts() -> None:
-    """With an estimate; the first rounds are all that it takes to see."""
-    told: list[int] = []
+    """The estimate needs the first few rounds only."""
+    reported: list[int] = []
     queries = [Launch(Response(odds)) for odds in (2, 3, 5, 7)]
     with pytest.raises(ValueError, match=r"about .* beliefs at horizon 40"):
         worst_case(
-            FiltCon(PureDP(99)), 0, 1, queries, 40, HockeyStick(0), limit=2000, progress=told.append
+            FiltCon(PureDP(99)),
+            0,
+            1,
+            queries,
+            40,
+            HockeyStick(0),
+            limit=2000,
+            progress=reported.append,
         )
-    assert told == []
+    assert reported == []
     with pytest.raises(ValueError, match="more than 3 beliefs"):
         worst_case(PadReveal(3), 0, 1, ("key", "sum"), 3, HockeyStick(0), limit=3)
 
@@ -229,22 +236,22 @@ READS = [Ask(child, "read") for child in range(3)]
 @pytest.mark.parametrize(
     ("mechanism", "queries", "beliefs"),
     [
-        # after d reads a belief is how often each child said what: comb(d + 5, 5) of them
+        # after d reads a belief is each child's counts of answers: comb(d + 5, 5) of them
         (READERS, READS, comb(25, 6)),
-        # every view of d coins is a case of its own
+        # every view of d coins is searched separately
         (Forks(), lambda view: ["L"], 2**20),
     ],
 )
 def test_the_estimate_is_about_right(mechanism: Any, queries: Any, beliefs: int) -> None:
-    """Within a factor of four of how many there are, whether they grow by powers or by factors."""
+    """Within a factor of four, for polynomial and for exponential growth."""
     with pytest.raises(ValueError, match="about") as caught:
         worst_case(mechanism, 0, 1, queries, 20, HockeyStick(0), limit=5000)
     estimate = float(str(caught.value).split()[1])
     assert beliefs / 4 < estimate < 4 * beliefs
 
 
-def test_a_function_that_is_no_sum_over_views_is_found_out() -> None:
-    """The largest ratio is none; the hockey stick as a function is."""
+def test_a_function_that_is_not_a_sum_over_views_is_refused() -> None:
+    """The largest ratio is not a sum over views; the hockey stick as a function is."""
     with pytest.raises(ValueError, match="not a sum over views"):
         worst_case(
             PadReveal(3), 0, 1, ("key", "sum"), 2, lambda p, q: max(hockey_stick(p, q, 0), 1)
@@ -257,8 +264,8 @@ def test_a_function_that_is_no_sum_over_views_is_found_out() -> None:
     )
 
 
-def test_refusing_by_a_secret_is_seen() -> None:
-    """A mechanism that calls a query wrong only for one dataset gives it away, and it replays."""
+def test_an_error_that_depends_on_a_secret_is_detected() -> None:
+    """A query error for one dataset only reveals the dataset, and the witness replays."""
     found = worst_case(Coy(), 0, 1, ("?",), 1, HockeyStick(5))
     assert found.value == 1
     laws = [view_law(Coy(), bit, found.adversary, errors=True) for bit in (0, 1)]
@@ -266,8 +273,8 @@ def test_refusing_by_a_secret_is_seen() -> None:
     assert worst_case(Coy(), 1, 1, ("?",), 1, HockeyStick(0)).value == 0
 
 
-def test_what_was_never_legal_is_told() -> None:
-    """A query that no state takes is offered in vain."""
+def test_queries_that_are_never_legal_are_reported() -> None:
+    """A query that is wrong in every state is reported."""
     found = worst_case(PadReveal(3), 0, 1, ("key", "keys", "sum"), 2, HockeyStick(0))
     assert found.never_legal == ("keys",)
     assert found.value == F(1, 2)
@@ -285,7 +292,7 @@ class Lists(InteractiveMechanism[Any]):
 
 
 def test_an_alphabet_sees_answers_as_they_were_given() -> None:
-    """Not what they are compared by."""
+    """The view contains original answers, not their keys."""
     seen: list[Any] = []
 
     def by_view(view: View) -> list[Any]:
@@ -298,35 +305,37 @@ def test_an_alphabet_sees_answers_as_they_were_given() -> None:
     assert all(isinstance(answer, list) for answer in seen)
 
 
-def test_none_is_no_query() -> None:
-    """It is how an adversary stops, so a tree could not tell them apart."""
+def test_none_is_refused_as_a_query() -> None:
+    """An adversary returns None to stop, so None cannot be a query."""
     with pytest.raises(ValueError, match="remove None from the queries"):
         worst_case(PadReveal(3), 0, 1, ("key", None), 2, HockeyStick(0))
 
 
 def test_queries_may_come_from_an_iterator() -> None:
-    """Read once, offered every time."""
+    """The iterator is read once, and its queries are offered at every point."""
     found = worst_case(PadReveal(3), 0, 1, iter(("key", "sum")), 2, HockeyStick(0))  # type: ignore[arg-type]
     assert found.value == F(1, 2)
 
 
 def test_a_horizon_beyond_the_stack_is_refused() -> None:
-    """The search goes as deep as the interaction; 200 rounds it does take."""
+    """The recursion is as deep as the interaction; 200 rounds work."""
     with pytest.raises(ValueError, match="at most 200"):
         worst_case(PadReveal(3), 0, 1, ("key",), 201, HockeyStick(0))
     assert worst_case(PadReveal(3), 0, 1, ("key",), 200, HockeyStick(0)).value == 0
 
 
-def test_progress_is_told_belief_by_belief() -> None:
-    """From one to as many as there were."""
-    told: list[int] = []
-    found = worst_case(PadReveal(3), 0, 1, ("key", "sum"), 4, HockeyStick(0), progress=told.append)
-    assert told == list(range(1, found.beliefs + 1))
+def test_progress_is_called_for_every_belief() -> None:
+    """The callback receives every number from 1 to the total."""
+    reported: list[int] = []
+    found = worst_case(
+        PadReveal(3), 0, 1, ("key", "sum"), 4, HockeyStick(0), progress=reported.append
+    )
+    assert reported == list(range(1, found.beliefs + 1))
 
 
 @pytest.mark.parametrize("epsilon", [0, "1/2", 1])
 def test_interleaving_stays_within_the_theorem(epsilon: Any) -> None:
-    """Two stateful children, interleaved at will, lose no more than two responses at their odds."""
+    """Two interleaved stateful children lose at most two responses at their odds."""
     mechanism = ConComp([PadReveal(3), TwoRounds()])
     queries = (Ask(0, "key"), Ask(0, "sum"), Ask(1, "next"))
     found = worst_case(mechanism, 0, 1, queries, 4, HockeyStick(epsilon))
@@ -335,7 +344,7 @@ def test_interleaving_stays_within_the_theorem(epsilon: Any) -> None:
 
 
 def test_interleaving_can_be_worse_than_taking_turns() -> None:
-    """Whoever may return to the first child after hearing the second chooses its door better."""
+    """Returning to the first child after an answer of the second helps the adversary."""
     mechanism, doors = ConComp([Doors(), Doors()]), ("next", "bold")
 
     def in_turn(view: View) -> list[Any]:
@@ -349,7 +358,7 @@ def test_interleaving_can_be_worse_than_taking_turns() -> None:
 
 
 def test_eight_interleaved_rounds_in_few_beliefs() -> None:
-    """Two stateful children under one filter: equal beliefs are met, not solved again."""
+    """Two stateful children under one filter: equal beliefs are solved once."""
     queries = (Launch(reader(3)), Ask(0, "read"), Ask(1, "read"))
     found = worst_case(FiltCon(PureDP(2 * nats(3))), 0, 1, queries, 8, HockeyStick(0), limit=1000)
     assert F(found.value) == F(1429, 4374)
