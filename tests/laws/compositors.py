@@ -1,6 +1,7 @@
-"""What every compositor keeps to, as checks that can be run on it; each raises where it does not.
+"""Laws of compositors, as checks; each raises an AssertionError if the law is broken.
 
-`test_compositors.py` runs them on the real ones, `tests/audit/test_mutations.py` on broken ones.
+`test_compositors.py` runs them on the real compositors, `tests/audit/test_mutations.py` on broken
+ones.
 """
 
 from collections.abc import Callable, Iterable
@@ -60,7 +61,7 @@ LITTLE, MUCH = PureDP("1/100"), PureDP(50)
 
 @attrs.frozen
 class Counter(Toy):
-    """Answers how often it was asked, and 64 bits."""
+    """Answers the number of earlier queries, and 64 random bits."""
 
     charged: Any = LITTLE
 
@@ -69,7 +70,7 @@ class Counter(Toy):
 
 
 class Run:
-    """A compositor, step by step, with replayable coins; a wrong query is answered by its error."""
+    """A compositor run step by step with replayable coins; a query error is returned as answer."""
 
     def __init__(self, mechanism: Compositor, dataset: Any = (1, 2, 3), seed: int = 3) -> None:
         self.mechanism, self.coins, self.messages = mechanism, SeededCoins(seed), 0
@@ -86,37 +87,37 @@ class Run:
         return answer
 
     def all(self, queries: Iterable[Any]) -> list[Any]:
-        """What it answers to each."""
+        """Return the answer to each query."""
         return [self(query) for query in queries]
 
     @property
     def loss(self) -> Any:
-        """Its report."""
+        """The reported privacy loss."""
         return self(PrivacyLossQuery())
 
 
-# Laws of all of them.
+# Laws of all compositors.
 
 
 def siblings_do_not_disturb_each_other(build: Callable[[], Compositor]) -> None:
-    """What a child answers depends on how often it was asked, whatever its sibling was."""
+    """A child's answers depend only on how often it was asked, in any interleaving."""
     orders = ((0, 0, 0, 1, 1, 1), (1, 0, 1, 0, 1, 0), (0, 1, 1, 1, 0, 0))
-    told = []
+    recorded = []
     for order in orders:
         run = Run(build())
         run.all([Launch(Counter()), Launch(Counter())])
         answers: dict[int, list[Any]] = {0: [], 1: []}
         for child in order:
             answers[child].append(run(Ask(child, "bits")))
-        told.append(answers)
-    assert told[0] == told[1] == told[2]
-    assert [count for count, _ in told[0][0]] == [0, 1, 2]
-    words = [word for answers in told[0].values() for _, word in answers]
+        recorded.append(answers)
+    assert recorded[0] == recorded[1] == recorded[2]
+    assert [count for count, _ in recorded[0][0]] == [0, 1, 2]
+    words = [word for answers in recorded[0].values() for _, word in answers]
     assert len(set(words)) == len(words)
 
 
 def nothing_runs_before_it_is_paid(build: Callable[[], Compositor]) -> None:
-    """A launch that is refused has not run, and the data were not touched."""
+    """A refused launch does not run and does not touch the data."""
     dataset, runs = RecordingDataset(), list[str]()
     run = Run(build(), dataset)
     assert isinstance(run(Launch(Recorder(runs, MUCH))), Refused | Halted)
@@ -124,7 +125,7 @@ def nothing_runs_before_it_is_paid(build: Callable[[], Compositor]) -> None:
 
 
 def a_refusal_leaves_no_trace(build: Callable[[], Compositor]) -> None:
-    """The state is as it was, and live children answer as if nothing had been asked."""
+    """The state is unchanged, and live children answer as without the refused launch."""
     refused, undisturbed = Run(build()), Run(build())
     for run in (refused, undisturbed):
         run.all([Launch(Counter()), Ask(0, "bits")])
@@ -136,7 +137,7 @@ def a_refusal_leaves_no_trace(build: Callable[[], Compositor]) -> None:
 
 
 def a_dry_run_changes_nothing(build: Callable[[], Compositor]) -> None:
-    """Whatever it says."""
+    """Whether the launch fits or not."""
     run = Run(build())
     run(Launch(Counter()))
     before = snapshot(run.state)
@@ -146,7 +147,7 @@ def a_dry_run_changes_nothing(build: Callable[[], Compositor]) -> None:
 
 
 def a_report_counts_every_launch(build: Callable[[], Compositor]) -> None:
-    """At once, whether it answered, lives on or failed."""
+    """Immediately, whether the child answered, is live or failed."""
     run = Run(build())
     launched = (
         Counter(),
@@ -159,7 +160,7 @@ def a_report_counts_every_launch(build: Callable[[], Compositor]) -> None:
 
 
 def a_failure_says_nothing_and_ends_the_child(build: Callable[[], Compositor]) -> None:
-    """One constant answer, at launch and later; the charge and the id stay used."""
+    """The answer is constant, at launch and later; the charge and the id stay used."""
     run, fault = Run(build()), raising(ValueError(SECRET))
     assert run(Launch(Faulty(fault, at_launch=True, charged=LITTLE))) == Failed()
     assert run(Launch(Faulty(fault, good=1, charged=LITTLE))) == Launched(1, None)
@@ -170,7 +171,7 @@ def a_failure_says_nothing_and_ends_the_child(build: Callable[[], Compositor]) -
 
 
 def no_id_is_used_twice(build: Callable[[], Compositor]) -> None:
-    """Not even that of a child that is gone, or of a measurement."""
+    """This includes ids of retired children and of measurements."""
     run = Run(build())
     run(Launch(Recorder([], LITTLE)))
     run(Launch(Faulty(raising(ValueError()), charged=LITTLE)))
@@ -180,7 +181,7 @@ def no_id_is_used_twice(build: Callable[[], Compositor]) -> None:
 
 
 def ids_are_no_booleans(build: Callable[[], Compositor]) -> None:
-    """`Ask(False, ...)` is not `Ask(0, ...)`."""
+    """`Ask(False, ...)` differs from `Ask(0, ...)`."""
     run = Run(build())
     run(Launch(Counter()))
     assert isinstance(run(Ask(False, "bits")), QueryError)
@@ -188,7 +189,7 @@ def ids_are_no_booleans(build: Callable[[], Compositor]) -> None:
 
 
 def a_claim_below_the_map_is_refused(build: Callable[[], Compositor]) -> None:
-    """However much budget there is, and before anything runs."""
+    """It is refused for every budget, before anything runs."""
     runs = list[str]()
     run = Run(build())
     answer = run(Launch(Recorder(runs, PureDP("1/2")), PureDP("1/4")))
@@ -197,7 +198,7 @@ def a_claim_below_the_map_is_refused(build: Callable[[], Compositor]) -> None:
 
 
 def nothing_starts_anew(build: Callable[[], Compositor]) -> None:
-    """The paper's empty message is an illegal query, and what was spent stays spent."""
+    """The paper's empty message is an illegal query, and the charge stays."""
     run = Run(build())
     run(Launch(Toy(PureDP("3/4"))))
     for message in ("", None, (), "init"):
@@ -207,11 +208,11 @@ def nothing_starts_anew(build: Callable[[], Compositor]) -> None:
     assert run(Ask(0, "bits")) == 0
 
 
-# Laws of some.
+# Laws of some compositors.
 
 
 def a_budget_is_exact(build: Callable[[], Compositor]) -> None:
-    """Ten launches of 0.1 fit into 1, and nothing more does, however little."""
+    """Ten launches of 0.1 fit into 1, and no positive loss fits after them."""
     run = Run(build())
     for _ in range(10):
         assert isinstance(run(Launch(Recorder([], PureDP(0.1)))), Launched)
@@ -220,7 +221,7 @@ def a_budget_is_exact(build: Callable[[], Compositor]) -> None:
 
 
 def a_launch_retires_earlier_children(build: Callable[[], Compositor]) -> None:
-    """In a sequential compositor, for good."""
+    """In a sequential compositor, permanently."""
     run = Run(build())
     run.all([Launch(Counter()), Launch(Counter())])
     assert isinstance(run(Ask(0, "bits")), RetiredChildError)
@@ -235,7 +236,7 @@ def interactive_children_are_refused(build: Callable[[], Compositor]) -> None:
 
 
 def what_halted_stays_halted() -> None:
-    """After the paper's Halt nothing is launched or asked any more; the loss is still told."""
+    """After Halt nothing is launched or asked; the loss is still reported."""
     run = Run(FiltCon(PureDP(1), on_exceed="halt"))
     run(Launch(Counter()))
     assert isinstance(run(Launch(Toy(MUCH))), Halted)
@@ -245,7 +246,7 @@ def what_halted_stays_halted() -> None:
 
 
 def every_launch_counts_toward_the_limit() -> None:
-    """A measurement too, and one that failed."""
+    """This includes measurements and failed launches."""
     run = Run(FiltCon(PureDP(1), max_mechanisms=2))
     run(Launch(Recorder([], LITTLE)))
     run(Launch(Faulty(raising(ValueError()), at_launch=True, charged=LITTLE)))
@@ -253,7 +254,7 @@ def every_launch_counts_toward_the_limit() -> None:
 
 
 def a_truncated_view_drops_the_answer_that_crosses() -> None:
-    """Algorithm 5 reads the new state's report: at a threshold of one response, one is seen."""
+    """Algorithm 5 reads the new state's report: a threshold of one response shows one."""
     adversary, threshold = script(*[Launch(Response(3))] * 3), PureDP(nats(3))
     laws: list[dict[Any, Fraction]] = [{}, {}]
     for bit, law in enumerate(laws):
@@ -283,7 +284,7 @@ LAWS: tuple[tuple[Callable[[Callable[[], Compositor]], None], dict[str, Any]], .
     (a_launch_retires_earlier_children, SEQUENTIAL),
     (interactive_children_are_refused, NONINTERACTIVE),
 )
-"""Each law, and whose it is."""
+"""Each law, with the compositors that it applies to."""
 
 SINGLE = (
     what_halted_stays_halted,

@@ -1,4 +1,4 @@
-"""What the laws are checked on: every mechanism and compositor, with a script of legal queries."""
+"""Subjects of the laws: every mechanism and compositor, with a script of legal queries."""
 
 from typing import Any
 
@@ -43,26 +43,26 @@ from tests.strategies import (
 )
 
 DATA = np.arange(20)
-"""One dataset for all: twenty small integers."""
+"""The dataset of all subjects: twenty small integers."""
 
 
 def total(dataset: Any) -> int:
-    """A statistic that can be pickled, as states must be for comparison."""
+    """A statistic that can be pickled, because states are compared by pickling."""
     return int(np.sum(dataset))
 
 
 def size(dataset: Any) -> int:
-    """Another."""
+    """The number of records; can be pickled."""
     return len(dataset)
 
 
 def odd(dataset: Any) -> bool:
-    """A yes-or-no function of the data."""
+    """A boolean function of the data."""
     return bool(len(dataset) % 2)
 
 
 def tally(dataset: Any) -> Any:
-    """How many are even, and how many odd, twice."""
+    """The counts of even and of odd records, padded to four entries."""
     return np.bincount(np.asarray(dataset) % 2, minlength=4)
 
 
@@ -75,7 +75,7 @@ WORD = Launch(RandomWord(PureDP("0.01")))
 
 @attrs.frozen
 class Subject:
-    """A mechanism, and queries that it answers in this order."""
+    """A mechanism, and queries that are legal in this order."""
 
     name: str
     mechanism: InteractiveMechanism[Any]
@@ -87,7 +87,7 @@ class Subject:
 
 
 def compositor(name: str, mechanism: InteractiveMechanism[Any]) -> Subject:
-    """A compositor of interactive mechanisms with a script that launches, asks and nests."""
+    """A compositor of interactive mechanisms, with a script that launches, asks and nests."""
     nested = 3 if "Odom" in name else 2  # an odometer admits the overspending launch
     script = (
         WORD,
@@ -107,7 +107,7 @@ def compositor(name: str, mechanism: InteractiveMechanism[Any]) -> Subject:
 
 
 def refining(name: str, person: Any, schedule: Any) -> Subject:
-    """Two estimates and other launches in turns, and a refusal."""
+    """Two estimates and other launches, interleaved, with a refusal."""
     script = (
         mechanisms.Open(SIZE, schedule),
         mechanisms.Open(TALLY, schedule),

@@ -1,4 +1,4 @@
-"""Laws of compositors: each on every one that it is about."""
+"""Laws of compositors, each on every compositor that it applies to."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
 """Costs that must not grow: by counts and ratios, never by absolute times.
 
-A time is the lower quartile of many batches' processor times, the two that are compared taken in
-turns: a pause of the machine or a slow minute moves neither, a cost that grows moves one.
+A time is the lower quartile of the processor times of many batches. Batches of the two compared
+operations alternate. A pause of the machine affects neither quartile; a growing cost affects one.
 """
 
 import gc
@@ -38,7 +38,7 @@ DUST = ApproxDP("1e-6", 0)
 
 
 def seconds(act: Callable[[int], object], start: int) -> float:
-    """Processor seconds of one batch of calls, without the collector's pauses."""
+    """Processor seconds of one batch of calls, with garbage collection disabled."""
     gc.disable()
     try:
         began = process_time()
@@ -52,7 +52,7 @@ def seconds(act: Callable[[int], object], start: int) -> float:
 def ratio(
     first: Callable[[int], object], second: Callable[[int], object], count: int = 2000
 ) -> float:
-    """How many times as long a call of the second takes, over `count` calls of each."""
+    """The time of a call of `second` over that of `first`, for `count` calls of each."""
     gc.collect()
     times = [(seconds(first, start), seconds(second, start)) for start in range(0, count, BATCH)]
     return float(np.divide(*reversed(np.quantile(times, 0.25, axis=0))))
@@ -84,32 +84,31 @@ def assert_launches_do_not_slow_down(name: str, count: int) -> None:
 
 
 def test_a_hundred_thousand_launches_do_not_slow_down() -> None:
-    """100,000 launches and reports."""
     assert_launches_do_not_slow_down("FiltCon", 100_000)
 
 
 @pytest.mark.parametrize("name", ["Whitehouse2023", "OdomCon"])
 def test_launches_and_reports_do_not_slow_down(name: str) -> None:
-    """20,000 launches under another rule, or none."""
+    """20,000 launches under other rules."""
     assert_launches_do_not_slow_down(name, 20_000)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["Whitehouse2023", "OdomCon"])
 def test_a_hundred_thousand_launches_under_other_rules(name: str) -> None:
-    """The same at full length."""
+    """100,000 launches under other rules."""
     assert_launches_do_not_slow_down(name, 100_000)
 
 
 def test_a_cost_that_grows_is_seen() -> None:
-    """An act that goes through all that came before is told from one that does not."""
+    """The ratio detects an operation that is linear in the history."""
     log: list[int] = list(range(2000))
     assert ratio(lambda i: sum(log[:10]), lambda i: sum(log)) > 2
 
 
 @pytest.fixture(scope="module")
 def crowd() -> tuple[FiltCon, Any, Any]:
-    """A filter's state with few live children, and one with 20,000."""
+    """A filter's state with 20 live children, and one with 20,000."""
     filtered = FiltCon(PureDP(1))
     state, _ = filtered.init(None)
     few = None
@@ -128,7 +127,7 @@ def crowd() -> tuple[FiltCon, Any, Any]:
 def test_a_step_costs_the_same_among_twenty_thousand_children(
     crowd: tuple[FiltCon, Any, Any], query: Any
 ) -> None:
-    """Among 20,000 live interactive children a query takes at most twice that among 20."""
+    """A query among 20,000 live children takes at most twice as long as among 20."""
     filtered, few, many = crowd
     coins = SeededCoins(1)
     slower = ratio(
@@ -138,7 +137,7 @@ def test_a_step_costs_the_same_among_twenty_thousand_children(
 
 
 def test_every_one_of_many_children_answers() -> None:
-    """20,000 live children asked through their handles: the last ones as fast as the first."""
+    """Among 20,000 live children, the last ones answer as fast as the first."""
     q = Queryable(FiltCon(PureDP(1)), None)
     children = [q.launch(Toy(SMALL)) for _ in range(20_000)]
     answers = {child.ask("bits") for child in children}
@@ -147,7 +146,7 @@ def test_every_one_of_many_children_answers() -> None:
 
 
 def bytes_per_child(run: Callable[[int], object], few: int, many: int) -> float:
-    """What one more child takes, by the difference of two sizes."""
+    """The memory of one more child, from the difference of two sizes."""
     used = []
     for count in (few, many):
         gc.collect()
@@ -161,7 +160,7 @@ def bytes_per_child(run: Callable[[int], object], few: int, many: int) -> float:
 
 
 def test_a_child_takes_at_most_two_kibibytes() -> None:
-    """In the core a live child, its claim and its place take at most 2 KiB."""
+    """The memory of a live child in the core's state."""
     filtered = FiltCon(PureDP(1))
 
     def run(count: int) -> Any:
@@ -175,7 +174,7 @@ def test_a_child_takes_at_most_two_kibibytes() -> None:
 
 
 def test_a_child_with_its_handle_takes_at_most_two_kibibytes() -> None:
-    """At the edge too: handle, entry in the log and child together."""
+    """The memory of a handle, its log entry and its child together."""
 
     def run(count: int) -> Any:
         q = Queryable(FiltCon(PureDP(1)), None)
@@ -188,7 +187,7 @@ def test_a_child_with_its_handle_takes_at_most_two_kibibytes() -> None:
 
 
 def test_children_share_the_data() -> None:
-    """A thousand children over 8 MB take no second copy of it."""
+    """A thousand children over 8 MB of data make no copy of it."""
     data = np.zeros(1_000_000)
     states: list[Any] = []
 
@@ -214,9 +213,10 @@ def test_children_share_the_data() -> None:
 
 
 def calls(act: Callable[[], object]) -> int:
-    """How many functions are called, Python's and C's: the same on every machine.
+    """Count the calls of Python and C functions; the count is the same on every machine.
 
-    The least of three times: a block of random words may run out, a collection may call back.
+    The result is the minimum of three runs, because a block of random words may run out, or garbage
+    collection may call back.
     """
     counts = []
 
@@ -242,7 +242,7 @@ def holding(count: int) -> Queryable:
 
 
 def test_calls_do_not_grow_with_the_children() -> None:
-    """A launch, a report and an ask call as many functions among 10,000 children as among 100."""
+    """Among 10,000 children each operation makes as many calls as among 100."""
     few, many = holding(100), holding(10_000)
     response = RandomizedResponse(bool, odds=3)
     for act, most in (
@@ -257,7 +257,7 @@ def test_calls_do_not_grow_with_the_children() -> None:
 
 
 def test_calls_grow_evenly_with_depth() -> None:
-    """Each level of nesting adds about as many calls to an ask as the one above."""
+    """Each level of nesting adds about as many calls to an ask as the level above."""
     counted = []
     for depth in range(1, 13):
         handle: Any = Queryable(FiltCon(PureDP(10)), None)
@@ -270,7 +270,7 @@ def test_calls_grow_evenly_with_depth() -> None:
 
 
 def test_an_ask_allocates_a_log_entry_and_no_more() -> None:
-    """What stays after a thousand asks: an exchange each, and not a second copy of any state."""
+    """A thousand asks leave one exchange each, and no second copy of a state."""
     q = holding(100)
     child = q.children[50]
     child.ask("bits")
@@ -303,7 +303,7 @@ def test_bulk_noise_keeps_up_with_insecure_floats(law: Any) -> None:
 
 @pytest.mark.parametrize("scale", [1, 100, 128, 255, 1000, 10**6])
 def test_few_draws_come_to_a_coin(scale: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 200,000 draws less than one in a thousand looks at the curve itself."""
+    """Of 200,000 draws fewer than one in a thousand evaluates the curve itself."""
     tossed = 0
     toss = blocks.coin
 

@@ -1,4 +1,4 @@
-"""Laws that every mechanism and compositor obeys, checked on all of them alike."""
+"""Laws of every mechanism and compositor."""
 
 import inspect
 from collections.abc import Sequence
@@ -30,12 +30,12 @@ from tests.strategies import ILLEGAL, ILLEGAL_LAUNCHES, WORD, Courier, Masker, R
 
 
 def play(mechanism: InteractiveMechanism[Any], queries: Sequence[Any], coins: Coins) -> list[Any]:
-    """The opening and the answers of a run; what is retired is not asked."""
+    """The opening and the answers of a run; queries to retired children are skipped."""
     return [answer for *_, answer in Script(mechanism, DATA, tuple(queries)).run(coins)]
 
 
 def script_of(subject: Subject) -> Script:
-    """What the laws are checked on."""
+    """The script of a subject, with illegal queries and launches."""
     wrong = (*ILLEGAL, *ILLEGAL_LAUNCHES)
     return Script(subject.mechanism, DATA, subject.script, wrong, subject.random)
 
@@ -47,14 +47,14 @@ def test_every_law_holds(subject: Subject, law: Law) -> None:
 
 
 def children_of(parent: InteractiveMechanism[Any]) -> list[tuple[int, ...]]:
-    """Paths to the children that the commuting laws set up below a parent."""
+    """Paths of the children that `grow` launches below a parent."""
     if isinstance(parent, ConComp):
         return [(0,), (2, 0), (2, 1, 0)]
     return [(0,), (1, 0), (1, 1, 0), (2,)]
 
 
 def addressed(path: tuple[int, ...], query: Any) -> Any:
-    """The query as it travels to the child at the path."""
+    """The query, wrapped for the child at the path."""
     for child in reversed(path):
         query = Ask(child, query)
     return query
@@ -73,7 +73,7 @@ TREES = {
 
 
 def grow(parent: InteractiveMechanism[Any]) -> list[Any]:
-    """Launches that put random bits one, two and three levels down, behind persons too."""
+    """Launches that put random bits one, two and three levels down, also behind persons."""
     if isinstance(parent, ConComp):
         return [
             Ask(2, Launch(BITS)),
@@ -93,7 +93,7 @@ def grow(parent: InteractiveMechanism[Any]) -> list[Any]:
 @pytest.mark.parametrize("tree", TREES)
 @given(data=st.data())
 def test_interleavings_commute(tree: str, data: st.DataObject) -> None:
-    """What a child answers depends on how often *it* was asked, not on when, at any depth."""
+    """A child's answers depend only on how often it was asked, at any depth."""
     parent = TREES[tree]
     paths = children_of(parent)
     schedule = [path for path in paths for _ in range(3)]
@@ -102,10 +102,10 @@ def test_interleavings_commute(tree: str, data: st.DataObject) -> None:
     for order in (schedule, shuffled):
         queries = [*grow(parent), *[addressed(path, "bits") for path in order]]
         answers = play(parent, queries, SeededCoins(21))
-        told: dict[Any, list[Any]] = {path: [] for path in paths}
+        recorded: dict[Any, list[Any]] = {path: [] for path in paths}
         for path, answer in zip(order, answers[1 + len(grow(parent)) :], strict=True):
-            told[path].append(answer)
-        orders.append(told)
+            recorded[path].append(answer)
+        orders.append(recorded)
     assert orders[0] == orders[1]
     words = [word for answers in orders[0].values() for word in answers]
     assert len(set(words)) == len(words)
@@ -113,7 +113,7 @@ def test_interleavings_commute(tree: str, data: st.DataObject) -> None:
 
 @given(data=st.data())
 def test_launches_commute_with_asks(data: st.DataObject) -> None:
-    """A launch between two asks changes no answer; a refused one, or a wrong query, neither."""
+    """A launch, a refused launch or a wrong query between two asks changes no answer."""
     between = st.sampled_from(
         [Launch(BITS), Launch(RandomBits(PureDP(50))), "nonsense", Ask(77, "bits"), Ask(0, 3)]
     )
@@ -134,7 +134,7 @@ def test_launches_commute_with_asks(data: st.DataObject) -> None:
 
 
 def test_nested_four_levels_interleaved() -> None:
-    """A filter in an odometer in a filter, a postprocessed child: all levels in turns, replayed."""
+    """Four levels with a postprocessed child, asked alternately, then replayed."""
     deep = [
         Launch(OdomCon(PureDP), PureDP("0.8")),
         Ask(0, Launch(FiltCon(PureDP("0.5")))),
@@ -169,7 +169,7 @@ def test_nested_four_levels_interleaved() -> None:
 
 
 def concrete(package: Any) -> set[str]:
-    """The mechanisms that a package exports."""
+    """The concrete mechanisms that a package exports."""
     exported = (getattr(package, name) for name in package.__all__)
     return {
         each.__name__
@@ -185,8 +185,8 @@ def concrete(package: Any) -> set[str]:
 ELSEWHERE = {"Parallel", Universal.__name__, "Postprocessed"}
 
 
-def test_no_mechanism_escapes_the_laws() -> None:
-    """Whatever the packages export is a subject here."""
+def test_every_exported_mechanism_is_a_subject() -> None:
+    """Every mechanism that the packages export is a subject here."""
     tested = {type(subject.mechanism).__name__ for subject in SUBJECTS} | ELSEWHERE
     assert concrete(composition) <= tested
     assert concrete(mechanisms) <= tested
@@ -194,7 +194,7 @@ def test_no_mechanism_escapes_the_laws() -> None:
 
 @pytest.mark.parametrize("subject", [*COMPOSITORS, *MECHANISMS], ids=str)
 def test_only_odometers_have_no_map(subject: Subject) -> None:
-    """The laws take "no loss of its own" for an answer; from others it would be a fault."""
+    """The laws accept a missing privacy map; only odometers may lack one."""
     if "Odom" in subject.name:
         with pytest.raises(PrivacyClaimError):
             subject.mechanism.privacy_map(1)

@@ -1,8 +1,8 @@
-"""A nested tree under random use, against a model that keeps exact sums.
+"""Random use of a nested tree, compared with a model that keeps exact sums.
 
-The model knows what each node's budget is, what it has been charged, how often each leaf was
-asked and which mechanisms ran. Rules launch, nest, ask, overspend, break and talk nonsense, in
-any order and at any depth; after each the tree must say what the model says.
+The model stores each node's budget and charges, how often each leaf was asked, and which mechanisms
+ran. Rules launch, nest, ask, overspend, fail and send illegal queries, in any order and at any
+depth. After each rule the tree must agree with the model.
 """
 
 from collections.abc import Callable
@@ -64,11 +64,11 @@ class Node:
     parents: "tuple[Node, ...]" = ()
 
     def fits(self, cost: PureDP) -> bool:
-        """The whole of basic composition."""
+        """Basic composition: the sum stays within the budget."""
         return self.budget is None or self.spent + cost.epsilon <= self.budget
 
     def charge(self, cost: PureDP) -> int:
-        """Pay, and take the next id."""
+        """Add the cost and return the next id."""
         self.spent += cost.epsilon
         self.launches += 1
         return self.launches - 1
@@ -84,7 +84,7 @@ class Leaf:
 
 @attrs.define
 class Ready:
-    """The model of a child that will break when it is next asked."""
+    """The model of a child that fails at its next query."""
 
     handle: Queryable
 
@@ -111,14 +111,14 @@ class NestedTree(RuleBasedStateMachine):
         self.tree: list[Node] = []
 
     def node(self, handle: Queryable, budget: Fraction | None, *parents: Node) -> Node:
-        """Remember a node for the invariants."""
+        """Record a node for the invariants."""
         node = Node(handle, budget, parents=parents)
         self.tree.append(node)
         return node
 
     @initialize(target=nodes, odometer=st.booleans(), units=st.integers(0, 40))
     def plant(self, odometer: bool, units: int) -> Node:
-        """The root: a filter, or an odometer without end."""
+        """Create the root: a filter, or an odometer without a threshold."""
         self.root = OdomCon(PureDP) if odometer else FiltCon(PureDP(units * UNIT))
         handle = Queryable(
             self.root,
@@ -130,7 +130,7 @@ class NestedTree(RuleBasedStateMachine):
         return self.node(handle, None if odometer else units * UNIT)
 
     def launch(self, node: Node, cost: PureDP, mechanism: Any, d_out: Any = None) -> Any:
-        """Launch, and check that it is refused exactly when the model says so."""
+        """Launch; check that the launch is refused exactly if the model refuses it."""
         assert node.handle.can_afford(mechanism, d_out) is node.fits(cost)
         if node.fits(cost):
             return node.handle.launch(mechanism, d_out)
@@ -145,7 +145,7 @@ class NestedTree(RuleBasedStateMachine):
 
     @rule(node=nodes, cost=costs)
     def measure(self, node: Node, cost: PureDP) -> None:
-        """A measurement runs exactly when it is admitted."""
+        """A measurement runs exactly if it is admitted."""
         answer = self.launch(node, cost, Recorder(self.runs, cost))
         if answer is not None:
             assert answer == 3
@@ -154,7 +154,7 @@ class NestedTree(RuleBasedStateMachine):
 
     @rule(target=leaves, node=nodes, cost=costs)
     def open_leaf(self, node: Node, cost: PureDP) -> Any:
-        """An interactive child opens with the first of its own bits."""
+        """An interactive child opens with its first random bits."""
         handle = self.launch(node, cost, RandomBits(cost))
         if handle is None:
             return multiple()
@@ -171,7 +171,7 @@ class NestedTree(RuleBasedStateMachine):
         way=st.sampled_from(sorted(PATHS)),
     )
     def nest(self, node: Node, cost: PureDP, kind: str, way: str) -> Any:
-        """A filter, or an odometer at a threshold, behind a person or not."""
+        """Launch a filter, or an odometer with a threshold, possibly behind a person."""
         if len(node.parents) >= 3:
             return multiple()
         if kind == "filter":
@@ -185,25 +185,25 @@ class NestedTree(RuleBasedStateMachine):
 
     @rule(leaf=leaves)
     def ask(self, leaf: Leaf) -> None:
-        """A leaf answers fresh bits, whatever went on around it."""
+        """A leaf answers fresh bits, whatever happened around it."""
         assert isinstance(leaf.handle.ask("bits"), int)
         assert leaf.handle.privacy_loss() == leaf.charged
 
     @rule(leaf=leaves, wrong=st.sampled_from(ILLEGAL))
     def ask_nonsense(self, leaf: Leaf, wrong: Any) -> None:
-        """Nonsense changes nothing."""
+        """An illegal query to a leaf changes nothing."""
         with pytest.raises(QueryError):
             leaf.handle.ask(wrong)
 
     @rule(node=nodes, wrong=st.sampled_from([*ILLEGAL, Launch(None), Ask(10**6, "bits")]))
     def nonsense(self, node: Node, wrong: Any) -> None:
-        """Nonsense changes nothing here either."""
+        """An illegal query to a node changes nothing."""
         with pytest.raises(QueryError):
             node.handle.ask(wrong)
 
     @rule(node=nodes, cost=costs.filter(lambda cost: cost.epsilon > 0))
     def lie(self, node: Node, cost: PureDP) -> None:
-        """A claim below the map is refused before anything else."""
+        """A claim below the privacy map is refused before anything runs."""
         with pytest.raises(QueryError):
             node.handle.launch(Recorder(self.runs, cost), PureDP(cost.epsilon / 2))
 
@@ -221,7 +221,7 @@ class NestedTree(RuleBasedStateMachine):
 
     @rule(target=bombs, node=nodes, cost=costs)
     def arm(self, node: Node, cost: PureDP) -> Any:
-        """A child that breaks when it is asked."""
+        """Launch a child that fails at its first query."""
         handle = self.launch(node, cost, Faulty(raising(ValueError(SECRET)), charged=cost))
         if handle is None:
             return multiple()
@@ -230,7 +230,7 @@ class NestedTree(RuleBasedStateMachine):
 
     @rule(bomb=consumes(bombs))
     def break_later(self, bomb: Ready) -> None:
-        """It breaks once; then it is retired. The charge stays."""
+        """The child fails once and is then retired. The charge stays."""
         with pytest.raises(MechanismFault):
             bomb.handle.ask("bits")
         with pytest.raises(RetiredChildError):
@@ -239,20 +239,20 @@ class NestedTree(RuleBasedStateMachine):
 
     @rule(node=nodes)
     def read(self, node: Node) -> None:
-        """The loss for two records is twice that for one here, and for none nothing."""
+        """The loss is zero for no records and doubles for two."""
         assert node.handle.privacy_loss(0) == PureDP(0)
         assert node.handle.privacy_loss(2) == PureDP(2 * node.spent)
 
     @invariant()
     def losses_are_the_models(self) -> None:
-        """Every node reports the exact sum of what it was charged, and never above its budget."""
+        """Every node reports the exact sum of its charges, within its budget."""
         for node in self.tree:
             assert node.handle.privacy_loss() == PureDP(node.spent)
             assert node.budget is None or node.spent <= node.budget
 
     @invariant()
     def refused_launches_never_ran(self) -> None:
-        """What ran is what was admitted, and the curator heard of every failure."""
+        """Only admitted mechanisms ran, and every failure reached the curator."""
         assert len(self.runs) == self.expected_runs
         assert len(self.faults) == self.expected_faults
 
@@ -286,7 +286,7 @@ TestNestedTree.settings = settings(max_examples=60, stateful_step_count=40, dead
 
 
 def test_the_bits_of_a_leaf_are_those_of_its_path() -> None:
-    """What the tree's replay rests on: the n-th message at a path draws from that path's coins."""
+    """The n-th message at a path draws from that path's coins; replay depends on this."""
     q = Queryable(FiltCon(PureDP(1)), None, coins=SeededCoins(5), allow_seeded=True)
     inner = q(FiltCon(PureDP("0.5")))
     leaf = inner(RandomBits())

@@ -1,8 +1,9 @@
-"""Goodness of fit of noise drawn in bulk, and of the same with wrong margins.
+"""Goodness of fit of noise drawn in bulk, and of noise with wrong margins.
 
-Values are put into cells whose chances are computed in floating point from closed forms or sums.
-Each fit that should pass fails on a correct sampler with probability 10^-4: the 16 of the light
-tests together below 0.17%, the 12 slow ones below 0.12%. Seeds are fixed: always or never.
+Values are put into cells. The cells' probabilities are computed in floating point from closed forms
+or sums. On a correct sampler each fit fails with probability 10^-4: the 16 fits of the quick tests
+together below 0.17%, the 12 slow ones below 0.12%. Seeds are fixed, so a test always gives the same
+result.
 """
 
 from math import erfc, exp, expm1, sqrt
@@ -17,7 +18,7 @@ from mechanisms.sampling.blocks import Tickets
 from queryable import SYSTEM, SeededCoins
 
 FALSE_ALARM = 1e-4
-LEAST = 20  # draws expected in a cell
+LEAST = 20  # expected draws in a cell
 LAWS: list[Any] = [
     DiscreteLaplace("1/3"),
     DiscreteLaplace(1),
@@ -41,10 +42,10 @@ def scale_of(law: Any) -> float:
 
 
 def at_most(law: Any, x: int) -> float:
-    """The chance of a value <= x < 0.
+    """The probability of a value <= x < 0.
 
-    For a Gaussian that is wide the sum is an integral from x + 1/2: the midpoint rule, which is
-    off by a part in 24 s^2, below what 10^7 draws show.
+    For a wide Gaussian the sum is replaced by an integral from x + 1/2 (the midpoint rule). Its
+    relative error is 1/(24 s^2), which 10^7 draws cannot detect.
     """
     scale = scale_of(law)
     if isinstance(law, DiscreteLaplace):
@@ -56,7 +57,7 @@ def at_most(law: Any, x: int) -> float:
 
 
 def cells_of(law: Any, draws: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Bounds between cells and their chances: single integers, or steps of a 60th of the scale."""
+    """Bounds and probabilities of cells: single integers, or steps of a 60th of the scale."""
     scale = scale_of(law)
     step = max(1, int(scale) // 60)
     lower: list[int] = []
@@ -76,35 +77,35 @@ def p_value(law: Any, drawn: Any) -> float:
 
 
 def low_bits_p_value(law: Any, drawn: Any) -> float:
-    """Within a block all but the slope is uniform: of a wide law the lowest bits are fair."""
+    """Within a block only the slope is not uniform, so a wide law has fair low bits."""
     assert scale_of(law) > 1000
     return float(stats.chisquare(np.bincount(drawn & 15, minlength=16)).pvalue)
 
 
 @pytest.mark.parametrize("law", LAWS, ids=str)
 def test_bulk_noise_fits(law: Any) -> None:
-    """300,000 draws."""
+    """With 300,000 draws."""
     assert p_value(law, SeededCoins(1).draw(law, 300_000)) > FALSE_ALARM
 
 
 @pytest.mark.parametrize("law", [DiscreteLaplace(10**6), DiscreteGaussian(10**12)], ids=str)
 def test_low_bits_are_fair(law: Any) -> None:
-    """The same, of the lowest bits."""
+    """With 300,000 draws."""
     assert low_bits_p_value(law, SeededCoins(2).draw(law, 300_000)) > FALSE_ALARM
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS, ids=str)
 def test_bulk_noise_fits_at_length(law: Any) -> None:
-    """10^7 draws."""
+    """With 10^7 draws."""
     assert p_value(law, SeededCoins(3).draw(law, 10_000_000)) > FALSE_ALARM
 
 
 @pytest.mark.parametrize("law", [DiscreteLaplace(64), DiscreteGaussian(64**2)], ids=str)
 def test_a_wrong_margin_is_rejected_and_a_tight_one_is_not(law: Any) -> None:
-    """In blocks as wide as the scale, so that chord and curve differ visibly."""
+    """Blocks are as wide as the scale, so that chord and curve differ visibly."""
     right, wrong = Tickets(law, bits=6), Tickets(law, bits=6)
-    right.margin = right.margin - 3  # what is left is the proven bound, with no slack for rounding
+    right.margin = right.margin - 3  # the proven bound, without slack for rounding
     wrong.margin = wrong.margin // 8
     assert p_value(law, right.draw(SeededCoins(4), 1_000_000)) > FALSE_ALARM
     assert p_value(law, wrong.draw(SeededCoins(4), 1_000_000)) < FALSE_ALARM
@@ -120,22 +121,22 @@ def test_a_wrong_margin_is_rejected_and_a_tight_one_is_not(law: Any) -> None:
     ids=str,
 )
 def test_near_misses_are_rejected(law: Any, other: Any) -> None:
-    """The fit tells three percent of scale."""
+    """The fit detects a difference of three percent in scale."""
     assert p_value(law, SeededCoins(5).draw(other, 300_000)) < FALSE_ALARM
 
 
 def test_neighbouring_draws_are_independent() -> None:
-    """Signs and sizes of draws next to each other: a correlation of 10^6 pairs within 5 sigma."""
+    """Signs and sizes of adjacent draws: the correlation of 10^6 pairs is within 5 sigma."""
     drawn = SeededCoins(6).draw(DiscreteGaussian(10**6), 1_000_001).astype(float)
     for values in (drawn, np.abs(drawn)):
         assert abs(np.corrcoef(values[:-1], values[1:])[0, 1]) < 5e-3
 
 
 @pytest.mark.slow
-def test_a_pooled_draw_takes_as_long_whatever_it_is() -> None:
-    """Times of draws of the smallest and of the largest third differ by KS <= 0.05.
+def test_the_time_of_a_pooled_draw_does_not_depend_on_its_value() -> None:
+    """The times of the smallest and the largest third of the draws differ by KS <= 0.05.
 
-    20,000 a third: by chance 0.02 is passed once in a thousand runs.
+    Each third has 20,000 draws. By chance KS exceeds 0.02 once in a thousand runs.
     """
     from time import perf_counter_ns
 

@@ -1,8 +1,8 @@
-"""Goodness of fit of whole noise paths: their marginals, their steps, and paths that are wrong.
+"""Goodness of fit of whole noise paths: their marginals, their increments, and wrong paths.
 
-Each of the 30 fits fails on a correct sampler with probability 10^-4, each of the 10 covariances
-with 6*10^-5, so the file with probability below 0.4%; the seeds are fixed, so it fails always or
-never.
+On a correct sampler each of the 30 fits fails with probability 10^-4 and each of the 10 covariances
+with 6*10^-5, so the file fails with probability below 0.4%. Seeds are fixed, so a test always gives
+the same result.
 """
 
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ def at_once(seed: int) -> np.ndarray[Any, Any]:
 
 
 def misfits(paths: np.ndarray[Any, Any], scales: Sequence[Fraction] = SCALES) -> list[float]:
-    """p-values of every marginal, and of every increment alone and by the side it starts from."""
+    """p-values of every marginal, of every increment, and of the increments' signs."""
     found = [p_value(paths[:, i], laplace(str(scale))) for i, scale in enumerate(scales)]
     for i, (coarse, fine) in enumerate(pairwise(scales)):
         steps = paths[:, i] - paths[:, i + 1]
@@ -56,7 +56,7 @@ def misfits(paths: np.ndarray[Any, Any], scales: Sequence[Fraction] = SCALES) ->
 
 @pytest.mark.parametrize("drawn", [one_by_one, at_once])
 def test_paths_fit(drawn: Any) -> None:
-    """Every marginal is discrete Laplace, every increment its mixture, either side as often."""
+    """Marginals are discrete Laplace, increments are mixtures, and signs are balanced."""
     paths = drawn(1)
     assert all(p > FALSE_ALARM for p in misfits(paths)), misfits(paths)
     level = np.all(paths == paths[:, :1], axis=1)
@@ -65,9 +65,10 @@ def test_paths_fit(drawn: Any) -> None:
 
 
 def test_covariances() -> None:
-    """Increments are independent of what they are added to: cov(D(t), D(u)) is var D(u).
+    """Increments are independent of the finer noise: cov(D(t), D(u)) is var D(u).
 
-    The standard error of each is estimated from the runs; 4 of them are passed once in 15,000.
+    The standard error of each covariance is estimated from the runs. A correct sampler exceeds 4
+    standard errors once in 15,000.
     """
     paths = np.concatenate([at_once(seed) for seed in range(10)]).astype(float)
     for i, coarse in enumerate(SCALES):
@@ -79,7 +80,7 @@ def test_covariances() -> None:
 
 
 def wrong(alpha: Any, width: Any, seed: int = 2) -> np.ndarray[Any, Any]:
-    """Paths that rest with another chance, or step by other noise; two scales."""
+    """Paths with another probability of resting, or with other increments; two scales."""
     coins = SeededCoins(seed)
     paths = []
     for _ in range(RUNS):
@@ -97,19 +98,19 @@ RIGHT = Fraction(rests(Fraction(1), Fraction(1, 2))).limit_denominator(10**6)
     [
         (RIGHT, 1, True),
         (Fraction(1, 4), 1, False),  # (u/t)^2, as for continuous noise
-        (0, 1, False),  # always steps
-        (RIGHT, Fraction(1, 2), False),  # steps by the finer noise
+        (0, 1, False),  # never rests
+        (RIGHT, Fraction(1, 2), False),  # increments with the finer noise
         (RIGHT**2, 1, False),
     ],
 )
 def test_wrong_paths_are_rejected(alpha: Any, width: Any, fits: bool) -> None:
-    """The same fits tell other chances of resting, and other increments, from the right ones."""
+    """The same fits detect wrong probabilities of resting and wrong increments."""
     found = misfits(wrong(alpha, width), (Fraction(1), Fraction(1, 2)))
     assert (min(found) > FALSE_ALARM) is fits
 
 
 def test_independent_releases_are_rejected() -> None:
-    """Right marginals are not enough: noise drawn anew at each scale is averaged away."""
+    """Correct marginals do not suffice: independent noise at each scale can be averaged."""
     coins = SeededCoins(4)
     paths = np.stack([coins.draw(DiscreteLaplace(scale), RUNS) for scale in SCALES], axis=1)
     found = misfits(paths)

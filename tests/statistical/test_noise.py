@@ -1,7 +1,7 @@
-"""Goodness of fit of the exact samplers, and of one that is wrong.
+"""Goodness of fit of the exact samplers, and of wrong samplers.
 
-Each of the 17 fits fails on a correct sampler with probability 10^-4, so the file with probability
-below 0.2%; the seeds are fixed, so it fails always or never.
+On a correct sampler each of the 17 fits fails with probability 10^-4, so the file fails with
+probability below 0.2%. Seeds are fixed, so a test always gives the same result.
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ from queryable import FairBits, Law, SeededCoins
 
 DRAWS = 40_000
 FALSE_ALARM = 1e-4
-LEAST = 20  # draws expected in a cell; rarer values are taken together
+LEAST = 20  # expected draws in a cell; rarer values share one cell
 
 Weights = dict[int, float]
 
@@ -53,7 +53,7 @@ def binary(chance: float) -> Weights:
 
 
 def p_value(draws: Any, expected: Weights) -> float:
-    """Chi-square, where rare values, and those that cannot occur, share one cell."""
+    """Chi-square; rare and impossible values share one cell."""
     counts = Counter(draws.tolist())
     common = {x: chance for x, chance in expected.items() if chance * len(draws) >= LEAST}
     observed = [counts[x] for x in common]
@@ -83,7 +83,6 @@ def p_value(draws: Any, expected: Weights) -> float:
     ids=lambda each: repr(each) if isinstance(each, Law) else "",
 )
 def test_samplers_fit(law: Law[Any], expected: Weights) -> None:
-    """Each sampler fits the law that it is named for."""
     assert p_value(SeededCoins(1).draw(law, DRAWS), expected) > FALSE_ALARM
 
 
@@ -96,14 +95,14 @@ def test_samplers_fit(law: Law[Any], expected: Weights) -> None:
     ids=["odds", "epsilon"],
 )
 def test_randomized_response_fits(mechanism: RandomizedResponse, truth: float) -> None:
-    """Randomized response tells the truth as often as it says."""
+    """The answer is the true bit with the stated probability."""
     coins = SeededCoins(2)
     answers = np.array([mechanism.release(True, coins) for _ in range(DRAWS)])
     assert p_value(answers, binary(truth)) > FALSE_ALARM
 
 
 def test_draws_are_independent() -> None:
-    """Signs of neighbouring draws of one array agree half of the time."""
+    """Signs of adjacent draws of one array agree half of the time."""
     draws = SeededCoins(3).draw(DiscreteLaplace(20), DRAWS)
     signs = np.sign(draws[draws != 0])
     agree = signs[::2][: len(signs) // 2] == signs[1::2]
@@ -125,7 +124,7 @@ class DoubledZero(Law[int]):
 
 @attrs.frozen
 class Rounded(Law[int]):
-    """A wrong Gaussian sampler: it rounds continuous noise, made from Laplace, to integers."""
+    """A wrong Gaussian sampler: it rounds continuous noise to integers."""
 
     variance: int
 
@@ -145,5 +144,5 @@ class Rounded(Law[int]):
     ids=lambda each: repr(each) if isinstance(each, Law) else "",
 )
 def test_wrong_samplers_are_rejected(law: Law[Any], expected: Weights) -> None:
-    """The same fit tells near misses from the law."""
+    """The same fit detects samplers that are almost correct."""
     assert p_value(SeededCoins(4).draw(law, DRAWS), expected) < FALSE_ALARM

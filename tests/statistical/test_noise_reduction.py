@@ -1,9 +1,10 @@
 """The law of a path of noise reduction: covariances of Brownian motion, over 100,000 runs.
 
-Each entry of one vector-valued estimate is a run of its own. The ten covariances of four steps, and
-four means, are compared with theirs at 5 standard errors of the sample, so that a correct
-implementation fails with probability below 10^-5; the seeds are fixed, so it fails always or never.
-The discrete Gaussian's variance differs from its parameter by less than 10^-6 of it at these.
+Each entry of one vector-valued estimate is an independent run. The ten covariances of four steps
+and the four means are compared with the expected values at 5 standard errors. A correct
+implementation fails with probability below 10^-5. Seeds are fixed, so a test always gives the same
+result. The relative difference between the discrete Gaussian's variance and its parameter is below
+10^-6 here.
 """
 
 from fractions import Fraction
@@ -44,13 +45,13 @@ def is_brownian(noise: Any) -> bool:
 
 
 def test_covariances_are_those_of_brownian_motion() -> None:
-    """min(t_i, t_j) for every pair of steps."""
+    """The covariance is min(t_i, t_j) for every pair of steps."""
     assert is_brownian(path(BrownianNoiseReduction()))
 
 
 @attrs.frozen
 class DifferenceOfVariances(BrownianNoiseReduction):
-    """Wrong: the increment of a path in rising time, added the other way."""
+    """Wrong: uses the increment of a path in increasing time."""
 
     def _measurement(self, held: Held, target: Fraction) -> Gaussian:
         variance = target if held.level is None else held.level - target
@@ -59,7 +60,7 @@ class DifferenceOfVariances(BrownianNoiseReduction):
 
 @attrs.frozen
 class PlainMean(BrownianNoiseReduction):
-    """Wrong: both measurements count the same."""
+    """Wrong: weights both measurements equally."""
 
     def _combined(self, held: Held, target: Fraction, measured: Any) -> Estimate:
         value = number(measured)
@@ -70,7 +71,7 @@ class PlainMean(BrownianNoiseReduction):
 
 @attrs.frozen
 class LastOnly(BrownianNoiseReduction):
-    """Wrong: what came before is forgotten."""
+    """Wrong: ignores the earlier estimate."""
 
     def _combined(self, held: Held, target: Fraction, measured: Any) -> Estimate:
         return Estimate(number(measured), target)
@@ -78,7 +79,7 @@ class LastOnly(BrownianNoiseReduction):
 
 @attrs.frozen
 class Afresh(LastOnly):
-    """Right at every step by itself, and no path: it would have to be paid in full."""
+    """Each step is correct alone, but the steps are independent, so each costs its full loss."""
 
     def _measurement(self, held: Held, target: Fraction) -> Gaussian:
         return Gaussian(held.statistic, variance=target)
@@ -86,12 +87,11 @@ class Afresh(LastOnly):
 
 @pytest.mark.parametrize("wrong", [DifferenceOfVariances(), PlainMean(), LastOnly(), Afresh()])
 def test_wrong_paths_are_rejected(wrong: BrownianNoiseReduction) -> None:
-    """The same comparison finds each of them out."""
     assert not is_brownian(path(wrong))
 
 
 def test_releases_of_doubling_are_independent() -> None:
-    """Its variances are as told, and its covariances nothing."""
+    """The variances are the stated ones, and the covariances are zero."""
     targets = (None,) * 4
     noise = path(Doubling(96, 2), targets)
     variances = 96 / 2.0 ** np.arange(4)

@@ -1,9 +1,10 @@
-"""Time-uniform odometers: how often the realised loss ever passes the report, at delta = 0.05.
+"""Time-uniform odometers: how often the realised loss ever exceeds the report, at delta = 0.05.
 
-The adversary stops as soon as it does. Most chances here are exact (`tests/walks.py`), so those
-tests have no false alarms. The simulation at the end has: were a report passed with probability
-delta exactly, `PATHS` paths would fail it with probability at most `FALSE_ALARM`, so three of
-them together with at most 3e-6; the seed is fixed, so they fail always or never.
+The adversary stops as soon as the loss exceeds the report. Most probabilities here are exact
+(`tests/walks.py`), so those tests have no false alarms. The simulation at the end has: if a report
+were exceeded with probability exactly delta, `PATHS` paths would fail it with probability at most
+`FALSE_ALARM`, and three reports together with at most 3e-6. The seed is fixed, so the test always
+gives the same result.
 """
 
 from collections.abc import Callable
@@ -42,7 +43,7 @@ TIGHT = (LinearOdometer, OneSidedMixtureOdometer, RenyiOdometer)
 
 
 def odometers(variance: Any) -> dict[str, TimeUniform]:
-    """Every one there is, at its best near this V."""
+    """Every time-uniform odometer, optimised near this V."""
     return {
         "linear": LinearOdometer.optimised_at(DELTA, variance),
         "mixture": MixtureOdometer.optimised_at(DELTA, variance),
@@ -59,14 +60,14 @@ tightest = pytest.mark.parametrize("name", ["linear", "one-sided", "Renyi"])
 
 
 def rho_of(loss: Loss) -> Fraction:
-    """In zCDP."""
+    """The loss in zCDP."""
     stated = loss.to(ZCDP)
     assert isinstance(stated, ZCDP)
     return stated.rho
 
 
 def reports(odometer: TimeUniform, *losses: Loss) -> Callable[[Counts], float]:
-    """What is reported after so many launches of each."""
+    """The report as a function of the number of launches of each loss."""
     rhos = [rho_of(loss) for loss in losses]
 
     def report(counts: Counts) -> float:
@@ -77,7 +78,7 @@ def reports(odometer: TimeUniform, *losses: Loss) -> Callable[[Counts], float]:
 
 
 def at_a_fixed_time(*losses: Loss) -> Callable[[Counts], float]:
-    """Advanced composition: right at a moment that was fixed in advance, and only there."""
+    """Advanced composition: valid only at a time that is fixed in advance."""
     rhos = [float(rho_of(loss)) for loss in losses]
 
     def report(counts: Counts) -> float:
@@ -91,26 +92,26 @@ def at_a_fixed_time(*losses: Loss) -> Callable[[Counts], float]:
 
 EACH, LAUNCHES = F(1, 10), 1000
 REACHED = {"linear": 0.04, "mixture": 0.012, "one-sided": 0.025, "Renyi": 0.028}
-"""Some bounds are nearly tight, so what holds them to delta can fail."""
+"""Lower bounds on the probability: the reports are nearly tight, so the tests can fail."""
 
 
 @every
 def test_responses(name: str) -> None:
-    """Every report is passed with probability at most delta."""
+    """Every report is exceeded with probability at most delta."""
     report = reports(odometers(1)[name], PureDP(EACH))
     passed = crossing([report((n,)) for n in range(1, LAUNCHES + 1)], float(EACH))
     assert REACHED.get(name, 0) <= passed <= DELTA
 
 
 def test_responses_at_a_fixed_time() -> None:
-    """The invalid reading is passed nearly twice as often."""
+    """The bound for a fixed time is exceeded with nearly twice that probability."""
     report = at_a_fixed_time(PureDP(EACH))
     passed = crossing([report((n,)) for n in range(1, LAUNCHES + 1)], float(EACH))
     assert passed > 1.9 * DELTA
 
 
-def test_the_chance_is_that_of_one_stop_where_only_one_is_looked_at() -> None:
-    """The sums themselves: a bound that is infinite but for one moment is a binomial tail."""
+def test_a_bound_at_one_time_is_a_binomial_tail() -> None:
+    """With a bound that is finite at one time only, the result is a binomial tail."""
     bounds = [99.0] * 40
     bounds[29] = 0.55
     yeses = stats.binom(30, 1 / (1 + exp(-0.1)))
@@ -119,7 +120,7 @@ def test_the_chance_is_that_of_one_stop_where_only_one_is_looked_at() -> None:
 
 @tightest
 def test_sizes_chosen_by_the_answers(name: str) -> None:
-    """Responses at 0.1 and at 0.3, at most 25 of each, in the order that is worst."""
+    """Responses at 0.1 and 0.3, at most 25 of each, in the worst order."""
     small, large = response(0.1), response(0.1, size=3)
     report = reports(odometers(2)[name], PureDP(EACH), PureDP(3 * EACH))
     assert worst_crossing([small, large], (25, 25), report, 0.1) <= DELTA
@@ -129,11 +130,11 @@ def test_sizes_chosen_by_the_answers(name: str) -> None:
 
 STEP = F(1, 20)
 HIDDEN, ROUNDS = PureDP(2 * STEP), ZCDP(2 * rho_of(PureDP(STEP)))
-"""What they lose: twice the response, and one response after another."""
+"""Their losses: twice the response, and two responses in sequence."""
 
 
 def test_what_the_children_lose() -> None:
-    """Their trees: chances sum to 1 on both sides, and no path moves the loss beyond epsilon."""
+    """Probabilities sum to 1 on both sides, and no path exceeds epsilon."""
     for child in (hidden_bit(0.05), two_rounds(0.05)):
         for side in (child, child.swapped(0.05)):
             opening, asks = side.opening, [ask for ask in side.asks if isinstance(ask, tuple)]
@@ -150,14 +151,14 @@ def test_what_the_children_lose() -> None:
 
 @every
 def test_hidden_bits_interleaved(name: str) -> None:
-    """Read through noise, and plainly when that suits: 300 of them, three open at once."""
+    """300 bits, three live at once, read through noise or plainly as the adversary chooses."""
     report = reports(odometers("0.5")[name], HIDDEN)
     passed = worst_crossing([hidden_bit(0.05)], (300,), report, 0.05)
     assert 0.8 * REACHED.get(name, 0) <= passed <= DELTA
 
 
 def test_hidden_bits_at_a_fixed_time() -> None:
-    """The invalid reading is passed with probability 0.079; interleaving is worth something."""
+    """It is exceeded with probability 0.079; interleaving helps the adversary."""
     report = at_a_fixed_time(HIDDEN)
     passed = [worst_crossing([hidden_bit(0.05)], (300,), report, 0.05, n) for n in (0, 1, 3)]
     assert passed[0] < passed[1] < passed[2]
@@ -167,7 +168,7 @@ def test_hidden_bits_at_a_fixed_time() -> None:
 @tightest
 @pytest.mark.parametrize("swapped", [False, True])
 def test_two_kinds_interleaved(name: str, swapped: bool) -> None:
-    """Hidden bits and mechanisms of two rounds, 14 of each, in both directions."""
+    """14 hidden bits and 14 two-round mechanisms, in both directions."""
     kinds = [hidden_bit(0.05), two_rounds(0.05)]
     if swapped:
         kinds = [child.swapped(0.05) for child in kinds]
@@ -175,15 +176,15 @@ def test_two_kinds_interleaved(name: str, swapped: bool) -> None:
     assert worst_crossing(kinds, (14, 14), report, 0.05) <= DELTA
 
 
-# Children with a delta of their own, interactive too: each leaks when the adversary likes.
+# Interactive children with a delta of their own, which leak when the adversary asks.
 
 SHARE, MARGIN = F(1, 50), F(3, 5)
 
 
 def leaking(odometer: TimeUniform, hidden: int, leaks: int) -> float:
-    """The chance of passing its report, with so many hidden bits and leaks, interleaved.
+    """The probability of exceeding the report, with hidden bits and leaks interleaved.
 
-    With one leak and nothing else it is exact, otherwise it is that or more.
+    The value is exact for one leak and nothing else; otherwise it is a lower bound.
     """
 
     def report(counts: Counts) -> float:
@@ -198,19 +199,19 @@ def leaking(odometer: TimeUniform, hidden: int, leaks: int) -> float:
 
 @pytest.mark.parametrize("kind", TIGHT)
 def test_leaks_with_a_margin(kind: Any) -> None:
-    """delta + deltas/(1 - e^-margin), reported as the whole, is enough."""
+    """The total delta + deltas/(1 - e^-margin) suffices."""
     odometer = kind.optimised_at(DELTA, "0.1", deltas=SHARE, margin=MARGIN)
     assert float(odometer.total_delta) == pytest.approx(0.05 + 0.02 / (1 - exp(-0.6)))
     assert 0.4 * odometer.total_delta < leaking(odometer, 50, 2) <= odometer.total_delta
 
 
 def test_leaks_with_next_to_no_margin() -> None:
-    """One leak passes it far more often than delta + deltas, and total_delta says so."""
+    """One leak exceeds far more often than delta + deltas; total_delta accounts for it."""
     odometer = LinearOdometer.optimised_at(DELTA, "0.1", deltas=SHARE, margin="0.03")
     assert 9 * (DELTA + SHARE) < leaking(odometer, 0, 1) <= odometer.total_delta
 
 
-# Simulated: hidden bits that are read through noise as often as one likes.
+# Simulated: hidden bits that are read through noise repeatedly.
 
 PATHS, FALSE_ALARM = 10_000, 1e-6
 CHILDREN, AT_ONCE, READINGS = 600, 3, 2
@@ -219,14 +220,16 @@ MOST = stats.binom(PATHS, float(DELTA)).ppf(1 - FALSE_ALARM)
 
 
 def simulated(bounds: np.ndarray) -> np.ndarray:
-    """On how many paths the loss passes each row of bounds.
+    """The number of paths on which the loss exceeds each row of bounds.
 
-    The adversary launches a child, and reads those that are open, the most promising first.
+    The adversary launches a child, and then reads the most promising of the live children.
     """
     random, paths = np.random.default_rng(2023), np.arange(PATHS)
     odds, balances = exp(EPSILON), np.arange(-READINGS, READINGS + 1)
     said = NOISE**balances
-    losses = np.log((odds * said + 1) / (odds + said))  # of a child, by its yeses less its noes
+    losses = np.log(
+        (odds * said + 1) / (odds + said)
+    )  # of a child, by its number of yeses minus noes
     bits = np.empty((AT_ONCE, PATHS), dtype=bool)
     balance, left = np.zeros((2, AT_ONCE, PATHS), dtype=int)
     total, passed = np.zeros(PATHS), np.zeros((len(bounds), PATHS), dtype=bool)
@@ -248,8 +251,7 @@ def simulated(bounds: np.ndarray) -> np.ndarray:
 
 
 def test_simulated() -> None:
-    """Valid reports are passed on no more paths than delta accounts for; the same paths refute
-    the invalid reading."""
+    """Valid reports are exceeded on few enough paths; the fixed-time bound on too many."""
     loss = PureDP(str(EPSILON))
     valid = [reports(kind.optimised_at(DELTA, 1), loss) for kind in TIGHT]
     bounds = [[report((n,)) for n in range(1, CHILDREN + 1)] for report in valid]
