@@ -1,6 +1,6 @@
-"""Every compositor under every rule, with what an adversary may ask of it: cases for exact audits.
+"""Cases for exact audits: every compositor under every rule, with an adversary's queries.
 
-A case is built anew each time, so that it is about the code as it is at that moment.
+A case builds its mechanism when it runs, so that it audits the code as patched at that moment.
 """
 
 from collections.abc import Callable
@@ -65,10 +65,10 @@ BITS = ((0, 1),)
 
 @attrs.frozen
 class Case:
-    """What is audited, and what adversaries certainly reach.
+    """A mechanism to audit, and a divergence that some adversary reaches.
 
     Attributes:
-        reached: a claim below its own that one of them breaks, or the divergence that one has.
+        reached: a false claim, below the mechanism's own; or a divergence that is reached.
     """
 
     build: Callable[[], InteractiveMechanism[Any]]
@@ -79,25 +79,25 @@ class Case:
     d_in: int = 1
 
     def audited(self, claim: Loss | None = None) -> Verdict:
-        """The verdict on its claim, or on another."""
+        """The verdict on the mechanism's own claim, or on `claim`."""
         asking: dict[str, Any] = {"adversary": lambda view: None}
         if self.horizon:
             asking = {"queries": self.queries, "horizon": self.horizon}
         return audit(self.build(), self.pairs, claim=claim, d_in=self.d_in, **asking)
 
     def keeps(self) -> Verdict:
-        """Its claim holds against every adversary."""
+        """Assert that the claim holds against every adversary."""
         verdict = self.audited()
         assert verdict.holds, verdict
         return verdict
 
 
-# Mechanisms that show a fault which the usual toys would not.
+# Mechanisms that reveal faults which the usual toys do not.
 
 
 @attrs.frozen
 class FailsByBit(Measurement):
-    """Fails as a randomized response at odds 3 says yes: that it failed is its answer."""
+    """Fails if a randomized response at odds 3 is True; the failure is its answer."""
 
     def loss(self, d_in: int) -> Loss:
         return PureDP(nats(3))
@@ -110,7 +110,7 @@ class FailsByBit(Measurement):
 
 @attrs.frozen
 class Records(Measurement):
-    """A response at odds 2 for each of the two records there may be: what it loses grows."""
+    """A response at odds 2 for each of two possible records: its loss grows with d_in."""
 
     def loss(self, d_in: int) -> Loss:
         return PureDP(min(d_in, 2) * nats(2))
@@ -121,7 +121,7 @@ class Records(Measurement):
 
 @attrs.frozen
 class Rough(InteractiveMechanism[Any]):
-    """Known to be approximately zCDP and no more, without a coin at launch."""
+    """Claims approximate zCDP only, and has no coin at launch."""
 
     inner: Response = Response(2, delta="1/10")
 
@@ -137,7 +137,7 @@ class Rough(InteractiveMechanism[Any]):
 
 @attrs.frozen
 class Stutter(PersonInTheMiddle[Any]):
-    """Asks everything twice, and tells whether either answer was yes, beside a coin of its own."""
+    """Asks everything twice; answers whether either answer was True, with a coin of its own."""
 
     def init(self) -> Any:
         return None
@@ -158,7 +158,7 @@ class Stutter(PersonInTheMiddle[Any]):
 
 @attrs.frozen
 class Truncated(InteractiveMechanism[Any]):
-    """An odometer whose answers stop where its report leaves the threshold: Algorithm 5 as one."""
+    """Algorithm 5 as a mechanism: an odometer that stops when its report exceeds the threshold."""
 
     odometer: OdomCon
     threshold: Any
@@ -179,7 +179,7 @@ class Truncated(InteractiveMechanism[Any]):
 
 @attrs.frozen
 class Doors(InteractiveMechanism[Any]):
-    """A response at odds 2, then one of two doors: another, or a bold one that seldom says yes."""
+    """A response at odds 2, then one of two doors: another response, or a bold one."""
 
     def loss(self, d_in: int) -> Loss:
         return PureDP(nats(2) + nats(4))
@@ -196,7 +196,7 @@ class Doors(InteractiveMechanism[Any]):
         raise UnknownQueryError("a round and a door, then no more")
 
 
-# What is asked.
+# Queries.
 
 LAUNCHES = tuple(map(Launch, (PadReveal(3), reader(2), Response(2), TwoRounds())))
 ASKS = tuple(Ask(0, query) for query in ("key", "sum", "read", "next"))
@@ -209,7 +209,7 @@ UNDER = PureDP(nats(F(599, 100)))
 
 
 def within(epsilon: Any, delta: Any, rule: Any, queries: Any = SMALL) -> Case:
-    """A filter with an (epsilon, delta) budget that admits more than its epsilons add up to."""
+    """A filter with an (epsilon, delta) budget that admits more than its epsilons sum to."""
     return Case(lambda: FiltCon(ApproxDP(epsilon, delta), rule()), queries, 5, F(66, 1000))
 
 

@@ -1,4 +1,4 @@
-"""Noise reduction and choices, audited: the exact law of a view, and claims that it refutes."""
+"""Audits of noise reduction and of choices: exact laws of views, and refuted claims."""
 
 from itertools import product
 from typing import Any
@@ -20,11 +20,11 @@ from queryable.audit import Outcome, audit
 
 COUNT = Statistic(int, l1=1, l2=1)
 SCORES = Statistic(list, l1=3, l2=2, shape=3)
-ENDS = ([3, 0, 1], [2, 1, 2])  # one record moves scores by one, up and down
+ENDS = ([3, 0, 1], [2, 1, 2])  # one record changes scores by one, up and down
 
 
 def adaptively(view: View) -> Any:
-    """Opens, refines, and refines further the further the first answer is from zero."""
+    """Opens and refines; the last variance depends on the first answer."""
     match len(view):
         case 0:
             return Open(COUNT)
@@ -36,10 +36,8 @@ def adaptively(view: View) -> Any:
 
 
 @pytest.mark.parametrize(("claim", "outcome"), [("3/2", Outcome.HOLDS), ("7/5", Outcome.REFUTED)])
-def test_a_view_of_noise_reduction_loses_what_its_last_variance_says(
-    claim: str, outcome: Outcome
-) -> None:
-    """1/(2t) at the finest t that the adversary ever goes to: no more, and not a tenth less."""
+def test_noise_reduction_loses_what_its_last_variance_costs(claim: str, outcome: Outcome) -> None:
+    """The loss is 1/(2t) at the finest t of the adversary; a claim slightly below is refuted."""
     mechanism = BrownianNoiseReduction() @ FiltCon(ZCDP("3/2"))
     verdict = audit(
         mechanism, [(0, 1)], adversary=adaptively, tail="1e-8", slack="1e-4", claim=ZCDP(claim)
@@ -48,13 +46,13 @@ def test_a_view_of_noise_reduction_loses_what_its_last_variance_says(
 
 
 def twice(view: View) -> Any:
-    """The two releases of doubling."""
+    """Asks for the two releases of doubling."""
     return (Open(COUNT), *(Ask("estimate 0", Refine()),) * 2, None)[len(view)]
 
 
 @pytest.mark.parametrize(("claim", "outcome"), [("3/2", Outcome.HOLDS), ("1", Outcome.REFUTED)])
-def test_doubling_loses_all_its_releases(claim: str, outcome: Outcome) -> None:
-    """To variance 1/2 by way of 1: the last release alone would be 1."""
+def test_doubling_loses_the_sum_of_its_releases(claim: str, outcome: Outcome) -> None:
+    """Releases at variances 1 and 1/2 lose 3/2; the last release alone would lose 1."""
     mechanism = Doubling(1) @ FiltCon(ZCDP("3/2"))
     verdict = audit(
         mechanism, [(0, 1)], adversary=twice, tail="1e-8", slack="1e-4", claim=ZCDP(claim)
@@ -71,7 +69,7 @@ CHOICES = {
 
 @pytest.mark.parametrize("name", CHOICES)
 def test_choices_keep_their_epsilon(name: str) -> None:
-    """Pure and concentrated claims hold of the exact laws; a third of epsilon does not."""
+    """Pure and concentrated claims hold for the exact laws; a third of epsilon is refuted."""
     mechanism = CHOICES[name]
     pairs = [ENDS, *((list(x), [x[0] + 1, x[1] - 1, x[2]]) for x in product((0, 2), repeat=3))]
     assert audit(mechanism, pairs).holds

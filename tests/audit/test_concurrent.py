@@ -1,4 +1,4 @@
-"""Concurrent composition, exactly: persons commute with it, and interleaving gains nothing."""
+"""Concurrent composition, exactly: it commutes with persons, and interleaving gains nothing."""
 
 from itertools import product
 from typing import Any
@@ -41,7 +41,7 @@ LEAVES = [excess(factor) for factor in FACTORS]
 
 @attrs.frozen
 class Readers(PersonInTheMiddle[Any]):
-    """One person in front of a composition: a reader for each mechanism, all played by it."""
+    """One person over a composition that acts as a reader for each mechanism."""
 
     def init(self) -> Any:
         return ()
@@ -58,7 +58,7 @@ class Readers(PersonInTheMiddle[Any]):
 
 @pytest.mark.parametrize("bit", [0, 1])
 def test_persons_in_a_composition_are_one_person_over_it(bit: int) -> None:
-    """ConComp of persons over responses has the view of one person over ConComp of responses."""
+    """ConComp of readers over responses has the view of one person over ConComp of responses."""
     responses = (Response(3), Response(2), Response(F(5, 4), delta=F(1, 9)))
     together = Readers() @ ConComp(responses)
     apart = ConComp([Reader() @ response for response in responses])
@@ -74,7 +74,7 @@ def test_persons_in_a_composition_are_one_person_over_it(bit: int) -> None:
         assert sum(law.values()) == 1
 
 
-# mechanisms, what can be asked of each, and how often that makes a difference
+# each mechanism, its queries, and its claim (odds, delta)
 CASES: dict[str, tuple[Any, tuple[Any, ...], tuple[Any, Any]]] = {
     "pad": (PadReveal(3), ("key", "sum"), (3, 0)),
     "pad at odds 2": (PadReveal(2), ("key", "sum"), (2, 0)),
@@ -93,7 +93,7 @@ def composed(*names: str) -> tuple[Any, list[Any], list[Any]]:
 @pytest.mark.parametrize(("x", "x_prime"), [(0, 1), (1, 0)])
 @pytest.mark.parametrize("name", CASES)
 def test_each_claim_is_true(name: str, x: int, x_prime: int) -> None:
-    """No adversary gets more out of one mechanism than it declares, at any epsilon."""
+    """No adversary exceeds the mechanism's claim at any epsilon."""
     mechanism, queries, (odds, delta) = CASES[name]
     found = worst_cases(mechanism, x, x_prime, queries, 4, LEAVES)
     allowed = [optimal_delta([(odds, delta)], factor) for factor in FACTORS]
@@ -122,7 +122,7 @@ def test_interleaving_gains_nothing(names: tuple[str, ...], x: int, x_prime: int
 
 
 def test_the_stated_loss_is_the_optimal_composition() -> None:
-    """What ConComp states at a delta is what the enumeration finds, and one adversary has it."""
+    """ConComp's loss at a delta equals the enumerated one, and an adversary reaches it."""
     mechanism, queries, claims = composed("leaky reader", "pad")
     losses = [each.privacy_map(1) for each in mechanism.mechanisms]
     for factor in FACTORS:
@@ -135,7 +135,7 @@ def test_the_stated_loss_is_the_optimal_composition() -> None:
 
 
 def test_the_optimal_composition_is_reached() -> None:
-    """Pads, once opened, are responses: for them the bound is attained at every epsilon."""
+    """Two answers of a pad are a response, so pads reach the bound at every epsilon."""
     mechanism, queries, claims = composed("pad", "pad at odds 2")
     found = worst_cases(mechanism, 0, 1, queries, 4, LEAVES)
     assert found == tuple(optimal_delta(claims, factor) for factor in FACTORS)
@@ -149,7 +149,7 @@ def test_the_optimal_composition_is_reached() -> None:
     ],
 )
 def test_interleaving_gains_when_a_mechanism_lies(liar: Any, queries: tuple[Any, ...]) -> None:
-    """Beside a mechanism that understates its loss the bound is broken, and that is seen."""
+    """With a mechanism that understates its loss, the search exceeds the bound."""
     mechanism = ConComp([liar, PadReveal(2)])
     asks = [Ask(0, query) for query in queries] + [Ask(1, "key"), Ask(1, "sum")]
     assert mechanism.privacy_map(1) == PureDP(nats(2) + nats(2))
@@ -158,8 +158,8 @@ def test_interleaving_gains_when_a_mechanism_lies(liar: Any, queries: tuple[Any,
     assert any(gain > bound for gain, bound in zip(found, allowed, strict=True))
 
 
-def test_the_bound_is_about_the_sum_and_not_the_largest() -> None:
-    """The naive rule, that what runs side by side costs as much as the worst, is refuted."""
+def test_the_largest_loss_is_not_a_bound() -> None:
+    """The naive rule, the largest loss of concurrent mechanisms, is refuted."""
     mechanism, queries, _ = composed("pad", "pad")
     (gain,) = worst_cases(mechanism, 0, 1, queries, 4, [excess(3)])
     assert gain > optimal_delta([(3, 0)], 3) == 0
@@ -186,7 +186,7 @@ def test_the_order_of_independent_queries_does_not_matter() -> None:
 
 
 def test_filter_of_fixed_launches_is_the_composition() -> None:
-    """Launched one after the other in a filter, mechanisms are as in ConComp, answer by answer."""
+    """Launched in a filter one after another, mechanisms answer exactly as in ConComp."""
     filtered = FiltCon(PureDP(9))
     mechanisms = (PadReveal(3), TwoRounds())
     for order in (("key", "next", "sum", "next"), ("next", "next", "sum", "key")):

@@ -1,7 +1,8 @@
-"""Randomized responses and Gaussians, chosen by answers, stay within one of each.
+"""Randomized responses and Gaussians that are chosen adaptively stay within one of each.
 
-After a response the analyst launches a response or a Gaussian, whichever tells more at e^t, and may
-choose anew after each of its two answers: the hockey stick of that is computed at 60 digits.
+After a response the analyst launches a response or a Gaussian, whichever has the larger hockey
+stick at e^t. The choice may differ after each of the two answers. The hockey stick of the whole
+interaction is computed at 60 digits.
 """
 
 from fractions import Fraction
@@ -19,7 +20,7 @@ TIMES = [Fraction(k, 10) for k in range(-20, 41)]
 
 
 def within(budget: Dominated, *losses: Loss) -> bool:
-    """Whether a filter takes these launches one after another."""
+    """Whether a filter admits these launches in order."""
     filtered = FiltCon(budget)
     state, _ = filtered.init(None)
     for loss in losses:
@@ -31,12 +32,12 @@ def within(budget: Dominated, *losses: Loss) -> bool:
 
 
 def claimed(budget: Dominated, t: Any) -> Any:
-    """The hockey stick of the budget's pair, its coin aside."""
+    """The hockey stick of the budget's pair, without its coin."""
     return beside_response(budget.epsilon, partial(gaussian_profile, budget.mu), t)
 
 
 def attained(first: Fraction, response: Fraction, mu: Fraction, t: Any) -> Any:
-    """That of the best adaptive choice after a first response."""
+    """The hockey stick of the best adaptive choice after a first response."""
 
     def best(at: Any) -> Any:
         return max(response_profile(response, at), gaussian_profile(mu, at))
@@ -48,7 +49,7 @@ def attained(first: Fraction, response: Fraction, mu: Fraction, t: Any) -> Any:
 @pytest.mark.parametrize("response", ["0.2", "1"])
 @pytest.mark.parametrize("mu", ["0.2", "1"])
 def test_a_choice_by_answers_stays_within_the_pair(first: Fraction, response: str, mu: str) -> None:
-    """For whichever of the two is launched, a filter with this budget admits it."""
+    """The filter admits either choice, and the adaptive choice stays within the budget."""
     budget = Dominated(first + Fraction(response), mu, 0)
     for second in (Dominated(response, 0, 0), Dominated(0, mu, 0)):
         assert within(budget, Dominated(first, 0, 0), second)
@@ -57,8 +58,8 @@ def test_a_choice_by_answers_stays_within_the_pair(first: Fraction, response: st
         assert true <= claimed(budget, real(t)) + mp.mpf(10) ** -50
 
 
-def test_a_pair_without_the_first_response_is_passed() -> None:
-    """What the filter must refuse does break the claim, so that the test above can fail."""
+def test_a_budget_without_the_first_response_is_exceeded() -> None:
+    """A launch that the filter refuses would exceed the claim, so the test above can fail."""
     budget = Dominated("0.2", "0.2", 0)
     assert not within(budget, Dominated("0.01", 0, 0), Dominated("0.2", 0, 0))
     assert any(
@@ -68,8 +69,8 @@ def test_a_pair_without_the_first_response_is_passed() -> None:
     )
 
 
-def test_gaussians_add_up_as_squares_and_coins_as_chances() -> None:
-    """To the last of it, and no further."""
+def test_gaussians_add_in_squares_and_deltas_in_sums() -> None:
+    """The parts fill the budget exactly, and nothing more fits."""
     budget = Dominated(1, 5, "1e-6")
     parts = [Dominated("0.5", 3, "5e-7"), Dominated("0.5", 4, "5e-7")]
     assert within(budget, *parts)

@@ -15,8 +15,8 @@ ELSEWHERE = {"ExPost": "tests/audit/test_ex_post.py"}
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_claim_is_kept_and_about_as_much_is_lost(name: str) -> None:
-    """Proved; and the adversary is strong enough to see a fault."""
+def test_the_claim_holds_and_is_nearly_reached(name: str) -> None:
+    """The claim holds, and the adversary is strong enough to detect a fault."""
     case = CASES[name]
     verdict = case.keeps()
     if isinstance(case.reached, Loss):
@@ -26,7 +26,7 @@ def test_the_claim_is_kept_and_about_as_much_is_lost(name: str) -> None:
 
 
 def parts(value: Any) -> set[str]:
-    """The names of the classes that a description is made of."""
+    """The names of the classes in a description."""
     names = {type(value).__name__}
     for field in getattr(type(value), "__attrs_attrs__", ()):
         inner = getattr(value, field.name)
@@ -35,8 +35,8 @@ def parts(value: Any) -> set[str]:
     return names
 
 
-def test_nothing_escapes_the_audits() -> None:
-    """Whatever `composition` exports, compositor or rule, is in a case here."""
+def test_every_exported_compositor_and_rule_is_audited() -> None:
+    """Every exported compositor and rule is in a case or tested elsewhere."""
     audited = {name for case in CASES.values() for name in parts(case.build())} | set(ELSEWHERE)
     exported = {
         name
@@ -49,15 +49,15 @@ def test_nothing_escapes_the_audits() -> None:
     assert len(exported) > 15
 
 
-# Interleaving: within the theorem always, more than taking turns sometimes.
+# Interleaving stays within the theorem, and can lose more than taking turns.
 
 
 def worst(mechanism: Any, queries: Any, horizon: int, epsilon: Any = "5/4") -> Any:
     return worst_case(mechanism, *BITS[0], queries, horizon, HockeyStick(epsilon)).value
 
 
-def test_interleaving_under_a_filter_gains_on_taking_turns() -> None:
-    """Back to the first child after hearing the second: a sequential filter has retired it."""
+def test_interleaving_under_a_filter_can_be_worse_than_taking_turns() -> None:
+    """A sequential filter retires the first child, so the adversary cannot return to it."""
     asks = tuple(Ask(child, door) for child in (0, 1) for door in ("next", "bold"))
     queries = (Launch(Doors()), *asks)
     budget = Doors().privacy_map(1).epsilon * 2  # type: ignore[attr-defined]
@@ -67,8 +67,8 @@ def test_interleaving_under_a_filter_gains_on_taking_turns() -> None:
     assert worst(FiltCon(PureDP(budget)), queries, 6, budget) == 0
 
 
-def test_a_filter_gains_nothing_on_what_is_fixed() -> None:
-    """Launched one by one and chosen on the way, equal mechanisms lose what they lose together."""
+def test_adaptive_launches_lose_as_much_as_fixed_ones() -> None:
+    """Equal mechanisms lose as much when launched adaptively as when fixed in advance."""
     asks = tuple(Ask(child, door) for child in (0, 1) for door in ("next", "bold"))
     budget = Doors().privacy_map(1).epsilon * 2  # type: ignore[attr-defined]
     adaptive = worst(FiltCon(PureDP(budget)), (Launch(Doors()), *asks), 6)

@@ -1,7 +1,8 @@
 """Ex-post accounting against its strongest adversary, exactly: every launch, ask and stop.
 
-The toys have rational probabilities and expenses that are logarithms of rationals, so that claims
-hold with equality: at the budget's odds nothing is left over delta, just below something is.
+The toys have rational probabilities, and their expenses are logarithms of rationals. Claims
+therefore hold with equality: at the budget's odds the excess over delta is zero, and just below it
+is positive.
 """
 
 from fractions import Fraction
@@ -52,7 +53,7 @@ both = pytest.mark.parametrize(("x", "x_prime"), [(0, 1), (1, 0)])
 
 @attrs.frozen
 class Odds(Expense):
-    """The product of the odds of what was said; `worst` are those of one more query."""
+    """An expense as odds: `worst` after one more query, `realised` after its answer."""
 
     worst: Any
     realised: Any
@@ -81,10 +82,11 @@ def _at_least(odds: Fraction, query: Any, answer: Any = None) -> Fraction:
 
 @attrs.frozen
 class Reduction(ExPostMechanism[Any]):
-    """Noise reduction in small: a response at odds 4, and the same with more noise at odds 2.
+    """Noise reduction in small: a response at odds 4, and a noisier version at odds 2.
 
-    The fine bit is right with probability 4/5; the coarse one is the fine one, flipped with
-    probability 2/9, so right with probability 2/3. Both together tell as much as the fine one.
+    The fine bit is right with probability 4/5. The coarse bit is the fine bit, flipped with
+    probability 2/9, so it is right with probability 2/3. Both together reveal as much as the fine
+    bit.
     """
 
     def loss(self, d_in: int) -> PureDP:
@@ -107,7 +109,7 @@ def _if_loud(odds: Fraction, query: Any, answer: Any = "loud") -> Fraction:
 
 
 def alarm(bit: bool, coins: Coins) -> Any:
-    """Every other time "quiet", else the bit at odds 4."""
+    """ "quiet" with probability 1/2, else the bit at odds 4."""
     if coins.draw(Bernoulli(F(1, 2))):
         return "quiet"
     return coins.draw(yes(F(4))) == bit
@@ -115,7 +117,7 @@ def alarm(bit: bool, coins: Coins) -> Any:
 
 @attrs.frozen
 class Alarm(ExPostMechanism[bool]):
-    """Every other answer is quiet and costs nothing; any other costs log 4, which is the worst."""
+    """A quiet answer costs nothing; any other costs log 4, the worst case."""
 
     def expense(self) -> Expense:
         return Odds(_if_loud, _if_loud)
@@ -131,7 +133,7 @@ class Alarm(ExPostMechanism[bool]):
 
 @attrs.frozen
 class Tell(ExPostMechanism[Any], Measurement):
-    """An alarm that answers once, at launch: its opening tells what it has cost."""
+    """An alarm that answers once, at launch: its opening determines its cost."""
 
     def expense(self) -> Expense:
         return Odds(lambda odds, query: odds * 4, lambda odds, _, a: _if_loud(odds, None, a))
@@ -142,15 +144,15 @@ class Tell(ExPostMechanism[Any], Measurement):
 
 @attrs.frozen
 class Leaky(ExPostMechanism[Any]):
-    """A response at odds 3/2 an ask; at launch it decides, with probability 1/20, to tell the bit.
+    """A response at odds 3/2 per ask; with probability 1/20, decided at launch, it reveals the bit.
 
-    Its expense says nothing about that: it is what its delta is for.
+    Its delta covers the leak; its expense does not.
     """
 
-    told: Fraction = F(1, 20)
+    stated_delta: Fraction = F(1, 20)
 
     def delta(self, d_in: int) -> Fraction:
-        return self.told
+        return self.stated_delta
 
     def expense(self) -> Expense:
         def times(odds: Fraction, query: Any, answer: Any = None) -> Fraction:
@@ -170,7 +172,7 @@ class Leaky(ExPostMechanism[Any]):
 
 @attrs.frozen
 class Flatterer(Reduction):
-    """Claims that its coarse answer costs nothing, and that only the fine one is to be paid."""
+    """Falsely claims that its coarse answer costs nothing."""
 
     def expense(self) -> Expense:
         def fine_alone(odds: Fraction, query: Any, answer: Any = None) -> Fraction:
@@ -180,7 +182,7 @@ class Flatterer(Reduction):
 
 
 def asks(*queries: str) -> list[Ask]:
-    """Each of these asked of the first child, and of the second."""
+    """Each of these queries to the first child, and to the second."""
     return [Ask(child, query) for child in (0, 1) for query in queries]
 
 
@@ -188,8 +190,8 @@ REDUCE, ALARMS, TELL, LEAK = (Launch(each) for each in (Reduction(), Alarm(), Te
 
 
 @both
-def test_the_toys_say_what_they_cost(x: int, x_prime: int) -> None:
-    """Each toy alone, whatever its adversary: the sum over views of what exceeds its expense."""
+def test_the_toys_state_their_cost_correctly(x: int, x_prime: int) -> None:
+    """Each toy alone, for every adversary: the sum over views of the excess over the expense."""
 
     def over(mechanism: Any, asks: list[Any]) -> Any:
         def leaves(state: CompositionState) -> list[Any]:
@@ -203,13 +205,13 @@ def test_the_toys_say_what_they_cost(x: int, x_prime: int) -> None:
     assert over(Reduction(), ["coarse", "fine"]) == 0
     assert over(Alarm(), ["alarm"]) == 0
     assert over(Tell(), []) == 0
-    assert over(Leaky(), ["ask"]) == Leaky().told
+    assert over(Leaky(), ["ask"]) == Leaky().stated_delta
     assert over(Flatterer(), ["coarse", "fine"]) > 0
 
 
 @both
 def test_reductions_interleave(x: int, x_prime: int) -> None:
-    """Two at once, coarse or fine in any order: all of epsilon is used, and no more."""
+    """Two reductions in any order use all of epsilon, and no more."""
     queries = [REDUCE, *asks("coarse", "fine")]
     exactly, below = worst_cases(
         ExPost(PureDP(nats(8)), max_mechanisms=2),
@@ -224,7 +226,7 @@ def test_reductions_interleave(x: int, x_prime: int) -> None:
 
 @both
 def test_answers_that_cost_less_leave_more(x: int, x_prime: int) -> None:
-    """Where the expense depends on the answer, asks go on for as long as the worst case fits."""
+    """If the expense depends on the answer, asks continue while the worst case fits."""
     queries = [ALARMS, TELL, Ask(0, "alarm")]
     exactly, below = worst_cases(
         ExPost(PureDP(nats(16)), max_mechanisms=2),
@@ -239,7 +241,7 @@ def test_answers_that_cost_less_leave_more(x: int, x_prime: int) -> None:
 
 @both
 def test_with_deltas_of_every_kind(x: int, x_prime: int) -> None:
-    """Ex-post and ordinary deltas add up, and may be shared out by what was answered."""
+    """Ex-post and ordinary deltas add, and may be allocated adaptively."""
     budget = ApproxDP(nats(F(3, 2) * 2), F(3, 20))
     launches = [LEAK, Launch(Response(2, delta="1/10")), Launch(reader(2, delta="1/20")), TELL]
     queries = [*launches, *asks("ask", "read")]
@@ -249,7 +251,7 @@ def test_with_deltas_of_every_kind(x: int, x_prime: int) -> None:
 
 @both
 def test_ordinary_interactive_children_are_charged_at_launch(x: int, x_prime: int) -> None:
-    """A pad whose loss comes with its last answer is paid for before its first."""
+    """A pad loses at its last answer, but is charged before its first."""
     queries = [Launch(PadReveal(3)), REDUCE, Ask(0, "key"), Ask(0, "sum"), Ask(1, "fine")]
     exactly, below = worst_cases(
         ExPost(PureDP(nats(3) + nats(4)), max_mechanisms=2),
@@ -264,7 +266,7 @@ def test_ordinary_interactive_children_are_charged_at_launch(x: int, x_prime: in
 
 @both
 def test_beside_a_filter(x: int, x_prime: int) -> None:
-    """Rogers 2023, Theorem 2: with a filter beside it, epsilons and deltas add."""
+    """Rogers 2023, Theorem 2: with a concurrent filter, epsilons and deltas add."""
     side_by_side = ConComp(
         [ExPost(PureDP(nats(4)), max_mechanisms=1), FiltCon(ApproxDP(nats(2), "1/10"))]
     )
@@ -276,7 +278,7 @@ def test_beside_a_filter(x: int, x_prime: int) -> None:
 
 @both
 def test_nested_in_a_filter(x: int, x_prime: int) -> None:
-    """As a child it costs its budget, and its children share that."""
+    """As a child it costs its budget, which its own children share."""
     root = FiltCon(PureDP(nats(4) + nats(2)))
     deep = [Launch(ExPost(PureDP(nats(4)))), Launch(Response(2)), Ask(0, REDUCE), Ask(0, ALARMS)]
     deep += [Ask(0, Ask(child, query)) for child in (0, 1) for query in ("fine", "alarm")]
@@ -285,7 +287,7 @@ def test_nested_in_a_filter(x: int, x_prime: int) -> None:
 
 
 def test_the_searching_audit_agrees() -> None:
-    """`queryable.audit.worst_case` finds as much, and an adversary that shows it."""
+    """`queryable.audit.worst_case` finds the same value, and an adversary that reaches it."""
     filtered, queries = ExPost(PureDP(nats(4))), [REDUCE, ALARMS, *asks("coarse", "alarm")]
     assert strongest(filtered, 1, 0, queries, 3, HockeyStick(nats(4))).value == 0
     short = strongest(filtered, 1, 0, queries, 3, HockeyStick(nats(F(7, 2))))
@@ -299,18 +301,18 @@ def test_the_searching_audit_agrees() -> None:
 
 @attrs.frozen
 class Tree(ExPostMechanism[Any], Expense):
-    """A tree of at most two answers; its expense is a number at each node, its delta exact.
+    """A tree with at most two answers per node; each node has an expense, and the delta is exact.
 
-    A node is (odds, laws, below): laws of the two answers under each bit, and the nodes they lead
-    to. The delta is the largest sum of what exceeds the expense, over adversaries and both orders.
+    A node is (odds, laws, below): the laws of the two answers under each bit, and the next nodes.
+    The delta is the largest sum of the excess over the expense, over adversaries and directions.
     """
 
     node: Any
     name: int = 0
-    told: Fraction = F(0)
+    stated_delta: Fraction = F(0)
 
     def delta(self, d_in: int) -> Fraction:
-        return self.told
+        return self.stated_delta
 
     def expense(self) -> Expense:
         return self
@@ -372,15 +374,17 @@ def random_tree(random: Random, name: int) -> Tree:
 def random_game(seed: int) -> tuple[list[Tree], ApproxDP]:
     random = Random(seed)
     trees = [random_tree(random, name) for name in range(2)]
-    total = sum((tree.told for tree in trees), F(0))
+    total = sum((tree.stated_delta for tree in trees), F(0))
     odds = random.choice([F(2), F(3), F(4), F(6)])
-    return trees, ApproxDP(nats(odds), min(random.choice([max(t.told for t in trees), total]), 1))
+    return trees, ApproxDP(
+        nats(odds), min(random.choice([max(t.stated_delta for t in trees), total]), 1)
+    )
 
 
 def test_random_children() -> None:
-    """With answers, expenses and deltas at random, no adversary gets more than the budget's delta.
+    """With random answers, expenses and deltas, no adversary exceeds the budget's delta.
 
-    They get near it, so that the claim is not an empty one.
+    Some adversaries reach more than half of it, so the claim is not vacuous.
     """
     reached = F(0)
     for seed in range(8):
@@ -389,17 +393,19 @@ def test_random_children() -> None:
         filtered, leaf = ExPost(budget, max_mechanisms=2), excess(odds_below(budget.epsilon))
         for x in (0, 1):
             gain = worst_case(filtered, x, 1 - x, queries, 6, leaf)
-            assert gain <= budget.delta + F(1, 10**20), seed  # the factor is a little below
+            assert gain <= budget.delta + F(1, 10**20), (
+                seed
+            )  # the factor is slightly below e^epsilon
             reached = max(reached, gain / budget.delta) if budget.delta else reached
     assert reached > F(1, 2)
 
 
-# What would go wrong.
+# Faulty accounting.
 
 
 @attrs.frozen
 class ChargesAfterwards(ExPost):
-    """Mutation: takes a step as long as what was realised so far is within the budget."""
+    """Mutation: admits a step as long as the realised loss so far is within the budget."""
 
     def _ask_refused(self, state: Any, entry: Metered, worst: Any) -> Refused | None:
         return super()._ask_refused(state, entry, entry.loss)
@@ -407,7 +413,7 @@ class ChargesAfterwards(ExPost):
 
 @attrs.frozen
 class Forgets(ExPost):
-    """Mutation: charges nothing for the steps of ex-post children at all."""
+    """Mutation: charges nothing for the steps of ex-post children."""
 
     def _ask(self, state: Any, child: Any, query: Any, coins: Coins) -> Any:
         after, answer = super()._ask(state, child, query, coins)
@@ -415,7 +421,7 @@ class Forgets(ExPost):
 
 
 def test_faulty_accounting_is_refuted() -> None:
-    """Whoever does not count the next step's worst case, or any step, is over the budget."""
+    """Both mutations exceed the budget."""
     budget, queries = PureDP(nats(4)), [ALARMS, REDUCE, *asks("alarm"), Ask(1, "fine")]
     assert worst_case(ExPost(budget), 1, 0, queries, 4, excess(4)) == 0
     for faulty in (ChargesAfterwards, Forgets):
@@ -424,9 +430,9 @@ def test_faulty_accounting_is_refuted() -> None:
 
 @pytest.mark.parametrize("compositor", [ExPost, FiltCon])
 def test_a_false_expense_is_caught(compositor: Any) -> None:
-    """A filter believes what a child says of its cost; the exact worst case of its view does not.
+    """A filter relies on a child's claimed expense; the exact worst case refutes a false one.
 
-    `FiltCon` charges the whole of the child at its launch, which is true.
+    `FiltCon` charges the whole loss of the child at its launch, which is true.
     """
     queries = [Launch(Flatterer()), *asks("coarse"), Ask(0, "fine")]
     gain = worst_case(compositor(PureDP(nats(4))), 1, 0, queries, 4, excess(4))
@@ -434,7 +440,7 @@ def test_a_false_expense_is_caught(compositor: Any) -> None:
 
 
 def test_an_early_stop_leaves_room() -> None:
-    """What was not realised is spent on something else; in a filter that pays in advance not."""
+    """Unrealised loss is available to other launches, unlike in a filter."""
     queries = script(REDUCE, Ask(0, "coarse"), Launch(Response(3)))
     for compositor, admitted in ((ExPost, True), (FiltCon, False)):
         law = view_law(compositor(PureDP(nats(2) + nats(3))), 1, queries)

@@ -1,6 +1,6 @@
 """Filters against their worst adversary, exactly: adaptive launches, every interleaving.
 
-The adversary picks each launch, its parameters and each ask by what it has seen so far.
+The adversary chooses each launch, its parameters and each ask from its view so far.
 """
 
 from fractions import Fraction
@@ -34,7 +34,7 @@ both = pytest.mark.parametrize(("x", "x_prime"), DIRECTIONS)
 
 
 def log(value: Fraction) -> mpmath.mpf:
-    """The natural logarithm to 60 digits."""
+    """The natural logarithm at 60 digits."""
     with mpmath.workdps(60):
         return mpmath.log(mpmath.mpf(value.numerator) / value.denominator)
 
@@ -42,19 +42,19 @@ def log(value: Fraction) -> mpmath.mpf:
 @both
 @pytest.mark.parametrize("compositor", [FiltCon, FiltSeq])
 def test_pure_budget_is_kept(compositor: Any, x: int, x_prime: int) -> None:
-    """No adversary gets more than epsilon; at any smaller epsilon one does."""
+    """No adversary exceeds epsilon; at any smaller epsilon one does."""
     launches = [Launch(PadReveal(3)), Launch(reader(2)), Launch(Response(2)), Launch(TwoRounds())]
     budget = PureDP(nats(3) + nats(2))
     exactly, below = worst_cases(
         compositor(budget), x, x_prime, launches + ASKS, 6, [excess(6), excess(F(599, 100))]
     )
     assert exactly == 0
-    assert below > 0 or compositor is FiltSeq  # there the pad is thrown away by the next launch
+    assert below > 0 or compositor is FiltSeq  # there the next launch retires the pad
 
 
 @both
 def test_approximate_budget_is_kept(x: int, x_prime: int) -> None:
-    """At epsilon no adversary has more than delta, and one has all of it."""
+    """At epsilon no adversary exceeds delta, and one reaches it."""
     launches = [
         Launch(Response(2, delta="1/10")),
         Launch(reader(F(3, 2), delta="1/20")),
@@ -66,9 +66,10 @@ def test_approximate_budget_is_kept(x: int, x_prime: int) -> None:
 
 
 def whitehouse(odds: tuple[Fraction, ...], capacity: Fraction, factor: Fraction) -> Fraction:
-    """The worst case of launches of responses while the sum of epsilon squared fits: by hand.
+    """The worst case of launches of responses while the sum of epsilon squared fits.
 
-    An independent recursion, over the loss so far and what is left, in units of the law under x.
+    An independent recursion over the loss so far and the remaining capacity. Values are relative to
+    the law under x.
     """
     weights = {each: nats(each) ** 2 for each in odds}
 
@@ -98,14 +99,14 @@ def whitehouse(odds: tuple[Fraction, ...], capacity: Fraction, factor: Fraction)
 def test_advanced_rules_keep_the_budget(
     rule: Any, budget: Any, launch: Any, x: int, x_prime: int
 ) -> None:
-    """Rules that admit more than the epsilons add up to are still within (epsilon, delta)."""
+    """Rules that admit more than basic composition still keep (epsilon, delta)."""
     filtered = Filt(budget, rule)
     gain = worst_case(filtered, x, x_prime, [launch], 40, excess(odds_below(budget.epsilon)))
-    assert 4 * launch.mechanism.delta < gain <= budget.delta  # so more than epsilon was lost
+    assert 4 * launch.mechanism.delta < gain <= budget.delta  # so the loss exceeds epsilon
 
 
 def test_the_worst_case_of_whitehouse_is_the_dynamic_program() -> None:
-    """The exact worst case through the compositor is that of the losses alone."""
+    """The worst case through the compositor equals an independent recursion over losses."""
     odds, budget = (F(2), F(3, 2)), ApproxDP("2.2", "1/5")
     capacity = Whitehouse2023().open(budget).capacity
     filtered = Filt(budget, Whitehouse2023())
@@ -121,7 +122,7 @@ def test_the_worst_case_of_whitehouse_is_the_dynamic_program() -> None:
     [(ZCDP("9/10"), (2, 3, 8, 40)), (RDP(3, "3/2"), (2, 3)), (RDP(8, "3/2"), (2, 5, 8))],
 )
 def test_renyi_budgets_are_kept(budget: Any, orders: Any, x: int, x_prime: int) -> None:
-    """The worst Renyi divergence is within the budget at its own order, and at others."""
+    """The worst Renyi divergence is within the budget at its own order and at others."""
     launches = [Launch(PadReveal(3)), Launch(reader(2)), Launch(Response(2)), Launch(Response(3))]
     filtered = FiltCon(budget)
     found = worst_cases(filtered, x, x_prime, launches + ASKS, 5, [moment(a) for a in orders])
@@ -132,7 +133,7 @@ def test_renyi_budgets_are_kept(budget: Any, orders: Any, x: int, x_prime: int) 
 
 
 def test_a_renyi_budget_is_used_up() -> None:
-    """One response charged at its own order loses exactly its charge: the filter is not slack."""
+    """One response, charged at its own order, loses exactly its charge."""
     claim = Response(3).privacy_map(1, RDP.at(3))
     value = worst_case(FiltCon(claim), 0, 1, [Launch(Response(3))], 3, moment(3))
     assert abs(log(value) / 2 - mpmath.mpf(claim.epsilon.numerator) / claim.epsilon.denominator) < (
@@ -145,7 +146,7 @@ def test_a_renyi_budget_is_used_up() -> None:
     "liar", [PadReveal(4, stated=3), reader(5, stated=3), Response(4, stated=3)]
 )
 def test_a_false_claim_is_caught(liar: Any, x: int, x_prime: int) -> None:
-    """A filter believes what it is told; the exact worst case of its view does not."""
+    """A filter relies on the claims of its children; the exact worst case refutes a false one."""
     budget = PureDP(nats(3) + nats(2))
     queries = [Launch(liar), Launch(Response(2)), *ASKS]
     assert worst_case(FiltCon(budget), x, x_prime, queries, 6, excess(6)) > 0
@@ -153,7 +154,7 @@ def test_a_false_claim_is_caught(liar: Any, x: int, x_prime: int) -> None:
 
 @both
 def test_nested_filters_keep_both_budgets(x: int, x_prime: int) -> None:
-    """Launches into a child filter stay within its budget, and the whole within the root's."""
+    """Launches into a child filter stay within its budget, and all within the root's."""
     inner = PureDP(nats(2))
     root = FiltCon(PureDP(nats(2) + nats(3)))
     deep = [Ask(0, Launch(PadReveal(2))), Ask(0, Launch(Response(3)))]
@@ -166,8 +167,8 @@ def test_nested_filters_keep_both_budgets(x: int, x_prime: int) -> None:
     assert below > 0
 
 
-def test_launches_chosen_by_answers_are_charged_all_the_same() -> None:
-    """An adversary that spends the rest on what the first answer favours stays within epsilon."""
+def test_launches_chosen_by_answers_are_charged() -> None:
+    """An adversary that spends the rest adaptively stays within epsilon."""
 
     def adversary(view: Any) -> Any:
         match [exchange.answer for exchange in view]:
@@ -184,7 +185,7 @@ def test_launches_chosen_by_answers_are_charged_all_the_same() -> None:
 
 
 def test_the_sum_is_needed() -> None:
-    """Mutation: a filter that forgot the first charge, at 3 for what loses 9, is refuted."""
+    """Mutation: a filter that forgets the first charge is refuted."""
     twice = script(Launch(PadReveal(3)), Launch(PadReveal(3)), *ASKS[:2], *ASKS[4:6])
     p, q = (view_law(FiltCon(PureDP(2 * nats(3))), bit, twice) for bit in (0, 1))
     assert max(p[seen] / q[seen] for seen in p) == 9

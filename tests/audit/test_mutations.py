@@ -1,7 +1,7 @@
-"""Deliberate faults in the real code, each caught by a law or an audit that the real code passes.
+"""Deliberate faults in the real code; a law or an audit that the real code passes detects each.
 
-A fault is a patch of a few lines. What should catch it is a check that also runs on the real
-compositors, in `tests/laws/test_compositors.py` and `test_every_compositor.py`.
+A fault is a patch of a few lines. Its check also runs on the real compositors, in
+`tests/laws/test_compositors.py` and `test_every_compositor.py`.
 """
 
 from collections.abc import Callable
@@ -64,7 +64,7 @@ def odometers() -> Any:
 
 
 FAULTS: dict[str, tuple[Patch, Check]] = {}
-"""What is broken, and what sees it."""
+"""Each fault by name: its patch, and the check that detects it."""
 
 
 def caught_by(check: Check) -> Callable[[Patch], Patch]:
@@ -463,13 +463,13 @@ def a_sparse_vector_goes_on_after_its_cutoff(monkeypatch: pytest.MonkeyPatch) ->
 
 @cache
 def passes(check: Check) -> None:
-    """Once for all faults that it should catch."""
+    """Run a check on the real code, once for all faults that it should detect."""
     check()
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_caught(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The check passes on the real code and fails on the broken one."""
+    """The check passes on the real code and fails on the broken code."""
     patch, check = FAULTS[fault]
     passes(check)
     patch(monkeypatch)
@@ -478,5 +478,5 @@ def test_a_fault_is_caught(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_there_are_many() -> None:
-    """No fault has taken another one's name."""
+    """No two faults share a name."""
     assert len(FAULTS) >= 35

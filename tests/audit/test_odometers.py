@@ -1,7 +1,7 @@
-"""Odometers, exactly: thresholds fixed in advance, and reports that hold at all times at once.
+"""Odometers, exactly: thresholds fixed in advance, and time-uniform reports.
 
-Whatever threshold is fixed, the view truncated at it stays within it; a time-uniform report is ever
-passed with probability at most delta.
+For every fixed threshold, the view truncated at the threshold stays within it. A time-uniform
+report is ever exceeded with probability at most delta.
 """
 
 from math import log
@@ -75,7 +75,7 @@ def truncated_law(odometer: Any, bit: int, adversary: Any, threshold: Any) -> An
 
 @pytest.mark.parametrize("seed", range(8))
 def test_truncation_is_a_mechanism(seed: int) -> None:
-    """The law of `truncated_view` is that of the machine whose worst case is computed below."""
+    """`truncated_view` has the law of `Truncated`, whose worst case is computed below."""
     odometer, threshold = OdomCon(PureDP), PureDP(nats(3) + nats(2))
 
     def adversary(view: Any) -> Any:
@@ -104,11 +104,11 @@ def test_pure_odometer_is_valid(kind: Any, odds: int, x: int, x_prime: int) -> N
 
 @both
 def test_odometer_of_measurements_is_valid(x: int, x_prime: int) -> None:
-    """The same for the noninteractive odometer, at thresholds between what it can report."""
+    """The noninteractive odometer, at thresholds between possible reports."""
     launches = [Launch(Response(odds)) for odds in (F(3, 2), 2, 3)]
     for odds in (F(2), F(5, 2), F(4), F(17, 2)):
         truncated = Truncated(Odom(PureDP), PureDP(nats(odds)))
-        # the largest product of odds that fits; up to it the loss is reached
+        # the largest product of odds that fits, which the loss reaches
         most = max(p for p in (F(3, 2), 2, F(9, 4), 3, F(27, 8), 4, 6, F(81, 16), 8) if p <= odds)
         found = worst_cases(truncated, x, x_prime, launches, 5, [excess(odds), excess(most / 2)])
         assert found[0] == 0 < found[1]
@@ -116,7 +116,7 @@ def test_odometer_of_measurements_is_valid(x: int, x_prime: int) -> None:
 
 @both
 def test_approximate_odometer_is_valid(x: int, x_prime: int) -> None:
-    """Truncated at (epsilon, delta) under the basic rule, the loss is all of delta at epsilon."""
+    """Truncated at (epsilon, delta) under the basic rule, delta is reached at epsilon."""
     launches = [Launch(Response(2, delta="1/10")), Launch(PadReveal(2)), Launch(Response(2))]
     basic = Truncated(OdomCon(ApproxDP), ApproxDP(2 * nats(2), "1/10"))
     found = worst_cases(basic, x, x_prime, launches + ASKS[:2], 4, [excess(4)])
@@ -125,7 +125,7 @@ def test_approximate_odometer_is_valid(x: int, x_prime: int) -> None:
 
 @both
 def test_whitehouse_odometer_is_valid(x: int, x_prime: int) -> None:
-    """Under the square-root rule more than epsilon is lost, with probability at most delta."""
+    """Under the square-root rule the loss exceeds epsilon with probability at most delta."""
     launches = [Launch(PadReveal(F(3, 2))), Launch(Response(F(3, 2)))]
     threshold = ApproxDP("0.85", "7/10")
     truncated = Truncated(OdomCon(ApproxDP, Reported(Whitehouse2023(), threshold.delta)), threshold)
@@ -139,7 +139,7 @@ def test_zcdp_odometer_is_valid(x: int, x_prime: int) -> None:
     rho = Response(3).privacy_map(1, ZCDP).rho
     truncated = Truncated(OdomCon(ZCDP), ZCDP(rho))
     found = worst_cases(truncated, x, x_prime, LAUNCHES + ASKS, 4, [moment(2), moment(6)])
-    # exp((alpha - 1) * alpha * rho) from below, by the first terms of its series
+    # exp((alpha - 1) * alpha * rho) from below: the first terms of its series
     for alpha, value in zip((2, 6), found, strict=True):
         exponent = (alpha - 1) * alpha * rho
         assert 1 < value <= sum(_terms(exponent, 30))
@@ -154,7 +154,7 @@ def _terms(exponent: Any, count: int) -> Any:
 
 @both
 def test_nested_odometers_are_valid(x: int, x_prime: int) -> None:
-    """A filter inside an odometer: its launches are paid for by its own launch."""
+    """A filter inside an odometer: launching the filter pays for its own launches."""
     inner = FiltCon(PureDP(nats(2)))
     queries = [Launch(inner), Launch(Response(3)), Ask(0, Launch(PadReveal(2)))]
     queries += [Ask(0, Ask(0, "key")), Ask(0, Ask(0, "sum")), Ask(0, Launch(Response(2)))]
@@ -164,14 +164,14 @@ def test_nested_odometers_are_valid(x: int, x_prime: int) -> None:
 
 
 def test_a_false_claim_is_caught() -> None:
-    """An odometer reports what it was told; its truncated view shows what was lost."""
+    """An odometer reports the claimed loss; the truncated view refutes a false claim."""
     truncated = Truncated(OdomCon(PureDP), PureDP(nats(2)))
     queries = [Launch(PadReveal(3, stated=2)), *ASKS[:2]]
     assert worst_cases(truncated, 0, 1, queries, 3, [excess(2)]) > (0,)
 
 
 def test_odometers_report_and_do_not_stop() -> None:
-    """Mutation: an odometer taken for a filter at its threshold is refuted; nothing is refused."""
+    """Mutation: an odometer used as a filter is refuted, because it refuses nothing."""
     adversary = script(*[Launch(Response(3))] * 3)
     laws = [view_law(OdomCon(PureDP), bit, adversary) for bit in (0, 1)]
     assert all(isinstance(answer, Launched) for seen in laws[0] for answer in seen[1:])
@@ -179,17 +179,17 @@ def test_odometers_report_and_do_not_stop() -> None:
     assert divergence(*laws, excess(27)) == 0
 
 
-# Time-uniform reports: the chance of ever passing one, for the worst adversary.
+# Time-uniform reports: the probability of ever exceeding one, for the worst adversary.
 
 OFTEN = F(7, 10)
-"""Few launches pass a report at a small delta; this one two of the hidden bits below pass."""
+"""A large delta, so that as few as two of the hidden bits below can exceed the report."""
 
 
 @attrs.frozen
 class HiddenBit(InteractiveMechanism[bool]):
-    """Keeps a randomized response at odds 9/4; opens with a noisy reading of it, may tell it.
+    """Keeps a randomized response at odds 9/4; opens with a noisy reading, and tells it on request.
 
-    `tests.walks.hidden_bit` at a step of log(3/2), as a mechanism.
+    The mechanism of `tests.walks.hidden_bit` at a step of log(3/2).
     """
 
     def loss(self, d_in: int) -> PureDP:
@@ -205,10 +205,10 @@ class HiddenBit(InteractiveMechanism[bool]):
         return state, state
 
 
-def ever_passed(
+def ever_exceeded(
     rule: TimeUniform, x: Any, x_prime: Any, queries: Any, horizon: int, **options: Any
 ) -> Any:
-    """The chance under x, over all adversaries, of a loss above the report of its moment."""
+    """The largest probability under x, over adversaries, of a loss above the current report."""
     odometer = OdomCon(rule.measure, rule, **options)
 
     def leaf(state: Any) -> Any:
@@ -221,10 +221,10 @@ BITS = [Launch(HiddenBit()), *(Ask(child, "tell") for child in range(3))]
 
 
 @both
-def test_interleaved_hidden_bits_pass_no_report_too_often(x: int, x_prime: int) -> None:
-    """Three of them, in any order; the game on trees, which longer tests play, finds the same."""
+def test_interleaved_hidden_bits_exceed_reports_rarely(x: int, x_prime: int) -> None:
+    """Three hidden bits in any order; the tree game of the longer tests gives the same value."""
     rule = LinearOdometer(OFTEN, 1)
-    found = ever_passed(rule, x, x_prime, BITS, 6, max_mechanisms=3)
+    found = ever_exceeded(rule, x, x_prime, BITS, 6, max_mechanisms=3)
     assert 0 < found <= OFTEN
 
     def report(launched: tuple[int, ...]) -> float:
@@ -237,25 +237,25 @@ def test_interleaved_hidden_bits_pass_no_report_too_often(x: int, x_prime: int) 
 @pytest.mark.parametrize(
     "rule", [OneSidedMixtureOdometer(OFTEN, 1), RenyiOdometer(OFTEN, ["3/2", 2, 3])], ids=str
 )
-def test_two_kinds_pass_no_report_too_often(rule: TimeUniform) -> None:
-    """Children that lose at once and children that lose late, told apart and interleaved."""
+def test_two_kinds_of_children_exceed_reports_rarely(rule: TimeUniform) -> None:
+    """Interleaved children that lose at launch and children that lose later."""
     queries = [Launch(PadReveal(F(3, 2))), *BITS[:3]]
     queries += [Ask(child, query) for child in (0, 1) for query in ("key", "sum")]
-    assert ever_passed(rule, 0, 1, queries, 5, max_mechanisms=2) <= OFTEN
+    assert ever_exceeded(rule, 0, 1, queries, 5, max_mechanisms=2) <= OFTEN
 
 
 @both
-def test_children_with_deltas_pass_no_report_too_often(x: int, x_prime: int) -> None:
-    """Interactive and with a delta of their own: the claim is at the whole delta."""
+def test_children_with_deltas_exceed_reports_rarely(x: int, x_prime: int) -> None:
+    """Interactive children with a delta of their own; the bound is the total delta."""
     rule = LinearOdometer("1/2", 1, deltas="1/10", margin=1)
     queries = [Launch(reader(F(3, 2), delta="1/20")), *(Ask(child, "read") for child in (0, 1))]
-    found = ever_passed(rule, x, x_prime, queries, 5)
+    found = ever_exceeded(rule, x, x_prime, queries, 5)
     assert F(5, 100) < found <= rule.total_delta < F(2, 3)
 
 
 @attrs.frozen
 class Halved(LinearOdometer):
-    """A false odometer."""
+    """An odometer with half the valid report."""
 
     vouched_for = "nothing: the test shows that it is false"
 
@@ -264,13 +264,13 @@ class Halved(LinearOdometer):
 
 
 def test_a_report_that_is_too_low_is_caught() -> None:
-    """Half of the bound is passed too often."""
-    assert ever_passed(Halved(F(1, 2), 1), 1, 0, BITS, 4, max_mechanisms=2) > F(1, 2)
+    """Half of the bound is exceeded with probability above delta."""
+    assert ever_exceeded(Halved(F(1, 2), 1), 1, 0, BITS, 4, max_mechanisms=2) > F(1, 2)
 
 
 @attrs.frozen
 class Graded(Measurement):
-    """Says yes at odds 4/9, 1 or 9/4, for 0, 1 or 2 records."""
+    """Answers True at odds 4/9, 1 or 9/4, for 0, 1 or 2 records."""
 
     def loss(self, d_in: int) -> PureDP:
         return PureDP(nats(F(13, 8) if d_in == 1 else F(9, 4)))
@@ -280,9 +280,9 @@ class Graded(Measurement):
 
 
 @both
-def test_a_report_is_about_the_records_it_was_made_for(x: int, x_prime: int) -> None:
-    """Two records more lose more than is reported for one; the odometer for two reports that."""
+def test_a_report_holds_for_its_own_d_in_only(x: int, x_prime: int) -> None:
+    """Two records lose more than the report for d_in=1; the odometer for d_in=2 is valid."""
     rule, launches = LinearOdometer("1/2", "7/10"), [Launch(Graded())]
-    assert ever_passed(rule, x, x_prime, launches, 4) <= rule.delta
-    assert ever_passed(rule, 2 * x, 2 * x_prime, launches, 4, d_in=2) <= rule.delta
-    assert ever_passed(rule, 2 * x, 2 * x_prime, launches, 4) > rule.delta
+    assert ever_exceeded(rule, x, x_prime, launches, 4) <= rule.delta
+    assert ever_exceeded(rule, 2 * x, 2 * x_prime, launches, 4, d_in=2) <= rule.delta
+    assert ever_exceeded(rule, 2 * x, 2 * x_prime, launches, 4) > rule.delta

@@ -1,6 +1,6 @@
 """Parallel composition, exactly, on datasets that differ in one record and in two.
 
-Records are pairs (part, value); the mechanisms answer about the parity of their part.
+Records are pairs (part, value). The mechanisms answer queries about the parity of their part.
 """
 
 from typing import Any
@@ -59,7 +59,7 @@ def response(odds: Any, **options: Any) -> Response:
 
 
 def worst(mechanism: Any, other: Any, queries: Any, horizon: int, *leaves: Any) -> tuple[Any, ...]:
-    """The worst of both directions between the base and another dataset."""
+    """The worst case of both directions between the base and another dataset."""
     there = worst_cases(mechanism, BASE, other, queries, horizon, leaves)
     back = worst_cases(mechanism, other, BASE, queries, horizon, leaves)
     return tuple(map(max, there, back))
@@ -69,7 +69,7 @@ def worst(mechanism: Any, other: Any, queries: Any, horizon: int, *leaves: Any) 
     ("name", "odds"), [("one more", 3), ("moved", 6), ("both", 6), ("twice", 1)]
 )
 def test_pure_loss_is_the_largest_or_the_sum(name: str, odds: int) -> None:
-    """One record costs the dearest part, one in each of two parts costs both, exactly."""
+    """One record costs the largest loss; one record in each of two parts costs the sum."""
     mechanism = Parallel(PARTS, {"a": response(3), "b": response(2)})
     exactly, below = worst(mechanism, APART[name][1], (), 0, excess(odds), excess(odds - F(1, 100)))
     assert exactly == 0
@@ -80,7 +80,7 @@ def test_pure_loss_is_the_largest_or_the_sum(name: str, odds: int) -> None:
 
 @pytest.mark.parametrize("name", APART)
 def test_interleaved_parts_keep_the_claim(name: str) -> None:
-    """Filters and readers on parts, asked and launched into in any order."""
+    """Filters and readers on parts, with asks and launches in any order."""
     hidden = Reader() @ response(3)
     mechanism = Parallel(PARTS, {"a": FiltCon(PureDP(nats(2))), "b": hidden})
     queries = [
@@ -100,7 +100,7 @@ def test_interleaved_parts_keep_the_claim(name: str) -> None:
 
 @attrs.frozen
 class Counts(InteractiveMechanism[Any]):
-    """A response to the parity of *each* of its two records slots: its loss grows with d_in."""
+    """Responses to the parities of both values: the loss grows with d_in."""
 
     odds: Any = F(2)
 
@@ -116,7 +116,7 @@ class Counts(InteractiveMechanism[Any]):
 
 
 def test_the_supremum_is_over_all_ways_to_spread_the_records() -> None:
-    """A growing map beside a flat one: both records in one part, or one in each."""
+    """A growing map and a flat one: both records in one part, or one in each."""
     cheap = Parallel(PARTS, {"a": Counts(F(4)), "b": response(2)})
     assert cheap.privacy_map(2) == PureDP(2 * nats(4))
     exactly, below = worst(cheap, TWICE, (), 0, excess(16), excess(15))
@@ -131,7 +131,7 @@ def test_the_supremum_is_over_all_ways_to_spread_the_records() -> None:
 
 @attrs.frozen
 class Curved(Response):
-    """A response that states its exact curve, flat in d_in."""
+    """A response that claims its exact trade-off curve, flat in d_in."""
 
     def loss(self, d_in: int) -> Loss:
         good = 1 - self.delta
@@ -145,9 +145,9 @@ RATIOS = [F(1), F(11, 10), F(5, 4), F(3, 2), F(2), F(5, 2), F(3), F(4), F(8)]
 
 @pytest.mark.parametrize("name", APART)
 def test_a_curve_is_the_hull_of_the_parts(name: str) -> None:
-    """At every ratio one record costs the larger of the deltas, exactly; two cost the product.
+    """At every ratio one record costs the larger delta exactly; two records cost the product.
 
-    The two curves cross, so that neither part's holds for both.
+    The two curves cross, so neither part's curve bounds the other's.
     """
     first, second = Curved(3, bit=odd), Curved(F(3, 2), delta="1/10", bit=odd)
     mechanism = Parallel(PARTS, {"a": first, "b": second})
@@ -171,8 +171,8 @@ def test_a_curve_is_the_hull_of_the_parts(name: str) -> None:
             assert (a == deltas[0]) == (name in ("moved", "both"))
 
 
-def test_curves_of_parts_stay_below_every_way_to_spread_the_records() -> None:
-    """For growing maps, and for more records than are spread exactly."""
+def test_the_stated_curve_bounds_every_way_to_spread_the_records() -> None:
+    """For growing maps, and for more records than the exact enumeration covers."""
     laplace, flat = FDP.of_approx("1/2"), FDP.of_approx("1/3", "1/100")
 
     @attrs.frozen
@@ -210,7 +210,7 @@ def test_partial_orders_take_the_join(name: str) -> None:
 
 @pytest.mark.parametrize("name", APART)
 def test_renyi_divergence_stays_within_zcdp(name: str) -> None:
-    """In zCDP the parts' losses add where both change, and the largest counts where one does."""
+    """If both parts change, their zCDP losses add; if one changes, the largest counts."""
     mechanism = Parallel(PARTS, {"a": response(3), "b": response(2)})
     d_in, other = APART[name]
     rho = mechanism.privacy_map(d_in, ZCDP).rho
@@ -221,7 +221,7 @@ def test_renyi_divergence_stays_within_zcdp(name: str) -> None:
 
 
 def test_the_report_is_the_part_that_spent_most() -> None:
-    """A part's report is its own, the whole's is the largest, and it is not yet the budget."""
+    """A part reports its own loss, the whole reports the largest; both may be below budget."""
     mechanism = Parallel(PARTS, {"a": FiltCon(PureDP(9)), "b": OdomCon(PureDP)})
     state, _ = begin(mechanism, BASE, SYSTEM)
     for query in (Ask("a", Launch(response(2))), *[Ask("b", Launch(response(2)))] * 2):
@@ -238,7 +238,7 @@ def test_the_report_is_the_part_that_spent_most() -> None:
 
 
 def test_the_largest_part_is_not_the_loss_of_two_records() -> None:
-    """Mutation: flat maps and the naive rule, the largest part at d_in=2, are refuted."""
+    """Mutation: the naive rule (the largest part, flat maps) at d_in=2 is refuted."""
     flat = Parallel(PARTS, {"a": response(3), "b": response(3)})
     naive = max(each.privacy_map(2).epsilon for each in flat.mechanisms.values())
     assert naive == nats(3)
@@ -248,7 +248,7 @@ def test_the_largest_part_is_not_the_loss_of_two_records() -> None:
 
 
 def test_a_part_sees_its_own_records_only() -> None:
-    """A part that does not differ has the same law on both datasets."""
+    """A part whose records are equal has the same law on both datasets."""
     mechanism = Parallel(PARTS, {"a": response(3), "b": response(2)})
     here, there = (view_law(mechanism, data, script()) for data in (BASE, ONE_MORE))
 

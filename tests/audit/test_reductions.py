@@ -86,16 +86,16 @@ LAUNCHES = (
     Launch(Broken()),
 )
 FITS = PureDP(3 * nats(3) + nats(2))
-"""Fits three or so of them, so that adversaries run into refusals."""
+"""Fits about three of the launches, so that adversaries meet refusals."""
 
 
 def laws(mechanism: Any, adversary: Any) -> list[Any]:
-    """The law of the view for either bit."""
+    """The law of the view for each bit."""
     return [view_law(mechanism, bit, adversary) for bit in BITS]
 
 
 def view_laws(run: Any) -> list[dict[Any, Fraction]]:
-    """The law of `run(bit, coins).answers` for either bit."""
+    """The law of `run(bit, coins).answers` for each bit."""
     found = []
     for bit in BITS:
         law: dict[Any, Fraction] = {}
@@ -111,7 +111,7 @@ def view_laws(run: Any) -> list[dict[Any, Fraction]]:
 
 @attrs.frozen
 class Busy(PersonInTheMiddle[Any]):
-    """Does all that a person may: answers alone, asks once, asks twice, changes answers."""
+    """Does everything a person may do: answers alone, asks once or twice, changes answers."""
 
     def init(self) -> Any:
         return None
@@ -161,7 +161,7 @@ def test_postprocessing_is_played_by_the_adversary(adversary: Any) -> None:
 
 @attrs.frozen
 class Table:
-    """Coins whose n-th message has the n-th bit of a table; replayable, as Algorithm 8 needs."""
+    """Replayable coins, as Algorithm 8 needs: the n-th message has the n-th bit of a table."""
 
     bits: tuple[bool, ...]
     place: int = 0
@@ -176,7 +176,7 @@ class Table:
 
 @attrs.frozen
 class Flips(PersonInTheMiddle[int]):
-    """Answers with a coin of its own, and asks the mechanism for its key on heads."""
+    """Tosses a coin of its own, and asks the mechanism for its key on heads."""
 
     def init(self) -> int:
         return 0
@@ -194,7 +194,7 @@ class Flips(PersonInTheMiddle[int]):
 
 
 def test_a_person_with_coins_is_played_by_a_mixture() -> None:
-    """For each outcome of the person's coins there is an A'; averaged, the laws are equal."""
+    """Each outcome of the person's coins gives an A'; the average of the laws is equal."""
 
     def adversary(view: View) -> Any:
         return None if len(view) == 2 else "sum" if not view.answers else "key"
@@ -217,7 +217,7 @@ def test_a_person_with_coins_is_played_by_a_mixture() -> None:
 
 
 def test_a_person_with_coins_must_replay() -> None:
-    """Without replayable coins A' would play another person each time: refused, saying so."""
+    """Coins that do not replay would give A' a different person each time; they are refused."""
     played = adversary_through(Flips(), script("sum", "key"))
     with pytest.raises(ValueError, match="pass SeededCoins"):
         interact(PadReveal(3), 0, played)
@@ -228,7 +228,7 @@ def test_a_person_with_coins_must_replay() -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_filters_of_measurements_take_interactive_mechanisms(seed: int) -> None:
-    """Algorithm 11: `Filt` seen through the person has exactly the view of `FiltCon`."""
+    """Algorithm 11: `Filt`, seen through the person, has exactly the view of `FiltCon`."""
     others = (PrivacyLossQuery(), PrivacyLossQuery(2), CanAfford(Launch(Response(2))))
     adversary = wanderer(seed, LAUNCHES, ("read",), 6, others)
     found = laws(FiltCon(FITS), adversary)
@@ -236,8 +236,8 @@ def test_filters_of_measurements_take_interactive_mechanisms(seed: int) -> None:
     assert all(sum(law.values()) == 1 for law in found)
 
 
-def test_a_person_that_breaks_ends_alone() -> None:
-    """Algorithm 11 contains the persons that it runs, as `FiltCon` contains its children."""
+def test_a_failing_person_ends_alone() -> None:
+    """Algorithm 11 contains failures of its persons, as `FiltCon` does of its children."""
     clumsy = Launch(Clumsy() @ Response(3))
     asks = (Ask(0, "read"), Ask(1, "read"))
     adversary = script(clumsy, Launch(reader(2)), *asks, Launch(Response(2)))
@@ -248,7 +248,7 @@ def test_a_person_that_breaks_ends_alone() -> None:
 
 @pytest.mark.parametrize("compositor", [Filt(FITS), Odom(PureDP)])
 def test_filters_of_measurements_need_the_person(compositor: Any) -> None:
-    """Algorithms 2 and 4 refuse an interactive child, and the reduction cannot be left out."""
+    """Algorithms 2 and 4 refuse an interactive child without the reduction."""
     state, _ = begin(compositor, 1, SYSTEM)
     with pytest.raises(QueryError, match="interactive"):
         advance(compositor, state, Launch(reader(3)), SYSTEM, 1)
@@ -282,7 +282,7 @@ INDUCED = (
 @pytest.mark.parametrize("most", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("person", [InductionStep, InductionToTheEnd])
 def test_two_slots_are_enough(person: Any, most: int, seed: int) -> None:
-    """Algorithm 12: F_K through F_2 is F_K; refusals, count limits, reports, dry runs included."""
+    """Algorithm 12: F_K through F_2 is F_K, including refusals, limits, reports and dry runs."""
     adversary = wanderer(seed, LAUNCHES, ("read", PrivacyLossQuery()), 7, INDUCED)
     whole = FiltCon(FITS, max_mechanisms=most)
     through = person(FITS, most) @ FiltCon(FITS, max_mechanisms=2)
@@ -293,7 +293,7 @@ def test_two_slots_are_enough(person: Any, most: int, seed: int) -> None:
     "budget", [ZCDP(1), RDP(8, 3), ApproxDP(FITS.epsilon, "1/100"), PureDP("1/10")]
 )
 def test_two_slots_are_enough_in_every_measure(budget: Any) -> None:
-    """Algorithm 12 is stated for Renyi privacy and holds for every measure that adds."""
+    """Algorithm 12 is stated for Renyi privacy and holds for every additive measure."""
     others = [CanAfford(Launch(Response(3))), PrivacyLossQuery()]
     launches = [Launch(launch.mechanism) for launch in LAUNCHES]
     if isinstance(budget, ApproxDP):
@@ -313,8 +313,8 @@ def test_two_slots_are_enough_for_budgets_of_two_records() -> None:
         assert laws(whole, adversary) == laws(through, adversary)
 
 
-def test_induction_without_room_for_the_rest_is_told_apart() -> None:
-    """Mutation: a person that gives the rest the whole budget again is not F_K."""
+def test_induction_that_reuses_the_budget_is_detected() -> None:
+    """Mutation: a person that gives the whole budget to the rest again is not F_K."""
 
     @attrs.frozen
     class Generous(InductionStep):
@@ -327,7 +327,7 @@ def test_induction_without_room_for_the_rest_is_told_apart() -> None:
 
 
 def test_ids_in_reductions_are_never_booleans() -> None:
-    """`Ask(True, ...)` names no child, in a filter or in what is reduced to one."""
+    """`Ask(True, ...)` names no child, in a filter or in its reductions."""
     launches = (Launch(reader(3)), Launch(reader(2)))
     for mechanism in (
         FiltCon(FITS),
@@ -340,13 +340,13 @@ def test_ids_in_reductions_are_never_booleans() -> None:
 
 @pytest.mark.parametrize("most", [0, -1, 2.5, None])
 def test_induction_needs_a_count(most: Any) -> None:
-    """K is an integer of at least one."""
+    """K must be an integer of at least one."""
     with pytest.raises((TypeError, ValueError), match="most"):
         InductionStep(FITS, most)
 
 
 def test_two_mechanisms_are_one_and_a_universal() -> None:
-    """Proof of Lemma 4.7: F_2 is ConComp(M_1, U), U universal for what M_1 leaves."""
+    """Proof of Lemma 4.7: F_2 is ConComp(M_1, U), with U universal for the remaining budget."""
     first, second = reader(3), PadReveal(2)
     launched = script(
         Launch(first), Ask(0, "read"), Launch(second), Ask(1, "sum"), Ask(0, "read"), Ask(1, "key")
@@ -376,7 +376,7 @@ def test_two_mechanisms_are_one_and_a_universal() -> None:
     ],
 )
 def test_universal_is_what_it_launches(mechanism: Any, queries: tuple[Any, ...]) -> None:
-    """Algorithm 10: after its launch the universal mechanism answers exactly as that one."""
+    """Algorithm 10: after its launch, the universal mechanism has the law of the launched one."""
     universal = Universal(ApproxDP(9, "1/9"))
     chosen = laws(universal, script(Launch(mechanism), *queries))
     assert [push_forward(law, lambda seen: seen[1:]) for law in chosen] == laws(
@@ -385,7 +385,7 @@ def test_universal_is_what_it_launches(mechanism: Any, queries: tuple[Any, ...])
 
 
 def test_universal_checks_the_budget() -> None:
-    """What the paper leaves out: a mechanism above the budget is refused, and one may try again."""
+    """Not in the paper: a mechanism above the budget is refused, and another may follow."""
     universal = Universal(PureDP(nats(2)))
     state, _ = begin(universal, 1, SYSTEM)
     with pytest.raises(PrivacyClaimError, match="does not fit"):
@@ -438,7 +438,7 @@ def test_renyi_reports_at_other_d_in_are_no_zcdp_reports(query: Any) -> None:
 
 @attrs.frozen
 class Stopped(InteractiveMechanism[Any]):
-    """The paper's M: an odometer that halts, state unchanged, where it would report more than d."""
+    """The paper's M: an odometer that halts, state unchanged, if its report would exceed d."""
 
     odometer: OdomCon
     threshold: Any
@@ -466,7 +466,7 @@ def without_halt(law: Any) -> dict[Any, Fraction]:
 
 
 def until_halted(adversary: Any) -> Any:
-    """The adversary, leaving when it is told that all is over."""
+    """The adversary, stopping after `Halted`."""
     return lambda view: (
         None if any(isinstance(a, Halted) for a in view.answers) else adversary(view)
     )
@@ -507,7 +507,7 @@ def test_a_stopped_odometer_is_a_postprocessed_filter(
 def test_a_filter_is_a_postprocessed_stopped_odometer(
     odometer: Any, accumulator: Any, rule: Any, threshold: Any, seed: int
 ) -> None:
-    """Algorithm 15: the odometer stopped at d, its report taken away, is the filter at d."""
+    """Algorithm 15: the odometer stopped at d, without its report, is the filter at d."""
     launches = [Launch(launch.mechanism) for launch in LAUNCHES]
     adversary = wanderer(seed, launches, ("read",), 7)
     filtered = laws(FiltCon(threshold, rule, on_exceed="halt"), adversary)
@@ -518,13 +518,13 @@ def test_a_filter_is_a_postprocessed_stopped_odometer(
 
 
 def test_the_report_is_taken_away() -> None:
-    """Algorithm 15 answers a privacy_loss query as an invalid one."""
+    """Algorithm 15 treats a privacy_loss query as invalid."""
     with pytest.raises(UnknownQueryError):
         view_law(WithoutPrivacyLoss() @ OdomCon(PureDP), 1, script(PrivacyLossQuery()))
 
 
 def test_truncation_reads_the_new_state() -> None:
-    """Mutation: read from the old state, as printed, Algorithm 5 keeps the answer that crosses."""
+    """Mutation: Algorithm 5 as printed reads the old state and keeps the crossing answer."""
     adversary = script(Launch(Response(3)), Launch(Response(3)))
     threshold = PureDP(nats(3))
 
@@ -549,7 +549,7 @@ def test_truncation_reads_the_new_state() -> None:
 
 
 def test_a_launched_odometer_is_the_filter() -> None:
-    """Launched with d_out, an odometer runs as the filter at d_out: equal views, child by child."""
+    """An odometer launched with d_out has the same views as the filter at d_out."""
     root = FiltCon(PureDP(9))
     inner = [Ask(0, query) for query in (Launch(reader(3)), Launch(Response(3)), Ask(0, "read"))]
     more = [Ask(0, Launch(PadReveal(9))), Ask(0, PrivacyLossQuery()), PrivacyLossQuery()]
@@ -564,7 +564,7 @@ SIZES = st.lists(st.fractions(min_value=0, max_value=1, max_denominator=100), ma
 
 
 def decides(rule: Any, budget: Any, losses: Any) -> bool:
-    """F: whether the rule admits all of them, one after the other."""
+    """F: whether the rule admits all losses in order."""
     account = rule.open(budget)
     for loss in losses:
         account = account.add(loss)
@@ -577,7 +577,7 @@ def decides(rule: Any, budget: Any, losses: Any) -> bool:
 @given(SIZES, st.fractions(min_value=0, max_value=4, max_denominator=50))
 @pytest.mark.parametrize("measure", [PureDP, ZCDP])
 def test_the_filter_of_the_sum_is_the_basic_rule(measure: Any, sizes: Any, budget: Any) -> None:
-    """Lemma 2.19, F from G: [sum <= d] decides exactly as the basic filter, ties included."""
+    """Lemma 2.19, F from G: [sum <= d] decides exactly as the basic filter, including ties."""
     losses = [measure(size) for size in sizes]
     for at in (measure(budget), measure(sum(sizes, F(0)))):
         assert decides(filter_of(Additive(measure)), at, losses) == decides(Basic(), at, losses)
@@ -597,9 +597,9 @@ RULES = (
 def test_the_accumulator_of_a_rule_decides_alike(
     rule: Any, measure: Any, delta: Any, kind: Any, sizes: Any, budget: Any
 ) -> None:
-    """Lemma 2.19, G from F: [G <= d] never admits what F does not, and what F does, at d + 2^-50.
+    """Lemma 2.19, G from F: [G <= d] admits only what F admits, and F's cases at d + 2^-50.
 
-    G is found by bisection, from above: the gap is its rounding.
+    G is found by bisection from above; the gap is its rounding.
     """
 
     def at(epsilon: Any) -> Any:
@@ -615,7 +615,7 @@ def test_the_accumulator_of_a_rule_decides_alike(
 
 
 def test_the_accumulator_of_a_rule_is_where_it_begins_to_admit() -> None:
-    """G of Whitehouse's rule is the least epsilon that fits, and its report is of that epsilon."""
+    """G of Whitehouse's rule is the least epsilon that fits, and equals its report."""
     rule, loss = Whitehouse2023("1/20"), ApproxDP("1/10", 0)
     tally = accumulator_of(rule, ApproxDP, "1/20").open()
     assert tally.total() == ApproxDP(0, 0)
@@ -629,7 +629,7 @@ def test_the_accumulator_of_a_rule_is_where_it_begins_to_admit() -> None:
 
 @pytest.mark.parametrize("loss", [ApproxDP(1, "1/1000"), ApproxDP(2**50, 0)])
 def test_a_loss_that_no_budget_admits_is_refused(loss: Any) -> None:
-    """An odometer whose rule has no budget for a launch refuses it, and still reports the rest."""
+    """The odometer refuses a launch that no budget of its rule admits, and still reports."""
     odometer = OdomCon(ApproxDP, accumulator_of(Whitehouse2023("1/9"), ApproxDP, "1/9"))
     state, _ = begin(odometer, 1, SYSTEM)
     state, answer = advance(odometer, state, Launch(Response(2)), SYSTEM, 1)
@@ -643,13 +643,13 @@ def test_a_loss_that_no_budget_admits_is_refused(loss: Any) -> None:
 
 
 def test_a_rule_that_needs_a_positive_budget_has_an_accumulator() -> None:
-    """Rogers' rule is about no budget of epsilon 0, where the search starts."""
+    """Rogers' rule has no budget with epsilon 0, where the search starts."""
     tally = accumulator_of(Rogers2016(), ApproxDP, "1/100").open().add(PureDP("1/100"))
     assert decides(Rogers2016(), tally.total(), [PureDP("1/100")])
 
 
-def test_accumulators_need_budgets_in_a_line() -> None:
-    """(epsilon, delta) budgets are ordered only at a fixed delta; others take none."""
+def test_accumulators_need_totally_ordered_budgets() -> None:
+    """(epsilon, delta) budgets are totally ordered at a fixed delta only."""
     with pytest.raises(ValueError, match="fixed delta"):
         accumulator_of(Basic(), ApproxDP)
     with pytest.raises(ValueError, match="takes no delta"):
@@ -658,8 +658,8 @@ def test_accumulators_need_budgets_in_a_line() -> None:
         OdomCon(ApproxDP, accumulator_of(Whitehouse2023("1/9"), ApproxDP, "1/10"))
 
 
-def test_the_adversaries_here_meet_everything() -> None:
-    """The wanderers run into both refusals, failures, live children and dry runs either way."""
+def test_the_adversaries_cover_every_case() -> None:
+    """The wanderers meet both refusals, failures, live children and both dry-run results."""
     met: set[Any] = set()
     for seed in range(6):
         adversary = wanderer(seed, LAUNCHES, ("read", PrivacyLossQuery()), 7, INDUCED)

@@ -1,6 +1,6 @@
-"""Values that were computed elsewhere, in double precision: counts exactly, reals to 1e-9.
+"""Values computed elsewhere in double precision: counts match exactly, reals to 1e-9.
 
-Every real is besides held against its formula at 60 digits: it is never below the true loss.
+Every real is also compared with its formula at 60 digits: it is never below the true loss.
 """
 
 from fractions import Fraction
@@ -43,12 +43,12 @@ DELTA = F(1, 10**6)
 
 
 def assert_hits(found: Fraction, stated: str, true: Any) -> None:
-    """At or above the true value, and all three within 1e-9 of each other."""
+    """At or above the true value, and all three values within 1e-9 of each other."""
     assert true <= real(found) <= true * (1 + real("1e-9"))
     assert abs(real(found) - real(stated)) <= real("1e-9") * real(stated)
 
 
-# How many equal mechanisms are admitted at delta = 1e-6.
+# The number of equal mechanisms that are admitted at delta = 1e-6.
 
 ADMITTED = [  # epsilon, epsilon_i, basic, Rogers, Whitehouse, tanh with BS16 and CKS, the optimum
     (1, "0.1", 10, 1, 3, 3, 4, 10),
@@ -73,7 +73,7 @@ def test_admitted(
     cks: int,
     optimum: int,
 ) -> None:
-    """Of a fresh filter; the line that meets epsilon converts zCDP as Bun and Steinke did."""
+    """Counts for a new filter; the optimised line converts zCDP as Bun and Steinke do."""
     budget, loss = ApproxDP(epsilon, DELTA), PureDP(each)
     line = filter_of(LinearOdometer(DELTA, epsilon))
     rules = (Basic(), Rogers2016(), Whitehouse2023(), line, ViaZCDP())
@@ -83,7 +83,7 @@ def test_admitted(
     assert optimal_delta([loss] * (optimum + 1), epsilon) > DELTA
 
 
-# What odometers report at delta = 1e-6, by V.
+# Reports of odometers at delta = 1e-6, by V.
 
 ODOMETERS = (
     (LinearOdometer(DELTA, 1), linear, 1),
@@ -131,7 +131,7 @@ REPORTED = {
 
 @pytest.mark.parametrize("variance", REPORTED)
 def test_reported(variance: str) -> None:
-    """Once launches have 2*rho = V."""
+    """Reports after launches with 2*rho = V."""
     v = F(variance)
     for (odometer, formula, parameter), stated in zip(ODOMETERS, REPORTED[variance], strict=True):
         true = formula(real(v), real(DELTA), real(parameter))
@@ -148,7 +148,7 @@ def test_reported(variance: str) -> None:
     ],
 )
 def test_advanced_at_a_fixed_time(variance: str, stated: str) -> None:
-    """sqrt(2LV) + V/2: what Whitehouse's filter reports, and the least of all lines at that V."""
+    """sqrt(2LV) + V/2: the report of Whitehouse's filter, and the best line at that V."""
     v = F(variance)
     true = mp.sqrt(-2 * real(v) * mp.log(real(DELTA))) + real(v) / 2
     assert_hits(Whitehouse2023().epsilon(v, DELTA), stated, true)
@@ -169,7 +169,7 @@ def test_advanced_at_a_fixed_time(variance: str, stated: str) -> None:
     ],
 )
 def test_zcdp_to_epsilon(rho: str, bun_steinke: str, tight: str) -> None:
-    """At delta = 1e-6; the older conversion is the line's, at the V where it is least."""
+    """At delta = 1e-6; the older conversion is the line that is optimal at its V."""
     exact = F(rho)
     older = real(exact) + 2 * mp.sqrt(-real(exact) * mp.log(real(DELTA)))
     assert_hits(
@@ -213,9 +213,9 @@ def test_gdp_to_delta(mu: str, epsilon: str, delta: str) -> None:
     ],
 )
 def test_pure_dp(epsilon: str, zcdp: str, wide_laplace: str, renyi: str) -> None:
-    """In zCDP, of integer Laplace noise at sensitivity 10, and at Renyi order 8.
+    """Pure DP in zCDP, integer Laplace noise at sensitivity 10, and Renyi order 8.
 
-    What continuous noise would have is in tests/attacks/test_continuous_laplace.py.
+    The values for continuous noise are in tests/attacks/test_continuous_laplace.py.
     """
     e = F(epsilon)
     assert_hits(conversions.pure_to_zcdp(e), zcdp, real(e) * mp.tanh(real(e) / 2))

@@ -1,9 +1,9 @@
 """Every real value that is charged, reported or decided by, on 1,000 random inputs at 60 digits.
 
-None is on the side that favours the analyst: what bounds a loss is at or above the true value, what
-limits one at or below it. On the other side each stays within the relative slack that stands beside
-it. Where the true value has no formula, what is compared is what the rounded one leads to: a delta
-at a reported epsilon, say.
+No value is rounded in the analyst's favour: a bound on a loss is at or above the true value, and a
+limit of a loss is at or below it. In the other direction the relative error stays within the stated
+slack. If the true value has no formula, a consequence of the rounded value is compared, such as the
+delta at a reported epsilon.
 """
 
 import inspect
@@ -79,12 +79,12 @@ from tests.reference import (
 F = Fraction
 INPUTS = 28
 Pair = tuple[Fraction, Any]
-"""What the code says, and the true value."""
+"""The computed value and the true value."""
 
 
 @attrs.frozen
 class Rounded:
-    """A value to compare, what it belongs to, and how far off it may be."""
+    """A value to compare, the object it belongs to, and its largest relative error."""
 
     of: Any
     draw: Callable[[Random], Pair]
@@ -96,7 +96,7 @@ CASES: list[Rounded] = []
 
 
 def rounded(of: Any, slack: str, *, down: bool = False) -> Callable[..., Any]:
-    """Compare what this draws, which should be at or above the true value, or `down` below it."""
+    """Register a case: its value should be at or above the true one, or with `down` below it."""
 
     def listed(draw: Callable[[Random], Pair]) -> Callable[[Random], Pair]:
         CASES.append(Rounded(of, draw, slack, down))
@@ -106,12 +106,12 @@ def rounded(of: Any, slack: str, *, down: bool = False) -> Callable[..., Any]:
 
 
 def any_of(random: Random, low: float, high: float) -> Fraction:
-    """A rational of 12 digits between two powers of ten, evenly by magnitude."""
+    """A rational of 12 digits between two powers of ten, log-uniform."""
     return F(f"{10 ** random.uniform(low, high):.12g}")
 
 
 def delta_of(random: Random, low: float = -15, high: float = -1) -> Fraction:
-    """A delta, or a share of one."""
+    """A delta, or a share of a delta."""
     return any_of(random, low, high)
 
 
@@ -143,7 +143,7 @@ def distance(divergence: Any) -> Any:
 
 
 def near(divergence: Any, delta: Any) -> bool:
-    """Whether the total variation distance is within delta."""
+    """Whether total variation is within delta: Pinsker; Bretagnolle and Huber."""
     return bool(distance(divergence) <= delta**2)
 
 
@@ -234,11 +234,11 @@ def log_down(random: Random) -> Pair:
     return conversions.log_down(value), mp.log(real(value))
 
 
-# Filters: what they report, and the most that they admit.
+# Filters: their reports, and the largest losses that they admit.
 
 
 def spent(random: Random, rule: Rule, slack: Fraction, state: Callable[[Fraction], Any]) -> Any:
-    """An account with some launches, under a budget that takes them, and their losses."""
+    """An account with some launches, under a budget that admits them, and their losses."""
     losses = [any_of(random, -3, -0.5) for _ in range(random.randint(1, 9))]
     account = rule.open(ApproxDP(500, slack))
     for loss in losses:
@@ -344,7 +344,7 @@ def rogers_bound(random: Random) -> Pair:
 
 @rounded(ViaRenyi, "1e-6")
 def slack_at_the_renyi_total(random: Random) -> Pair:
-    """The supremum of (1 - e^(epsilon-l))/m(l) at the epsilon reported."""
+    """The supremum of (1 - e^(epsilon-l))/m(l) at the reported epsilon."""
     orders = sorted(1 + any_of(random, -0.5, 2) for _ in range(random.randint(2, 5)))
     shares = [random.randint(0, 9) for _ in orders]
     shares[-1] += 1
@@ -424,7 +424,7 @@ def five(random: Random) -> list[ApproxDP]:
 
 
 def optimum(losses: list[ApproxDP], epsilon: Any) -> Any:
-    """The delta of all together: responses that besides reveal everything now and then."""
+    """The delta of the composition: responses that also reveal everything with some probability."""
 
     def profile(left: list[ApproxDP], t: Any) -> Any:
         if not left:
@@ -436,7 +436,7 @@ def optimum(losses: list[ApproxDP], epsilon: Any) -> Any:
     return 1 - kept * (1 - profile(losses, epsilon))
 
 
-# Odometers: what they report, and the most that they admit as filters.
+# Odometers: their reports, and the largest losses that they admit as filters.
 
 
 def boundary(kind: Any, formula: Callable[[Any, Any, Any], Any]) -> Callable[[Random], Pair]:
@@ -489,7 +489,7 @@ def total_delta_with_a_margin(random: Random) -> Pair:
 
 @rounded(filter_of, "1e-9")
 def epsilon_when_a_filter_is_full(random: Random) -> Pair:
-    """The bound, at the largest launch that the filter says remains."""
+    """The bound, after the largest remaining launch according to the filter."""
     kind = random.choice([kind for kind in BOUNDARIES if kind is not Rogers2016Odometer])
     delta, parameter = delta_of(random), any_of(random, -3, -1)
     epsilon = any_of(random, 0, 1)
@@ -502,7 +502,7 @@ def epsilon_when_a_filter_is_full(random: Random) -> Pair:
 
 @pytest.mark.parametrize("case", CASES, ids=[case.draw.__name__ for case in CASES])
 def test_against_60_digits(case: Rounded) -> None:
-    """On the analyst's side never, on the other by no more than the slack."""
+    """Never in the analyst's favour; otherwise within the slack."""
     random = Random(case.draw.__name__)
     for _ in range(INPUTS):
         found, true = case.draw(random)
@@ -512,7 +512,6 @@ def test_against_60_digits(case: Rounded) -> None:
 
 
 def test_there_are_a_thousand_inputs() -> None:
-    """In all."""
     assert len(CASES) * INPUTS >= 1000
 
 
@@ -523,7 +522,7 @@ SEARCHES = {"least", "greatest", "normal_below"}
 
 
 def test_every_rounding_is_here() -> None:
-    """Each rule, odometer and conversion is compared, unless it rounds nothing of its own."""
+    """Every rule, odometer and conversion is compared, unless it does not round."""
     compared = {case.of for case in CASES}
     for name, value in vars(composition).items():
         if inspect.isclass(value) and issubclass(value, Rule | TimeUniform):

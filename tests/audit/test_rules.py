@@ -1,8 +1,8 @@
-"""Rules against exact worst cases: every analyst who chooses its launches by the answers.
+"""Rules against exact worst cases, over analysts that choose launches adaptively.
 
-A launch is a response, which besides gives everything away with probability delta_i: the worst
-(epsilon_i, delta_i)-DP mechanism there is. The search goes through every account that a rule
-permits, in 60-digit arithmetic; it knows no rule's formula.
+A launch is a response that also reveals everything with probability delta_i: the worst
+(epsilon_i, delta_i)-DP mechanism. The search covers every account that a rule permits, in 60-digit
+arithmetic. It does not use the rules' formulas.
 """
 
 from fractions import Fraction
@@ -56,7 +56,7 @@ def worst(rule: Rule, losses: list[Loss], budget: ApproxDP = BUDGET, at: Any = N
 
 
 def ending(account: Account, t: Any) -> Any:
-    """One last Gaussian, the largest that the residue takes."""
+    """The hockey stick of a last Gaussian, the largest that the residue admits."""
     if not isinstance(account, ResidueAccount) or account.mu is None:
         return mp.mpf(0)
     assert account.add(Dominated(0, account.mu, 0)).within
@@ -80,7 +80,7 @@ def ending(account: Account, t: Any) -> Any:
     ids=str,
 )
 def test_no_analyst_exceeds_the_claim(rule: Rule, least: str) -> None:
-    """Responses of two sizes, in whatever order answers suggest; some rules are nearly tight."""
+    """Responses of two sizes in adaptive order; some rules are nearly tight."""
     found = worst(rule, [PureDP(size) for size in SIZES])
     assert real(least) <= found <= real(BUDGET.delta)
 
@@ -97,14 +97,14 @@ def test_no_analyst_exceeds_the_claim(rule: Rule, least: str) -> None:
     ids=str,
 )
 def test_no_analyst_exceeds_the_claim_with_deltas(rule: Rule) -> None:
-    """Some launches may give everything away; when to launch them is up to the answers."""
+    """Some launches may reveal everything; the analyst chooses their time adaptively."""
     losses: list[Loss] = [PureDP("1/4"), ApproxDP("1/4", "1/100"), ApproxDP(0, "1/80")]
     found = worst(rule, losses)
     assert real("0.0125") < found <= real(BUDGET.delta)
 
 
 def test_a_budget_that_is_larger_than_claimed_is_caught() -> None:
-    """The search finds an analyst for whom (3, 1/20) is not (1, 1/20)."""
+    """The search refutes that a filter at (3, 1/20) keeps (1, 1/20)."""
     for rule in (Whitehouse2023(), GDPResidue(), Menu("1/4", [1, 2])):
         losses: list[Loss] = [PureDP("1/2")]
         assert worst(rule, losses, ApproxDP(3, "1/20"), at=1) > real(BUDGET.delta)
@@ -114,7 +114,7 @@ def test_a_budget_that_is_larger_than_claimed_is_caught() -> None:
     ("unit", "costs"), [("1/4", {1: 1, 2: 4}), ("1/4", {1: 2, 3: 7}), ("1/5", {1: 2, 2: 5, 3: 9})]
 )
 def test_the_menu_filter_is_exact(unit: str, costs: dict[int, int]) -> None:
-    """What it reports is the worst case up to rounding, and with one unit more it would exceed."""
+    """Its report is the worst case up to rounding; one more unit exceeds the budget."""
     rule = Menu(unit, costs, costs)
     losses: list[Loss] = [PureDP(entry * PureDP(unit).epsilon) for entry in costs]
     found = worst(rule, losses)

@@ -1,6 +1,6 @@
-"""Exact laws of views against laws computed by hand, and the exact worst case against brute force.
+"""Exact laws of views against laws by hand, and exact worst cases against brute force.
 
-The rest of this folder rests on these two.
+The other tests in this folder rely on both.
 """
 
 from collections.abc import Iterator
@@ -75,18 +75,18 @@ class Endless(InteractiveMechanism[int]):
 
 @pytest.mark.parametrize("bit", [0, 1])
 def test_law_of_a_measurement(bit: int) -> None:
-    """Randomized response at odds 3 says the bit with probability exactly 3/4."""
+    """Randomized response at odds 3 answers the bit with probability exactly 3/4."""
     assert view_law(Response(3), bit, script()) == {(bool(bit),): F(3, 4), (not bit,): F(1, 4)}
 
 
 def test_law_of_a_response_that_may_give_the_bit_away() -> None:
-    """The delta is the probability of certainty; the rest is shared at the odds."""
+    """Delta is the probability of certainty; the rest is divided at the odds."""
     law = view_law(Response(3, delta=F(1, 5)), 1, script())
     assert law == {(("sure", True),): F(1, 5), (True,): F(3, 5), (False,): F(1, 5)}
 
 
 def test_law_of_answers_that_depend_on_earlier_ones() -> None:
-    """The second answer of the two-round mechanism is noisier after a no."""
+    """The second answer of the two-round mechanism is noisier after a False."""
     law = view_law(TwoRounds(), 1, script("next", "next"))
     assert law == {
         (None, True, True): F(3, 5) * F(2, 3),
@@ -97,7 +97,7 @@ def test_law_of_answers_that_depend_on_earlier_ones() -> None:
 
 
 def test_hidden_coins_stay_correlated() -> None:
-    """Key and sum of the pad mechanism are fair coins each, and together the hidden response."""
+    """Key and sum of the pad are fair coins; together they are the hidden response."""
     law = view_law(PadReveal(3), 1, script("sum", "key"))
     assert law == {
         (None, a, b): F(3, 8) if a ^ b else F(1, 8) for a, b in product((True, False), repeat=2)
@@ -106,7 +106,7 @@ def test_hidden_coins_stay_correlated() -> None:
 
 
 def test_law_of_an_adaptive_interaction() -> None:
-    """An adversary that branches on answers is followed along each branch."""
+    """Every branch of an adaptive adversary is followed."""
 
     def adversary(view: View) -> Any:
         match [exchange.answer for exchange in view]:
@@ -126,7 +126,6 @@ def test_law_of_an_adaptive_interaction() -> None:
 
 
 def test_law_counts_refusals_and_failures_as_answers() -> None:
-    """What a filter declines and what breaks are part of the view."""
     law = view_law(FiltCon(PureDP(nats(2))), 1, script(Launch(Broken()), Launch(Response(2))))
     assert len(law) == 2
     assert {seen[1]: chance for seen, chance in law.items()} == {
@@ -143,7 +142,7 @@ def test_the_rounds_of_an_endless_adversary_are_bounded() -> None:
 
 
 def test_an_illegal_query_is_the_adversarys_error() -> None:
-    """A law is of legal interactions; anything else is raised, not swallowed."""
+    """The error is raised, not counted as an answer."""
     with pytest.raises(UnknownQueryError):
         view_law(PadReveal(3), 0, script("the data, please"))
 
@@ -159,14 +158,14 @@ def test_an_illegal_query_is_the_adversarys_error() -> None:
     ],
 )
 def test_infinite_support_is_refused_by_name(mechanism: Any, adversary: Any) -> None:
-    """Even where a compositor contains the fault and would have answered `Failed()`."""
+    """It is refused even if a compositor would contain the fault and answer `Failed()`."""
     with pytest.raises(ValueError, match=r"Geometric\(\) has infinite support"):
         view_law(mechanism, 0, adversary)
 
 
 @attrs.frozen
 class Interrupted(Measurement):
-    """The user presses Ctrl-C while it runs."""
+    """Simulates a user who presses Ctrl-C while it runs."""
 
     def loss(self, d_in: int) -> PureDP:
         return PureDP(1)
@@ -176,7 +175,7 @@ class Interrupted(Measurement):
 
 
 def test_enumeration_can_be_interrupted() -> None:
-    """An interrupt inside a boundary ends the enumeration; it is no answer of the mechanism."""
+    """An interrupt inside a boundary ends the enumeration and is not an answer."""
     with pytest.raises(KeyboardInterrupt):
         view_law(FiltCon(PureDP(9)), 0, script(Launch(Interrupted())))
 
@@ -185,7 +184,7 @@ def test_enumeration_can_be_interrupted() -> None:
 
 
 def every_adversary(queries: tuple[Any, ...], horizon: int) -> Iterator[Any]:
-    """All deterministic adversaries against yes-or-no answers, one by one."""
+    """All deterministic adversaries against yes-or-no answers."""
     nodes = [answers for n in range(horizon) for answers in product((False, True), repeat=n)]
     for choice in product(queries, repeat=len(nodes)):
         plan = dict(zip(nodes, choice, strict=True))
@@ -193,13 +192,13 @@ def every_adversary(queries: tuple[Any, ...], horizon: int) -> Iterator[Any]:
 
 
 def test_worst_case_is_the_best_of_all_adversaries() -> None:
-    """The recursion over beliefs finds what listing every adversary finds."""
+    """The recursion over beliefs finds the maximum over an explicit list."""
     mechanism = ConComp([reader(3), TwoRounds()])
     queries = (Ask(0, "read"), Ask(1, "next"))
     leaves = [excess(1), excess(F(3, 2)), excess(2), moment(2), moment(5)]
     worst = [F(0)] * len(leaves)
     for adversary in every_adversary(queries, 3):
-        with suppress(QueryError):  # asked for a third round
+        with suppress(QueryError):  # the third round is illegal
             laws = [view_law(mechanism, bit, adversary) for bit in (1, 0)]
             worst = [max(w, divergence(*laws, leaf)) for w, leaf in zip(worst, leaves, strict=True)]
     assert all(gain > 0 for gain in worst)
@@ -207,11 +206,11 @@ def test_worst_case_is_the_best_of_all_adversaries() -> None:
 
 
 def test_worst_case_needs_adaptivity() -> None:
-    """It is above every adversary whose queries are fixed in advance, where adaptivity pays."""
+    """The worst case is above every adversary with fixed queries, if adaptivity helps."""
 
     @attrs.frozen
     class Forks(InteractiveMechanism[Any]):
-        """Names one of two doors at random; only behind that one is a response to the bit."""
+        """Names one of two doors at random; only that door has a response to the bit."""
 
         def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
             door = coins.draw(Bernoulli(F(1, 2)))
@@ -231,7 +230,7 @@ def test_worst_case_needs_adaptivity() -> None:
 
 
 def test_worst_case_notices_legality_that_depends_on_secrets() -> None:
-    """A mechanism that refuses some queries for what it hides leaks by refusing."""
+    """A mechanism whose refusals depend on hidden values leaks them."""
 
     @attrs.frozen
     class Coy(InteractiveMechanism[Any]):
@@ -257,7 +256,7 @@ def test_optimal_composition_by_hand() -> None:
 
 @pytest.mark.parametrize("delta", [F(0), F(1, 8)])
 def test_optimal_composition_is_reached_by_responses(delta: Any) -> None:
-    """Asked together, randomized responses lose exactly the optimal composition."""
+    """Composed randomized responses lose exactly the optimal composition."""
     mechanism = ConComp([Response(3, delta=delta), Response(2, delta=delta)])
     factors = (1, F(3, 2), 2, 4, 6)
     worst = worst_cases(mechanism, 0, 1, (), 0, [excess(factor) for factor in factors])

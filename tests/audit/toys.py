@@ -1,7 +1,7 @@
 """Finite mechanisms with rational probabilities, and exact worst cases over all adversaries.
 
-A dataset is a bit, or a tuple of records with a function to a bit. Every probability is a Fraction
-and every e^epsilon that matters is a rational `odds`, so that the tests compare by `==`.
+A dataset is a bit, or a tuple of records with a function to a bit. Every probability is a Fraction,
+and every relevant e^epsilon is a rational `odds`, so the tests compare with `==`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -48,17 +48,17 @@ Reply = ToMechanism | ToAnalyst
 
 
 def nats(odds: Any) -> Fraction:
-    """log(odds), from above."""
+    """log(odds), rounded up."""
     return log_up(F(odds))
 
 
 def odds_below(epsilon: Fraction) -> Fraction:
-    """A short rational a little below e^epsilon; a smaller factor makes a test harder."""
+    """A short rational slightly below e^epsilon; a smaller factor makes a test stricter."""
     return F(int(round_down(arb.exp, epsilon) * 10**30), 10**30)
 
 
 def yes(odds: Fraction) -> Bernoulli:
-    """True at these odds."""
+    """A coin that is True at these odds."""
     return Bernoulli(odds / (1 + odds))
 
 
@@ -67,10 +67,10 @@ def yes(odds: Fraction) -> Bernoulli:
 
 @attrs.frozen
 class Response(Measurement):
-    """Randomized response to a bit of the data; with probability `delta` it gives it away.
+    """Randomized response to a bit of the data; with probability `delta` it reveals the bit.
 
-    Its loss is flat in d_in: whatever changes, at most the bit flips. One with `stated` odds below
-    its own lies about it.
+    Its loss is flat in d_in: at most the bit changes. With `stated` odds below `odds` it claims
+    less than its loss.
     """
 
     odds: Fraction = attrs.field(default=F(3), converter=F)
@@ -91,9 +91,9 @@ class Response(Measurement):
 
 @attrs.frozen
 class PadReveal(InteractiveMechanism[tuple[bool, bool]]):
-    """Keeps B, a randomized response, and a fair K; says "key", K, and "sum", B xor K.
+    """Keeps a randomized response B and a fair coin K; "key" answers K, and "sum" B xor K.
 
-    Each answer alone is a fair coin: all of the loss comes with the second.
+    Each answer alone is a fair coin, so the second answer causes the whole loss.
     """
 
     odds: Fraction = attrs.field(default=F(3), converter=F)
@@ -120,9 +120,9 @@ class PadReveal(InteractiveMechanism[tuple[bool, bool]]):
 
 @attrs.frozen
 class TwoRounds(InteractiveMechanism[Any]):
-    """Answers twice: a randomized response at odds 3/2, then, only after a yes, one at odds 2.
+    """Answers twice: a randomized response at odds 3/2, then, only after a True, one at odds 2.
 
-    It is log(3)-DP, and that only along one path.
+    It is log(3)-DP, and reaches this along one path only.
     """
 
     def loss(self, d_in: int) -> Loss:
@@ -160,7 +160,7 @@ class Broken(Measurement):
 
 @attrs.frozen
 class Reader(PersonInTheMiddle[Any]):
-    """Keeps the mechanism's answer to itself; "read" reads it through noise at odds 2."""
+    """Keeps the mechanism's answer hidden; "read" reads it through noise at odds 2."""
 
     def init(self) -> Any:
         return None
@@ -179,7 +179,7 @@ class Reader(PersonInTheMiddle[Any]):
 
 @attrs.frozen
 class Clumsy(Reader):
-    """A reader that breaks when what it should read is True."""
+    """A reader that fails if the hidden answer is True."""
 
     def read(self, hidden: Any, coins: Coins) -> Any:
         if hidden:
@@ -188,7 +188,7 @@ class Clumsy(Reader):
 
 
 def reader(odds: Any = 3, **options: Any) -> InteractiveMechanism[Any]:
-    """A person over randomized response: interactive, and exactly as private as that."""
+    """A reader over randomized response: interactive, with exactly the same loss."""
     return Reader() @ Response(odds, **options)
 
 
@@ -197,7 +197,7 @@ def reader(odds: Any = 3, **options: Any) -> InteractiveMechanism[Any]:
 
 @attrs.frozen
 class Reported(Accumulator):
-    """G as a rule's account reports it: Whitehouse's (sqrt(2LV) + V/2, delta') for one."""
+    """G as the report of a rule's account, such as Whitehouse's (sqrt(2LV) + V/2, delta')."""
 
     vouched_for = "Whitehouse et al. 2023, Theorem 2, with Haney et al. 2023, Lemma 2.19"
 
@@ -215,9 +215,9 @@ class Reported(Accumulator):
 def wanderer(
     seed: int, launches: Sequence[Any], asks: Sequence[Any], rounds: int, others: Sequence[Any] = ()
 ) -> Adversary:
-    """A deterministic adversary that launches and interleaves, choosing by all it has seen.
+    """A deterministic adversary that launches and interleaves, depending on its whole view.
 
-    After equal answers it does the same, after different ones it goes its own way.
+    Equal views give equal queries; different views give unrelated queries.
     """
 
     def adversary(view: View) -> Any:
@@ -233,12 +233,12 @@ def wanderer(
 
 
 def _as_compared(answer: Any) -> Any:
-    """Without the advice that a refusal gives, which is no part of what is compared."""
+    """Without the advice in a refusal, which comparison ignores."""
     return attrs.evolve(answer, instead="") if isinstance(answer, Refused) else answer
 
 
 def script(*queries: Any) -> Adversary:
-    """An adversary that says these things, whatever it hears."""
+    """An adversary that asks these queries, whatever the answers."""
     return lambda view: queries[len(view)] if len(view) < len(queries) else None
 
 
@@ -253,7 +253,7 @@ def excess(factor: Any) -> Leaf:
 
 
 def passing(epsilon: Fraction) -> Leaf:
-    """All of a view's probability, if its loss is above epsilon."""
+    """A term that is the view's probability if its loss is above epsilon."""
     factor = odds_below(epsilon)
     return lambda p, q: p if p > factor * q else F(0)
 
@@ -282,17 +282,17 @@ def worst_cases(
 ) -> tuple[Any, ...]:
     """The exact suprema of divergences over all adversaries that ask at most `horizon` `queries`.
 
-    Recursion over the tree of views. What an adversary can still gain depends on the law of the
-    states given what it saw, for x and for x' at once; divergences are homogeneous, so equal
-    beliefs up to a factor have equal values. That a query is legal must be seen from the view.
+    Recursion over the tree of views. The remaining gain depends on the joint law of states and
+    view, for x and for x'. Divergences are homogeneous, so beliefs that are equal up to a factor
+    have values that are equal up to it. Whether a query is legal must be determined by the view.
 
     Args:
-        leaves: what stopping is worth; a function of the state where that is public in part, such
-            as an odometer's report.
+        leaves: the terms when the adversary stops; or a function of the state, if part of it is
+            public, such as an odometer's report.
     """
     queries, stopping = tuple(queries), leaves if callable(leaves) else tuple(leaves)
     states: list[Any] = []
-    numbers: dict[Any, int] = {}  # hashing a deep state is slow, so each is hashed once
+    numbers: dict[Any, int] = {}  # hashing a deep state is slow; each is hashed once
     moves: dict[Any, list[tuple[Fraction, int, Any]] | None] = {}
     values: dict[Any, tuple[Any, ...]] = {}
 
@@ -380,7 +380,7 @@ def _sums(rows: Iterable[tuple[Any, ...]]) -> tuple[Any, ...]:
 def optimal_delta(claims: Iterable[tuple[Any, Any]], factor: Any) -> Fraction:
     """The least delta of all compositions of (log(odds), delta)-DP mechanisms, by enumeration.
 
-    Every one is a postprocessing of randomized responses (Kairouz, Oh, Viswanath 2015).
+    Every such mechanism is a postprocessing of randomized response (Kairouz, Oh, Viswanath 2015).
     """
     pairs = []
     for odds, delta in claims:
