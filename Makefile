@@ -1,15 +1,16 @@
-# Everything here needs Python >= 3.11 and make alone: the first target you run makes .venv.
-#   make demo    the main job: an interactive analysis of 31,857 records
-#   make demo-spark  the same on a local Spark; needs Java 17
+# Everything here needs Python >= 3.11 and make only: the first target that you run creates .venv.
+#   make demo    the demo: an interactive analysis of 31,857 records
+#   make demo-spark  the demo on a local Spark; needs Java 17
 #   make test    the tests; test-all adds the slow ones
 #   make check   lint, format, types
-#   make bench   what everything costs, beside OpenDP and numpy; some minutes; of it: ONLY=rules
-#                and, of files larger than memory: ONLY=tables
-#   make figure2 how many counts a budget returns; hours, goes on if stopped; sooner: TRIALS=20
+#   make bench   time and memory of everything, beside OpenDP and numpy; takes some minutes;
+#                one group: ONLY=rules; files larger than memory: ONLY=tables
+#   make figure2 how many counts a budget returns; takes hours, continues if interrupted;
+#                a shorter run: TRIALS=20
 #   make notebooks  run the notebooks and save their outputs; one of them: ONLY=3_choosing_a_rule
-#   make docs    the site, into build/site; reads it: python -m http.server -d build/site
+#   make docs    build the site in build/site; to read it: python -m http.server -d build/site
 #   make readme  bring the generated parts of README.md up to date
-#   make clean   forget .venv and every cache
+#   make clean   delete .venv and every cache
 # Another interpreter: make PYTHON=/path/to/python3.12 test
 
 VENV := .venv
@@ -58,7 +59,7 @@ notebooks: $(VENV)/.installed-test
 	@$(BIN)/python tests/test_notebooks.py $(ONLY)
 
 docs: $(VENV)/.installed-docs
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --config-file .mkdocs.yml
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file .mkdocs.yml
 
 readme: $(VENV)/.installed-test
 	$(BIN)/python tests/test_readme.py
@@ -66,7 +67,7 @@ readme: $(VENV)/.installed-test
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
-# One stamp an extra: `make demo` installs no test tools, and nothing is installed twice.
+# One stamp per extra, so that `make demo` installs no test tools and nothing is installed twice.
 $(VENV)/.installed-%: pyproject.toml | $(BIN)/python
 	@echo "installing queryable[$*] into $(VENV) ..."
 	@$(PIP) install --editable ".[$*]"
@@ -74,10 +75,10 @@ $(VENV)/.installed-%: pyproject.toml | $(BIN)/python
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { \
-		echo "No Python >= 3.11 found. Install one, or say where: make PYTHON=/path/to/python" >&2; \
+		echo "No Python >= 3.11 found. Install one, or give its path: make PYTHON=/path/to/python" >&2; \
 		exit 1; }
 	@"$(PYTHON)" -c '$(NEW_ENOUGH)' || { \
-		echo "$(PYTHON) is not a Python >= 3.11. Say where one is: make PYTHON=/path/to/python" >&2; \
+		echo "$(PYTHON) is not a Python >= 3.11. Give the path of one: make PYTHON=/path/to/python" >&2; \
 		exit 1; }
 	@"$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); \
 		echo "$(PYTHON) cannot make a virtual environment (on Debian: install python3-venv)." >&2; \

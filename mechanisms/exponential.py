@@ -166,10 +166,11 @@ class TopK(_Choice):
         Assumes: as `ExponentialMechanism`.
         Checked by: tests/unit/mechanisms/test_exponential.py
 
+    The other arguments are those of `ExponentialMechanism`.
+
     Args:
         k: how many to choose, at most as many as there are candidates.
         epsilon: in nats, at d_in=1, for all of them together.
-        Others as `ExponentialMechanism`.
     """
 
     k: int = attrs.field(kw_only=True, converter=_k)
