@@ -134,16 +134,17 @@ class Queryable:
     ) -> Any:
         """Launch a mechanism: a measurement gives its answer, any other a child `Queryable`.
 
-        With a name a launch happens once: running the same line again gives the same answer, or
-        the same child, and spends nothing. A launch that failed fails again under its name, since
-        it was charged; one that was refused may be tried again.
+        A launch with a name happens once. Launching an equal mechanism under the same name again
+        returns the same answer or child and is not charged. Mechanisms compare by value, functions
+        by identity: a lambda that is defined again is another one, a column expression is not. A
+        launch that failed was charged, so it fails again; a refused launch may be tried again.
 
         Args:
-            d_out: the loss to charge, by default the mechanism's own; never below it.
-            name: what to call it, here and in `tree` and `ledger`; public.
+            d_out: the loss to charge, at least the mechanism's own, which is the default.
+            name: a public name, shown in `tree` and `ledger`.
 
         Raises: as `ask`, and
-            QueryError: the name was taken here by another mechanism or another d_out.
+            QueryError: the name belongs to another mechanism or another d_out here.
         """
         query = Launch(mechanism, d_out)
         if name is None:

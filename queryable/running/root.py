@@ -55,11 +55,11 @@ class _Named:
         if not where:
             return self.answer
         raise QueryError(
-            f"{name!r} was launched here before with another mechanism (they differ in {where}), "
-            "and nothing has been charged. Take another name for a new question; for the old "
-            "answer launch what was launched then. Column expressions compare by what they say, "
-            "functions by their code and by the variables that they read, and a class that is "
-            "defined again is another class"
+            f"the name {name!r} belongs to another mechanism here (they differ in {where}); "
+            "nothing has been charged. Use a new name for a new question. To get the old answer "
+            "again, launch an equal mechanism: a lambda, function or class that is defined again "
+            "is another one, so write a column expression, such as column('age') >= 40, or define "
+            "the function once"
         )
 
 
@@ -236,8 +236,8 @@ def _marked(query: Query) -> Any:
         return mark(query)
     except Exception:
         wrong = QueryError(
-            "this mechanism cannot be told apart from others, so it cannot have a name: something "
-            "in it does not let itself be read, or is nested too deeply"
+            "this mechanism cannot have a name, because it cannot be compared with others: a "
+            "field cannot be read, contains itself, or is nested too deeply. Launch it without name"
         )
     try:
         raise wrong
