@@ -12,7 +12,6 @@ from math import gcd, lcm, log, sqrt
 
 import attrs
 
-from composition.compositors.declared import least_at
 from composition.rules import (
     Account,
     Basic,
@@ -25,6 +24,7 @@ from composition.rules import (
     Whitehouse2023,
     fitted,
 )
+from composition.rules.declared import least_at
 from composition.rules.slack import delta_of
 from queryable.losses import conversions
 from queryable.losses.measures import AdditiveLoss, ApproxDP, Loss, Measure, total

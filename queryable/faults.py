@@ -157,8 +157,12 @@ def contained_step(
     scope = current_scope() if composes else None
     if scope is None or after is None:
         return _reading(run, after, passing=QueryError)
-    with followed(after):
+    outer = scope.after
+    scope.after = (after, outer)
+    try:
         return run()
+    finally:
+        scope.after = outer
 
 
 class followed:  # noqa: N801 (reads as a function where it is used)

@@ -1,8 +1,8 @@
-"""Adaptive concurrent composition: what filters and odometers share.
+"""Adaptive composition: what filters and odometers have in common.
 
-Responsible for Algorithms 3 and 6 of Haney et al. 2023 up to the point where they differ: what
-happens to a launch that the account does not permit. Nothing touches data before it is charged:
-`_launch` reads top to bottom as parse, claim, validity, rule, charge, run.
+Algorithms 3 and 6 of Haney et al. 2023 up to the point where they differ: what happens to a launch
+that the account does not permit. `_launch` is the order of a launch: parse, claim, validity, rule,
+charge, run. Nothing reads data before it is charged.
 """
 
 from abc import abstractmethod
@@ -12,18 +12,19 @@ from typing import Any, ClassVar
 import attrs
 from immutables import Map
 
-from composition.compositors import children as kin
-from composition.compositors.children import Children
-from composition.compositors.launching import (
-    Claimed,
-    claimed,
+from composition.compositors.children import (
+    NO_CHILDREN,
+    Children,
+    ask_child,
     max_depth_field,
-    named,
     require_depth,
+    require_live,
+    start_child,
 )
-from composition.compositors.metering import ExPostAccount
+from composition.compositors.claims import Claim, claim_of, named, parsed
+from composition.compositors.ex_post_claims import ExPostAccount
 from composition.proofs import Proof, ask
-from composition.rules import Accumulator, Rule, Tally
+from composition.rules import Accumulator, Rule, RunningAccount
 from composition.verdicts import Column, Way
 from queryable.datasets import require_answerable
 from queryable.errors import QueryError, UnknownChildError, UnknownQueryError
@@ -52,8 +53,8 @@ from queryable.randomness.coins import SYSTEM, Coins
 from queryable.receipts import AskReceipt, Receipt
 
 _NO_MORE = (
-    "nothing was read or charged. No launch beyond max_mechanisms is taken, whatever the budget; "
-    "what was launched goes on answering"
+    "nothing was read or charged. Ask the children that run already: they go on answering. "
+    "max_mechanisms bounds the number of launches, whatever the budget"
 )
 _COARSER = (
     "nothing was read or charged. Ask for a step that costs at most what remains on top of what "
@@ -61,22 +62,30 @@ _COARSER = (
 )
 _OPENING = Opening()
 _ZERO = Fraction(0)
-NO_CLAIMS: "Map[int, Claimed]" = Map()
+_NO_CLAIMS: "Map[int, Claim]" = Map()
 
 
 @attrs.frozen
 class CompositionState:
-    """The data, what was charged, every claim ever charged, and the interactive children."""
+    """The state of a filter or an odometer.
+
+    Attributes:
+        dataset: the data.
+        account: what all charges come to.
+        claims: one claim for each launch that was charged, by child id.
+        children: the live interactive children.
+        halted: the reason, once the compositor has halted.
+    """
 
     dataset: Any = attrs.field(repr=False)
-    account: Tally
-    claims: "Map[int, Claimed]" = NO_CLAIMS
-    children: Children = kin.NONE
+    account: RunningAccount
+    claims: "Map[int, Claim]" = _NO_CLAIMS
+    children: Children = NO_CHILDREN
     halted: str | None = None
 
 
 def d_in_field(value: Any) -> int:
-    """The records a budget is stated for: a count, at least one."""
+    """Read a `d_in`, the number of records that a budget is stated for: at least 1."""
     d_in = natural(value, "d_in")
     if d_in == 0:
         raise ValueError("d_in is 0; it should be at least 1")
@@ -94,15 +103,15 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
     composes = True
     reports_loss = True
     noninteractive: ClassVar[bool] = False
-    """Whether interactive children are refused."""
+    """Whether only noninteractive mechanisms may be launched."""
     interleaves: ClassVar[bool] = True
-    """Whether children may be interleaved; else a launch retires the earlier ones."""
+    """Whether children may be interleaved. If not, a launch retires all earlier children."""
 
     d_in: int = attrs.field(kw_only=True, default=1, converter=d_in_field)
     max_mechanisms: int | None = attrs.field(kw_only=True, default=None, converter=_max_mechanisms)
     max_depth: int = attrs.field(kw_only=True, default=100, converter=max_depth_field)
     proof: Proof = attrs.field(init=False, repr=False, eq=False)
-    """What the table of theorems says of it; without one there is no compositor."""
+    """The theorem that covers the compositor; constructing one without a theorem fails."""
 
     def __attrs_post_init__(self) -> None:
         alone = self.noninteractive or not self.interleaves
@@ -111,9 +120,10 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
 
     @property
     def coin_at_launch(self) -> bool:  # type: ignore[override]
-        """Interleaved children are checked one by one; sequential ones may have no coin.
+        """Whether all children pay their delta by a coin at their launch.
 
-        That a composition has a coin if its children do is proven for the rules of the table.
+        `proof.cover` checks each interleaved child; sequential children are not checked. The
+        closure under composition is proven for the rules of the table, not for vouched ones.
         """
         return self.interleaves and not self.proof.vouched
 
@@ -123,21 +133,23 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         """The measure that launches state their loss in."""
 
     @abstractmethod
-    def _opened(self) -> Tally:
+    def _opened(self) -> RunningAccount:
         """The empty account."""
 
-    def _exceeds(self, account: Tally, candidate: Tally, requested: Loss) -> Refused | None:
-        """Why the candidate may not replace the account."""
+    def _exceeds(
+        self, account: RunningAccount, candidate: RunningAccount, requested: Loss
+    ) -> Refused | None:
+        """The refusal, if the candidate account may not replace the account; None if it may."""
         return None
 
     def _declined(
         self, state: CompositionState, refusal: Refused
     ) -> tuple[CompositionState, Answer]:
-        """What becomes of a launch that is not permitted."""
+        """The state and answer after a refusal: by default the state is unchanged."""
         return state, refusal
 
     def _still_halted(self, state: CompositionState, query: Query) -> Halted:
-        """The answer to everything after a halt; a launch is not looked at any more."""
+        """The answer to every query after a halt. Launches are not checked any more."""
         if not isinstance(query, Launch):
             return Halted(str(state.halted))
         receipt = Receipt(query.mechanism, None, self.d_in, None, state.account)
@@ -146,16 +158,16 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
     @property
     @abstractmethod
     def _composes_by(self) -> Rule | Accumulator | Way:
-        """What the table of theorems is asked about."""
+        """The rule, accumulator or way that the table of theorems is asked about."""
 
     def guarantee(self) -> Guarantee:
-        """The docstring's, with the theorem of the cell that admits its launches."""
+        """The guarantee in the docstring, with the theorem of the table's cell."""
         return attrs.evolve(documented(type(self)), theorem=f"{self.proof.theorem}.")
 
-    def account(self) -> Tally | None:
-        """The empty account; None of a subclass that launches or asks in its own way.
+    def account(self) -> RunningAccount | None:
+        """The empty account; None for a subclass that overrides `_launch` or `_ask`.
 
-        What such a class charges need not be in its answers.
+        The receipts in the answers of such a subclass need not contain all that it charges.
         """
         kind = type(self)
         if (kind._launch, kind._ask) != (AdaptiveComposition._launch, AdaptiveComposition._ask):
@@ -163,7 +175,7 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         return self._opened()
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[CompositionState, Answer]:
-        """Nothing has been launched; says nothing."""
+        """Start with an empty account and no children; there is no opening answer."""
         return CompositionState(dataset, self._opened()), None
 
     def step(
@@ -181,7 +193,6 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
                 require_depth(query, self.max_depth)
                 return self._ask(state, child, inner, coins)
             case Launch():
-                require_answerable(state.dataset, query.mechanism)
                 return self._launch(state, query, coins)
             case CanAfford(launch):
                 return state, self._can_afford(state, launch)
@@ -195,19 +206,19 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
     ) -> tuple[CompositionState, Answer]:
         claim = self._live(state, child)
         if not claim.fixed:
-            return self._ask_metered(state, child, claim, query, coins)
+            return self._ask_ex_post(state, child, claim, query, coins)
 
         def after(children: Children, answer: Answer) -> tuple[CompositionState, Answer]:
             if children is state.children:
                 return state, answer
             return CompositionState(state.dataset, state.account, state.claims, children), answer
 
-        return after(*kin.ask(state.children, child, query, self.d_in, coins, after))
+        return after(*ask_child(state.children, child, query, self.d_in, coins, after))
 
-    def _ask_metered(
+    def _ask_ex_post(
         self, state: CompositionState, child: int, claim: Any, query: Query, coins: Coins
     ) -> tuple[CompositionState, Answer]:
-        """Ask a child whose answer changes what it is charged."""
+        """Ask a child that is charged as it answers: check the worst case, ask, then charge."""
         if isinstance(query, PrivacyLossQuery) and not claim.mechanism.reports_loss:
             return state, claim.realised(records(query.d_in, self.d_in))
         asked = claim.understood(query)
@@ -220,19 +231,19 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
             settled, alive = claim.settled(asked, plain(answer), worst, alive=child in children)
             if not alive:
                 children, answer = state.children.delete(child), Failed()
-            account = _metered(state.account).moved(claim.loss, settled.loss)
+            account = _ex_post(state.account).moved(claim.loss, settled.loss)
             receipt = AskReceipt(child, _nested(asked), settled.realised(self.d_in), account)
             claims = state.claims.set(child, settled)
             moved = CompositionState(state.dataset, account, claims, children)
             return moved, Answered(answer, receipt=receipt)
 
-        return after(*kin.ask(state.children, child, asked, self.d_in, coins, after))
+        return after(*ask_child(state.children, child, asked, self.d_in, coins, after))
 
     def _ask_refused(self, state: CompositionState, claim: Any, worst: Any) -> Refused | None:
-        """Why a child may not be asked what may take its charge to `worst`."""
+        """The refusal, if a child's charge may not rise to `worst`; None if it may."""
         if claim.fixed:
             return None
-        candidate = _metered(state.account).moved(claim.loss, worst)
+        candidate = _ex_post(state.account).moved(claim.loss, worst)
         if candidate.within:
             return None
         more = max(worst.parts[0] - claim.loss.parts[0], _ZERO)
@@ -240,45 +251,59 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         refusal = self._exceeds(state.account, candidate, requested)
         return None if refusal is None else attrs.evolve(refusal, instead=_COARSER)
 
-    def _live(self, state: CompositionState, child: Any) -> Claimed:
+    def _live(self, state: CompositionState, child: Any) -> Claim:
         """The claim of a live child.
 
         Raises:
             QueryError: there is no such child.
         """
-        kin.require_live(state.children, child, lambda identity: _launched(state, identity))
-        if type(child) is not int:  # what is derived from int may be one id here and another there
+        require_live(state.children, child, lambda identity: _mechanism_of(state, identity))
+        if type(child) is not int:  # a subclass may compare equal to different ids in turn
             raise UnknownChildError(f"a child's id is an int, not {type(child).__name__}")
         return state.claims[child]
 
-    def claimed(self, launch: Any) -> Claimed:
-        """A launch, checked: what would run and what it would be charged. Touches no data.
+    def _claim(self, launch: Launch) -> Claim:
+        """The checked claim of a launch.
 
         Raises:
-            QueryError: it is none that the compositor takes.
+            PrivacyClaimError: the mechanism does not lose what it is launched for.
         """
-        claim = claimed(launch, self.proof.measure, self.d_in)
+        return claim_of(launch, self.proof.measure, self.d_in)
+
+    def _require_proven(self, claim: Claim) -> None:
+        """Check that a theorem covers the child.
+
+        Raises:
+            UnprovenCompositionError: no theorem does.
+            QueryError: the child is interactive and the compositor is for measurements.
+        """
         self.proof.cover(claim.mechanism, self.d_in, coined=claim.coined)
         if self.noninteractive and not isinstance(claim.mechanism, Measurement):
             raise QueryError(
                 f"{type(self).__name__} composes noninteractive mechanisms, and "
                 f"{type(claim.mechanism).__name__} is interactive"
             )
-        return claim
 
     def _launch(
-        self, state: CompositionState, launch: Launch, coins: Coins
+        self, state: CompositionState, query: Launch, coins: Coins
     ) -> tuple[CompositionState, Answer]:
-        claim = self.claimed(launch)
+        # 1. Parse.
+        launch = parsed(query)
+        require_answerable(state.dataset, launch.mechanism)
+        # 2. Check the claim, 3. then that a theorem covers it.
+        claim = self._claim(launch)
+        self._require_proven(claim)
+        # 4. Ask the rule.
         worst = claim.at_worst(_OPENING)
         account = state.account.add(worst)
         refusal = self._launch_refused(state, account, worst)
         if refusal is not None:
             receipt = Receipt(claim.mechanism, launch.d_out, self.d_in, worst, state.account)
             return self._declined(state, attrs.evolve(refusal, receipt=receipt))
+        # 5. Charge: from the moment the mechanism runs, whatever happens, `after` makes the state.
         identity = len(state.claims)
         claim = _shared(state.claims.get(identity - 1), claim)
-        living = state.children if self.interleaves else kin.NONE
+        living = state.children if self.interleaves else NO_CHILDREN
 
         def after(children: Children, answer: Answer) -> tuple[CompositionState, Answer]:
             opened = isinstance(answer, Launched)
@@ -293,21 +318,24 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
             claims = state.claims.set(identity, paid)
             return CompositionState(state.dataset, charged, claims, children), answer
 
-        return after(
-            *kin.start(living, identity, claim.mechanism, worst, state.dataset, coins, after)
-        )
+        # 6. Run.
+        mechanism, data = claim.mechanism, state.dataset
+        return after(*start_child(living, identity, mechanism, worst, data, coins, after))
+
+    def _can_afford(self, state: CompositionState, query: Any) -> bool:
+        """A dry run: steps 1 to 4 of a launch."""
+        claim = self._claim(parsed(query))
+        self._require_proven(claim)
+        worst = claim.at_worst(_OPENING)
+        return self._launch_refused(state, state.account.add(worst), worst) is None
 
     def _launch_refused(
-        self, state: CompositionState, candidate: Tally, worst: Loss
+        self, state: CompositionState, candidate: RunningAccount, worst: Loss
     ) -> Refused | None:
-        """Why a launch may not go ahead that may cost `worst`, and lead to this account."""
+        """The refusal of a launch that costs at most `worst`; None if the rule permits it."""
         if self.max_mechanisms is not None and len(state.claims) >= self.max_mechanisms:
             return Refused("at mechanism count limit", instead=_NO_MORE)
         return self._exceeds(state.account, candidate, worst)
-
-    def _can_afford(self, state: CompositionState, launch: Any) -> bool:
-        worst = self.claimed(launch).at_worst(_OPENING)
-        return self._launch_refused(state, state.account.add(worst), worst) is None
 
     def _privacy_loss(self, state: CompositionState, d_in: Any) -> Report:
         at = records(d_in, self.d_in)
@@ -321,13 +349,13 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         return self._report_at(account, at)
 
     def _report_at(self, account: Any, d_in: int) -> Report:
-        """The report for data that differ in other than the budget's records."""
+        """The report at another `d_in` than the one that the budget is stated for."""
         total: Report = account.total()
         return total
 
 
-def _shared(last: Claimed | None, claim: Claimed) -> Claimed:
-    """The last claim where it is the same, so that many launches of one mechanism keep one."""
+def _shared(last: Claim | None, claim: Claim) -> Claim:
+    """The last claim if it equals this one: repeated launches then share one object."""
     if (
         last is not None
         and last.mechanism is claim.mechanism
@@ -340,19 +368,19 @@ def _shared(last: Claimed | None, claim: Claimed) -> Claimed:
     return claim
 
 
-def _metered(account: Any) -> ExPostAccount:
+def _ex_post(account: Any) -> ExPostAccount:
     assert isinstance(account, ExPostAccount)
     return account
 
 
 def _nested(query: Query) -> int:
-    """How many `Ask`s a query consists of."""
+    """The number of nested `Ask`s in a query."""
     count = 0
     while isinstance(query, Ask):
         query, count = query.query, count + 1
     return count
 
 
-def _launched(state: CompositionState, identity: Any) -> InteractiveMechanism[Any] | None:
+def _mechanism_of(state: CompositionState, identity: Any) -> InteractiveMechanism[Any] | None:
     claim = state.claims.get(identity)
     return None if claim is None else claim.mechanism

@@ -1,8 +1,8 @@
-"""The children of a compositor: started, asked and retired, each within the fault boundary.
+"""The children of a compositor: start one, ask one, and the checks before that.
 
-Responsible for what every compositor does alike, as pure functions on frozen values. A child that
-failed or was retired is dropped with its state, and its descendants with it. Knows no budget and
-no rule.
+Pure functions on frozen values, used by every compositor. Each run of a child is inside the fault
+boundary (`queryable.faults`). A child that failed or was retired is dropped together with its
+state, which includes all its descendants. Budgets and rules are no concern of this file.
 """
 
 from collections.abc import Callable
@@ -11,10 +11,11 @@ from typing import Any
 import attrs
 from immutables import Map
 
-from composition.compositors.launching import loss_at, map_at
-from queryable.errors import RetiredChildError, UnknownChildError
+from composition.compositors.claims import loss_at, map_at
+from queryable.errors import QueryError, RetiredChildError, UnknownChildError
 from queryable.faults import called, contained_init, contained_step
 from queryable.losses.measures import Loss
+from queryable.losses.numbers import natural
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import (
     Answer,
@@ -31,7 +32,7 @@ from queryable.randomness.coins import ChildId, Coins
 
 @attrs.frozen
 class Child:
-    """A running interactive child, and how often it has been spoken to (for its coins)."""
+    """A running interactive child, and the number of messages it got, which selects its coins."""
 
     mechanism: InteractiveMechanism[Any]
     claim: Loss | None
@@ -40,15 +41,37 @@ class Child:
 
 
 Children = Map[ChildId, Child]
-NONE: Children = Map()
+NO_CHILDREN: Children = Map()
 
 After = Callable[[Children, Answer], tuple[Any, Answer]]
-"""How a compositor goes on once a child has answered: to its own new state and answer."""
+"""What a compositor does with a child's answer: gives its own new state and answer."""
 
 _LARGE = 10**12
+_DEEPEST = 150
 
 
-def start(
+def max_depth_field(value: Any) -> int:
+    """Read a `max_depth`, at most 150, so that nested steps fit on Python's stack."""
+    depth = natural(value, "max_depth")
+    if depth > _DEEPEST:
+        raise ValueError(f"max_depth is {depth}; it should be at most {_DEEPEST}")
+    return depth
+
+
+def require_depth(query: Query, max_depth: int) -> None:
+    """Check that a query consists of at most `max_depth` nested `Ask`s.
+
+    Raises:
+        QueryError: it is nested deeper.
+    """
+    depth = 0
+    while isinstance(query, Ask):
+        query, depth = query.query, depth + 1
+        if depth > max_depth:
+            raise QueryError(f"the query is nested deeper than max_depth={max_depth}")
+
+
+def start_child(
     children: Children,
     identity: ChildId,
     mechanism: InteractiveMechanism[Any],
@@ -57,10 +80,13 @@ def start(
     coins: Coins,
     after: After | None = None,
 ) -> tuple[Children, Answer]:
-    """Run a paid-for mechanism. One that fails, or a measurement, becomes no child.
+    """Run a mechanism whose cost has been charged.
+
+    A mechanism that fails answers `Failed()` and becomes no child; neither does a measurement.
 
     Args:
-        after: how the compositor goes on; what then stands is known before the mechanism runs.
+        after: what the compositor does with the answer. The fault boundary keeps it, so that an
+            interrupt at any moment leaves the state in which the charge is made.
     """
 
     def settled(started: Any) -> tuple[Children, Answer]:
@@ -79,7 +105,7 @@ def start(
     )
 
 
-def ask(
+def ask_child(
     children: Children,
     identity: ChildId,
     query: Query,
@@ -87,18 +113,18 @@ def ask(
     coins: Coins,
     after: After | None = None,
 ) -> tuple[Children, Answer]:
-    """Pass a query to a live child; the same children back when nothing at all has changed.
+    """Pass a query to a live child; returns the same `children` object if nothing has changed.
 
     Args:
         d_in: the records that the children's claims are stated for.
-        after: how the compositor goes on, as in `start`.
+        after: what the compositor does with the answer, as in `start_child`.
 
     Raises:
         QueryError: the child says the query is wrong.
     """
     child = children[identity]
     if isinstance(query, PrivacyLossQuery) and not child.mechanism.reports_loss:
-        return children, _claimed_loss(child, query.d_in, d_in)
+        return children, _reported_loss(child, query.d_in, d_in)
     mechanism, state, messages = child.mechanism, child.state, child.messages
 
     def settled(moved: Any) -> tuple[Children, Answer]:
@@ -121,32 +147,32 @@ def ask(
 def require_live(
     children: Children, identity: Any, launched: Callable[[Any], InteractiveMechanism[Any] | None]
 ) -> ChildId:
-    """The id of a child that still answers, as a plain int or string.
+    """The id of a live child, as a plain int or string.
 
     Args:
-        launched: what an id was ever used for, if at all.
+        launched: gives the mechanism that was launched under an id, or None.
 
     Raises:
         UnknownChildError: no interactive child ever had this id.
-        RetiredChildError: it answers no more.
+        RetiredChildError: the child failed, or a later launch ended it.
     """
     if isinstance(identity, bool) or not isinstance(identity, int | str):
         raise UnknownChildError(f"a child's id is an int or a name, not {called(type(identity))}")
-    # What is derived from int may be one id here and another there.
+    # An instance of a subclass of int may compare equal to one id here and to another there.
     known: ChildId = int.__index__(identity) if isinstance(identity, int) else str.__str__(identity)
     if known in children:
         return known
     mechanism = launched(known)
     if mechanism is not None and not isinstance(mechanism, Measurement):
         raise RetiredChildError(
-            f"child {known!r} has been retired and answers no more: it failed, or a later "
-            "launch ended it; to go on launch it again, which is charged again"
+            f"child {known!r} has been retired, because it failed or a later launch ended it; to "
+            "go on, launch it again, which is charged again"
         )
     shown = "of so large an id" if isinstance(known, int) and abs(known) > _LARGE else repr(known)
     raise UnknownChildError(f"there is no interactive child {shown}")
 
 
-def _claimed_loss(child: Child, d_in: Any, unit: int) -> Loss:
+def _reported_loss(child: Child, d_in: Any, unit: int) -> Loss:
     at = records(d_in, unit)
     if child.claim is None:
         return map_at(child.mechanism, at, None)

@@ -7,10 +7,10 @@ from typing import Any
 
 import attrs
 
-from composition.compositors.declared import least_at
-from composition.compositors.fixed import FixedComposition, Statement, common_measure, maps_at
+from composition.compositors.fixed import FixedComposition
 from composition.proofs import Proof, ask, own_measure
 from composition.rules import Basic
+from composition.rules.declared import Statement, common_measure, least_at, maps_at
 from composition.verdicts import Column, Way
 from queryable.guarantees import Guarantee, documented
 from queryable.losses.measures import ApproxDP, Loss, Measure, total

@@ -10,9 +10,10 @@ from typing import Any
 import attrs
 
 from composition.compositors.adaptive import CompositionState
+from composition.compositors.children import require_depth
+from composition.compositors.claims import Claim
+from composition.compositors.ex_post_claims import ExPostAccount, ExPostClaim
 from composition.compositors.filters import FiltCon
-from composition.compositors.launching import Claimed, require_depth
-from composition.compositors.metering import ExPostAccount, Metered
 from composition.rules import Basic, Rule
 from composition.rules.additive import AdditiveAccount
 from composition.verdicts import Way
@@ -66,23 +67,15 @@ class ExPost(FiltCon):
         assert isinstance(empty, AdditiveAccount)
         return ExPostAccount(empty.sum, empty.budget, empty.most)
 
-    def claimed(self, launch: Any) -> Claimed:
-        """An ex-post mechanism without a `d_out` is charged as it answers, anything else at once.
+    def _claim(self, launch: Launch) -> Claim:
+        if launch.d_out is not None or not isinstance(launch.mechanism, ExPostMechanism):
+            return super()._claim(launch)
+        return ExPostClaim.of(launch.mechanism, self.budget.zero(), self.d_in)
 
-        Raises:
-            QueryError: it is none that the filter takes.
-        """
-        if not isinstance(launch, Launch) or launch.d_out is not None:
-            return super().claimed(launch)
-        if not isinstance(launch.mechanism, ExPostMechanism):
-            return super().claimed(launch)
-        self.proof.cover(launch.mechanism, self.d_in)
-        return Metered.of(launch.mechanism, self.budget.zero(), self.d_in)
-
-    def _can_afford(self, state: CompositionState, launch: Any) -> bool:
-        if not isinstance(launch, Ask):
-            return super()._can_afford(state, launch)
-        require_depth(launch, self.max_depth)
-        claim = self._live(state, launch.child)
-        worst = claim.at_worst(claim.understood(launch.query))
+    def _can_afford(self, state: CompositionState, query: Any) -> bool:
+        if not isinstance(query, Ask):
+            return super()._can_afford(state, query)
+        require_depth(query, self.max_depth)
+        claim = self._live(state, query.child)
+        worst = claim.at_worst(claim.understood(query.query))
         return self._ask_refused(state, claim, worst) is None

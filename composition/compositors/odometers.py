@@ -5,20 +5,20 @@ accumulators, is about thresholds fixed in advance; a `TimeUniformBound`, by the
 `composition.rules.time_uniform`, is about the realised loss at every moment at once.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import attrs
 
 from composition.compositors.adaptive import AdaptiveComposition
+from composition.compositors.claims import Claim, require_reportable
 from composition.compositors.filters import Filt, FiltCon, FiltSeq
-from composition.compositors.launching import Claimed, require_reportable
-from composition.rules import Accumulator, Additive, Basic, Tally
+from composition.rules import Accumulator, Additive, Basic, RunningAccount
 from composition.rules.duality import filter_of
 from composition.rules.time_uniform import TimeUniform
 from queryable.errors import PrivacyClaimError
 from queryable.guarantees import Guarantee
 from queryable.losses.measures import Loss, Measure, as_measure, measure_name
-from queryable.messages import Refused
+from queryable.messages import Launch, Refused
 from queryable.quoting import an_instance
 
 _LEMMA = "Haney et al. 2023, Lemma 2.19"
@@ -105,16 +105,17 @@ class OdomCon(AdaptiveComposition):
             d_out, rule, d_in=d_in, max_mechanisms=self.max_mechanisms, max_depth=self.max_depth
         )
 
-    def claimed(self, launch: Any) -> Claimed:
-        """As in every composition, and a loss that can be reported."""
-        claim = super().claimed(launch)
+    def _claim(self, launch: Launch) -> Claim:
+        claim = super()._claim(launch)
         require_reportable(claim.loss)
         return claim
 
-    def _opened(self) -> Tally:
+    def _opened(self) -> RunningAccount:
         return self._accumulator.open()
 
-    def _exceeds(self, account: Tally, candidate: Tally, requested: Loss) -> Refused | None:
+    def _exceeds(
+        self, account: RunningAccount, candidate: RunningAccount, requested: Loss
+    ) -> Refused | None:
         if not candidate.objection:
             return None
         instead = "nothing was read or charged; launch what has no delta, or a smaller one"

@@ -11,11 +11,12 @@ from typing import Any
 import attrs
 
 from composition.compositors.adaptive import AdaptiveComposition
-from composition.compositors.fixed import FixedComposition, FixedState, common_measure, maps_at
-from composition.compositors.launching import map_at
+from composition.compositors.claims import map_at
+from composition.compositors.fixed import FixedComposition, FixedState
 from composition.compositors.partition import Partition
 from composition.proofs import ask, own_measure
 from composition.rules import Basic
+from composition.rules.declared import common_measure, maps_at
 from composition.verdicts import Column, Way, has_coin
 from queryable.errors import PrivacyClaimError
 from queryable.guarantees import Guarantee, documented

@@ -5,7 +5,7 @@ from typing import Any
 import attrs
 
 from composition.compositors.adaptive import d_in_field
-from composition.compositors.launching import claimed
+from composition.compositors.claims import claim_of, parsed
 from composition.proofs import Proof, ask, require_known
 from composition.verdicts import Column, Way
 from queryable.errors import MechanismFault, PrivacyClaimError, UnknownQueryError
@@ -93,7 +93,7 @@ class Universal(InteractiveMechanism[UniversalState]):
     def _chosen(self, query: Query) -> InteractiveMechanism[Any]:
         if not isinstance(query, Launch):
             raise UnknownQueryError(f"Universal takes one Launch first, not {type(query).__name__}")
-        claim = claimed(query, self.proof.measure, self.d_in)
+        claim = claim_of(parsed(query), self.proof.measure, self.d_in)
         self.proof.cover(claim.mechanism, self.d_in, coined=claim.coined)
         if not claim.loss <= self.budget:
             raise PrivacyClaimError(

@@ -1,7 +1,7 @@
 """Continuation rules and their accumulators: when a launch still fits, and what has been lost."""
 
-from composition.rules.additive import Additive, Basic, Sum, additive
-from composition.rules.base import Account, Accumulator, Rule, Tally
+from composition.rules.additive import Additive, Basic, RunningSum, additive
+from composition.rules.base import Account, Accumulator, Rule, RunningAccount
 from composition.rules.costs import Fitted, fitted
 from composition.rules.menu import Menu, MenuAccount, Units
 from composition.rules.renyi import RenyiAccount, ViaRenyi
@@ -30,10 +30,10 @@ __all__ = [
     "Rogers2016",
     "Rogers2023",
     "Rule",
+    "RunningAccount",
+    "RunningSum",
     "SlackAccount",
     "SlackRule",
-    "Sum",
-    "Tally",
     "Units",
     "ViaGDP",
     "ViaRenyi",

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import attrs
 
-from composition.rules.base import Account, Accumulator, Rule, Tally, of_whole
+from composition.rules.base import Account, Accumulator, Rule, RunningAccount, of_whole
 from queryable.errors import UnprovenCompositionError
 from queryable.losses.measures import (
     AdditiveLoss,
@@ -21,15 +21,15 @@ from queryable.losses.measures import (
 
 
 @attrs.frozen
-class Sum(Tally):
+class RunningSum(RunningAccount):
     """Coordinates added up exactly."""
 
     zero: AdditiveLoss
     parts: Parts
 
-    def add(self, loss: AdditiveLoss) -> "Sum":
+    def add(self, loss: AdditiveLoss) -> "RunningSum":
         """Every coordinate grows."""
-        return Sum(self.zero, add_parts(self.parts, loss.parts))
+        return RunningSum(self.zero, add_parts(self.parts, loss.parts))
 
     def total(self) -> AdditiveLoss:
         """The sum."""
@@ -41,9 +41,9 @@ class Sum(Tally):
             return self
         return _integers(self.parts)
 
-    def unpacked(self, packed: tuple[int, ...]) -> "Sum":
+    def unpacked(self, packed: tuple[int, ...]) -> "RunningSum":
         """With the zero of this one."""
-        return Sum(self.zero, _fractions(packed))
+        return RunningSum(self.zero, _fractions(packed))
 
 
 @attrs.frozen
@@ -52,14 +52,14 @@ class Additive(Accumulator):
 
     measure: Measure = attrs.field(converter=as_measure)
 
-    def open(self) -> Sum:
+    def open(self) -> RunningSum:
         """An empty sum.
 
         Raises:
             UnprovenCompositionError: losses of this measure do not add up.
         """
         zero = additive(zero_of(self.measure))
-        return Sum(zero, zero.parts)
+        return RunningSum(zero, zero.parts)
 
 
 def additive(loss: Loss) -> AdditiveLoss:
@@ -81,7 +81,7 @@ def additive(loss: Loss) -> AdditiveLoss:
 class AdditiveAccount(Account):
     """A sum against a budget, coordinate by coordinate."""
 
-    sum: Sum
+    sum: RunningSum
     budget: AdditiveLoss
     most: Parts
 
@@ -92,7 +92,7 @@ class AdditiveAccount(Account):
     def add_many(self, loss: AdditiveLoss, count: int) -> "AdditiveAccount":
         """The sum grows by so many times as much."""
         grown = add_parts(self.sum.parts, tuple(count * part for part in loss.parts))
-        return AdditiveAccount(Sum(self.sum.zero, grown), self.budget, self.most)
+        return AdditiveAccount(RunningSum(self.sum.zero, grown), self.budget, self.most)
 
     @property
     def within(self) -> bool:
@@ -118,7 +118,7 @@ class AdditiveAccount(Account):
 
     def unpacked(self, packed: tuple[int, ...]) -> Self:
         """With the budget of this one."""
-        return type(self)(Sum(self.sum.zero, _fractions(packed)), self.budget, self.most)
+        return type(self)(RunningSum(self.sum.zero, _fractions(packed)), self.budget, self.most)
 
     def remaining(self) -> AdditiveLoss:
         """The budget less the sum."""

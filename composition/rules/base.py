@@ -16,7 +16,7 @@ from queryable.losses.reports import Report
 from queryable.receipts import Account as Shown
 
 
-class Tally(Shown):
+class RunningAccount(Shown):
     """The running value of an accumulator G."""
 
     @abstractmethod
@@ -33,7 +33,7 @@ class Tally(Shown):
         return ""
 
 
-class Account(Tally):
+class Account(RunningAccount):
     """What has been charged under one rule."""
 
     budget: Any = None
@@ -106,7 +106,7 @@ class Accumulator(ABC):
     """As in `Rule`."""
 
     @abstractmethod
-    def open(self) -> Tally:
+    def open(self) -> RunningAccount:
         """An empty tally."""
 
     def filter(self) -> "Rule | None":

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 from immutables import Map
 
-from composition.rules import Account, Accumulator, Rule, Tally, ViaRenyi
+from composition.rules import Account, Accumulator, Rule, RunningAccount, ViaRenyi
 from queryable.errors import PrivacyClaimError
 from queryable.losses.conversions import greatest, least
 from queryable.losses.measures import (
@@ -28,16 +28,16 @@ from queryable.quoting import quoted
 
 
 @attrs.frozen
-class TallyAccount(Account):
+class AccumulatorAccount(Account):
     """A tally held against a budget."""
 
-    tally: Tally
+    running: RunningAccount
     empty: Loss
     budget: Loss
 
-    def add(self, loss: Any) -> "TallyAccount":
+    def add(self, loss: Any) -> "AccumulatorAccount":
         """The tally grows."""
-        return TallyAccount(self.tally.add(loss), self.empty, self.budget)
+        return AccumulatorAccount(self.running.add(loss), self.empty, self.budget)
 
     @property
     def within(self) -> bool:
@@ -46,7 +46,7 @@ class TallyAccount(Account):
 
     def total(self) -> Loss:
         """G."""
-        total = self.tally.total()
+        total = self.running.total()
         assert isinstance(total, Loss)
         return total
 
@@ -80,13 +80,15 @@ class AccumulatorRule(Rule):
         """What the accumulator takes."""
         return self.accumulator.measure
 
-    def open(self, budget: Loss) -> TallyAccount:
+    def open(self, budget: Loss) -> AccumulatorAccount:
         """An empty tally.
 
         Raises:
             ValueError: totals of the accumulator cannot be compared with the budget.
         """
-        account = TallyAccount(self.accumulator.open(), zero_of(self.accumulator.measure), budget)
+        account = AccumulatorAccount(
+            self.accumulator.open(), zero_of(self.accumulator.measure), budget
+        )
         if account.total().measure != budget.measure:
             raise ValueError(
                 f"the accumulator's totals are {measure_name(account.total().measure)}, "
@@ -130,7 +132,7 @@ class Line:
 
 
 @attrs.frozen
-class LeastBudget(Tally):
+class LeastBudget(RunningAccount):
     """The losses so far; their total is the least budget that admits them all.
 
     `ceiling` is their account under a budget larger than any worth having: what it does not

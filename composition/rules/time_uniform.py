@@ -23,7 +23,7 @@ from typing import Any
 
 import attrs
 
-from composition.rules import Account, Accumulator, Rule, Tally
+from composition.rules import Account, Accumulator, Rule, RunningAccount
 from queryable.losses.conversions import greatest
 from queryable.losses.measures import (
     ZCDP,
@@ -133,9 +133,9 @@ class TimeUniform(Accumulator):
         fits = greatest(lambda more: self.pure_bound((parts[0] + more,)) <= epsilon)
         return (fits,)
 
-    def open(self) -> "TimeUniformTally":
+    def open(self) -> "TimeUniformAccount":
         """Nothing launched."""
-        return TimeUniformTally(self, self._nothing())
+        return TimeUniformAccount(self, self._nothing())
 
     def filter(self) -> "Stopping":
         """The filter that stops where the bound would pass its epsilon."""
@@ -147,12 +147,12 @@ class TimeUniform(Accumulator):
         Raises:
             ValueError: a loss has no bound in `measure`, or deltas that sum to too much.
         """
-        tally = self.open()
+        account = self.open()
         for loss in losses:
-            tally = tally.add(self._stated(loss))
-            if tally.objection:
-                raise ValueError(tally.objection)
-        return tally.epsilon
+            account = account.add(self._stated(loss))
+            if account.objection:
+                raise ValueError(account.objection)
+        return account.epsilon
 
     def _stated(self, loss: Loss) -> AdditiveLoss:
         if not isinstance(loss, Loss):
@@ -173,15 +173,15 @@ class TimeUniform(Accumulator):
 
 
 @attrs.frozen
-class TimeUniformTally(Tally):
+class TimeUniformAccount(RunningAccount):
     """What the launches so far add up to; with a share for deltas, their sum comes last."""
 
     odometer: TimeUniform
     parts: Parts
 
-    def add(self, loss: AdditiveLoss) -> "TimeUniformTally":
+    def add(self, loss: AdditiveLoss) -> "TimeUniformAccount":
         """All of the child is charged at its launch; by its asks would be unsound."""
-        return TimeUniformTally(self.odometer, add_parts(self.parts, loss.parts))
+        return TimeUniformAccount(self.odometer, add_parts(self.parts, loss.parts))
 
     @property
     def deltas(self) -> Fraction:
@@ -262,47 +262,47 @@ class Stopping(Rule):
 
 @attrs.frozen
 class StoppingAccount(Account):
-    """A time-uniform tally held within an epsilon."""
+    """A time-uniform bound compared with the epsilon of a budget."""
 
-    tally: TimeUniformTally
+    running: TimeUniformAccount
     budget: ApproxDP
 
     def add(self, loss: AdditiveLoss) -> "StoppingAccount":
-        """The tally grows."""
-        return StoppingAccount(self.tally.add(loss), self.budget)
+        """The account after one more launch."""
+        return StoppingAccount(self.running.add(loss), self.budget)
 
     @property
     def within(self) -> bool:
         """The bound is at most epsilon, and the deltas within their share."""
-        return not self.tally.objection and self.tally.epsilon <= self.budget.epsilon
+        return not self.running.objection and self.running.epsilon <= self.budget.epsilon
 
     def total(self) -> ApproxDP:
         """Lemma 2.19's G: the least budget at this delta that admits what was launched."""
-        return ApproxDP(self.tally.epsilon, self.tally.delta)
+        return ApproxDP(self.running.epsilon, self.running.delta)
 
     def least(self) -> Fraction:
         """The bound."""
-        return self.tally.epsilon
+        return self.running.epsilon
 
     def remaining(self) -> Loss:
         """A launch this large would be admitted; with deltas left, one that has them."""
-        odometer, tally = self.tally.odometer, self.tally
+        odometer, running = self.running.odometer, self.running
         if odometer.deltas is None or odometer.margin is None:
-            return self._loss(odometer.room(tally.pure, self.budget.epsilon))
-        left = odometer.deltas - tally.deltas
+            return self._loss(odometer.room(running.pure, self.budget.epsilon))
+        left = odometer.deltas - running.deltas
         for delta in (left, _ZERO):
-            margin = odometer.margin if tally.deltas or delta else _ZERO
+            margin = odometer.margin if running.deltas or delta else _ZERO
             if self.add(self._loss((_ZERO, delta))).within:
-                room = odometer.room(tally.pure, self.budget.epsilon - margin)
+                room = odometer.room(running.pure, self.budget.epsilon - margin)
                 return self._loss((*room, delta))
         return self._loss((_ZERO, _ZERO))
 
     def _loss(self, parts: Parts) -> AdditiveLoss:
-        zero = zero_of(self.tally.odometer.measure)
+        zero = zero_of(self.running.odometer.measure)
         assert isinstance(zero, AdditiveLoss)
         return zero.room(parts)
 
     def hint(self, loss: Any) -> str:
         """Say so when it is the deltas that do not fit."""
-        objection = self.add(loss).tally.objection
+        objection = self.add(loss).running.objection
         return f"; {objection}" if objection else ""

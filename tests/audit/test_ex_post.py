@@ -15,7 +15,7 @@ import pytest
 
 from composition import ConComp, ExPost, FiltCon
 from composition.compositors.adaptive import CompositionState
-from composition.compositors.metering import Metered
+from composition.compositors.ex_post_claims import ExPostClaim
 from queryable import (
     SYSTEM,
     ApproxDP,
@@ -195,7 +195,7 @@ def test_the_toys_state_their_cost_correctly(x: int, x_prime: int) -> None:
 
     def over(mechanism: Any, asks: list[Any]) -> Any:
         def leaves(state: CompositionState) -> list[Any]:
-            odds = [e.expense.odds for e in state.claims.values() if isinstance(e, Metered)]
+            odds = [e.expense.odds for e in state.claims.values() if isinstance(e, ExPostClaim)]
             return [excess(odds[0] if odds else 1)]
 
         queries = [Launch(mechanism), *(Ask(0, ask) for ask in asks)]
@@ -407,7 +407,7 @@ def test_random_children() -> None:
 class ChargesAfterwards(ExPost):
     """Mutation: admits a step as long as the realised loss so far is within the budget."""
 
-    def _ask_refused(self, state: Any, entry: Metered, worst: Any) -> Refused | None:
+    def _ask_refused(self, state: Any, entry: ExPostClaim, worst: Any) -> Refused | None:
         return super()._ask_refused(state, entry, entry.loss)
 
 

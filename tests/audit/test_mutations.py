@@ -20,8 +20,7 @@ from composition import (
     Odom,
     OdomCon,
 )
-from composition.compositors import adaptive, launching, parallel
-from composition.compositors import children as kin
+from composition.compositors import adaptive, children, claims, parallel
 from composition.compositors.adaptive import AdaptiveComposition, CompositionState
 from composition.rules.additive import AdditiveAccount
 from composition.rules.slack import SlackAccount
@@ -113,7 +112,7 @@ def a_failed_launch_is_not_charged(monkeypatch: pytest.MonkeyPatch) -> None:
 @caught_by(law(laws.a_refusal_leaves_no_trace, filters))
 def a_refused_launch_uses_an_id(monkeypatch: pytest.MonkeyPatch) -> None:
     def declined(self: Any, state: Any, refusal: Any) -> Any:
-        used = state.claims.set(len(state.claims), launching.Claimed(None, PureDP(0)))  # type: ignore[arg-type]
+        used = state.claims.set(len(state.claims), claims.Claim(None, PureDP(0)))  # type: ignore[arg-type]
         return attrs.evolve(state, claims=used), refusal
 
     monkeypatch.setattr(FiltCon, "_declined", declined)
@@ -122,7 +121,7 @@ def a_refused_launch_uses_an_id(monkeypatch: pytest.MonkeyPatch) -> None:
 @caught_by(law(laws.a_refusal_leaves_no_trace, filters))
 def a_refusal_retires_live_children(monkeypatch: pytest.MonkeyPatch) -> None:
     def declined(self: Any, state: Any, refusal: Any) -> Any:
-        return attrs.evolve(state, children=kin.NONE), refusal
+        return attrs.evolve(state, children=children.NO_CHILDREN), refusal
 
     monkeypatch.setattr(FiltCon, "_declined", declined)
 
@@ -142,12 +141,12 @@ def a_dry_run_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @caught_by(law(laws.no_id_is_used_twice, filters))
 def ids_are_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = kin.start
+    real = adaptive.start_child
 
-    def start(children: Any, identity: Any, *others: Any) -> Any:
-        return real(children, len(children), *others)
+    def start(living: Any, identity: Any, *others: Any) -> Any:
+        return real(living, len(living), *others)
 
-    monkeypatch.setattr(kin, "start", start)
+    monkeypatch.setattr(adaptive, "start_child", start)
 
 
 @caught_by(law(laws.nothing_starts_anew, filters))
@@ -222,12 +221,12 @@ def deltas_beside_a_slack_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def claimed_otherwise(edit: Callable[..., Any]) -> Patch:
-    """Replace the check of a claim by `edit(claimed, launch, measure, d_in, **options)`."""
-    real = launching.claimed
+    """Replace the check of a claim by `edit(claim_of, launch, measure, d_in, **options)`."""
+    real = claims.claim_of
 
     def patch(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(
-            adaptive, "claimed", lambda *arguments, **options: edit(real, *arguments, **options)
+            adaptive, "claim_of", lambda *arguments, **options: edit(real, *arguments, **options)
         )
 
     return patch
@@ -248,7 +247,7 @@ def a_claim_below_the_map_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
         try:
             return real(launch, *arguments, **options)
         except PrivacyClaimError:
-            return launching.Claimed(launch.mechanism, launch.d_out)
+            return claims.Claim(launch.mechanism, launch.d_out)
 
     claimed_otherwise(edit)(monkeypatch)
 
@@ -330,10 +329,10 @@ def truncation_reads_the_report_of_the_old_state(monkeypatch: pytest.MonkeyPatch
 
 def asked_otherwise(edit: Callable[..., Any]) -> Patch:
     """Replace what passes a query to a child by `edit(ask, children, identity, query, ...)`."""
-    real = kin.ask
+    real = adaptive.ask_child
 
     def patch(monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(kin, "ask", lambda *arguments: edit(real, *arguments))
+        monkeypatch.setattr(adaptive, "ask_child", lambda *arguments: edit(real, *arguments))
 
     return patch
 
@@ -388,7 +387,7 @@ def the_text_of_a_fault_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         except Exception as fault:
             return None, str(fault.__context__ or fault)
 
-    monkeypatch.setattr(kin, "contained_step", told)
+    monkeypatch.setattr(children, "contained_step", told)
 
 
 @caught_by(law(laws.ids_are_no_booleans, filters))

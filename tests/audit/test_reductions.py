@@ -617,11 +617,11 @@ def test_the_accumulator_of_a_rule_decides_alike(
 def test_the_accumulator_of_a_rule_is_where_it_begins_to_admit() -> None:
     """G of Whitehouse's rule is the least epsilon that fits, and equals its report."""
     rule, loss = Whitehouse2023("1/20"), ApproxDP("1/10", 0)
-    tally = accumulator_of(rule, ApproxDP, "1/20").open()
-    assert tally.total() == ApproxDP(0, 0)
+    account = accumulator_of(rule, ApproxDP, "1/20").open()
+    assert account.total() == ApproxDP(0, 0)
     for count in range(1, 4):
-        tally = tally.add(loss)
-        least = tally.total()
+        account = account.add(loss)
+        least = account.total()
         assert decides(rule, least, [loss] * count)
         below = ApproxDP(least.epsilon * (1 - F(1, 2**40)), "1/20")
         assert not decides(rule, below, [loss] * count)
@@ -644,8 +644,8 @@ def test_a_loss_that_no_budget_admits_is_refused(loss: Any) -> None:
 
 def test_a_rule_that_needs_a_positive_budget_has_an_accumulator() -> None:
     """Rogers' rule has no budget with epsilon 0, where the search starts."""
-    tally = accumulator_of(Rogers2016(), ApproxDP, "1/100").open().add(PureDP("1/100"))
-    assert decides(Rogers2016(), tally.total(), [PureDP("1/100")])
+    account = accumulator_of(Rogers2016(), ApproxDP, "1/100").open().add(PureDP("1/100"))
+    assert decides(Rogers2016(), account.total(), [PureDP("1/100")])
 
 
 def test_accumulators_need_totally_ordered_budgets() -> None:

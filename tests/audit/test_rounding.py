@@ -266,11 +266,11 @@ def whitehouse_capacity(random: Random) -> Pair:
 @rounded(accumulator_of, "1e-15")
 def whitehouse_least_budget(random: Random) -> Pair:
     slack = delta_of(random)
-    tally = accumulator_of(Whitehouse2023(), ApproxDP, slack).open()
+    account = accumulator_of(Whitehouse2023(), ApproxDP, slack).open()
     epsilons = [any_of(random, -3, -0.5) for _ in range(3)]
     for epsilon in epsilons:
-        tally = tally.add(ApproxDP(epsilon, 0))
-    total = tally.total()
+        account = account.add(ApproxDP(epsilon, 0))
+    total = account.total()
     assert isinstance(total, ApproxDP)
     variance = real(sum(epsilon**2 for epsilon in epsilons))
     return total.epsilon, mp.sqrt(-2 * variance * mp.log(real(slack))) + variance / 2

@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 from flint import arb
 
-from composition.rules import Accumulator, Rule, Tally
+from composition.rules import Accumulator, Rule, RunningAccount
 from queryable import (
     SYSTEM,
     Adversary,
@@ -205,7 +205,7 @@ class Reported(Accumulator):
     delta: Fraction = attrs.field(converter=F)
     measure: Any = ApproxDP
 
-    def open(self) -> Tally:
+    def open(self) -> RunningAccount:
         return self.rule.open(ApproxDP(1000, self.delta))
 
 

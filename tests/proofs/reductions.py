@@ -14,9 +14,9 @@ from typing import Any
 import attrs
 from immutables import Map
 
+from composition.compositors.claims import Claim, claim_of, map_at, parsed
 from composition.compositors.filters import FiltCon
-from composition.compositors.launching import Claimed, claimed, map_at
-from composition.rules import Accumulator, Tally
+from composition.rules import Accumulator, RunningAccount
 from queryable.errors import UnknownQueryError
 from queryable.faults import contained_init, contained_step
 from queryable.losses import RDP, ZCDP, AdditiveLoss, Loss, RenyiOrder
@@ -141,7 +141,7 @@ class Inducting:
     `reported` is the first one's loss at the d_in that a report under way is for.
     """
 
-    first: Claimed | None = None
+    first: Claim | None = None
     answer: Answer = None
     expected: str = "other"
     reported: Loss | None = None
@@ -183,7 +183,7 @@ class InductionStep(PersonInTheMiddle[Inducting]):
         first = state.first
         match query:
             case Launch() if first is None:
-                claim = claimed(query, self.budget.measure, self.d_in)
+                claim = claim_of(parsed(query), self.budget.measure, self.d_in)
                 return Inducting(claim, expected="first"), ToMechanism(query)
             case Launch():
                 return Inducting(first, expected="launch"), ToMechanism(Ask(1, query))
@@ -218,7 +218,7 @@ class InductionStep(PersonInTheMiddle[Inducting]):
                 return Inducting(first), ToAnalyst(state.reported + answer)
         return Inducting(first), ToAnalyst(answer)
 
-    def _lost(self, first: Claimed, d_in: int) -> Loss:
+    def _lost(self, first: Claim, d_in: int) -> Loss:
         if d_in == self.d_in:
             return first.loss
         return map_at(first.mechanism, d_in, self.budget.measure)
@@ -263,7 +263,7 @@ class AtOrder(PersonInTheMiddle[None]):
     def _translated(self, query: Query) -> Query:
         match query:
             case Launch():
-                loss = claimed(query, ZCDP, self.d_in).loss
+                loss = claim_of(parsed(query), ZCDP, self.d_in).loss
                 return Launch(query.mechanism, loss.to(self.order))
             case CanAfford(Launch() as launch):
                 return CanAfford(self._translated(launch))
@@ -280,9 +280,9 @@ class AtOrder(PersonInTheMiddle[None]):
 
 @attrs.frozen
 class Counting:
-    """The tally, and the loss of the launch under way."""
+    """The account, and the loss of the launch under way."""
 
-    tally: Tally
+    running: RunningAccount
     pending: Loss | None = None
 
 
@@ -304,16 +304,16 @@ class WithPrivacyLoss(PersonInTheMiddle[Counting]):
         """Count launches; report."""
         match message:
             case FromAnalyst(PrivacyLossQuery(None)):
-                return state, ToAnalyst(state.tally.total())
+                return state, ToAnalyst(state.running.total())
             case FromAnalyst(Launch() as launch):
-                loss = claimed(launch, self.accumulator.measure, self.d_in).loss
-                return Counting(state.tally, loss), ToMechanism(launch)
+                loss = claim_of(parsed(launch), self.accumulator.measure, self.d_in).loss
+                return Counting(state.running, loss), ToMechanism(launch)
             case FromAnalyst(query):
-                return Counting(state.tally), ToMechanism(query)
+                return Counting(state.running), ToMechanism(query)
             case FromMechanism(answer):
                 started = isinstance(answer, Launched | Failed) and state.pending is not None
-                tally = state.tally.add(state.pending) if started else state.tally
-                return Counting(tally), ToAnalyst(answer)
+                account = state.running.add(state.pending) if started else state.running
+                return Counting(account), ToAnalyst(answer)
 
 
 @attrs.frozen

@@ -5,14 +5,22 @@ from typing import Any
 import pytest
 
 from composition import FiltCon
-from composition.compositors.children import NONE, ask, require_live, start
+from composition.compositors.children import (
+    NO_CHILDREN,
+    ask_child,
+    require_depth,
+    require_live,
+    start_child,
+)
 from queryable import (
+    Ask,
     CanAfford,
     Failed,
     Launch,
     Launched,
     PrivacyLossQuery,
     PureDP,
+    QueryError,
     RetiredChildError,
     SeededCoins,
     UnknownChildError,
@@ -24,32 +32,32 @@ COINS = SeededCoins(1)
 
 def test_starting_gives_a_new_map() -> None:
     """The children one had are untouched; the new ones have one more."""
-    children, answer = start(NONE, 0, RandomBits(), TENTH, None, COINS)
+    children, answer = start_child(NO_CHILDREN, 0, RandomBits(), TENTH, None, COINS)
     assert answer == Launched(0, COINS.spawn(0, 0).draw(WORD))
-    assert len(NONE) == 0
+    assert len(NO_CHILDREN) == 0
     assert len(children) == 1
 
 
 def test_a_measurement_is_no_child() -> None:
     """It answers and keeps no slot."""
-    children, answer = start(NONE, 0, RandomWord(), TENTH, None, COINS)
+    children, answer = start_child(NO_CHILDREN, 0, RandomWord(), TENTH, None, COINS)
     assert answer.child is None
-    assert children is NONE
+    assert children is NO_CHILDREN
 
 
 @pytest.mark.parametrize("function", [raising(ValueError()), raising(KeyboardInterrupt())])
 def test_a_failed_start_is_no_child(function: Any) -> None:
     """What failed at its start never becomes a child."""
     mechanism = Faulty(function, at_launch=True)
-    assert start(NONE, 0, mechanism, TENTH, None, COINS) == (NONE, Failed())
+    assert start_child(NO_CHILDREN, 0, mechanism, TENTH, None, COINS) == (NO_CHILDREN, Failed())
 
 
 def test_each_message_has_coins_of_its_own() -> None:
     """The n-th message to a child draws from `spawn(child, n)`, whatever went before."""
-    children, opening = start(NONE, 4, RandomBits(), TENTH, None, COINS)
+    children, opening = start_child(NO_CHILDREN, 4, RandomBits(), TENTH, None, COINS)
     words = [opening.answer]
     for _ in range(3):
-        children, answer = ask(children, 4, "bits", 1, COINS)
+        children, answer = ask_child(children, 4, "bits", 1, COINS)
         words.append(answer)
     assert words == [COINS.spawn(4, n).draw(WORD) for n in range(4)]
 
@@ -61,17 +69,17 @@ def test_an_unchanged_step_still_counts() -> None:
         def step(self, state: int, query: Any, coins: Any = None) -> tuple[int, Any]:
             return state, coins.draw(WORD)
 
-    children, _ = start(NONE, 0, Still(), TENTH, None, COINS)
-    children, first = ask(children, 0, "bits", 1, COINS)
-    children, second = ask(children, 0, "bits", 1, COINS)
+    children, _ = start_child(NO_CHILDREN, 0, Still(), TENTH, None, COINS)
+    children, first = ask_child(children, 0, "bits", 1, COINS)
+    children, second = ask_child(children, 0, "bits", 1, COINS)
     assert first != second
 
 
 def test_a_failed_step_drops_the_child_and_no_other() -> None:
     """Its state, which may hold data, goes with it."""
-    children, _ = start(NONE, 0, Faulty(raising(ValueError())), TENTH, "data", COINS)
-    children, _ = start(children, 1, Toy(), TENTH, "data", COINS)
-    after, answer = ask(children, 0, "bits", 1, COINS)
+    children, _ = start_child(NO_CHILDREN, 0, Faulty(raising(ValueError())), TENTH, "data", COINS)
+    children, _ = start_child(children, 1, Toy(), TENTH, "data", COINS)
+    after, answer = ask_child(children, 0, "bits", 1, COINS)
     assert answer == Failed()
     assert set(after) == {1}
     assert set(children) == {0, 1}
@@ -80,23 +88,23 @@ def test_a_failed_step_drops_the_child_and_no_other() -> None:
 @pytest.mark.parametrize("query", [PrivacyLossQuery(), PrivacyLossQuery(2)])
 def test_the_loss_of_a_leaf_is_its_claim(query: PrivacyLossQuery) -> None:
     """The parent answers for a leaf, from the frozen claim; nothing is counted."""
-    children, _ = start(NONE, 0, Toy(), PureDP("0.2"), None, COINS)
-    same, loss = ask(children, 0, query, 1, COINS)
+    children, _ = start_child(NO_CHILDREN, 0, Toy(), PureDP("0.2"), None, COINS)
+    same, loss = ask_child(children, 0, query, 1, COINS)
     assert same is children
     assert loss == PureDP("0.2")
 
 
 def test_reading_does_not_count() -> None:
     """A loss query or a dry run of a nested filter gives the same children back."""
-    children, _ = start(NONE, 0, FiltCon(PureDP(1)), PureDP(1), None, COINS)
+    children, _ = start_child(NO_CHILDREN, 0, FiltCon(PureDP(1)), PureDP(1), None, COINS)
     for query in (PrivacyLossQuery(), CanAfford(Launch(Toy()))):
-        assert ask(children, 0, query, 1, COINS)[0] is children
+        assert ask_child(children, 0, query, 1, COINS)[0] is children
 
 
 @pytest.mark.parametrize("identity", [True, False, None, 1.0, (0,), [0], PureDP, object()])
 def test_an_id_is_an_int_or_a_name(identity: Any) -> None:
     """`True` is not child 1, and an unhashable id is no crash."""
-    children, _ = start(NONE, 1, Toy(), TENTH, None, COINS)
+    children, _ = start_child(NO_CHILDREN, 1, Toy(), TENTH, None, COINS)
     with pytest.raises(UnknownChildError, match="int or a name"):
         require_live(children, identity, lambda _: Toy())
 
@@ -105,7 +113,17 @@ def test_unknown_and_retired_are_told_apart() -> None:
     """A child that was there once is retired; a measurement or nothing is unknown."""
     launched = {0: Toy(), 1: RandomWord()}
     with pytest.raises(RetiredChildError):
-        require_live(NONE, 0, launched.get)
+        require_live(NO_CHILDREN, 0, launched.get)
     for identity in (1, 2, -1, "0"):
         with pytest.raises(UnknownChildError):
-            require_live(NONE, identity, launched.get)
+            require_live(NO_CHILDREN, identity, launched.get)
+
+
+def test_depth_is_bounded() -> None:
+    """A query nested deeper than the public bound is refused, at the bound it is not."""
+    query: Any = "bits"
+    for _ in range(5):
+        query = Ask(0, query)
+    require_depth(query, 5)
+    with pytest.raises(QueryError, match="max_depth=4"):
+        require_depth(query, 4)

@@ -5,25 +5,16 @@ from typing import Any
 import pytest
 
 from composition import ConComp, Parallel, Partition
-from composition.compositors.fixed import common_measure, maps_at
 from queryable import (
-    GDP,
-    RDP,
-    ZCDP,
-    ApproxDP,
-    ApproxZCDP,
     Ask,
     Failed,
     Launch,
-    Loss,
-    PrivacyClaimError,
     PrivacyLossQuery,
-    PureDP,
     QueryError,
     SeededCoins,
     UnknownQueryError,
 )
-from tests.strategies import LOSSES, RandomBits, RandomWord, Toy
+from tests.strategies import RandomBits, RandomWord, Toy
 
 COINS = SeededCoins(1)
 FIXED = (
@@ -80,38 +71,6 @@ def test_depth_is_bounded(mechanism: Any) -> None:
     state, _ = mechanism.init(DATA, COINS)
     with pytest.raises(QueryError, match="max_depth=100"):
         mechanism.step(state, query, COINS)
-
-
-def maps(*losses: Loss) -> Any:
-    return maps_at([Toy(loss) for loss in losses], 1)
-
-
-@pytest.mark.parametrize("loss", LOSSES, ids=str)
-def test_one_measure_stays(loss: Loss) -> None:
-    """Where all state the same measure there is nothing to convert."""
-    assert common_measure(maps(loss, loss)) == loss.measure
-
-
-@pytest.mark.parametrize(
-    ("losses", "measure"),
-    [
-        ((), PureDP),
-        ((PureDP(1), ApproxDP(1, "0.1")), ApproxDP),
-        ((PureDP(1), GDP(1)), GDP),
-        ((PureDP(1), ZCDP(1)), ZCDP),
-        ((GDP(1), ZCDP(1)), ZCDP),
-        ((ZCDP(1), ApproxDP(1, "0.1")), ApproxZCDP),
-    ],
-)
-def test_mixed_measures_meet(losses: Any, measure: Any) -> None:
-    """In the first that theorems take all of them to."""
-    assert common_measure(maps(*losses)) == measure
-
-
-def test_some_measures_never_meet() -> None:
-    """Renyi losses of different orders have no common measure here."""
-    with pytest.raises(PrivacyClaimError, match="no measure"):
-        common_measure(maps(RDP(2, 1), RDP(3, 1)))
 
 
 def test_a_failing_child_is_reported_in_its_place() -> None:

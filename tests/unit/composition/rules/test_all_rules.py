@@ -208,6 +208,6 @@ def test_an_empty_budget_admits_nothing(rule: Rule) -> None:
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_an_odometers_sum_has_no_end(loss: Loss) -> None:
     """The additive accumulator starts at zero and adds, without a budget."""
-    tally = Additive(loss.measure).open()
-    assert tally.total() == zero_of(loss.measure)
-    assert tally.add(loss).add(loss).total() == loss + loss  # type: ignore[arg-type]
+    account = Additive(loss.measure).open()
+    assert account.total() == zero_of(loss.measure)
+    assert account.add(loss).add(loss).total() == loss + loss  # type: ignore[arg-type]

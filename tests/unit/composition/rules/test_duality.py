@@ -79,10 +79,10 @@ def test_an_accumulator_of_a_rule_reports() -> None:
 )
 def test_measures_in_a_line(measure: Any, delta: Any) -> None:
     """Each has an accumulator of its basic rule."""
-    tally = accumulator_of(Basic(), measure, delta).open()
-    assert tally.total().measure == measure
+    account = accumulator_of(Basic(), measure, delta).open()
+    assert account.total().measure == measure
     loss = TENTH.to(measure) if measure != GDP else GDP("0.1")
-    assert loss <= tally.add(loss).total()
+    assert loss <= account.add(loss).total()
 
 
 def test_an_order_has_to_be_named() -> None:
@@ -130,17 +130,17 @@ def test_theorem_3_8_in_closed_form() -> None:
     Nothing is kept of the launches but the sums, so a report costs the same after any number.
     """
     slack, delta = F("1e-6"), F("2e-6")
-    tally: Any = accumulator_of(Whitehouse2023(slack), ApproxDP, delta).open()
-    assert tally.total() == ApproxDP(0, 0)
+    account: Any = accumulator_of(Whitehouse2023(slack), ApproxDP, delta).open()
+    assert account.total() == ApproxDP(0, 0)
     for _ in range(3000):
-        tally = tally.add(ApproxDP("0.01", "1e-10"))
+        account = account.add(ApproxDP("0.01", "1e-10"))
     variance = 3000 * F("0.0001")
     epsilon = Whitehouse2023(slack).epsilon(variance, slack)
-    assert epsilon <= tally.total().epsilon <= epsilon * (1 + F(1, 2**80))
-    assert tally.total().delta == delta
-    assert not tally.losses
-    assert not tally.objection
-    beyond = tally.add(ApproxDP("0.01", "1e-6"))
+    assert epsilon <= account.total().epsilon <= epsilon * (1 + F(1, 2**80))
+    assert account.total().delta == delta
+    assert not account.losses
+    assert not account.objection
+    beyond = account.add(ApproxDP("0.01", "1e-6"))
     assert beyond.total().delta == 1
     assert "no budget" in beyond.objection
     assert not beyond.total() <= ApproxDP(10**6, "1/2")

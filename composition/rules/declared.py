@@ -1,29 +1,60 @@
-"""The least epsilon of losses that are declared in advance, at a given delta.
+"""Losses that are declared in advance: a measure for all of them, and the least epsilon.
 
-Responsible for choosing between two valid bounds. Nothing here is for a filter: with parameters
-that are fixed before anything is answered, a conversion at the order that is best for the total is
-a theorem about the whole, while the orders of a filter have to be weighted in advance.
+Nothing here is valid for a filter. When all parameters are fixed before anything is answered, the
+total may be converted at the order that is best for it. A filter must weight its orders in advance,
+because its launches depend on answers.
 """
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from fractions import Fraction
+from functools import partial
+from typing import Any
 
-from composition.compositors.fixed import Statement, common_measure
 from composition.rules.optimal import optimal_epsilon
 from queryable.errors import PrivacyClaimError, UnprovenCompositionError
 from queryable.losses.measures import GDP, ZCDP, ApproxDP, ApproxZCDP, Loss, Measure, PureDP
 from queryable.losses.numbers import shown
+from queryable.losses.tradeoff import FDP
+from queryable.mechanism import InteractiveMechanism
+
+Statement = Callable[[Measure | None], Loss]
+"""Gives one loss in a measure, or in its own measure for None."""
+
+
+def common_measure(statements: Iterable[Statement]) -> Measure:
+    """The measure of all losses, or the first one that all of them convert to.
+
+    Raises:
+        PrivacyClaimError: there is no such measure, or a mechanism states no loss.
+    """
+    statements = tuple(statements)
+    own = [state(None).measure for state in statements] or [PureDP]
+    if all(measure == own[0] for measure in own):
+        return own[0]
+    for measure in (PureDP, ApproxDP, GDP, ZCDP, ApproxZCDP, FDP):
+        with suppress(ValueError):
+            for state in statements:
+                state(measure)
+            return measure
+    raise PrivacyClaimError(
+        "no measure takes the losses of all these mechanisms; compose those of one measure"
+    )
+
+
+def maps_at(mechanisms: Iterable[InteractiveMechanism[Any]], d_in: int) -> tuple[Statement, ...]:
+    """The losses of the mechanisms at `d_in` records."""
+    return tuple(partial(mechanism.privacy_map, d_in) for mechanism in mechanisms)
 
 
 def least_at(
     statements: Iterable[Statement], delta: Fraction, composed: Callable[[Measure], Loss]
 ) -> tuple[ApproxDP, Measure]:
-    """The bound at this delta, and the measure that it was composed in.
+    """The least epsilon at this delta, and the measure that the losses were composed in.
 
     Args:
-        statements: each loss, as it can be stated in a measure.
-        composed: all of them composed in a measure.
+        statements: the losses.
+        composed: gives all losses composed in a measure.
 
     Raises:
         ValueError: no epsilon goes with `delta`.
@@ -50,7 +81,10 @@ def least_at(
 
 
 def _shared(statements: Iterable[Statement], delta: Fraction) -> list[Loss]:
-    """Every loss as (epsilon_i, delta_i); those with a free delta share what the others leave."""
+    """Every loss as (epsilon_i, delta_i).
+
+    A loss that can be stated at any delta gets an equal share of what the other deltas leave.
+    """
     declared: list[Loss] = []
     free: list[Loss] = []
     for stated in statements:

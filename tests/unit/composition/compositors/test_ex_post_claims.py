@@ -1,4 +1,4 @@
-"""Metered children: their charge, and every way in which a mechanism can misstate it."""
+"""ExPostClaim children: their charge, and every way in which a mechanism can misstate it."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -8,7 +8,7 @@ import attrs
 import pytest
 
 from composition import ExPost, FiltCon
-from composition.compositors.metering import Metered
+from composition.compositors.ex_post_claims import ExPostClaim
 from queryable import (
     SYSTEM,
     ApproxDP,
@@ -95,7 +95,7 @@ def raises(error: Exception) -> Callable[[Any], Any]:
 
 def test_charges_follow_the_answers() -> None:
     """The charge is the expense, the delta what it was at launch."""
-    child = Metered.of(Asked(told="1e-9"), DELTA, 2)
+    child = ExPostClaim.of(Asked(told="1e-9"), DELTA, 2)
     assert child.loss == ApproxDP(0, "1e-9")
     assert child.at_worst("ask") == ApproxDP("0.2", "1e-9")
     moved, alive = child.settled("ask", 0, child.at_worst("ask"), alive=True)

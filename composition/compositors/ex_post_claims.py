@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import attrs
 
-from composition.compositors.launching import Claimed
-from composition.rules.additive import AdditiveAccount, Sum
+from composition.compositors.claims import Claim
+from composition.rules.additive import AdditiveAccount, RunningSum
 from queryable.errors import PrivacyClaimError, QueryError
 from queryable.ex_post import Expense, ExPostMechanism
 from queryable.losses.measures import AdditiveLoss, PureDP, add_parts
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 @attrs.frozen
-class Metered(Claimed):
+class ExPostClaim(Claim):
     """A child that is charged what its transcript so far has cost; `loss` is that charge."""
 
     loss: AdditiveLoss
@@ -33,7 +33,7 @@ class Metered(Claimed):
     fixed: ClassVar[bool] = False
 
     @classmethod
-    def of(cls, mechanism: ExPostMechanism[Any], zero: AdditiveLoss, d_in: int) -> "Metered":
+    def of(cls, mechanism: ExPostMechanism[Any], zero: AdditiveLoss, d_in: int) -> "ExPostClaim":
         """A child about to be launched, charged its delta so far.
 
         Args:
@@ -73,7 +73,7 @@ class Metered(Claimed):
 
     def settled(
         self, query: Query, answer: Answer, worst: AdditiveLoss, *, alive: bool
-    ) -> "tuple[Metered, bool]":
+    ) -> "tuple[ExPostClaim, bool]":
         """The child after a step, and whether it goes on.
 
         One that has failed, or states a cost above what it had said at worst, does not, and has
@@ -96,7 +96,7 @@ class Metered(Claimed):
         """The report of this child alone."""
         return bound(self.loss_at(self.d_in, d_in).parts)
 
-    def _answered(self, query: Query, answer: Answer) -> "Metered | None":
+    def _answered(self, query: Query, answer: Answer) -> "ExPostClaim | None":
         try:
             expense = self.expense.after(query, answer)
             charge = self._charge(lambda: expense.epsilon(self.d_in))
@@ -122,7 +122,7 @@ class ExPostAccount(AdditiveAccount):
         return self._with(tuple(b - a for a, b in zip(before.parts, after.parts, strict=True)))
 
     def _with(self, change: tuple[Fraction, ...]) -> Self:
-        total = Sum(self.sum.zero, add_parts(self.sum.parts, change))
+        total = RunningSum(self.sum.zero, add_parts(self.sum.parts, change))
         return type(self)(total, self.budget, self.most)
 
     def total(self) -> ExPostBound:  # type: ignore[override]

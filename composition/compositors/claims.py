@@ -1,6 +1,7 @@
-"""What is checked about a launch before any rule is asked: that it parses and that it is true.
+"""Steps 1 and 2 of a launch: parse it, and check the loss that it claims.
 
-Responsible for steps 1 and 2 of a launch (docs/theory.md, order of a launch). Touches no data.
+The order of a launch is in docs/theory.md. Nothing here touches data. Every way in which a
+mechanism can misstate its loss becomes a `PrivacyClaimError`.
 """
 
 from typing import Any, ClassVar
@@ -21,28 +22,26 @@ from queryable.losses.measures import (
     measure_name,
     stated_in,
 )
-from queryable.losses.numbers import natural
 from queryable.mechanism import InteractiveMechanism
-from queryable.messages import Ask, Launch, Query
+from queryable.messages import Launch, Query
 from queryable.statistics import Bit, IntegerStatistic
-
-DEEPEST = 150
 
 
 @attrs.frozen
-class Claimed:
-    """A mechanism as it will run, and the loss it is charged: all of it, at its launch.
+class Claim:
+    """One launch: the mechanism as it will run, and the loss that it is charged.
 
-    The methods say what may differ: `Metered` is charged as it answers.
+    The sum of all charges is the account. This class is charged once, at the launch; `ExPostClaim`
+    is charged as it answers and overrides the methods.
     """
 
     mechanism: InteractiveMechanism[Any]
     loss: Loss
     coined: bool = attrs.field(default=False, kw_only=True)
-    """Whether it was declared to be (epsilon, delta)-DP, and its own loss converts to that."""
+    """Whether it is charged as the (epsilon, delta)-DP that its own loss converts to."""
 
     fixed: ClassVar[bool] = True
-    """Whether the charge stays what it was at the launch."""
+    """Whether the charge is final at the launch."""
 
     def understood(self, query: Query) -> Query:
         """The query as plain data.
@@ -53,50 +52,63 @@ class Claimed:
         return query
 
     def at_worst(self, query: Query) -> Any:
-        """What the charge may become by one more query; the launch itself is `Opening()`."""
+        """An upper bound on the charge after this query; the launch itself is `Opening()`."""
         return self.loss
 
     def settled(
         self, query: Query, answer: Any, worst: Any, *, alive: bool
-    ) -> "tuple[Claimed, bool]":
-        """The claim with its charge after a step, and whether the child goes on."""
+    ) -> "tuple[Claim, bool]":
+        """The claim with its charge after this answer, and whether the child stays alive."""
         return self, alive
 
     def loss_at(self, unit: int, d_in: int) -> Any:
-        """What a child that was charged at `unit` records loses at `d_in`."""
+        """The loss at `d_in` records; the charge is stated for `unit` records."""
         return loss_at(self.mechanism, self.loss, unit, d_in)
 
 
-def claimed(launch: Any, measure: Measure, d_in: int) -> Claimed:
-    """Check a launch and freeze its claim: the map is evaluated here and never again for it.
+def parsed(launch: Any) -> Launch:
+    """The launch as a plain `Launch` whose attributes cannot change between two reads.
 
     Raises:
-        QueryError: not a launch of a mechanism.
-        PrivacyClaimError: no map in `measure`, or `d_out` is below it.
+        QueryError: not a launch of an interactive mechanism.
     """
     if not isinstance(launch, Launch):
         raise QueryError(f"expected a Launch, got {named(launch)}")
     mechanism = launch.mechanism
     if not isinstance(mechanism, InteractiveMechanism):
         raise QueryError(f"a launch takes an interactive mechanism, not {named(mechanism)}")
+    return launch if type(launch) is Launch else Launch(mechanism, launch.d_out)
+
+
+def claim_of(launch: Launch, measure: Measure, d_in: int) -> Claim:
+    """The checked claim of a launch. The privacy map is evaluated here, once for the launch.
+
+    Args:
+        measure: the measure that the compositor charges in.
+        d_in: the records that the compositor charges for.
+
+    Raises:
+        PrivacyClaimError: the mechanism states no loss in `measure`, or `d_out` is below it.
+    """
+    mechanism = launch.mechanism
     if launch.d_out is None:
-        return Claimed(mechanism, map_at(mechanism, d_in, measure))
+        return Claim(mechanism, map_at(mechanism, d_in, measure))
     d_out = _declared(launch.d_out)
-    mechanism = _within(mechanism, d_out, d_in)
+    mechanism = _run_within(mechanism, d_out, d_in)
     loss = _converted(d_out, measure)
     own = _own_conversion(mechanism, d_out, d_in)
     if own is not None and own <= d_out:
         # An (epsilon, delta)-DP child, interactive or not: docs/theory.md, mixed children, (c).
-        return Claimed(mechanism, loss, coined=True)
+        return Claim(mechanism, loss, coined=True)
     _require_below(loss, mechanism, d_in, own)
-    return Claimed(mechanism, loss)
+    return Claim(mechanism, loss)
 
 
 def _declared(d_out: Any) -> Loss:
-    """A d_out as a value of our own class, with parameters read once more.
+    """A d_out with its parameters validated again.
 
     Raises:
-        PrivacyClaimError: it is no loss, or of a class derived from one of ours.
+        PrivacyClaimError: not a loss, or of a subclass of one of our losses.
     """
     if not isinstance(d_out, Loss) or not genuine(d_out):
         raise PrivacyClaimError(f"d_out should be a privacy loss, not {named(d_out)}")
@@ -106,7 +118,7 @@ def _declared(d_out: Any) -> Loss:
 
 
 def _own_conversion(mechanism: InteractiveMechanism[Any], d_out: Loss, d_in: int) -> Loss | None:
-    """The mechanism's own loss as (epsilon, delta)-DP at the delta of d_out, if it is converted."""
+    """The mechanism's own loss converted to (epsilon, delta)-DP at the delta of d_out, or None."""
     if not isinstance(d_out, ApproxDP) or d_out.delta == 0:
         return None
     own = map_at(mechanism, d_in, None)
@@ -119,10 +131,10 @@ def _own_conversion(mechanism: InteractiveMechanism[Any], d_out: Loss, d_in: int
 def _require_below(
     d_out: Loss, mechanism: InteractiveMechanism[Any], d_in: int, own: Loss | None
 ) -> None:
-    """Check that the map in the measure of the composition is within d_out.
+    """Check that the privacy map, in the measure of `d_out`, is at most `d_out`.
 
     Raises:
-        PrivacyClaimError: it is not; or there is none, and neither is `own`, a conversion.
+        PrivacyClaimError: it is larger, or there is neither a map nor a conversion `own`.
     """
     try:
         loss = map_at(mechanism, d_in, d_out.measure)
@@ -132,15 +144,16 @@ def _require_below(
         loss = own
     if loss.measure != d_out.measure or not loss <= d_out:
         raise PrivacyClaimError(
-            f"d_out is {d_out}, below the privacy map: {loss} at {d_in}; leave d_out out to be "
-            "charged the map, or give at least that"
+            f"d_out is {d_out}, below the privacy map: {loss} at d_in={d_in}; leave d_out out, or "
+            "give at least that"
         )
 
 
 def loss_at(mechanism: InteractiveMechanism[Any], charged: Loss, unit: int, d_in: int) -> Loss:
-    """What a child that was charged at `unit` records loses at `d_in`.
+    """The loss of a child at `d_in` records, if it was charged `charged` at `unit` records.
 
-    By its own map, or by the group bound of the charge where the map says nothing in its measure.
+    The mechanism's privacy map, or the group privacy bound of the charge if the map states no loss
+    in that measure.
     """
     try:
         return map_at(mechanism, d_in, charged.measure)
@@ -156,10 +169,10 @@ _LARGEST = 2700  # bits: the square of 1e400, beyond which a number cannot be wr
 
 
 def require_reportable(loss: Loss) -> None:
-    """Check that a total with this loss in it can be worked out, where no budget bounds it.
+    """Check that a loss is small enough for the report of an odometer, which has no budget.
 
     Raises:
-        PrivacyClaimError: it cannot.
+        PrivacyClaimError: a parameter is above about 1e800.
     """
     parts = loss.parts if isinstance(loss, AdditiveLoss) else ()
     lengths = (part.numerator.bit_length() - part.denominator.bit_length() for part in parts)
@@ -167,7 +180,7 @@ def require_reportable(loss: Loss) -> None:
         raise PrivacyClaimError(f"{loss} is too large for a report; nothing is charged")
 
 
-def _within(
+def _run_within(
     mechanism: InteractiveMechanism[Any], d_out: Loss, d_in: int
 ) -> InteractiveMechanism[Any]:
     try:
@@ -180,7 +193,11 @@ def _within(
 
 
 def map_at(mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure | None) -> Loss:
-    """The privacy map, with every way it can be wrong turned into a `PrivacyClaimError`."""
+    """The privacy map at `d_in` records in a measure, or in the mechanism's own for None.
+
+    Raises:
+        PrivacyClaimError: the map raises, or gives something else than a loss in this measure.
+    """
     name = type(mechanism).__name__
     try:
         loss = mechanism.privacy_map(d_in, measure)
@@ -209,29 +226,8 @@ def _converted(d_out: Loss, measure: Measure) -> Loss:
     return converted
 
 
-def max_depth_field(value: Any) -> int:
-    """How deep an `Ask` may be nested: as deep as Python's own stack surely takes."""
-    depth = natural(value, "max_depth")
-    if depth > DEEPEST:
-        raise ValueError(f"max_depth is {depth}; it should be at most {DEEPEST}")
-    return depth
-
-
-def require_depth(query: Query, max_depth: int) -> None:
-    """Refuse a query nested deeper than a public bound.
-
-    Raises:
-        QueryError: it is.
-    """
-    depth = 0
-    while isinstance(query, Ask):
-        query, depth = query.query, depth + 1
-        if depth > max_depth:
-            raise QueryError(f"the query is nested deeper than max_depth={max_depth}")
-
-
 def named(value: object) -> str:
-    """What an analyst sent, for an error message."""
+    """A description of what an analyst sent, for an error message; contains no data."""
     if isinstance(value, type):
         return f"the class {called(value)}; make an instance of it"
     if isinstance(value, IntegerStatistic | Bit):

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from composition import FiltCon, OdomCon, accumulator_of
-from composition.compositors.launching import Claimed, claimed, map_at, require_depth
+from composition.compositors.claims import Claim, claim_of, map_at, parsed
 from composition.rules import Whitehouse2023
 from queryable import (
     FDP,
@@ -15,7 +15,6 @@ from queryable import (
     ZCDP,
     ApproxDP,
     ApproxZCDP,
-    Ask,
     Bit,
     Dominated,
     Launch,
@@ -32,56 +31,73 @@ from tests.strategies import TENTH, BrokenMap, RandomWord, Toy, raising
 
 def test_the_default_claim_is_the_map() -> None:
     """Without a d_out a launch is charged its own map, at the filter's d_in."""
-    assert claimed(Launch(Toy()), PureDP, 1) == Claimed(Toy(), TENTH)
-    assert claimed(Launch(Toy()), PureDP, 3).loss == PureDP("0.3")
-    assert claimed(Launch(Toy()), ZCDP, 1).loss == TENTH.to(ZCDP)
+    assert claim_of(Launch(Toy()), PureDP, 1) == Claim(Toy(), TENTH)
+    assert claim_of(Launch(Toy()), PureDP, 3).loss == PureDP("0.3")
+    assert claim_of(Launch(Toy()), ZCDP, 1).loss == TENTH.to(ZCDP)
 
 
 def test_a_larger_claim_is_charged_as_claimed() -> None:
     """The analyst may pay more than the map; a d_out of a convertible measure is converted."""
-    assert claimed(Launch(Toy(), PureDP("0.5")), PureDP, 1).loss == PureDP("0.5")
-    assert claimed(Launch(Toy(), PureDP("0.5")), ApproxDP, 1).loss == ApproxDP("0.5", 0)
-    assert claimed(Launch(Toy(), TENTH), PureDP, 1).loss == TENTH
+    assert claim_of(Launch(Toy(), PureDP("0.5")), PureDP, 1).loss == PureDP("0.5")
+    assert claim_of(Launch(Toy(), PureDP("0.5")), ApproxDP, 1).loss == ApproxDP("0.5", 0)
+    assert claim_of(Launch(Toy(), TENTH), PureDP, 1).loss == TENTH
 
 
 @pytest.mark.parametrize("d_out", [PureDP("0.0999999999999999"), PureDP(0)])
 def test_a_false_claim_is_refused(d_out: Loss) -> None:
     """A d_out below the privacy map, by however little, is a claim error naming both."""
     with pytest.raises(PrivacyClaimError, match="below the privacy map"):
-        claimed(Launch(Toy(), d_out), PureDP, 1)
+        claim_of(Launch(Toy(), d_out), PureDP, 1)
 
 
 @pytest.mark.parametrize("d_out", [0.1, "0.1", PureDP, (1,), ZCDP(1), ApproxDP(1, "1e-6"), GDP(1)])
 def test_a_d_out_that_is_no_such_loss_is_refused(d_out: Any) -> None:
     """A number, a class, or a loss that no theorem converts, is a claim error."""
     with pytest.raises(PrivacyClaimError, match="d_out"):
-        claimed(Launch(Toy(), d_out), PureDP, 1)
+        claim_of(Launch(Toy(), d_out), PureDP, 1)
 
 
 @pytest.mark.parametrize("mechanism", [None, 3, "laplace", object(), lambda data: 3])
 def test_what_is_no_mechanism_is_refused(mechanism: Any) -> None:
     """Anything that is not an interactive mechanism is a `QueryError` naming its type."""
     with pytest.raises(QueryError, match=f"not .*{type(mechanism).__name__}"):
-        claimed(Launch(mechanism), PureDP, 1)
+        parsed(Launch(mechanism))
 
 
 def test_the_class_for_an_instance_is_explained() -> None:
     """The commonest mistake gets its own words."""
     with pytest.raises(QueryError, match="class Toy; make an instance"):
-        claimed(Launch(Toy), PureDP, 1)
+        parsed(Launch(Toy))
 
 
 @pytest.mark.parametrize("function", [Statistic(len, l1=1, l2=1), Bit(bool)])
 def test_a_statistic_for_a_mechanism_is_explained(function: Any) -> None:
     """A function of the data is not a mechanism: noise is missing, and the message says so."""
     with pytest.raises(QueryError, match="wrap it in one that adds noise"):
-        claimed(Launch(function), PureDP, 1)
+        parsed(Launch(function))
 
 
 def test_what_is_no_launch_is_refused() -> None:
     """A dry run of nonsense is a `QueryError` too."""
     with pytest.raises(QueryError, match="expected a Launch"):
-        claimed(Toy(), PureDP, 1)
+        parsed(Toy())
+
+
+def test_a_launch_is_read_once() -> None:
+    """An instance of a subclass, which may change between two reads, becomes a plain `Launch`."""
+
+    class Shifting(Launch):
+        reads = 0
+
+        def __init__(self) -> None:
+            object.__setattr__(self, "d_out", None)
+
+        @property
+        def mechanism(self) -> Any:
+            Shifting.reads += 1
+            return Toy() if Shifting.reads == 1 else "another"
+
+    assert parsed(Shifting()).mechanism == Toy()
 
 
 BROKEN = {
@@ -98,7 +114,7 @@ BROKEN = {
 def test_a_broken_map_is_a_claim_error(how: str) -> None:
     """A map that raises or gives no loss of the measure asked for is refused by name."""
     with pytest.raises(PrivacyClaimError, match="BrokenMap") as caught:
-        claimed(Launch(BrokenMap(map=BROKEN[how])), PureDP, 1)  # type: ignore[arg-type]
+        claim_of(Launch(BrokenMap(map=BROKEN[how])), PureDP, 1)  # type: ignore[arg-type]
     assert caught.value.__cause__ is None
 
 
@@ -110,16 +126,16 @@ def test_the_map_is_evaluated_once() -> None:
         calls.append(d_in)
         return PureDP(len(calls))
 
-    assert claimed(Launch(BrokenMap(map=drifting)), PureDP, 1).loss == PureDP(1)
+    assert claim_of(Launch(BrokenMap(map=drifting)), PureDP, 1).loss == PureDP(1)
     assert calls == [1]
 
 
 def test_an_odometer_needs_a_d_out() -> None:
     """Without one it has no loss; with one it is the filter at that loss (Lemma 2.19)."""
     with pytest.raises(PrivacyClaimError, match="d_out"):
-        claimed(Launch(OdomCon(PureDP)), PureDP, 1)
-    claim = claimed(Launch(OdomCon(PureDP), PureDP("0.5")), PureDP, 1)
-    assert claim == Claimed(FiltCon(PureDP("0.5")), PureDP("0.5"))
+        claim_of(Launch(OdomCon(PureDP)), PureDP, 1)
+    claim = claim_of(Launch(OdomCon(PureDP), PureDP("0.5")), PureDP, 1)
+    assert claim == Claim(FiltCon(PureDP("0.5")), PureDP("0.5"))
 
 
 def test_a_d_out_that_an_odometer_cannot_run_within_is_a_claim_error() -> None:
@@ -128,28 +144,18 @@ def test_a_d_out_that_an_odometer_cannot_run_within_is_a_claim_error() -> None:
         ApproxDP, rule=accumulator_of(Whitehouse2023("5e-7"), ApproxDP, delta="1e-6")
     )
     with pytest.raises(PrivacyClaimError, match="OdomCon"):
-        claimed(Launch(odometer, PureDP(1)), ApproxDP, 1)
+        claim_of(Launch(odometer, PureDP(1)), ApproxDP, 1)
 
 
 def test_the_refusal_names_a_measure_that_would_do() -> None:
     """A Gaussian loss under a pure budget is told which budget would take it."""
     with pytest.raises(PrivacyClaimError, match="budget of ZCDP would take"):
-        claimed(Launch(Toy(ZCDP(1))), PureDP, 1)
+        claim_of(Launch(Toy(ZCDP(1))), PureDP, 1)
 
 
 def test_the_map_at_no_measure_is_the_own_loss() -> None:
     """`map_at` without a measure takes any loss."""
     assert map_at(Toy(ZCDP(1)), 2, None) == ZCDP(4)
-
-
-def test_depth_is_bounded() -> None:
-    """A query nested deeper than the public bound is refused, at the bound it is not."""
-    query: Any = "bits"
-    for _ in range(5):
-        query = Ask(0, query)
-    require_depth(query, 5)
-    with pytest.raises(QueryError, match="max_depth=4"):
-        require_depth(query, 4)
 
 
 CONVERTIBLE = [
@@ -170,13 +176,13 @@ def test_a_declared_delta_makes_the_conversion_the_proof(kind: Any, own: Any, d_
     is no other way to interleave one.
     """
     for measure in (ApproxDP, ApproxZCDP, Dominated):
-        charged = claimed(Launch(kind(own), d_out), measure, 1).loss
+        charged = claim_of(Launch(kind(own), d_out), measure, 1).loss
         assert charged == d_out.to(measure)
     below = ApproxDP(own.to(ApproxDP, d_out.delta).epsilon * Fraction(999, 1000), d_out.delta)
     with pytest.raises(PrivacyClaimError, match="below the privacy map"):
-        claimed(Launch(kind(own), below), ApproxDP, 1)
+        claim_of(Launch(kind(own), below), ApproxDP, 1)
     with pytest.raises(PrivacyClaimError):  # no budget without a delta takes it
-        claimed(Launch(kind(own), d_out), PureDP, 1)
+        claim_of(Launch(kind(own), d_out), PureDP, 1)
 
 
 def test_a_converted_child_is_charged_and_reported() -> None:
@@ -196,5 +202,5 @@ def test_a_converted_child_is_charged_and_reported() -> None:
 def test_no_budget_of_curves_is_advised() -> None:
     """Curves chosen on the way do not compose, so no filter has such a budget; a d_out helps."""
     with pytest.raises(PrivacyClaimError, match="charges its conversion") as caught:
-        claimed(Launch(Toy(FDP.of_gaussian("0.1"))), ApproxDP, 1)
+        claim_of(Launch(Toy(FDP.of_gaussian("0.1"))), ApproxDP, 1)
     assert "budget of FDP" not in str(caught.value)

@@ -1,0 +1,41 @@
+"""Declared losses: the measure that all of them convert to."""
+
+from typing import Any
+
+import pytest
+
+from composition.rules.declared import common_measure, maps_at
+from queryable import GDP, RDP, ZCDP, ApproxDP, ApproxZCDP, Loss, PrivacyClaimError, PureDP
+from tests.strategies import LOSSES, Toy
+
+
+def maps(*losses: Loss) -> Any:
+    return maps_at([Toy(loss) for loss in losses], 1)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_one_measure_stays(loss: Loss) -> None:
+    """Where all state the same measure there is nothing to convert."""
+    assert common_measure(maps(loss, loss)) == loss.measure
+
+
+@pytest.mark.parametrize(
+    ("losses", "measure"),
+    [
+        ((), PureDP),
+        ((PureDP(1), ApproxDP(1, "0.1")), ApproxDP),
+        ((PureDP(1), GDP(1)), GDP),
+        ((PureDP(1), ZCDP(1)), ZCDP),
+        ((GDP(1), ZCDP(1)), ZCDP),
+        ((ZCDP(1), ApproxDP(1, "0.1")), ApproxZCDP),
+    ],
+)
+def test_mixed_measures_meet(losses: Any, measure: Any) -> None:
+    """In the first that theorems take all of them to."""
+    assert common_measure(maps(*losses)) == measure
+
+
+def test_some_measures_never_meet() -> None:
+    """Renyi losses of different orders have no common measure here."""
+    with pytest.raises(PrivacyClaimError, match="no measure"):
+        common_measure(maps(RDP(2, 1), RDP(3, 1)))
