@@ -64,10 +64,10 @@ class Finding:
             measured = f"is {_value(self.above)}"
         else:
             measured = f"is between {_value(self.below)} and {_value(self.above)}"
-        tails = f", tails of {_value(self.missed)} apart" if self.missed else ""
+        tails = f", excluding tails of mass {_value(self.missed)}" if self.missed else ""
         claimed = f"claimed at most {_value(self.check.bound)}"
         if self.epsilon is not None:
-            tails += f"; the epsilon of that delta is {_value(self.epsilon)}"
+            tails += f"; the least epsilon at that delta is {_value(self.epsilon)}"
         return f"{self.outcome.value}: {self.check}, {sides}: {claimed}, {measured}{tails}"
 
 
@@ -126,15 +126,17 @@ class Verdict:
             return
         if witness.event is not None:
             event, found = witness.event.event, witness.event
-            yield f"  witness: the event that {event}, of chance at least {_value(found.at_least)}"
-            yield f"  under x and at most {_value(found.at_most)} under x', which makes epsilon"
-            yield f"  at least {_value(found.epsilon)} at delta={shown(found.point[1])}"
+            below, above = _value(found.at_least), _value(found.at_most)
+            epsilon, delta = _value(found.epsilon), shown(found.point[1])
+            yield f"  witness: the event [{event}], with probability at least {below}"
+            yield f"  under x and at most {above} under x'; so epsilon is at least"
+            yield f"  {epsilon} at delta={delta}"
         if witness.views:
             few = ", ".join(short(view) for view in witness.views[:_FEW])
             more = f", and {len(witness.views) - _FEW} more" if len(witness.views) > _FEW else ""
             yield f"  witness: the event that the answers are {few}{more}"
         if isinstance(witness.adversary, Strategy):
-            yield "  witness: the adversary that after each answer"
+            yield "  witness: the adversary with these queries after each answer"
             lines = list(islice(witness.adversary.lines(), _LINES + 1))
             yield from (f"    {line}" for line in lines[:_LINES])
             if len(lines) > _LINES:

@@ -138,7 +138,7 @@ def pure_to_gdp(random: Random) -> Pair:
 
 
 def distance(divergence: Any) -> Any:
-    """The square of the total variation distance: Pinsker; Bretagnolle and Huber."""
+    """A bound on the squared total variation distance: Pinsker; Bretagnolle and Huber."""
     return min(divergence / 2, -mp.expm1(-divergence))
 
 

@@ -1,4 +1,4 @@
-"""A valid call of everything public, one argument of which is then replaced by a hostile value."""
+"""Valid calls of everything public; tests replace one argument by a hostile value."""
 
 from fractions import Fraction
 from typing import Any
@@ -53,7 +53,7 @@ def tree() -> Queryable:
 
 
 def law(bit: bool) -> Any:
-    """Of randomized response."""
+    """The law of randomized response."""
     return view_law(RESPONSE, bit, nothing)
 
 

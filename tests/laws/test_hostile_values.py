@@ -1,7 +1,7 @@
-"""Every public call with one hostile argument: our errors, at once, and a live tree unharmed.
+"""Every public call with one hostile argument raises only our errors, quickly, and harms no tree.
 
-An object whose own methods raise may raise from a constructor that has to call them (to iterate
-over it, to compare it, to call it); never from an error message, and never from a live tree.
+An object whose own methods raise may raise from a constructor that must call them (to iterate, to
+compare or to call the object). It may not raise from an error message or from a live tree.
 """
 
 import importlib
@@ -46,12 +46,12 @@ CASES = [(module, name, argument) for module in CALLS for name in CALLS[module]
 
 
 class TooLongError(BaseException):
-    """More than two seconds."""
+    """A call took more than two seconds."""
 
 
 @contextmanager
 def at_once() -> Iterator[None]:
-    """Fail what takes too long, where the interpreter can be interrupted at all."""
+    """Fail a call that takes too long, if the interpreter can be interrupted."""
 
     def stop(*_: object) -> None:
         raise TooLongError
@@ -66,7 +66,7 @@ def at_once() -> Iterator[None]:
 
 
 def complaint(call: Callable[[], Any], label: str) -> str:
-    """What is wrong about how a call fails; empty if nothing is."""
+    """A description of what is wrong with a call's failure; empty if nothing is."""
     try:
         with at_once(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -109,7 +109,7 @@ def test_some_values_in_every_argument() -> None:
 
 @pytest.mark.parametrize("module", CALLS)
 def test_everything_public_is_called(module: str) -> None:
-    """And the call is right without a hostile value."""
+    """Each call is valid without a hostile value."""
     loaded = importlib.import_module(module)
     own = [name for name, each in vars(loaded).items()
            if not name.startswith("_") and getattr(each, "__module__", "") == module]  # fmt: skip
@@ -122,14 +122,14 @@ def test_everything_public_is_called(module: str) -> None:
 
 @attrs.frozen
 class Careful(RandomBits):
-    """Looks at the type of a query first: a hostile one compares as it likes."""
+    """Checks the type of a query first, because a hostile value controls its comparison."""
 
     def step(self, state: int, query: Any, coins: Coins = SYSTEM) -> tuple[int, Any]:
         return super().step(state, query if type(query) is str else None, coins)
 
 
 def trees() -> tuple[Queryable, Queryable, Any, Any]:
-    """Two analyses with equal coins, each with an open child."""
+    """Two analyses with equal coins, each with a live child."""
     pair = [
         Queryable(FiltCon(PureDP(9)), np.arange(20), coins=SeededCoins(1), allow_seeded=True)
         for _ in range(2)
@@ -140,7 +140,7 @@ def trees() -> tuple[Queryable, Queryable, Any, Any]:
 
 @pytest.mark.parametrize("label", MAKERS)
 def test_a_live_tree_answers_as_if_it_had_not_been_asked(label: str) -> None:
-    """Whatever is sent to it: only our errors, no charge, and the next answers are the same."""
+    """A hostile query raises only our errors, costs nothing, and changes no later answer."""
     asked, left_alone, child, other = trees()
     value = MAKERS[label]()
     runs = isinstance(value, InteractiveMechanism)

@@ -120,7 +120,7 @@ def test_the_least_epsilon_of_all_adversaries_is_reported() -> None:
     """A refuted claim of pure DP reports the least epsilon that holds."""
     verdict = audit(PadReveal(3), BITS, claim=PureDP(1), **ASKS)
     assert {finding.epsilon for finding in verdict.findings} == {nats(3)}
-    assert f"the epsilon of that delta is {shown(nats(3))}" in str(verdict)
+    assert f"the least epsilon at that delta is {shown(nats(3))}" in str(verdict)
     assert audit(PadReveal(3), BITS, claim=PureDP(nats(3)), **ASKS).holds
 
 
@@ -270,7 +270,7 @@ def test_what_cannot_be_enumerated_is_sampled() -> None:
     assert false.refuted
     event = false.witness.event  # type: ignore[union-attr]
     assert F(1, 2) < event.epsilon < nats(3)  # type: ignore[union-attr]
-    assert "witness: the event that view in" in str(false)
+    assert "witness: the event [view in" in str(false)
 
 
 def test_the_profile_of_every_measure_is_implied() -> None:
