@@ -26,8 +26,7 @@ from composition.rules import (
 )
 from composition.rules.declared import least_at
 from composition.rules.slack import delta_of
-from queryable.losses import conversions
-from queryable.losses.measures import AdditiveLoss, ApproxDP, Loss, Measure, total
+from queryable.losses import AdditiveLoss, ApproxDP, Loss, Measure, conversions, total
 from queryable.losses.numbers import BeyondReachError
 from queryable.quoting import quoted
 

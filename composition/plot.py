@@ -15,7 +15,7 @@ from queryable.audit.picture import picture_of_claim
 from queryable.display.drawing import INK, SERIES, make_plain, new_figure, saved
 from queryable.display.history import Node
 from queryable.handle import Queryable
-from queryable.losses.measures import Loss
+from queryable.losses import Loss
 from queryable.optional import one_line
 from queryable.quoting import quoted
 from queryable.receipts import Account

@@ -24,7 +24,7 @@ from composition.verdicts import (
     loss_class,
 )
 from queryable.errors import UnprovenCompositionError
-from queryable.losses.measures import (
+from queryable.losses import (
     GDP,
     RDP,
     ZCDP,
@@ -33,10 +33,10 @@ from queryable.losses.measures import (
     Loss,
     Measure,
     PureDP,
+    RenyiCurve,
     measure_name,
 )
 from queryable.losses.numbers import shown
-from queryable.losses.renyi import RenyiCurve
 from queryable.mechanism import InteractiveMechanism
 
 

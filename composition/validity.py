@@ -25,10 +25,17 @@ from composition.rules.boundaries import (
     StitchedOdometer,
 )
 from composition.verdicts import Column, Condition, Proven, Remark, Row, Unproven, Way, has_coin
-from queryable.losses.dominated import Dominated
-from queryable.losses.measures import GDP, ZCDP, ApproxDP, ApproxZCDP, PureDP, RenyiOrder
-from queryable.losses.renyi import RenyiOrders
-from queryable.losses.tradeoff import FDP
+from queryable.losses import (
+    FDP,
+    GDP,
+    ZCDP,
+    ApproxDP,
+    ApproxZCDP,
+    Dominated,
+    PureDP,
+    RenyiOrder,
+    RenyiOrders,
+)
 
 COIN = Condition(
     "a coin pays the delta",

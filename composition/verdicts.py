@@ -10,8 +10,16 @@ from typing import Any
 import attrs
 
 from composition.rules import Accumulator, Rule
-from queryable.losses.measures import RDP, ApproxDP, ApproxZCDP, Loss, Measure, RenyiOrder
-from queryable.losses.renyi import RenyiCurve, RenyiOrders
+from queryable.losses import (
+    RDP,
+    ApproxDP,
+    ApproxZCDP,
+    Loss,
+    Measure,
+    RenyiCurve,
+    RenyiOrder,
+    RenyiOrders,
+)
 from queryable.mechanism import InteractiveMechanism, Measurement
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from mechanisms.privacy_maps import with_zcdp
 from mechanisms.sampling.choices import FlippedInTurn, Softmax
-from queryable.losses.measures import Loss, Measure, PureDP, total
+from queryable.losses import Loss, Measure, PureDP, total
 from queryable.losses.numbers import exact, natural, positive
 from queryable.mechanism import Measurement
 from queryable.quoting import an_instance, quoted

@@ -10,8 +10,7 @@ from flint import arb
 from mechanisms.additive import integer_statistic, noisy
 from mechanisms.sampling.laws import DiscreteGaussian
 from queryable.answers import Noise
-from queryable.losses.dominated import Dominated
-from queryable.losses.measures import ZCDP, Loss, Measure
+from queryable.losses import ZCDP, Dominated, Loss, Measure
 from queryable.losses.numbers import Number, natural, positive, round_up, sqrt_up
 from queryable.mechanism import Measurement
 from queryable.quoting import quoted

@@ -9,8 +9,8 @@ from mechanisms.additive import integer_statistic, noisy
 from mechanisms.privacy_maps import with_zcdp
 from mechanisms.sampling.laws import DiscreteLaplace
 from queryable.answers import Noise
+from queryable.losses import Loss, Measure, PureDP
 from queryable.losses.conversions import discrete_laplace_to_zcdp
-from queryable.losses.measures import Loss, Measure, PureDP
 from queryable.losses.numbers import Number, positive
 from queryable.mechanism import Measurement
 from queryable.quoting import quoted

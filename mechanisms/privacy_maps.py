@@ -7,8 +7,7 @@ states whichever is smaller in the measure asked for. Knows no mechanism.
 from collections.abc import Callable
 from fractions import Fraction
 
-from queryable.losses.measures import ZCDP, ApproxZCDP, Loss, Measure, RenyiOrder
-from queryable.losses.renyi import RenyiCurve, RenyiOrders
+from queryable.losses import ZCDP, ApproxZCDP, Loss, Measure, RenyiCurve, RenyiOrder, RenyiOrders
 
 
 def with_zcdp(converted: Loss, rho: Callable[[], Fraction], measure: Measure | None) -> Loss:

@@ -6,8 +6,8 @@ from typing import Any
 import attrs
 
 from mechanisms.sampling.laws import TruthfulAnswer
+from queryable.losses import ApproxDP, Loss, PureDP
 from queryable.losses.conversions import log_up
-from queryable.losses.measures import ApproxDP, Loss, PureDP
 from queryable.losses.numbers import exact, probability, shown
 from queryable.mechanism import Measurement
 from queryable.quoting import quoted

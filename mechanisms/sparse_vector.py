@@ -9,7 +9,7 @@ from mechanisms.sampling.laws import DiscreteLaplace
 from mechanisms.tables.signed import signed
 from queryable.datasets import require_answerable
 from queryable.errors import QueryError, UnknownQueryError
-from queryable.losses.measures import PureDP
+from queryable.losses import PureDP
 from queryable.losses.numbers import exact, natural, positive, shown
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Query, Refused

@@ -23,11 +23,21 @@ from queryable.ex_post import Expense, ExPostMechanism, Opening
 from queryable.faults import touching_data
 from queryable.guarantees import Guarantee
 from queryable.handle import Queryable
-from queryable.losses.dominated import Dominated
-from queryable.losses.measures import GDP, RDP, ZCDP, ApproxDP, ApproxZCDP, Loss, Measure, PureDP
-from queryable.losses.renyi import RenyiCurve
-from queryable.losses.reports import ExPostBound, TimeUniformBound
-from queryable.losses.tradeoff import FDP
+from queryable.losses import (
+    FDP,
+    GDP,
+    RDP,
+    ZCDP,
+    ApproxDP,
+    ApproxZCDP,
+    Dominated,
+    ExPostBound,
+    Loss,
+    Measure,
+    PureDP,
+    RenyiCurve,
+    TimeUniformBound,
+)
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import (
     Ask,

@@ -19,8 +19,7 @@ from queryable.errors import (
     QueryRefusedError,
 )
 from queryable.faults import called
-from queryable.losses.measures import Loss
-from queryable.losses.reports import Report
+from queryable.losses import Loss, Report
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import (
     Answer,

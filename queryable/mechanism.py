@@ -11,7 +11,8 @@ from typing import Any, Generic, TypeVar, final
 import attrs
 
 from queryable.errors import PrivacyClaimError, UnknownQueryError
-from queryable.losses.measures import Loss, Measure, genuine
+from queryable.losses import Loss, Measure
+from queryable.losses.loss import genuine
 from queryable.losses.numbers import natural
 from queryable.randomness.coins import SYSTEM, Coins
 

@@ -12,7 +12,7 @@ import attrs
 from queryable.errors import MechanismFault
 from queryable.faults import followed, touching_data
 from queryable.guarantees import Guarantee, documented
-from queryable.losses.measures import Loss, Measure
+from queryable.losses import Loss, Measure
 from queryable.mechanism import InteractiveMechanism, nested
 from queryable.messages import Answer, Query, plain
 from queryable.optional import guarantee, public_name

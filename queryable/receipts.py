@@ -11,8 +11,7 @@ from typing import Any
 
 import attrs
 
-from queryable.losses.measures import Loss
-from queryable.losses.reports import Report
+from queryable.losses import Loss, Report
 from queryable.mechanism import InteractiveMechanism
 from queryable.randomness.coins import ChildId
 

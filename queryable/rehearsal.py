@@ -17,7 +17,7 @@ from queryable.display.ledger import Ledger, LedgerRow
 from queryable.errors import PrivacyClaimError
 from queryable.faults import advance, begin, collecting
 from queryable.handle import Queryable
-from queryable.losses.measures import Loss
+from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Query
 from queryable.optional import public_name

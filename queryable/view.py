@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from queryable.faults import advance, advance_with_receipts, begin, collecting, raise_interrupt
-from queryable.losses.measures import Loss
+from queryable.losses import Loss
 from queryable.losses.numbers import natural
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, Answered, Ask, Halted, PrivacyLossQuery, Query

@@ -30,9 +30,8 @@ from queryable.datasets import require_answerable
 from queryable.errors import QueryError, UnknownChildError, UnknownQueryError
 from queryable.ex_post import Opening
 from queryable.guarantees import Guarantee, documented
-from queryable.losses.measures import Loss, Measure
+from queryable.losses import Loss, Measure, Report
 from queryable.losses.numbers import natural
-from queryable.losses.reports import Report
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import (
     Answer,

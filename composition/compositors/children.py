@@ -14,7 +14,7 @@ from immutables import Map
 from composition.compositors.claims import loss_at, map_at
 from queryable.errors import QueryError, RetiredChildError, UnknownChildError
 from queryable.faults import called, contained_init, contained_step
-from queryable.losses.measures import Loss
+from queryable.losses import Loss
 from queryable.losses.numbers import natural
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import (

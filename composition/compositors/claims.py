@@ -11,17 +11,8 @@ import attrs
 from composition.proofs import hint
 from queryable.errors import PrivacyClaimError, QueryError
 from queryable.faults import called
-from queryable.losses.measures import (
-    AdditiveLoss,
-    ApproxDP,
-    Loss,
-    Measure,
-    PureDP,
-    genuine,
-    group_size,
-    measure_name,
-    stated_in,
-)
+from queryable.losses import AdditiveLoss, ApproxDP, Loss, Measure, PureDP, group_size, measure_name
+from queryable.losses.loss import genuine, stated_in
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Launch, Query
 from queryable.statistics import Bit, IntegerStatistic

@@ -13,7 +13,7 @@ from composition.rules import Basic
 from composition.rules.declared import Statement, common_measure, least_at, maps_at
 from composition.verdicts import Column, Way
 from queryable.guarantees import Guarantee, documented
-from queryable.losses.measures import ApproxDP, Loss, Measure, total
+from queryable.losses import ApproxDP, Loss, Measure, total
 from queryable.losses.numbers import probability
 from queryable.mechanism import InteractiveMechanism, nested
 from queryable.quoting import quoted

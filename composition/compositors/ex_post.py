@@ -18,7 +18,7 @@ from composition.rules import Basic, Rule
 from composition.rules.additive import AdditiveAccount
 from composition.verdicts import Way
 from queryable.ex_post import ExPostMechanism
-from queryable.losses.measures import ApproxDP, PureDP
+from queryable.losses import ApproxDP, PureDP
 from queryable.messages import Ask, Launch
 from queryable.quoting import quoted
 

@@ -14,9 +14,8 @@ from composition.compositors.claims import Claim
 from composition.rules.additive import AdditiveAccount, RunningSum
 from queryable.errors import PrivacyClaimError, QueryError
 from queryable.ex_post import Expense, ExPostMechanism
-from queryable.losses.measures import AdditiveLoss, PureDP, add_parts
+from queryable.losses import AdditiveLoss, ExPostBound, PureDP, add_parts
 from queryable.losses.numbers import exact, probability
-from queryable.losses.reports import ExPostBound
 from queryable.messages import Answer, Query
 
 T = TypeVar("T")

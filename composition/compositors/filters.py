@@ -8,8 +8,8 @@ from composition.compositors.adaptive import AdaptiveComposition, CompositionSta
 from composition.proofs import require_known
 from composition.rules import Account, Basic, Rule
 from composition.verdicts import Way
-from queryable.losses.measures import AdditiveLoss, Loss, Measure, genuine, group_size
-from queryable.losses.reports import Report
+from queryable.losses import AdditiveLoss, Loss, Measure, Report, group_size
+from queryable.losses.loss import genuine
 from queryable.messages import Answer, Halted, Refused
 from queryable.quoting import an_instance, one_of, quoted
 

@@ -21,7 +21,7 @@ from composition.compositors.children import (
 )
 from composition.compositors.claims import map_at, named
 from queryable.errors import UnknownQueryError
-from queryable.losses.measures import Loss
+from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism, nested
 from queryable.messages import Answer, Ask, PrivacyLossQuery, Query, records
 from queryable.randomness.coins import SYSTEM, ChildId, Coins

@@ -17,7 +17,7 @@ from composition.rules.duality import filter_of
 from composition.rules.time_uniform import TimeUniform
 from queryable.errors import PrivacyClaimError
 from queryable.guarantees import Guarantee
-from queryable.losses.measures import Loss, Measure, as_measure, measure_name
+from queryable.losses import Loss, Measure, as_measure, measure_name
 from queryable.messages import Launch, Refused
 from queryable.quoting import an_instance
 

@@ -20,18 +20,18 @@ from composition.rules.declared import common_measure, maps_at
 from composition.verdicts import Column, Way, has_coin
 from queryable.errors import PrivacyClaimError
 from queryable.guarantees import Guarantee, documented
-from queryable.losses.measures import (
+from queryable.losses import (
+    FDP,
     AdditiveLoss,
+    ExPostBound,
     Loss,
     Measure,
     Parts,
     measure_name,
-    stated_in,
     zero_of,
 )
+from queryable.losses.loss import stated_in
 from queryable.losses.numbers import natural, shown
-from queryable.losses.reports import ExPostBound
-from queryable.losses.tradeoff import FDP
 from queryable.mechanism import InteractiveMechanism, nested
 from queryable.messages import PrivacyLossQuery
 from queryable.quoting import an_instance, quoted

@@ -11,7 +11,7 @@ from composition.verdicts import Column, Way
 from queryable.errors import MechanismFault, PrivacyClaimError, UnknownQueryError
 from queryable.faults import contained_init, contained_step
 from queryable.guarantees import Guarantee, documented
-from queryable.losses.measures import Loss, group_size
+from queryable.losses import Loss, group_size
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, Launch, Query
 from queryable.quoting import an_instance

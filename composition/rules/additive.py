@@ -8,7 +8,7 @@ import attrs
 
 from composition.rules.base import Account, Accumulator, Rule, RunningAccount, of_whole
 from queryable.errors import UnprovenCompositionError
-from queryable.losses.measures import (
+from queryable.losses import (
     AdditiveLoss,
     Loss,
     Measure,

@@ -11,8 +11,7 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
-from queryable.losses.measures import AdditiveLoss, Loss, Measure
-from queryable.losses.reports import Report
+from queryable.losses import AdditiveLoss, Loss, Measure, Report
 from queryable.receipts import Account as Shown
 
 

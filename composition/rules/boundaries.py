@@ -16,7 +16,7 @@ import flint
 from flint import arb
 
 from composition.rules.time_uniform import TimeUniform, open_unit
-from queryable.losses.measures import RDP, ApproxZCDP, Measure, Parts
+from queryable.losses import RDP, ApproxZCDP, Measure, Parts
 from queryable.losses.numbers import (
     BeyondReachError,
     Number,

@@ -15,7 +15,7 @@ import attrs
 from composition.rules.menu import Menu, entry
 from composition.rules.slack import require_approx, share_of, slack_field
 from composition.rules.worst_case import Priced, worst_cases
-from queryable.losses.measures import ApproxDP
+from queryable.losses import ApproxDP
 from queryable.losses.numbers import natural
 from queryable.quoting import quoted
 

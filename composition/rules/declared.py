@@ -13,7 +13,7 @@ from typing import Any
 
 from composition.rules.optimal import optimal_epsilon
 from queryable.errors import PrivacyClaimError, UnprovenCompositionError
-from queryable.losses.measures import GDP, ZCDP, ApproxDP, ApproxZCDP, Loss, Measure, PureDP
+from queryable.losses import GDP, ZCDP, ApproxDP, ApproxZCDP, Loss, Measure, PureDP
 from queryable.losses.numbers import shown
 from queryable.losses.tradeoff import FDP
 from queryable.mechanism import InteractiveMechanism

@@ -12,8 +12,7 @@ from immutables import Map
 
 from composition.rules import Account, Accumulator, Rule, RunningAccount, ViaRenyi
 from queryable.errors import PrivacyClaimError
-from queryable.losses.conversions import greatest, least
-from queryable.losses.measures import (
+from queryable.losses import (
     AdditiveLoss,
     ApproxDP,
     ApproxZCDP,
@@ -23,6 +22,7 @@ from queryable.losses.measures import (
     measure_name,
     zero_of,
 )
+from queryable.losses.conversions import greatest, least
 from queryable.losses.numbers import Number, probability
 from queryable.quoting import quoted
 

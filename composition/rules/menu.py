@@ -17,7 +17,7 @@ import numpy as np
 from composition.rules.base import Account, Rule, of_whole
 from composition.rules.slack import require_approx, share_of, slack_field, why_no_delta
 from composition.rules.worst_case import Priced, worst_cases
-from queryable.losses.measures import ApproxDP, Loss, Measure, add_parts
+from queryable.losses import ApproxDP, Loss, Measure, add_parts
 from queryable.losses.numbers import exact, natural, positive, shown
 from queryable.quoting import quoted
 

@@ -22,7 +22,7 @@ from math import ceil, comb, gcd, lcm, prod
 
 from flint import arb, arb_poly
 
-from queryable.losses.measures import ApproxDP, Loss
+from queryable.losses import ApproxDP, Loss
 from queryable.losses.numbers import Number, ball, exact, probability, round_up, shown
 from queryable.quoting import quoted
 

@@ -30,17 +30,8 @@ from numpy.typing import NDArray
 
 from composition.rules.base import Account, Rule
 from composition.rules.slack import require_approx, share_of, slack_field
+from queryable.losses import RDP, AdditiveLoss, ApproxDP, Loss, Measure, Parts, add_parts, zero_of
 from queryable.losses.conversions import log_up
-from queryable.losses.measures import (
-    RDP,
-    AdditiveLoss,
-    ApproxDP,
-    Loss,
-    Measure,
-    Parts,
-    add_parts,
-    zero_of,
-)
 from queryable.losses.numbers import ball, exact, round_up, several, shown
 from queryable.losses.renyi import orders_of
 

@@ -36,10 +36,8 @@ from flint import arb
 
 from composition.rules.base import Account, Rule, of_whole
 from composition.rules.slack import require_approx, share_of, slack_field, why_no_delta
-from queryable.losses import conversions
+from queryable.losses import ApproxDP, Dominated, Loss, Measure, add_parts, conversions
 from queryable.losses.conversions import greatest, normal_below
-from queryable.losses.dominated import Dominated
-from queryable.losses.measures import ApproxDP, Loss, Measure, add_parts
 from queryable.losses.numbers import round_down, round_up, sqrt_down
 
 _MARGINS = (Fraction(1, 2**47), Fraction(1, 2**40), Fraction(1, 2**33))

@@ -7,8 +7,8 @@ from flint import arb
 
 from composition.rules.base import Account, Rule
 from composition.rules.slack import require_approx
+from queryable.losses import ApproxDP, Loss, Measure, PureDP, add_parts
 from queryable.losses.conversions import greatest, least
-from queryable.losses.measures import ApproxDP, Loss, Measure, PureDP, add_parts
 from queryable.losses.numbers import round_down, round_up, shown
 
 

@@ -14,8 +14,7 @@ import attrs
 from flint import arb
 
 from composition.rules.base import Account, Rule, of_whole
-from queryable.losses import conversions
-from queryable.losses.measures import (
+from queryable.losses import (
     GDP,
     AdditiveLoss,
     ApproxDP,
@@ -23,6 +22,7 @@ from queryable.losses.measures import (
     Loss,
     Measure,
     add_parts,
+    conversions,
     measure_name,
 )
 from queryable.losses.numbers import (

@@ -24,8 +24,7 @@ from typing import Any
 import attrs
 
 from composition.rules import Account, Accumulator, Rule, RunningAccount
-from queryable.losses.conversions import greatest
-from queryable.losses.measures import (
+from queryable.losses import (
     ZCDP,
     AdditiveLoss,
     ApproxDP,
@@ -33,12 +32,13 @@ from queryable.losses.measures import (
     Loss,
     Measure,
     Parts,
+    TimeUniformBound,
     add_parts,
     measure_name,
     zero_of,
 )
+from queryable.losses.conversions import greatest
 from queryable.losses.numbers import positive, probability, round_up, shown
-from queryable.losses.reports import TimeUniformBound
 from queryable.quoting import quoted
 
 _ZERO = Fraction(0)

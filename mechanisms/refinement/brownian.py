@@ -17,7 +17,7 @@ from mechanisms.refinement.messages import Open
 from mechanisms.refinement.stopping import Schedule, schedule_of, shortened
 from mechanisms.refinement.tails import OfMean, Reach
 from queryable.errors import QueryError
-from queryable.losses.measures import ZCDP, AdditiveLoss
+from queryable.losses import ZCDP, AdditiveLoss
 from queryable.losses.numbers import shown
 from queryable.messages import Refused
 

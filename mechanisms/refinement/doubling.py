@@ -20,7 +20,7 @@ from mechanisms.refinement.stopping import LONGEST, Schedule, above_one
 from mechanisms.refinement.tails import OfRelease, Reach
 from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
 from queryable.errors import QueryError
-from queryable.losses.measures import ZCDP, Loss, PureDP
+from queryable.losses import ZCDP, Loss, PureDP
 from queryable.losses.numbers import natural, positive, shown
 from queryable.mechanism import Measurement
 from queryable.messages import Refused

@@ -21,7 +21,7 @@ from mechanisms.refinement.estimate import PAID, Estimate, is_picked, picked, st
 from mechanisms.refinement.messages import Latest, Open, Refine, Until, holds, target_of
 from mechanisms.refinement.stopping import Schedule, schedule_of
 from queryable.errors import QueryError, RetiredChildError, UnknownQueryError
-from queryable.losses.measures import Loss
+from queryable.losses import Loss
 from queryable.losses.numbers import positive, shown
 from queryable.mechanism import Measurement
 from queryable.messages import (

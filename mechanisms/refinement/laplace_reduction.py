@@ -21,7 +21,7 @@ from mechanisms.sampling.laws import DiscreteLaplace
 from queryable.answers import NoisyInt, noisy_array
 from queryable.errors import QueryError, UnknownQueryError
 from queryable.ex_post import Expense, ExPostMechanism, Opening
-from queryable.losses.measures import Loss, Measure
+from queryable.losses import Loss, Measure
 from queryable.losses.numbers import shown
 from queryable.messages import Answer, Query, Refused
 from queryable.randomness.coins import SYSTEM, Coins

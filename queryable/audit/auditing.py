@@ -30,7 +30,7 @@ from queryable.audit.objectives import Divergence, MaxDivergence
 from queryable.audit.statistical import sampled, separate
 from queryable.audit.verdict import Finding, Outcome, Verdict, short
 from queryable.audit.worst_case import Alphabet, WorstCase, worst_of
-from queryable.losses.measures import ApproxDP, Loss, PureDP
+from queryable.losses import ApproxDP, Loss, PureDP
 from queryable.losses.numbers import Number, natural, positive, probability, shown
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.quoting import quoted

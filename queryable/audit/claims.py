@@ -31,12 +31,20 @@ from queryable.audit.divergences import (
 )
 from queryable.audit.objectives import Divergence, HockeyStick, MaxDivergence, Renyi
 from queryable.audit.worst_case import WorstCase
-from queryable.losses import curves
+from queryable.losses import (
+    FDP,
+    GDP,
+    RDP,
+    ZCDP,
+    ApproxDP,
+    ApproxZCDP,
+    Loss,
+    PureDP,
+    RenyiCurve,
+    curves,
+)
 from queryable.losses.conversions import log_up
-from queryable.losses.measures import GDP, RDP, ZCDP, ApproxDP, ApproxZCDP, Loss, PureDP
 from queryable.losses.numbers import round_down, shown
-from queryable.losses.renyi import RenyiCurve
-from queryable.losses.tradeoff import FDP
 from queryable.view import Adversary
 
 DELTAS = tuple(Fraction(1, 10**power) for power in (1, 2, 4, 6, 8))

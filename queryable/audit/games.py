@@ -29,7 +29,7 @@ from typing import Any, Protocol, Self, TypeAlias
 from queryable.audit.enumeration import CUT, ViewLaw, every_outcome
 from queryable.audit.keys import hashable
 from queryable.faults import begin
-from queryable.losses.measures import Loss
+from queryable.losses import Loss
 from queryable.losses.numbers import Number, natural, positive
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.randomness.intervals import Chance

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import attrs
 
 from queryable.errors import PrivacyClaimError, QueryError, RetiredChildError
-from queryable.losses.measures import Loss
+from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import Halted
 from queryable.quoting import quoted

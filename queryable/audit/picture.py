@@ -14,8 +14,7 @@ import attrs
 from queryable.audit.divergences import Law, hockey_stick, trade_off
 from queryable.audit.strategies import Node, Strategy
 from queryable.display.drawing import CLAIMED, EXACT, INK, floats, make_plain, new_figure, saved
-from queryable.losses.measures import GDP, ApproxDP, Loss, PureDP
-from queryable.losses.tradeoff import FDP
+from queryable.losses import FDP, GDP, ApproxDP, Loss, PureDP
 from queryable.messages import Ask, Launch, Launched
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from queryable.audit.claims import Check
 from queryable.audit.divergences import Bound
 from queryable.audit.statistical import Separation
 from queryable.audit.strategies import Strategy
-from queryable.losses.measures import Loss
+from queryable.losses import Loss
 from queryable.losses.numbers import shown
 from queryable.mechanism import InteractiveMechanism
 from queryable.view import Adversary

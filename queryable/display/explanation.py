@@ -14,7 +14,7 @@ from flint import arb
 from queryable.display.history import History, Node
 from queryable.display.siblings import counted
 from queryable.display.text import spending, title
-from queryable.losses.measures import ZCDP, ApproxDP, Loss, PureDP
+from queryable.losses import ZCDP, ApproxDP, Loss, PureDP
 from queryable.losses.numbers import round_up, shown
 from queryable.mechanism import InteractiveMechanism
 from queryable.optional import guarantee as guarantee_of

@@ -17,8 +17,7 @@ from typing import Any
 import attrs
 
 from queryable.display.siblings import Run, Siblings
-from queryable.losses.measures import Loss
-from queryable.losses.reports import Report
+from queryable.losses import Loss, Report
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import (
     Answer,

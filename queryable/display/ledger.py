@@ -16,8 +16,7 @@ from typing import Any, TextIO, overload
 import attrs
 
 from queryable.display.history import CHARGED, FAILED, REFUSED, is_launch, outcome_of, receipt_of
-from queryable.losses.measures import Loss
-from queryable.losses.reports import Report
+from queryable.losses import Loss, Report
 from queryable.optional import one_line, public_name
 from queryable.randomness.coins import ChildId
 from queryable.receipts import own_loss

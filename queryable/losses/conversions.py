@@ -1,7 +1,8 @@
-"""The theorems that turn one privacy loss into another, each rounded against the analyst.
+"""Formulas that convert one privacy loss into another, rounded against the analyst.
 
-Responsible for formulas on exact rationals (docs/theory.md, conversions). Knows no `Loss` class.
-Arguments are Fractions, natural logarithms throughout; every result is at or above the true bound.
+Arguments and results are exact rationals, and logarithms are natural. A converted loss is at or
+above the true bound, and a capacity (`largest_*`) at or below it. The theorems are listed in
+docs/theory.md, "Conversions".
 """
 
 from collections.abc import Callable
@@ -16,18 +17,18 @@ from queryable.losses.numbers import round_down, round_up
 _remember = lru_cache(maxsize=4096)
 
 _ENDLESS = 2**64
-"""Where a search for the greatest stops: nothing worth having is beyond."""
+"""Searches for the greatest value stop here."""
 
 
 @_remember
 def pure_to_zcdp(epsilon: Fraction) -> Fraction:
-    """epsilon*tanh(epsilon/2): the KL divergence of randomized response, tight."""
+    """Return epsilon*tanh(epsilon/2), the KL divergence of randomized response; tight."""
     return round_up(lambda e: e * (e / 2).tanh(), epsilon)
 
 
 @_remember
 def pure_to_rdp(epsilon: Fraction, alpha: Fraction) -> Fraction:
-    """The Renyi divergence of order alpha of randomized response at epsilon, tight."""
+    """Return the Renyi divergence of order alpha of randomized response at epsilon; tight."""
 
     def divergence(e: arb, a: arb) -> arb:
         # log of sigma(e)^a sigma(-e)^(1-a) + sigma(-e)^a sigma(e)^(1-a), over a - 1
@@ -40,10 +41,13 @@ def pure_to_rdp(epsilon: Fraction, alpha: Fraction) -> Fraction:
 
 @_remember
 def pure_to_gdp(epsilon: Fraction) -> Fraction:
-    """mu = 2*Phi^-1(e^eps / (1 + e^eps)): randomized response lies above G_mu."""
+    """Return mu = 2*Phi^-1(e^eps / (1 + e^eps)).
+
+    The trade-off curve of randomized response at epsilon is above G_mu at this mu.
+    """
 
     def mu(e: arb) -> arb:
-        # Phi^-1(p) = sqrt(2) erfcinv(2(1 - p)): in this form exact for large epsilon too
+        # Phi^-1(p) = sqrt(2) erfcinv(2(1 - p)); this form stays precise for large epsilon
         return 2 * arb(2).sqrt() * (2 / (1 + e.exp())).erfcinv()
 
     return round_up(mu, epsilon)
@@ -51,9 +55,9 @@ def pure_to_gdp(epsilon: Fraction) -> Fraction:
 
 @_remember
 def zcdp_to_approx(rho: Fraction, delta: Fraction) -> Fraction:
-    """The least epsilon over all orders of the conversion of (alpha, rho*alpha)-RDP.
+    """Return the least epsilon over all orders alpha of converting (alpha, rho*alpha)-RDP.
 
-    Any order gives a valid bound, so the best one is looked for in floats and then used exactly.
+    Every order gives a valid bound. The best one is searched in floats, then used exactly.
     """
     if rho == 0 or distance_squared(rho) <= delta * delta:
         return Fraction(0)
@@ -76,21 +80,21 @@ def _best_order(rho: float, log_delta: float) -> Fraction:
 
 @_remember
 def largest_zcdp(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The largest rho (from below) that gives (epsilon, delta)-DP by that conversion.
+    """Return the largest rho, rounded down, that converts to (epsilon, delta)-DP.
 
-    At a fixed order the conversion is rho*alpha + constant; the best order is looked for in floats.
-    A rho that keeps the total variation distance within delta gives any epsilon.
+    At a fixed order the conversion is rho*alpha + constant. The best order is searched in floats.
+    If rho keeps the total variation distance within delta, every epsilon holds.
     """
     from scipy.optimize import minimize_scalar
 
     log_delta = log(delta.numerator) - log(delta.denominator)
-    aim = float(min(epsilon, Fraction(10**100)))
+    target = float(min(epsilon, Fraction(10**100)))
 
     def minus_rho(log_excess: float) -> float:
         excess = exp(log_excess)
         alpha = 1 + excess
         constant = log1p(-1 / alpha) - (log_delta + log(alpha)) / excess
-        return (constant - aim) / alpha
+        return (constant - target) / alpha
 
     best = minimize_scalar(minus_rho, bounds=(-14, 40), method="bounded", options={"xatol": 1e-12})
     order = 1 + Fraction(exp(best.x))
@@ -103,19 +107,20 @@ def largest_zcdp(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 @_remember
 def distance_squared(divergence: Fraction) -> Fraction:
-    """The square of the total variation distance that a KL divergence allows, from above.
+    """Return an upper bound on the squared total variation distance, given a divergence.
 
-    KL/2 (Pinsker) and 1 - e^-KL (Bretagnolle, Huber 1979). Renyi divergences of every order above 1
-    are at least KL.
+    It is the smaller of KL/2 (Pinsker) and 1 - e^-KL (Bretagnolle, Huber 1979). A Renyi divergence
+    of any order above 1 is at least KL, so it may be given instead.
     """
     return min(divergence / 2, round_up(lambda r: -(-r).expm1(), divergence))
 
 
 @_remember
 def rdp_to_approx(alpha: Fraction, loss: Fraction, delta: Fraction) -> Fraction:
-    """r + log(1 - 1/alpha) - log(delta*alpha)/(alpha - 1) (Canonne et al. 2020, Prop 12).
+    """Return r + log(1 - 1/alpha) - log(delta*alpha)/(alpha - 1) (Canonne et al. 2020, Prop 12).
 
-    0 where the total variation distance, which is the least delta at epsilon = 0, is within delta.
+    The result is 0 if the total variation distance, which is the least delta at epsilon = 0, is at
+    most delta.
     """
     if distance_squared(loss) <= delta * delta:
         return Fraction(0)
@@ -128,12 +133,12 @@ def rdp_to_approx(alpha: Fraction, loss: Fraction, delta: Fraction) -> Fraction:
 
 
 def normal_below(x: arb) -> arb:
-    """Phi(x), accurate in both tails."""
+    """Return Phi(x), the normal distribution function, precise in both tails."""
     return (-x / arb(2).sqrt()).erfc() / 2
 
 
 def gdp_delta(mu: Fraction, epsilon: Fraction) -> Fraction:
-    """delta(epsilon) of mu-GDP: Phi(-eps/mu + mu/2) - e^eps * Phi(-eps/mu - mu/2)."""
+    """Return the delta of mu-GDP at epsilon: Phi(-eps/mu + mu/2) - e^eps * Phi(-eps/mu - mu/2)."""
     if mu == 0:
         return Fraction(0)
 
@@ -145,18 +150,21 @@ def gdp_delta(mu: Fraction, epsilon: Fraction) -> Fraction:
 
 @_remember
 def gdp_to_approx(mu: Fraction, delta: Fraction) -> Fraction:
-    """The least epsilon (from above) with delta(epsilon) <= delta."""
+    """Return the least epsilon, rounded up, at which mu-GDP implies (epsilon, delta)-DP."""
     return least(lambda epsilon: gdp_delta(mu, epsilon) <= delta)
 
 
 @_remember
 def largest_gdp(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The largest mu (from below) that gives (epsilon, delta)-DP."""
+    """Return the largest mu, rounded down, that implies (epsilon, delta)-DP."""
     return greatest(lambda mu: gdp_delta(mu, epsilon) <= delta)
 
 
 def least(holds: Callable[[Fraction], bool], start: Fraction = Fraction(1)) -> Fraction:
-    """A value where `holds` is true, within 2**-60 of the least; `holds` is false, then true."""
+    """Return a value that `holds`, above the least such value by a share of at most 2**-60.
+
+    `holds` must be false below some value and true from there on.
+    """
     if holds(Fraction(0)):
         return Fraction(0)
     low, high = Fraction(0), start
@@ -169,7 +177,10 @@ def least(holds: Callable[[Fraction], bool], start: Fraction = Fraction(1)) -> F
 
 
 def greatest(holds: Callable[[Fraction], bool], start: Fraction = Fraction(1)) -> Fraction:
-    """A value within 2**-60 of the greatest where `holds`, which is true, then false; else 0."""
+    """Return a value that `holds`, below the greatest by a share of 2**-60; 0 if none is found.
+
+    `holds` must be true up to some value and false beyond. At most 400 bisections are made.
+    """
     low, high = Fraction(0), start
     while high < _ENDLESS and holds(high):
         low, high = high, 2 * high
@@ -183,23 +194,26 @@ def greatest(holds: Callable[[Fraction], bool], start: Fraction = Fraction(1)) -
 
 @_remember
 def group_delta(epsilon: Fraction, delta: Fraction, size: int) -> Fraction:
-    """delta of (epsilon, delta)-DP for `size` records: delta*(e^(k eps) - 1)/(e^eps - 1)."""
+    """Return the delta of (epsilon, delta)-DP for k = `size` records.
+
+    It is delta*(e^(k eps) - 1)/(e^eps - 1), at most 1.
+    """
     if epsilon == 0:
         return min(Fraction(1), size * delta)
     if delta > 0 and (size - 1) * epsilon >= log_up(1 / delta):
-        return Fraction(1)  # the formula is at least delta*e^((k-1) eps), which may be astronomic
+        return Fraction(1)  # at least delta*e^((k-1) eps), which may be too large to compute
     grown = round_up(lambda e, d: d * (size * e).expm1() / e.expm1(), epsilon, delta)
     return min(Fraction(1), grown)
 
 
 @_remember
 def discrete_laplace_to_zcdp(sensitivity: Fraction, scale: Fraction) -> Fraction:
-    """zCDP of integer Laplace noise: eps - (1 - e^-eps)*s/sinh(s), s = 1/scale, eps = width*s.
+    """Return the rho of integer Laplace noise: eps - (1 - e^-eps)*s/sinh(s).
 
-    Convex in the width (the sensitivity) and zero at zero, so the bound for a vector, whose
-    coordinates move by integers that sum to at most the width, is the bound for one coordinate
-    moving by all.
-    The smaller formula for continuous noise does not hold on the integers.
+    Here s = 1/scale and eps = sensitivity*s. The formula is convex in the sensitivity and zero at
+    zero. So it also bounds a vector whose coordinates move by integers of this total size, because
+    moving one coordinate by all of it is the worst case. The smaller formula for continuous noise
+    does not hold for integer noise.
     """
     if sensitivity == 0:
         return Fraction(0)
@@ -213,11 +227,11 @@ def discrete_laplace_to_zcdp(sensitivity: Fraction, scale: Fraction) -> Fraction
 
 @_remember
 def log_up(value: Fraction) -> Fraction:
-    """The natural logarithm of a rational >= 1, from above."""
+    """Return the natural logarithm of a rational >= 1, rounded up."""
     return round_up(arb.log, value)
 
 
 @_remember
 def log_down(value: Fraction) -> Fraction:
-    """The natural logarithm of a rational >= 1, from below."""
+    """Return the natural logarithm of a rational >= 1, rounded down."""
     return round_down(arb.log, value)

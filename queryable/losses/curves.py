@@ -1,13 +1,17 @@
 """Trade-off curves on exact knots: order, envelopes, products, and rounding to the safe side.
 
-Responsible for pure functions on `Knots`, the corners (alpha, f(alpha)) of a convex, non-increasing
-and piecewise-linear f with f(alpha) <= 1 - alpha (Dong, Roth, Su 2022, Proposition 2.2). Knows no
-`Loss`. A lower curve is a weaker claim, so whatever shortens a curve may only lower it.
+The functions are pure and work on `Knots`: the corners (alpha, f(alpha)) of a convex,
+non-increasing and piecewise-linear f with f(alpha) <= 1 - alpha (Dong, Roth, Su 2022, Proposition
+2.2). A lower curve is a weaker claim, so a function that shortens a curve may only lower it.
 
-Theory of operation: such a curve is three things at once. As *knots* it is a lower convex hull. As
-*lines*, the sides prolonged, it is the largest of alpha -> 1 - delta - ratio*alpha: its (epsilon,
-delta)-profile at epsilon = log(ratio). As *masses* it is a pair of distributions, one outcome a
-side: as wide as P gives it probability, as high as Q does, the likeliest under Q first.
+Theory of operation: such a curve has three equivalent forms.
+
+- *Knots*: it is the lower convex hull of its corners.
+- *Lines*: it is the maximum of its sides, extended to lines alpha -> 1 - delta - ratio*alpha. Each
+  line is a point of the (epsilon, delta)-profile, at epsilon = log(ratio).
+- *Masses*: it is a pair of distributions P and Q with one outcome for each side. The width of a
+  side is the probability under P, its height that under Q. Sides are in falling order of the ratio
+  Q/P.
 """
 
 from bisect import bisect_left
@@ -24,10 +28,10 @@ Line = tuple[Fraction, Fraction]
 """(ratio, delta): alpha -> 1 - delta - ratio*alpha."""
 
 FLOOR = Fraction(1, 2**50)
-"""Deltas below this are not resolved where knots are merged."""
+"""Deltas below this may be lost when knots are merged."""
 
 LONGEST = 2**14
-"""Bits of a common denominator beyond which knots are moved to a grid."""
+"""Knots whose common denominator has more bits than this are moved to a grid."""
 
 _GRID = 2**192
 _ZERO, _ONE = Fraction(0), Fraction(1)
@@ -35,10 +39,10 @@ _THE_ZERO_LINE: Line = (_ZERO, _ONE)
 
 
 def checked(points: Iterable[Point]) -> Knots:
-    """The knots of a trade-off curve, without those that are no corner.
+    """Return the corners among the knots of a trade-off curve.
 
     Raises:
-        ValueError: they are not those of a trade-off curve, and why.
+        ValueError: they are not the knots of a trade-off curve. The message says why.
     """
     knots = tuple(points)
     alphas = [alpha for alpha, _ in knots]
@@ -60,11 +64,11 @@ def checked(points: Iterable[Point]) -> Knots:
 
 
 def hull(points: Iterable[Point]) -> Knots:
-    """The corners of the lower convex hull, left to right."""
+    """Return the corners of the lower convex hull, left to right."""
     corners: list[Point] = []
     for x, y in sorted(points):
         if corners and corners[-1][0] == x:
-            continue  # above the last one
+            continue  # it is above the last one
         while len(corners) > 1 and _not_below(corners[-2], corners[-1], (x, y)):
             corners.pop()
         corners.append((x, y))
@@ -78,7 +82,7 @@ def _not_below(left: Point, middle: Point, right: Point) -> bool:
 
 
 def value(knots: Knots, alpha: Fraction) -> Fraction:
-    """f(alpha)."""
+    """Return f(alpha)."""
     right = bisect_left(knots, alpha, key=lambda knot: knot[0])
     x, y = knots[right]
     if x == alpha:
@@ -88,28 +92,28 @@ def value(knots: Knots, alpha: Fraction) -> Fraction:
 
 
 def below(lower: Knots, upper: Knots) -> bool:
-    """Whether one curve is nowhere above another.
+    """Whether `lower` is nowhere above `upper`.
 
-    Between two knots of `upper` their difference is concave, so it is least at a knot.
+    Between two knots of `upper` the difference is concave, so its minimum is at a knot.
     """
     return all(value(lower, alpha) <= f for alpha, f in upper)
 
 
 def delta_at(knots: Knots, ratio: Fraction) -> Fraction:
-    """The convex conjugate: the largest 1 - f(alpha) - ratio*alpha (Dong et al. 2022, 2.12)."""
+    """Return the maximum of 1 - f(alpha) - ratio*alpha, 1 + f*(-ratio) (Dong et al. 2022, 2.12)."""
     return max(1 - f - ratio * alpha for alpha, f in knots)
 
 
 def lines_of(ratio: Fraction, delta: Fraction) -> tuple[Line, Line]:
-    """The sides of f_{epsilon, delta} at epsilon = log(ratio), steep and flat.
+    """Return the sides of f_{epsilon, delta} at epsilon = log(ratio), the steep one first.
 
-    max(0, 1 - delta - ratio*alpha, (1 - delta - alpha)/ratio): Dong et al. 2022, Proposition 2.3.
+    f is max(0, 1 - delta - ratio*alpha, (1 - delta - alpha)/ratio) (Dong et al. 2022, Prop 2.3).
     """
     return (ratio, delta), (1 / ratio, 1 - (1 - delta) / ratio)
 
 
 def lines(knots: Knots) -> list[Line]:
-    """The sides prolonged, the steepest first."""
+    """Return the sides, extended to lines, the steepest first."""
     return [_through(start, end) for start, end in pairwise(knots)]
 
 
@@ -120,10 +124,10 @@ def _through(start: Point, end: Point) -> Line:
 
 
 def envelope(sides: Iterable[Line]) -> Knots:
-    """The least curve that is above all these lines.
+    """Return the least curve that is above all these lines.
 
-    The largest of lines at alpha is where delta + ratio*alpha is least, so the lines that matter
-    are the lower hull of the points (ratio, delta) as far as it falls.
+    At each alpha the highest line has the least delta + ratio*alpha. So the lines that are highest
+    somewhere are the decreasing part of the lower hull of the points (ratio, delta).
     """
     profile = hull([_THE_ZERO_LINE, *sides])
     kept = [profile[0]]
@@ -136,29 +140,32 @@ def envelope(sides: Iterable[Line]) -> Knots:
 
 
 def highest(left: Knots, right: Knots) -> Knots:
-    """The larger of two curves everywhere."""
+    """Return the maximum of two curves."""
     return envelope([*lines(left), *lines(right)])
 
 
 def lowest(left: Knots, right: Knots) -> Knots:
-    """The largest curve that is above neither: the convex hull of the smaller."""
+    """Return the largest curve that is above neither: the convex hull of their minimum."""
     return hull(left + right)
 
 
 def inverse(knots: Knots) -> Knots:
-    """alpha -> the least t with f(t) <= alpha: the trade-off of the pair taken the other way."""
+    """Return alpha -> the least t with f(t) <= alpha, the curve with P and Q swapped."""
     return hull([*((f, alpha) for alpha, f in knots), (_ONE, _ZERO)])
 
 
 def chain(outer: Knots, inner: Knots) -> Knots:
-    """alpha -> outer(1 - inner(alpha)): from x over x' to x'' (Dong et al. 2022, Theorem 2.14)."""
+    """Return alpha -> outer(1 - inner(alpha)), a curve for x and x'' (Dong et al. 2022, 2.14).
+
+    `inner` is the curve for x and x', `outer` that for x' and x''.
+    """
     back = inverse(inner)
     corners = {alpha for alpha, _ in inner} | {value(back, 1 - alpha) for alpha, _ in outer}
     return hull((alpha, value(outer, 1 - value(inner, alpha))) for alpha in corners)
 
 
 def _masses(knots: Knots) -> tuple[int, int, list[tuple[int, int]]]:
-    """How many units make one, under P and Q, and each outcome's whole units under both."""
+    """Return common denominators for P and Q, and the numerators (p, q) of each outcome."""
     width = lcm(*(alpha.denominator for alpha, _ in knots))
     height = lcm(*(f.denominator for _, f in knots))
     corners = [(0, height)]
@@ -169,13 +176,13 @@ def _masses(knots: Knots) -> tuple[int, int, list[tuple[int, int]]]:
 
 
 def tensor(left: Knots, right: Knots) -> Knots:
-    """The trade-off of the product of both pairs, exactly (Dong et al. 2022, Definition 3.1).
+    """Return the exact curve of the product of both pairs (Dong et al. 2022, Definition 3.1).
 
-    Outcomes of the product with the same likelihood ratio make one side; sides by falling ratio.
+    Outcomes of the product with the same likelihood ratio are merged into one side.
     """
     (p_left, q_left, one), (p_right, q_right, other) = _masses(left), _masses(right)
     width, height = p_left * p_right, q_left * q_right
-    digits = 2 * width.bit_length()  # ratios differ by at least 1/width**2, so whole parts do
+    digits = 2 * width.bit_length()  # ratios differ by 1/width**2 or more, so the integers differ
     sides: dict[int, list[int]] = {}
     impossible = 0  # under P
     for p, q in one:
@@ -197,7 +204,7 @@ def tensor(left: Knots, right: Knots) -> Knots:
 
 
 def shortened(knots: Knots, most: int) -> Knots:
-    """The curve itself, or one below it of at most `most` knots with short coordinates."""
+    """Return the curve, or one below it of at most `most` knots with short coordinates."""
     if len(knots) > most:
         kept = _spread(knots, most - 2)
         knots = envelope(_through(*knots[side : side + 2]) for side in kept)
@@ -207,7 +214,7 @@ def shortened(knots: Knots, most: int) -> Knots:
 
 
 def lowered(knots: Knots) -> Knots:
-    """Knots pushed left and down onto a grid, so that the old curve is nowhere below the new."""
+    """Move the knots left and down onto a grid, so that the new curve is nowhere above the old."""
     return hull((_grid(alpha), _grid(f)) for alpha, f in knots)
 
 
@@ -216,14 +223,15 @@ def _grid(coordinate: Fraction) -> Fraction:
 
 
 def _spread(knots: Knots, most: int) -> list[int]:
-    """Which sides to keep, so that about the same share is lost between any two.
+    """Choose which sides to keep, so that about the same share is lost between any two.
 
-    Only a choice, made in floats: any sides give a curve below. Between sides a and b at most
-    (ratio_a - ratio_b)*(alpha_b - alpha_a)/4 is lost, from the end of a to the start of b.
+    The choice is made in floats: any selection of sides gives a curve below. Between sides a and b
+    at most (ratio_a - ratio_b)*(alpha_b - alpha_a)/4 is lost, with alpha_a at the end of a and
+    alpha_b at the start of b.
     """
     width, height, (jump, *sides) = _masses(knots)
     p, q = np.array([(run / width, rise / height) for run, rise in sides]).T
-    after = np.cumsum(p[::-1])[::-1]  # precise where alpha is near one
+    after = np.cumsum(p[::-1])[::-1]  # precise if alpha is near 1
     with np.errstate(all="ignore"):
         ratios = q / p
         steep = jump[1] / height + np.cumsum(q) - ratios * np.cumsum(p)
@@ -233,7 +241,7 @@ def _spread(knots: Knots, most: int) -> list[int]:
     from_steep, from_flat = deltas.tolist()
 
     def kept(share: float) -> list[int]:
-        """Each time the furthest side that loses no more than the share, or the next."""
+        """Select greedily: the furthest side with a loss within the share, or the next side."""
         chosen = [0]
         while chosen[-1] < last and len(chosen) <= most:
             a = chosen[-1]
@@ -246,22 +254,23 @@ def _spread(knots: Knots, most: int) -> list[int]:
             chosen.append(bisect_left(range(last + 1), True, a + 2, key=too_far) - 1)
         return chosen
 
-    exponents = range(-480, 640)  # of the share, in eighths of a binary digit
+    exponents = range(-480, 640)  # the share is 2**(exponent/8)
     fits = bisect_left(exponents, True, key=lambda each: kept(2 ** (each / 8))[-1] == last)
     return kept(2 ** (exponents[fits] / 8)) if fits < len(exponents) else [0, last]
 
 
 def rounding(lower: Knots, upper: Callable[[Fraction], Fraction]) -> Fraction:
-    """A share r such that, for all epsilon, D' - D <= r*(D' + FLOOR) between two curves.
+    """Return a share r such that D' - D <= r*(D' + FLOOR) for all epsilon, between two curves.
 
-    D' is the smaller of delta(epsilon) and delta(epsilon) - 1 + e^epsilon of the lower curve, D the
-    same of the upper: delta for epsilon >= 0, and for epsilon < 0 the delta of the inverse curve,
-    rescaled. Where a knot alpha of the lower curve attains its delta, the upper curve has at least
-    1 - upper(alpha) - e^epsilon*alpha; and on the epsilons of that knot D' is least at an end.
+    D' is the minimum of delta(epsilon) and delta(epsilon) - 1 + e^epsilon for the lower curve, and
+    D the same for the upper curve. For epsilon >= 0 this is delta. For epsilon < 0 it is the delta
+    of the inverse curve, rescaled. At the knot alpha where the lower curve attains its delta, the
+    delta of the upper curve is at least 1 - upper(alpha) - e^epsilon*alpha. Among the epsilons of
+    one knot, D' is least at an end.
 
-    Under tensor products shares add up: with outcomes (p_j, q_j) of the other pair, the delta of
-    the product is the sum of q_j*delta(epsilon - log(q_j/p_j)), and the sum of the bounds q_j*r*(D'
-    + FLOOR) is at most r*(D' + FLOOR) of the product.
+    Shares add up under tensor products. With outcomes (p_j, q_j) of the other pair, the delta of
+    the product is the sum of q_j*delta(epsilon - log(q_j/p_j)). The sum of the bounds q_j*r*(D' +
+    FLOOR) is at most r*(D' + FLOOR) for the product.
     """
     sides = lines(lower)
     steeper = [1 - lower[0][1], *(delta for _, delta in sides)]

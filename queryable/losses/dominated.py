@@ -1,56 +1,33 @@
-"""Losses that are a randomized response and a Gaussian at once.
+"""The measure `Dominated`: losses with a pure, a Gaussian and a delta part at once.
 
-Responsible for the measure `Dominated`, in which (epsilon, delta)-DP and Gaussian DP can both be
-stated without loss, for rules that follow the residue of a Gaussian.
+(epsilon, delta)-DP and Gaussian DP can both be stated in it exactly. The rule `GDPResidue` uses it.
 """
 
 from fractions import Fraction
-from typing import Any, Self
+from typing import Self
 
 import attrs
 
-from queryable.losses.measures import (
-    GDP,
-    AdditiveLoss,
-    ApproxDP,
-    Loss,
-    Measure,
-    Parts,
-    PureDP,
-    sealed,
-)
-from queryable.losses.numbers import exact, probability, shown, sqrt_down, sqrt_up
-
-
-def _quoted(value: Fraction) -> str:
-    return repr(str(value))
-
-
-def _epsilon(value: Any) -> Fraction:
-    return exact(value, "epsilon")
-
-
-def _mu(value: Any) -> Fraction:
-    return exact(value, "mu")
-
-
-def _delta(value: Any) -> Fraction:
-    return probability(value, "delta")
+from queryable.losses.fields import quoted_exactly, read_delta, read_epsilon, read_mu
+from queryable.losses.loss import AdditiveLoss, Loss, Measure, Parts, sealed
+from queryable.losses.measures import GDP, ApproxDP, PureDP
+from queryable.losses.numbers import shown, sqrt_down, sqrt_up
 
 
 @sealed
 @attrs.frozen(order=False)
 class Dominated(AdditiveLoss):
-    """No more telling than RR_epsilon, N(0,1) against N(mu,1), and all with probability delta.
+    """A view that can be simulated from three independent sources about the record.
 
-    The three are independent of each other. (epsilon, delta)-DP is this with mu = 0 (Kairouz, Oh,
-    Viswanath 2017), mu-GDP with epsilon = delta = 0 (Blackwell 1951). Coordinates add up, mu as its
-    square: two responses are no more telling than one at the sum.
+    The sources are randomized response at epsilon, one draw of N(0, 1) or N(mu, 1), and an event of
+    probability delta that reveals the record. mu = 0 is (epsilon, delta)-DP (Kairouz, Oh, Viswanath
+    2017). epsilon = delta = 0 is mu-GDP (Blackwell 1951). Coordinates add up, mu as its square. For
+    epsilon this holds because one randomized response at the sum simulates two.
     """
 
-    epsilon: Fraction = attrs.field(converter=_epsilon, repr=_quoted)
-    mu: Fraction = attrs.field(converter=_mu, repr=_quoted)
-    delta: Fraction = attrs.field(converter=_delta, repr=_quoted)
+    epsilon: Fraction = attrs.field(converter=read_epsilon, repr=quoted_exactly)
+    mu: Fraction = attrs.field(converter=read_mu, repr=quoted_exactly)
+    delta: Fraction = attrs.field(converter=read_delta, repr=quoted_exactly)
 
     @property
     def measure(self) -> Measure:
@@ -63,16 +40,16 @@ class Dominated(AdditiveLoss):
         return (self.epsilon, self.mu**2, self.delta)
 
     def of_parts(self, parts: Parts) -> Self:
-        """mu is the square root, rounded up; a delta beyond one says no more than one."""
+        """Return the loss. mu is the square root, rounded up; a delta above 1 becomes 1."""
         return type(self)(parts[0], sqrt_up(parts[1]), min(parts[2], Fraction(1)))
 
     def room(self, parts: Parts) -> Self:
-        """mu is the square root, rounded down."""
+        """Return the loss; mu is the square root, rounded down."""
         return type(self)(parts[0], sqrt_down(parts[1]), min(parts[2], Fraction(1)))
 
     @classmethod
     def from_loss(cls, loss: Loss) -> Loss | None:
-        """(epsilon, delta)-DP and Gaussian DP, exactly."""
+        """Return the exact equivalent of (epsilon, delta)-DP or Gaussian DP."""
         match loss:
             case PureDP(epsilon):
                 return cls(epsilon, 0, 0)
@@ -83,7 +60,7 @@ class Dominated(AdditiveLoss):
         return None
 
     def _alone(self) -> Loss | None:
-        """The same in the measure it came from, if there is only one kind of it."""
+        """Return the equivalent loss as `ApproxDP` or `GDP`, or None if it has parts of both."""
         if self.mu == 0:
             return ApproxDP(self.epsilon, self.delta)
         return GDP(self.mu) if self.epsilon == self.delta == 0 else None
@@ -91,7 +68,7 @@ class Dominated(AdditiveLoss):
     def _group(self, size: int) -> Self:
         alone = self._alone()
         if alone is None:
-            raise ValueError(f"no group bound is proven for {self}; state the map at that d_in")
+            return super()._group(size)
         grown = self.from_loss(alone.group(size))
         assert isinstance(grown, type(self))
         return grown
@@ -102,5 +79,5 @@ class Dominated(AdditiveLoss):
 
     def __str__(self) -> str:
         values = ("epsilon", "mu", "delta")
-        told = [f"{name}={shown(getattr(self, name))}" for name in values]
-        return f"Dominated({', '.join(told)})"
+        shown_values = [f"{name}={shown(getattr(self, name))}" for name in values]
+        return f"Dominated({', '.join(shown_values)})"

@@ -1,11 +1,11 @@
 """Exact privacy parameters, and rounding against the analyst.
 
-Responsible for two things: reading a number as the exact rational its writer meant, and turning an
-irrational value into a rational on a stated side of it. Knows nothing of privacy measures.
+`exact` and its kin read a number as the exact rational that was written. `round_up` and
+`round_down` turn an irrational value into a rational above or below it.
 
-Real functions are evaluated in ball arithmetic (Arb, through python-flint): each result is an
-interval that provably holds the true value, and `round_up` or `round_down` takes its safe end.
-Soundness therefore never depends on the working precision, only tightness does.
+Real functions are evaluated in ball arithmetic (Arb, through python-flint). Each result is an
+interval that provably contains the true value, and rounding takes its safe end. Soundness therefore
+does not depend on the working precision; only tightness does.
 """
 
 import re
@@ -22,10 +22,10 @@ import numpy as np
 from queryable.quoting import quoted
 
 Number: TypeAlias = int | Fraction | Decimal | str | float
-"""What a user may write for an exact parameter; numpy scalars are taken too."""
+"""The types accepted for an exact parameter. numpy scalars are accepted too."""
 
 LONGEST_TOTAL = 4096
-"""Bits beyond which a running total is rounded up."""
+"""A running total of more bits than this is rounded up."""
 
 _WORKING_BITS = 192
 _KEPT_BITS = 96
@@ -37,21 +37,21 @@ _EXPECTED = "a finite number >= 0: an int, a Fraction, a Decimal, a float, or a 
 _DECIMAL = re.compile(r"\+?(\d+\.?\d*|\.\d+)(e([+-]?\d{1,6}))?", re.ASCII | re.IGNORECASE)
 _RATIO = re.compile(r"\+?(\d+)/(\d+)", re.ASCII)
 
-_precision = RLock()  # flint's working precision belongs to the process
+_precision = RLock()  # flint's working precision is global to the process
 
 
 class BeyondReachError(ArithmeticError, ValueError):
-    """Parameters are too large or too small for a formula to be computed."""
+    """Raised if parameters are too large or too small for a formula."""
 
 
 def exact(value: object, name: str = "value") -> Fraction:
-    """Read `value` as the exact non-negative rational it was written as.
+    """Read `value` as an exact non-negative rational.
 
-    A float stands for its shortest repr, so that `0.1` is one tenth.
+    A float is read as its shortest repr, so `0.1` is one tenth.
 
     Raises:
-        ValueError: bool, NaN, infinite, negative, malformed, or an exponent beyond +-400.
-        TypeError: not a number at all.
+        ValueError: a bool, NaN, infinite, negative, malformed, or an exponent beyond +-400.
+        TypeError: not a number.
     """
     if isinstance(value, Fraction):
         rational = _plain(value)
@@ -73,7 +73,7 @@ def exact(value: object, name: str = "value") -> Fraction:
 
 
 def positive(value: object, name: str = "value") -> Fraction:
-    """Like `exact`, and not zero."""
+    """Read an exact rational above zero; see `exact`."""
     rational = exact(value, name)
     if not rational.numerator:
         raise ValueError(f"{name} is {quoted(value)}; it should be greater than zero")
@@ -81,7 +81,7 @@ def positive(value: object, name: str = "value") -> Fraction:
 
 
 def probability(value: object, name: str = "delta") -> Fraction:
-    """Like `exact`, and at most one."""
+    """Read an exact rational in [0, 1]; see `exact`."""
     rational = exact(value, name)
     if rational.numerator > rational.denominator:
         raise ValueError(f"{name} is {quoted(value)}; it should be a probability, at most 1")
@@ -89,7 +89,7 @@ def probability(value: object, name: str = "delta") -> Fraction:
 
 
 def natural(value: object, name: str = "value") -> int:
-    """Read a count: an int >= 0 (numpy's too), never a bool.
+    """Read an integer >= 0, also of a numpy type, but not a bool.
 
     Raises:
         ValueError: a bool or negative.
@@ -106,10 +106,10 @@ def natural(value: object, name: str = "value") -> int:
 
 
 def several(values: Iterable[Any], name: str) -> list[Any]:
-    """A list of what is iterated over.
+    """Return the values as a list.
 
     Raises:
-        ValueError: it says that it is longer than any list of parameters.
+        ValueError: there are more than 10**7 of them by `len`.
     """
     if isinstance(values, Sized) and len(values) > _MOST_VALUES:
         raise ValueError(f"{name} has {len(values)} values; it should have {_MOST_VALUES} at most")
@@ -117,12 +117,12 @@ def several(values: Iterable[Any], name: str) -> list[Any]:
 
 
 def _whole(value: Any) -> int:
-    """A plain int. A class derived from `int` may answer comparisons as it likes."""
+    """Return a plain int. A class derived from `int` could override comparisons."""
     return int.__int__(value) if isinstance(value, int) else int(value)
 
 
 def _plain(value: Fraction) -> Fraction:
-    """A plain Fraction of plain ints, for the same reason."""
+    """Return a plain Fraction of plain ints, for the same reason."""
     top, bottom = value.numerator, value.denominator
     if type(value) is Fraction and type(top) is int and type(bottom) is int:
         return value
@@ -152,14 +152,14 @@ def _within_range(rational: Fraction, name: str) -> Fraction:
 
 
 def bounded_total(total: Fraction) -> Fraction:
-    """`total` itself, or, once longer than `LONGEST_TOTAL` bits, a shorter rational above it."""
+    """Return `total`, or a shorter rational above it if it has more than `LONGEST_TOTAL` bits."""
     if total.denominator.bit_length() <= LONGEST_TOTAL:
         return total
     return _shortened(total, LONGEST_TOTAL // 2, up=True)
 
 
 def _shortened(value: Fraction, bits: int, *, up: bool) -> Fraction:
-    """The nearest rational with `bits` significant bits that is not below (or above) `value`."""
+    """Round up or down to a rational with `bits` significant bits."""
     magnitude = value.numerator.bit_length() - value.denominator.bit_length()
     scale = Fraction(2) ** (bits - magnitude)
     scaled = value * scale
@@ -168,21 +168,21 @@ def _shortened(value: Fraction, bits: int, *, up: bool) -> Fraction:
 
 
 def ball(value: Fraction | int) -> flint.arb:
-    """The interval that holds exactly this rational, at the working precision."""
+    """Return the smallest ball around this rational at the working precision."""
     return flint.arb(flint.fmpq(value.numerator, value.denominator))
 
 
 def round_up(
     formula: Callable[..., flint.arb], *arguments: Fraction | int, bits: int = _KEPT_BITS
 ) -> Fraction:
-    """A rational at or above `formula` of the arguments, about 2**-bits of it too large."""
+    """Return a rational at or above `formula(*arguments)`, too large by about 2**-bits of it."""
     return _rounded(formula, arguments, bits, up=True)
 
 
 def round_down(
     formula: Callable[..., flint.arb], *arguments: Fraction | int, bits: int = _KEPT_BITS
 ) -> Fraction:
-    """A rational at or below `formula` of the arguments."""
+    """Return a rational at or below `formula(*arguments)`."""
     return _rounded(formula, arguments, bits, up=False)
 
 
@@ -202,21 +202,21 @@ def _rounded(
     magnitude = exponent + mantissa.bit_length()
     if magnitude > _LARGEST_MAGNITUDE:
         raise BeyondReachError(_beyond(arguments))
-    if magnitude < -_LARGEST_MAGNITUDE:  # as a fraction it would fill the memory
+    if magnitude < -_LARGEST_MAGNITUDE:  # its denominator would not fit into memory
         mantissa, exponent = (mantissa > 0) - (not up), -_LARGEST_MAGNITUDE
     exact_end = mantissa * Fraction(2) ** exponent
     return _shortened(exact_end, bits, up=up) if exact_end else exact_end
 
 
 def _beyond(arguments: Iterable[Fraction | int]) -> str:
-    told = ", ".join(shown(Fraction(argument)) for argument in arguments)
-    return f"parameters {told} are too extreme: a bound of them cannot be computed"
+    values = ", ".join(shown(Fraction(argument)) for argument in arguments)
+    return f"parameters {values} are too extreme: their bound cannot be computed"
 
 
 def enclosed(formula: Callable[[], flint.arb], bits: int) -> tuple[int, int]:
-    """Integers low and high, next to each other or nearly, with low <= 2**bits * formula() <= high.
+    """Return integers (low, high) with low <= 2**bits * formula() <= high.
 
-    The formula is called at a working precision far beyond `bits`.
+    The formula runs at 192 bits of precision beyond `bits`, so low and high are (nearly) adjacent.
     """
     with _precision, flint.ctx.workprec(bits + _WORKING_BITS):
         value = formula() * flint.arb(1 << bits)
@@ -231,12 +231,12 @@ def _integer(whole: flint.arb) -> int:
 
 
 def sqrt_up(value: Fraction) -> Fraction:
-    """A rational at or above the square root, exact for perfect squares of short rationals."""
+    """Return the square root, rounded up unless it is rational."""
     return _exact_root(value) or round_up(flint.arb.sqrt, value)
 
 
 def sqrt_down(value: Fraction) -> Fraction:
-    """A rational at or below the square root, exact for perfect squares of short rationals."""
+    """Return the square root, rounded down unless it is rational."""
     return _exact_root(value) or round_down(flint.arb.sqrt, value)
 
 
@@ -248,7 +248,7 @@ def _exact_root(value: Fraction) -> Fraction | None:
 
 
 def shown(value: Fraction) -> str:
-    """A short decimal for people: exact where it is short, else marked with `~`."""
+    """Return a short decimal for people: exact if it is short, else rounded and marked with `~`."""
     if value.denominator == 1 and abs(value.numerator) < 10**12:
         return str(value.numerator)
     try:

@@ -1,7 +1,7 @@
-"""Renyi privacy at several orders at once: a measure whose losses are curves.
+"""Renyi differential privacy: at one order (`RDP`), and at several orders at once (`RenyiCurve`).
 
-Responsible for `RDP.at(2, 8, 32)`. The order is that every coordinate is within the other's, so a
-budget must hold at every order; that *some* order still fits is no valid filter.
+A curve is within another curve if it is within it at every order, so a budget must hold at every
+order. A filter that only checks that *some* order still fits is not valid.
 """
 
 from collections.abc import Iterable
@@ -11,26 +11,101 @@ from typing import Any, Self
 
 import attrs
 
-from queryable.losses.measures import (
-    RDP,
+from queryable.losses import conversions
+from queryable.losses.fields import quoted_exactly, read_epsilon, read_order
+from queryable.losses.loss import (
     AdditiveLoss,
-    ApproxDP,
     Loss,
     Measure,
     ParametricMeasure,
     Parts,
+    family,
+    required_delta,
     sealed,
 )
-from queryable.losses.numbers import exact, several, shown
+from queryable.losses.measures import ZCDP, ApproxDP, PureDP
+from queryable.losses.numbers import Number, several, shown
+
+
+@sealed
+@family("RDP.at(8)")
+@attrs.frozen(order=False)
+class RDP(AdditiveLoss):
+    """(alpha, epsilon)-Renyi differential privacy at a fixed order alpha > 1 (Mironov 2017).
+
+    For interactive mechanisms it is Haney et al. 2023, Definition 4.2.
+    """
+
+    alpha: Fraction = attrs.field(converter=read_order, repr=quoted_exactly)
+    epsilon: Fraction = attrs.field(converter=read_epsilon, repr=quoted_exactly)
+
+    @staticmethod
+    def at(alpha: Number, *more: Number) -> ParametricMeasure:
+        """Return the measure of Renyi privacy at one order, or at each of several orders."""
+        return RenyiOrders((alpha, *more)) if more else RenyiOrder(read_order(alpha))
+
+    @property
+    def measure(self) -> Measure:
+        """RDP at this order."""
+        return RenyiOrder(self.alpha)
+
+    @property
+    def parts(self) -> Parts:
+        """(epsilon,)."""
+        return (self.epsilon,)
+
+    def of_parts(self, parts: Parts) -> Self:
+        """Return the loss of this order."""
+        return type(self)(self.alpha, *parts)
+
+    def room(self, parts: Parts) -> Self:
+        """Return the loss of this order; nothing has to be rounded."""
+        return self.of_parts(parts)
+
+    def __le__(self, other: object) -> bool:
+        if isinstance(other, RDP):  # across measures: a bound at a higher order holds at a lower
+            return self.alpha >= other.alpha and self.epsilon <= other.epsilon
+        return super().__le__(other)
+
+    def _to(self, measure: Measure, delta: Fraction | None) -> Loss | None:
+        if isinstance(measure, RenyiOrder) and measure.alpha <= self.alpha:
+            return RDP(measure.alpha, self.epsilon)
+        if measure is ApproxDP:
+            chosen = required_delta(delta, self)
+            return ApproxDP(conversions.rdp_to_approx(self.alpha, self.epsilon, chosen), chosen)
+        return None
+
+    def __str__(self) -> str:
+        return f"RDP(alpha={shown(self.alpha)}, epsilon={shown(self.epsilon)})"
+
+
+@sealed
+@attrs.frozen
+class RenyiOrder(ParametricMeasure):
+    """The measure of Renyi differential privacy at one order; write `RDP.at(order)`."""
+
+    alpha: Fraction
+
+    def from_loss(self, loss: Loss) -> Loss | None:
+        """Return the bound at this order for pure DP and zCDP."""
+        match loss:
+            case PureDP(epsilon):
+                return RDP(self.alpha, conversions.pure_to_rdp(epsilon, self.alpha))
+            case ZCDP(rho):
+                return RDP(self.alpha, self.alpha * rho)
+        return None
+
+    def __str__(self) -> str:
+        return f"RDP.at({shown(self.alpha)})"
 
 
 def orders_of(values: Iterable[Any]) -> tuple[Fraction, ...]:
-    """Read Renyi orders: above 1, rising, at least one.
+    """Read Renyi orders.
 
     Raises:
-        ValueError: they are not.
+        ValueError: there are none, one is not above 1, or they do not increase.
     """
-    orders = tuple(RDP(value, Fraction(0)).alpha for value in several(values, "orders"))
+    orders = tuple(read_order(value) for value in several(values, "orders"))
     if not orders:
         raise ValueError("orders is empty; name at least one order above 1")
     if any(not low < high for low, high in pairwise(orders)):
@@ -39,7 +114,7 @@ def orders_of(values: Iterable[Any]) -> tuple[Fraction, ...]:
 
 
 def _epsilons(values: Iterable[Any]) -> tuple[Fraction, ...]:
-    return tuple(exact(value, "epsilon") for value in several(values, "epsilons"))
+    return tuple(read_epsilon(value) for value in several(values, "epsilons"))
 
 
 @sealed
@@ -50,7 +125,7 @@ class RenyiOrders(ParametricMeasure):
     orders: tuple[Fraction, ...] = attrs.field(converter=orders_of)
 
     def from_loss(self, loss: Loss) -> Loss | None:
-        """Order by order; a curve must know every order."""
+        """Return the bounds at these orders. A curve converts only to orders that it has."""
         if isinstance(loss, RenyiCurve):
             known = dict(zip(loss.orders, loss.epsilons, strict=True))
             if not set(self.orders) <= known.keys():
@@ -64,9 +139,10 @@ class RenyiOrders(ParametricMeasure):
 
 
 @sealed
+@family("RDP.at(2, 8, 32)")
 @attrs.frozen(order=False)
 class RenyiCurve(AdditiveLoss):
-    """(alpha, epsilon(alpha))-Renyi privacy at every one of some fixed orders."""
+    """(alpha, epsilon(alpha))-Renyi privacy at every one of several fixed orders."""
 
     orders: tuple[Fraction, ...] = attrs.field(converter=orders_of)
     epsilons: tuple[Fraction, ...] = attrs.field(converter=_epsilons)
@@ -83,19 +159,16 @@ class RenyiCurve(AdditiveLoss):
 
     @property
     def parts(self) -> Parts:
-        """One epsilon an order."""
+        """One epsilon for each order."""
         return self.epsilons
 
     def of_parts(self, parts: Parts) -> Self:
-        """The curve with these values."""
+        """Return the curve with these epsilons."""
         return type(self)(self.orders, parts)
 
     def room(self, parts: Parts) -> Self:
-        """The same."""
+        """Return the curve with these epsilons; nothing has to be rounded."""
         return self.of_parts(parts)
-
-    def _group(self, size: int) -> Self:
-        raise ValueError(f"no group bound is proven for {self}; state the map at that d_in")
 
     def _to(self, measure: Measure, delta: Fraction | None) -> Loss | None:
         points = [RDP(*point) for point in zip(self.orders, self.epsilons, strict=True)]

@@ -1,8 +1,9 @@
 """f-differential privacy: losses that are whole trade-off curves (Dong, Roth, Su 2022).
 
-Responsible for the measure `FDP`: its order, composition, groups and conversions, and for curves
-made from other guarantees. The geometry is in `curves`. Wherever a curve cannot be exact it lies
-below the true one, which is the weaker claim.
+A test that tells a dataset from a neighbour has two errors: false alarms (alpha) and misses. A
+trade-off curve f bounds the probability of a miss from below, as a function of alpha. `FDP` is the
+measure of such curves. Their geometry is in `curves`. A curve that cannot be exact is below the
+true one, which is a weaker claim.
 """
 
 from collections.abc import Iterable
@@ -15,13 +16,14 @@ from flint import arb
 
 from queryable.losses import conversions, curves
 from queryable.losses.curves import FLOOR, Knots
-from queryable.losses.measures import GDP, ApproxDP, Loss, Measure, PureDP, sealed
+from queryable.losses.loss import Loss, Measure, sealed
+from queryable.losses.measures import GDP, ApproxDP, PureDP
 from queryable.losses.numbers import Number, exact, natural, probability, round_down, round_up
 
 KNOTS = 256
-"""The most knots that a computed curve keeps."""
+"""The largest number of knots in a computed curve."""
 
-_LARGEST_EPSILON = Fraction(4096)  # beyond, a side is as good as vertical
+_LARGEST_EPSILON = Fraction(4096)  # beyond it, a side of a curve is practically vertical
 _LEAST_MU = Fraction(1, 2**60)
 _TAIL = 10  # Phi(-10) is far below FLOOR
 
@@ -47,17 +49,18 @@ def _quoted(knots: Knots) -> str:
 class FDP(Loss):
     """f-differential privacy for a convex, piecewise-linear trade-off curve f.
 
-    Testing one dataset against a neighbour with false alarms alpha misses with f(alpha) or more
-    (Dong, Roth, Su 2022; Haney et al. 2023, Definitions 3.1 and 3.2).
+    Every test of one dataset against a neighbour whose probability of a false alarm is alpha has a
+    probability of a miss of at least f(alpha) (Dong, Roth, Su 2022; Haney et al. 2023, Definitions
+    3.1 and 3.2).
 
     Args:
         knots: the corners (alpha, f(alpha)) from alpha = 0 to alpha = 1, exact numbers.
-        rounding: of what share of its deltas this curve may be too pessimistic, because knots were
-            merged: delta(epsilon) less rounding*(delta(epsilon) + FLOOR) is at most that of the
-            exact curve, with FLOOR = 2**-50. Zero means exact; one means that nothing is known.
+        rounding: a bound on the error from merging knots, as a share of delta. With FLOOR = 2**-50,
+            delta(epsilon) - rounding*(delta(epsilon) + FLOOR) is at most the delta of the exact
+            curve. Zero means exact; one means that the error is unknown.
 
     Raises:
-        ValueError: the knots are not those of a trade-off curve, and why.
+        ValueError: the knots are not those of a trade-off curve. The message says why.
     """
 
     knots: Knots = attrs.field(converter=_knots, repr=_quoted)
@@ -71,12 +74,15 @@ class FDP(Loss):
 
     @classmethod
     def of_approx(cls, epsilon: Number, delta: Number = 0) -> "FDP":
-        """f_{epsilon, delta}: all that (epsilon, delta)-DP says (Wasserman, Zhou 2010)."""
+        """Return f_{epsilon, delta}, which is equivalent to (epsilon, delta)-DP.
+
+        Wasserman, Zhou 2010.
+        """
         return cls.of_profile([(epsilon, delta)])
 
     @classmethod
     def of_profile(cls, guarantees: Iterable[tuple[Number, Number]]) -> "FDP":
-        """Of a mechanism that is (epsilon, delta)-DP for each of these pairs: the largest f."""
+        """Return the largest f that holds for a mechanism with all of these (epsilon, delta)."""
         sides: list[curves.Line] = []
         for epsilon, delta in guarantees:
             sides += _sides(exact(epsilon, "epsilon"), probability(delta))
@@ -84,9 +90,9 @@ class FDP(Loss):
 
     @classmethod
     def of_gaussian(cls, mu: Number, knots: int = KNOTS) -> "FDP":
-        """A curve of at most this many knots below G_mu, made of tangents of it.
+        """Return a curve below G_mu of at most `knots` knots, made of tangents of G_mu.
 
-        How far below is measured, and stated in `rounding`.
+        The distance to G_mu is measured and stated in `rounding`.
         """
         mu, most = exact(mu, "mu"), natural(knots, "knots")
         if not most >= 4:
@@ -95,7 +101,7 @@ class FDP(Loss):
 
     @classmethod
     def from_loss(cls, loss: Loss) -> "FDP | None":
-        """The curve of (epsilon, delta)-DP or of Gaussian DP."""
+        """Return the curve of (epsilon, delta)-DP or of Gaussian DP."""
         match loss:
             case PureDP(epsilon):
                 return cls.of_approx(epsilon)
@@ -107,37 +113,38 @@ class FDP(Loss):
 
     @property
     def measure(self) -> Measure:
-        """FDP."""
+        """This class."""
         return FDP
 
     def __call__(self, alpha: Number) -> Fraction:
-        """f(alpha)."""
+        """Return f(alpha)."""
         return curves.value(self.knots, probability(alpha, "alpha"))
 
     def delta(self, epsilon: Number) -> Fraction:
-        """The least delta (from above) of (epsilon, delta)-DP: 1 + f*(-e^epsilon)."""
+        """Return the least delta, rounded up, of (epsilon, delta)-DP: 1 + f*(-e^epsilon)."""
         ratio = round_down(arb.exp, min(exact(epsilon, "epsilon"), _LARGEST_EPSILON))
         return curves.delta_at(self.knots, ratio)
 
     def within(self, other: "FDP") -> bool:
-        """This curve is nowhere below the other."""
+        """Whether this curve is nowhere below the other."""
         return curves.below(other.knots, self.knots)
 
     def join(self, other: "FDP") -> "FDP":
-        """The least loss that both imply: the convex hull of the smaller curve."""
+        """Return the least loss that both imply: the convex hull of their minimum."""
         both = max(self.rounding, other.rounding)
         return FDP(curves.lowest(self.knots, other.knots), rounding=both)
 
     def symmetric(self) -> "FDP":
-        """The larger of f and its inverse, which holds too, because neighbours are mutual.
+        """Return the maximum of f and its inverse.
 
-        Dong et al. 2022, Proposition 2.4.
+        It is implied by f, because being neighbours is a symmetric relation. Dong et al. 2022,
+        Proposition 2.4.
         """
         both = curves.highest(self.knots, curves.inverse(self.knots))
         return FDP(both, rounding=self.rounding)
 
     def compose(self, other: "FDP") -> "FDP":
-        """The tensor product of the curves, for curves fixed in advance.
+        """Return the tensor product of the curves, for curves fixed in advance.
 
         Privacy:
             Theorem: Dong et al. 2022, Theorem 3.2; interleaved by Vadhan and Zhang 2023.
@@ -146,20 +153,23 @@ class FDP(Loss):
         return _short(curves.tensor(left.knots, right.knots), left.rounding + right.rounding)
 
     def zero(self) -> "FDP":
-        """f(alpha) = 1 - alpha."""
+        """Return the curve f(alpha) = 1 - alpha of perfect privacy."""
         return FDP.of_approx(0)
 
     def _group(self, size: int) -> "FDP":
-        """1 - (1 - f) applied `size` times (Dong et al. 2022, Theorem 2.14)."""
+        """Return the curve 1 - (1 - f)^k, with 1 - f applied k = `size` times.
+
+        Dong et al. 2022, Theorem 2.14.
+        """
         if size == 1:
             return self
         half = self._group(size // 2)
-        even = half._and_on(half)
-        return even._and_on(self) if size % 2 else even
+        even = half._chained(half)
+        return even._chained(self) if size % 2 else even
 
-    def _and_on(self, following: "FDP") -> "FDP":
-        """From x to x' with this loss, and on to x'' with the following."""
-        # In absolute terms curves err by rounding*(1 + FLOOR); the slope magnifies the first.
+    def _chained(self, following: "FDP") -> "FDP":
+        """Return a curve for x and x'', from this for x and x', and `following` for x' and x''."""
+        # The absolute error of a curve is rounding*(1 + FLOOR). The slope multiplies the first one.
         steepest, _ = curves.lines(following.knots)[0]
         error = (self.rounding * steepest + following.rounding) * (1 + FLOOR)
         return _short(curves.chain(following.knots, self.knots), error / FLOOR)
@@ -175,7 +185,7 @@ class FDP(Loss):
         return pure if measure is PureDP else pure.to(measure, delta)
 
     def _epsilon(self, delta: Fraction) -> Fraction:
-        """The least epsilon: no knot has more than 1 - f(alpha) = delta + e^epsilon*alpha."""
+        """Return the least epsilon with 1 - f(alpha) <= delta + e^epsilon*alpha at every knot."""
         (_, start), *rest = self.symmetric().knots
         if not 1 - start <= delta:
             raise ValueError(f"{self} is (epsilon, delta)-DP only for delta >= {1 - start}")
@@ -187,7 +197,7 @@ class FDP(Loss):
 
 
 def _sides(epsilon: Fraction, delta: Fraction) -> tuple[curves.Line, ...]:
-    """The sides of f_{epsilon, delta}; with e^epsilon rounded up both are lower."""
+    """Return the sides of f_{epsilon, delta}. Rounding e^epsilon up lowers both."""
     if epsilon > _LARGEST_EPSILON:
         return ()
     return curves.lines_of(round_up(arb.exp, epsilon), delta)
@@ -195,7 +205,7 @@ def _sides(epsilon: Fraction, delta: Fraction) -> tuple[curves.Line, ...]:
 
 @lru_cache(maxsize=256)
 def _tangents(mu: Fraction, most: int) -> FDP:
-    """Tangents of G_mu at epsilons from where delta is nearly one to where it is nearly zero."""
+    """Return a curve of tangents of G_mu, from where delta is nearly 1 to where it is nearly 0."""
     stated = max(mu, _LEAST_MU)
     start, count = max(Fraction(0), stated / 2 - _TAIL), 4 * most
     step = (stated / 2 + _TAIL - start) / count
@@ -209,7 +219,7 @@ def _tangents(mu: Fraction, most: int) -> FDP:
 
 
 def _gaussian(mu: Fraction, alpha: Fraction) -> Fraction:
-    """G_mu(alpha) = Phi(Phi^-1(1 - alpha) - mu), from above."""
+    """Return G_mu(alpha) = Phi(Phi^-1(1 - alpha) - mu), rounded up."""
     if alpha in (0, 1):
         return 1 - alpha
 
@@ -220,7 +230,7 @@ def _gaussian(mu: Fraction, alpha: Fraction) -> Fraction:
 
 
 def _short(knots: Knots, rounding: Fraction, most: int = KNOTS) -> FDP:
-    """A curve with few and short knots, and what shortening it has cost."""
+    """Return a curve with few and short knots, its error added to `rounding`."""
     kept = curves.shortened(knots, most)
     cost = curves.rounding(kept, partial(curves.value, knots)) if kept is not knots else 0
     return FDP(kept, rounding=min(Fraction(1), rounding + cost))

@@ -18,7 +18,7 @@ from typing import Any
 
 import attrs
 
-from queryable.losses.reports import Report
+from queryable.losses import Report
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, CanAfford, Launch, Launched, PrivacyLossQuery
 from queryable.randomness.coins import ChildId

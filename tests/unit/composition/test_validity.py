@@ -56,8 +56,7 @@ from queryable import (
     UnprovenCompositionError,
     explain,
 )
-from queryable.losses import RenyiOrder
-from queryable.losses.renyi import RenyiOrders
+from queryable.losses import RenyiOrder, RenyiOrders
 from tests.strategies import RandomWord, Toy
 
 NO = Unproven("whether this holds is open", "do something else")

@@ -37,8 +37,8 @@ from queryable import (
     UnprovenCompositionError,
     truncated_view,
 )
+from queryable.losses import RenyiCurve
 from queryable.losses.numbers import round_up
-from queryable.losses.renyi import RenyiCurve
 from tests.strategies import RandomBits, RandomWord, Toy
 
 F = Fraction

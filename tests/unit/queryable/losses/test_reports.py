@@ -42,6 +42,6 @@ def test_parameters_are_checked(bound: Any, epsilon: Any, delta: Any) -> None:
 
 
 def test_they_say_what_they_are() -> None:
-    assert str(ExPostBound("0.1", 0)) == "ExPostBound(loss <= 0.1 for what was seen)"
-    assert "but for probability 1e-06" in str(ExPostBound("0.1", "1e-6"))
+    assert str(ExPostBound("0.1", 0)) == "ExPostBound(loss <= 0.1 for these answers)"
+    assert "except with probability 1e-06" in str(ExPostBound("0.1", "1e-6"))
     assert "at all times" in str(TimeUniformBound("0.1", "1e-6"))

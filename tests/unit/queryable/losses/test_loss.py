@@ -1,0 +1,86 @@
+"""The interface of losses: order, conversion, groups, and what is a measure."""
+
+import pytest
+
+from queryable import GDP, RDP, ZCDP, ApproxZCDP, Loss, PureDP
+from queryable.losses import as_measure, group_size, measure_name, zero_of
+from tests.strategies import LOSSES
+
+MEASURES = [each.measure for each in LOSSES]
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_zero_is_the_unit_of_composition_and_the_least(loss: Loss) -> None:
+    """Composing with no loss changes nothing, and no loss is below every loss."""
+    assert loss + loss.zero() == loss
+    assert loss.zero() <= loss
+    assert loss.zero() == zero_of(loss.measure)
+    assert not loss <= loss.zero()
+
+
+@pytest.mark.parametrize("first", LOSSES, ids=str)
+@pytest.mark.parametrize("second", LOSSES, ids=str)
+def test_measures_are_not_mixed(first: Loss, second: Loss) -> None:
+    """Comparing or adding values of two measures is a `TypeError`: it needs a theorem."""
+    if first.measure == second.measure:
+        assert first <= second
+        return
+    with pytest.raises(TypeError, match="different measures"):
+        first <= second  # noqa: B015
+    with pytest.raises(TypeError, match="different measures"):
+        first + second
+
+
+def test_a_loss_is_not_compared_with_a_number() -> None:
+    """`PureDP(1) <= 2` is an error, not an answer."""
+    with pytest.raises(TypeError):
+        PureDP(1) <= 2  # noqa: B015
+    with pytest.raises(TypeError):
+        PureDP(1) + 1  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("loss", [RDP(8, 1), ApproxZCDP(1, "1e-6")])
+def test_no_group_bound_is_made_up(loss: Loss) -> None:
+    """Where no theorem bounds groups the answer is an error that says so."""
+    with pytest.raises(ValueError, match="no group bound"):
+        loss.group(2)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_converting_to_the_own_measure_is_the_identity(loss: Loss) -> None:
+    """`.to` the same measure changes nothing."""
+    assert loss.to(loss.measure) is loss
+
+
+@pytest.mark.parametrize(
+    ("loss", "measure"), [(PureDP(1), ZCDP), (PureDP(1), PureDP), (GDP(1), ZCDP)], ids=str
+)
+def test_a_superfluous_delta_is_refused(loss: Loss, measure: object) -> None:
+    """A delta that the target measure has no place for is not dropped in silence."""
+    with pytest.raises(ValueError, match="no delta"):
+        loss.to(measure, "1e-6")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", [None, "ZCDP", Loss, PureDP(1), int])
+def test_what_is_no_measure_is_a_type_error(value: object) -> None:
+    """A measure is a loss class, not a name or a value."""
+    with pytest.raises(TypeError, match="not a measure"):
+        as_measure(value)
+
+
+def test_measures_have_names() -> None:
+    """Errors and tables name a measure as it is written in code."""
+    assert [measure_name(each) for each in MEASURES] == [
+        "PureDP",
+        "ApproxDP",
+        "ZCDP",
+        "ApproxZCDP",
+        "RDP.at(8)",
+        "GDP",
+    ]
+
+
+@pytest.mark.parametrize(("d_in", "unit", "size"), [(0, 1, 0), (1, 2, 1), (3, 2, 2), (4, 2, 2)])
+def test_group_sizes_round_up(d_in: int, unit: int, size: int) -> None:
+    """Three records are two steps of two."""
+    assert group_size(d_in, unit) == size
