@@ -1,7 +1,7 @@
-"""What the site is made of, beside the pages of this folder: `make docs`.
+"""Hooks of the site generator, for `make docs`.
 
-Responsible for bringing README, changelog and notebooks in under names of the site, for links
-between them, and for how docstrings state privacy claims. Nothing is written into the repository.
+They add the README, the changelog and the notebooks as pages, rewrite the links between them, and
+format the privacy claims of docstrings. They write nothing into the repository.
 """
 
 import posixpath
@@ -53,7 +53,7 @@ _CLAIMS = re.compile(r"^(\s+)(Claim|Theorem|Assumes|Checked by):", flags=re.MULT
 
 
 def sources() -> dict[str, str]:
-    """Where each file of the repository is in the site."""
+    """Map each file of the repository to its place in the site."""
     docs = {path: path.relative_to("docs") for path in below("docs", "**/*.md")}
     notebooks = {path: path.with_suffix(".md") for path in below("notebooks", "*.ipynb")}
     charts = {path: path for path in below("benchmarks", "**/*.svg")}
@@ -62,12 +62,12 @@ def sources() -> dict[str, str]:
 
 
 def below(folder: str, pattern: str) -> Iterator[Path]:
-    """Files, relative to the root."""
+    """Return matching files of a folder, relative to the root."""
     return (path.relative_to(ROOT) for path in sorted((ROOT / folder).glob(pattern)))
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add what is not in this folder."""
+    """Add the pages that are not in this folder."""
     for source, place in sources().items():
         path = ROOT / source
         if path.suffix == ".ipynb":
@@ -79,7 +79,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def converted(notebook: Path, place: str) -> dict[str, str | bytes]:
-    """A notebook as a page, and its pictures."""
+    """Convert a notebook to a page and its pictures."""
     exporter = MarkdownExporter(
         template_file="site.md.j2", extra_loaders=[DictLoader({"site.md.j2": _TEMPLATE})]
     )
@@ -93,7 +93,7 @@ def converted(notebook: Path, place: str) -> dict[str, str | bytes]:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Links between files of the repository become links between pages of the site."""
+    """Turn links between files of the repository into links between pages of the site."""
     places = sources()
     here = next((each for each, place in places.items() if place == page.file.src_uri), None)
     if here is None:
@@ -111,16 +111,16 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 
 
 class Docstrings(Extension):
-    """What a static reader of the source has to be told about docstrings and attrs classes."""
+    """Tell griffe, which reads the source, about privacy claims and the fields of attrs classes."""
 
     def on_object(self, *, obj: Object, **_: Any) -> None:
-        """Claim, theorem, assumptions and test of a Privacy section each on its own."""
+        """Put claim, theorem, assumptions and test of a Privacy section into paragraphs."""
         if obj.docstring is not None and "Privacy:\n" in obj.docstring.value:
             parted = _CLAIMS.sub(r"\n\1**\2:**", _SECTION.sub(r"\n\n\1", obj.docstring.value))
             obj.docstring.value = parted.replace("Privacy:\n\n", "Privacy:\n")
 
     def on_package(self, *, pkg: Module, **_: Any) -> None:
-        """The fields of an attrs class are the parameters of its `__init__`."""
+        """Add an `__init__` whose parameters are the fields of an attrs class."""
         for cls in list(_classes(pkg)):
             if "__init__" not in cls.members and _is_attrs(cls):
                 function = Function("__init__", parameters=Parameters(*_fields(cls)))
@@ -142,7 +142,7 @@ def _is_attrs(cls: Class) -> bool:
 
 
 def _fields(cls: Class) -> Iterator[Parameter]:
-    """The fields of a class and of its bases, each where it is first named."""
+    """Return the fields of a class and its bases, each where it is first declared."""
     fields = {
         name: member
         for each in (*reversed(cls.mro()), cls)
@@ -170,7 +170,7 @@ def _is_field(member: Attribute) -> bool:
 
 
 def _options(value: Any) -> dict[str, Any]:
-    """What a field's value says: the keywords of `attrs.field`, or else the default itself."""
+    """Return the keywords of `attrs.field`, or the plain default of a field."""
     if isinstance(value, ExprCall) and str(value.function) == "attrs.field":
         return {each.name: each.value for each in value.arguments if isinstance(each, ExprKeyword)}
     return {} if value is None else {"default": value}

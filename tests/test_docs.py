@@ -1,8 +1,9 @@
-"""The code in the docs runs, in pages and in docstrings, and the site has every page.
+"""The code in pages and docstrings runs, and the site has every page.
 
-The README's code is run by `test_readme.py`, the notebooks by `test_notebooks.py`.
+`test_readme.py` runs the code of the README, and `test_notebooks.py` runs the notebooks.
 """
 
+import ast
 import doctest
 import re
 from importlib import import_module
@@ -14,6 +15,8 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```python\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
 FENCE = re.compile(r"^([ \t>]*)(```+|~~~+)[ \t]*([\w+-]*).*$", flags=re.MULTILINE)
+SECTION = re.compile(r"^(?:Args|Attributes|Raises):\n((?:    .*\n?|\n)+)", flags=re.MULTILINE)
+ENTRY = re.compile(r"^ {4}(\S.*)", flags=re.MULTILINE)
 PAGES = [*sorted(DOCS.glob("**/*.md")), *sorted(ROOT.glob("*.md"))]
 WITH_CODE = [
     page for page in PAGES if page.parent == DOCS and BLOCK.search(page.read_text("utf-8"))
@@ -29,14 +32,14 @@ def name(page: Path) -> str:
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=name)
 def test_code_runs(page: Path) -> None:
-    """The blocks of a page, one after another, in one namespace."""
+    """The code blocks of a page run one after another in one namespace."""
     names = {"__name__": "__main__"}
     for source in BLOCK.findall(page.read_text(encoding="utf-8")):
         exec(compile(source, str(page), "exec"), names)
 
 
 def unrun(text: str) -> list[str]:
-    """Blocks that may be code and that no test would run: of no language, or not at the margin."""
+    """Return blocks that may be code but are not run: without a language, or indented."""
     opened = FENCE.findall(text)[::2]
     return [
         f"{indent}{fence}{language}"
@@ -57,7 +60,7 @@ def test_a_block_that_is_not_run_is_noticed() -> None:
 
 
 def modules() -> list[str]:
-    """Every module that has an example in a docstring."""
+    """Return every module that has an example in a docstring."""
     return [
         ".".join(path.relative_to(ROOT).with_suffix("").parts)
         for package in PACKAGES
@@ -74,14 +77,38 @@ def test_examples_in_docstrings_run(module: str) -> None:
 
 
 def test_there_are_examples() -> None:
-    """Else nothing above would run."""
+    """Otherwise the tests above would run no example."""
     assert len(modules()) >= 4
     assert DOCS / "auditing.md" in WITH_CODE
 
 
+def unnamed(docstring: str) -> list[str]:
+    """Return entries of `Args`, `Attributes` and `Raises` that do not begin with `name:`."""
+    entries = [line for section in SECTION.findall(docstring) for line in ENTRY.findall(section)]
+    return [entry for entry in entries if not re.match(r"\*{0,2}[\w., ]+:( |$)", entry)]
+
+
+def test_arguments_in_docstrings_have_names() -> None:
+    """Otherwise the generator warns, and the strict build of the site fails."""
+    found = [
+        f"{name(path)}: {entry}"
+        for package in PACKAGES
+        for path in sorted((ROOT / package).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.Module)
+        for entry in unnamed(ast.get_docstring(node) or "")
+    ]
+    assert found == []
+
+
+def test_an_argument_without_a_name_is_noticed() -> None:
+    docstring = "Add.\n\nArgs:\n    k: how many.\n        At least 1.\n    Others as `f`.\n"
+    assert unnamed(docstring) == ["Others as `f`."]
+
+
 @pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=name)
 def test_files_that_are_named_are_there(page: Path) -> None:
-    """Modules, tests and what else has a folder in its name."""
+    """Modules, tests and other files that are named with their folder."""
     named = re.findall(r"`((?:\w+/)+[\w.]+\.\w+)`", page.read_text(encoding="utf-8"))
     assert [path for path in named if not (ROOT / path).exists()] == []
 
@@ -94,7 +121,7 @@ def test_the_site_has_every_page() -> None:
 
 
 def test_the_site_fetches_nothing() -> None:
-    """No fonts, scripts or styles from elsewhere; `offline` would take a script from a CDN."""
+    """No fonts, scripts or styles of other sites; `offline` would load one from a CDN."""
     assert "font: false" in SITE
     assert not re.search(r"https?://|^ *- (offline|social|privacy)\b", SITE, flags=re.MULTILINE)
     assert not re.search(r"https?:|@import", (DOCS / "style.css").read_text("utf-8"))

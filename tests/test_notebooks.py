@@ -1,4 +1,4 @@
-"""The notebooks run from an empty folder, and what is committed with them is what they say now.
+"""The notebooks run in an empty folder, and their outputs equal the committed ones.
 
 `python tests/test_notebooks.py [name ...]` (`make notebooks`) runs them and saves their outputs.
 """
@@ -18,7 +18,7 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-# Jupyter's own, in this process; what a notebook's kernel says is looked at all the same
+# These warnings are Jupyter's own, in this process. Warnings of a notebook's kernel are checked.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 ROOT = Path(__file__).parent.parent
@@ -36,8 +36,8 @@ def read(path: Path) -> NotebookNode:
 
 
 def run(notebook: NotebookNode) -> NotebookNode:
-    """The same cells with the outputs of a fresh kernel, in an empty folder; errors are outputs."""
-    import matplotlib.font_manager  # noqa: F401 - to build its cache, which it would announce
+    """Run the cells in a fresh kernel and an empty folder; errors become outputs."""
+    import matplotlib.font_manager  # noqa: F401 - builds its cache, which prints a message
 
     fresh = nbformat.from_dict(notebook)
     with TemporaryDirectory() as folder, TemporaryDirectory() as settings:
@@ -52,8 +52,8 @@ def run(notebook: NotebookNode) -> NotebookNode:
             allow_errors=True,
             kernel_name="python3",
             record_timing=False,
-            coalesce_streams=True,  # else what was printed comes in pieces, by chance
-            extra_arguments=["--log-level=ERROR"],  # it warns that it speaks TCP, to this machine
+            coalesce_streams=True,  # else printed text may be split at random
+            extra_arguments=["--log-level=ERROR"],  # else it warns about local TCP
             resources={"metadata": {"path": folder}},
         )
         client.execute(env=environment)
@@ -64,11 +64,11 @@ def run(notebook: NotebookNode) -> NotebookNode:
 
 
 def small(picture: str) -> str:
-    """A picture in 128 colours, in base64: a fourth of the bytes, and no chart needs more."""
+    """Reduce a picture (base64) to 128 colours, which saves three quarters of its bytes."""
     from PIL import Image
 
     image = Image.open(BytesIO(b64decode(picture))).convert("RGBA")
-    if image.getchannel("A").getextrema() == (255, 255):  # nothing of the page shows through
+    if image.getchannel("A").getextrema() == (255, 255):  # fully opaque
         image = image.convert("RGB")
     few = image.quantize(128, dither=Image.Dither.NONE)
     few.save(into := BytesIO(), "png", optimize=True)
@@ -76,7 +76,7 @@ def small(picture: str) -> str:
 
 
 def cleaned(notebook: NotebookNode) -> NotebookNode:
-    """Without what differs between two runs or two machines."""
+    """Remove the metadata that differ between two runs or two machines."""
     notebook.metadata = nbformat.from_dict({**KERNEL, "language_info": {"name": "python"}})
     for cell in notebook.cells:
         tags = cell.metadata.get("tags")
@@ -91,13 +91,13 @@ def outputs(notebook: NotebookNode) -> Iterator[tuple[NotebookNode, NotebookNode
 
 
 def text(output: NotebookNode) -> str:
-    """What an output says in letters."""
-    said = output.get("text") or output.get("data", {}).get("text/plain", "")
-    return f"{output.output_type}: {said}"
+    """Return the text of an output."""
+    content = output.get("text") or output.get("data", {}).get("text/plain", "")
+    return f"{output.output_type}: {content}"
 
 
 def disturbances(notebook: NotebookNode) -> list[str]:
-    """Errors, and warnings and whatever else went to the reader by way of stderr."""
+    """Return errors, and everything written to stderr, such as warnings."""
     return [
         f"{cell.source[:60]!r}: {text(output)}"
         for cell, output in outputs(notebook)
@@ -106,7 +106,7 @@ def disturbances(notebook: NotebookNode) -> list[str]:
 
 
 def differences(committed: NotebookNode, fresh: NotebookNode) -> list[str]:
-    """Cells whose committed outputs say something else than a run; pictures are not compared."""
+    """Return the cells whose committed text outputs differ from a run; pictures are ignored."""
     return [
         f"{old.source[:60]!r}: {said!r} is now {says!r}"
         for old, new in zip(committed.cells, fresh.cells, strict=True)
@@ -116,7 +116,7 @@ def differences(committed: NotebookNode, fresh: NotebookNode) -> list[str]:
 
 
 def complaints(notebook: NotebookNode) -> list[str]:
-    """What should not be committed."""
+    """Return the reasons why a notebook must not be committed."""
     found = []
     counts = [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"]
     if counts != list(range(1, len(counts) + 1)):
@@ -143,7 +143,7 @@ def test_there_are_notebooks() -> None:
 
 
 @pytest.mark.parametrize("path", PARAMETERS)
-def test_runs_and_says_what_is_committed(path: Path) -> None:
+def test_outputs_equal_the_committed_ones(path: Path) -> None:
     fresh = run(read(path))
     assert disturbances(fresh) == []
     assert differences(read(path), fresh) == [], "run `make notebooks`"
@@ -165,13 +165,13 @@ BAD = {
 
 @pytest.fixture(scope="module")
 def tried() -> NotebookNode:
-    """A notebook with everything that should be noticed, after a run."""
+    """A notebook after a run that has every fault which the checks must find."""
     sources = ["import os\nos.listdir()", "'queryable' in globals()", *BAD.values()]
     return run(new_notebook(cells=[new_code_cell(source) for source in sources]))
 
 
 def only(notebook: NotebookNode, source: str) -> NotebookNode:
-    """One cell of it, as if it had been the first."""
+    """Return a notebook with one of the cells, as if it were the first."""
     cell = nbformat.from_dict(next(cell for cell in notebook.cells if cell.source == source))
     for each in (cell, *(output for output in cell.outputs if "execution_count" in output)):
         each.execution_count = 1
@@ -211,9 +211,9 @@ def main(names: list[str]) -> int:
     failed = 0
     for path in [path for path in NOTEBOOKS if not names or path.stem in names]:
         fresh = run(read(path))
-        if heard := disturbances(fresh):
+        if found := disturbances(fresh):
             failed += 1
-            print(f"{path.name} is not saved", *heard, sep="\n  ")  # noqa: T201 - a command's answer
+            print(f"{path.name} is not saved", *found, sep="\n  ")  # noqa: T201 - a command's answer
         else:
             nbformat.write(fresh, path)
             print(f"{path.name}: {path.stat().st_size:,} bytes")  # noqa: T201 - a command's answer
