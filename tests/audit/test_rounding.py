@@ -518,7 +518,7 @@ def test_there_are_a_thousand_inputs() -> None:
 EXACT = {"Basic", "ExPost", "Rule"}
 """Rules that only add and compare fractions."""
 SEARCHES = {"least", "greatest", "normal_below"}
-"""In `conversions`, but no conversions."""
+"""Functions in `conversions` that search and do not convert."""
 
 
 def test_every_rounding_is_here() -> None:

@@ -351,7 +351,7 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
         "guarantee": {"queryable": BUDGET, "path": None},
     },
 }
-"""By module, then by name: arguments with which the call is right."""
+"""By module, then by name: arguments of a valid call."""
 
 NOT_CALLED = {
     "SYSTEM", "Adversary",
