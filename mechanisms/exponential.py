@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from mechanisms.privacy_maps import with_zcdp
-from mechanisms.sampling.choices import FlippedInTurn, Softmax
+from mechanisms.sampling.choices import PermuteAndFlipLaw, Softmax
 from queryable.losses import Loss, Measure, PureDP, total
 from queryable.losses.numbers import exact, natural, positive
 from queryable.mechanism import Measurement
@@ -46,7 +46,7 @@ def _k(value: Any) -> int:
 
 
 @attrs.frozen
-class _Choice(Measurement):
+class _ChoiceByScore(Measurement):
     """What the mechanisms that choose by scores have in common."""
 
     scores: IntegerStatistic = attrs.field(converter=_scores)
@@ -78,7 +78,7 @@ class _Choice(Measurement):
 
 
 @attrs.frozen
-class _One(_Choice):
+class _SingleChoice(_ChoiceByScore):
     """Chooses one candidate."""
 
     @abstractmethod
@@ -91,7 +91,7 @@ class _One(_Choice):
 
 
 @attrs.frozen
-class ExponentialMechanism(_One):
+class ExponentialMechanism(_SingleChoice):
     """Chooses a candidate, the likelier the higher its score; answers its index.
 
     With probability proportional to exp(epsilon * score / (2 sensitivity)), or where the scores are
@@ -130,7 +130,7 @@ class ExponentialMechanism(_One):
 
 
 @attrs.frozen
-class PermuteAndFlip(_One):
+class PermuteAndFlip(_SingleChoice):
     """Chooses a candidate, never worse on average than the exponential mechanism; its index.
 
     Candidates in random order; each is taken with probability exp(-rate * gap to the best score),
@@ -149,12 +149,12 @@ class PermuteAndFlip(_One):
     Args: as `ExponentialMechanism`.
     """
 
-    def _law(self, scores: Any, rate: Fraction) -> FlippedInTurn:
-        return FlippedInTurn(scores, rate)
+    def _law(self, scores: Any, rate: Fraction) -> PermuteAndFlipLaw:
+        return PermuteAndFlipLaw(scores, rate)
 
 
 @attrs.frozen
-class TopK(_Choice):
+class TopK(_ChoiceByScore):
     """Chooses k different candidates, one after the other; answers their indices, in that order.
 
     Peeling: the exponential mechanism at epsilon / k, then again among those that are left.

@@ -122,7 +122,7 @@ class _Gap(IntegerStatistic):
 
 
 @attrs.frozen(eq=False)
-class Weighing:
+class WeightsState:
     """The synthetic distribution, the sparse vector's id, and the query under way.
 
     The estimate is its answer from the distribution.
@@ -169,7 +169,7 @@ def _same(dataset: Any) -> Any:
 
 
 @attrs.frozen
-class PrivateMultiplicativeWeights(PersonInTheMiddle[Weighing]):
+class PrivateMultiplicativeWeights(PersonInTheMiddle[WeightsState]):
     """Online private multiplicative weights; use as `PrivateMultiplicativeWeights(...) @ filter`.
 
     Answers: LinearQuery, SyntheticHistogram, PrivacyLossQuery. A query whose synthetic answer is
@@ -217,13 +217,13 @@ class PrivateMultiplicativeWeights(PersonInTheMiddle[Weighing]):
             told = quoted(rate)
             raise ValueError(f"learning_rate is {told}; it should be a float or an int above 0")
 
-    def init(self) -> Weighing:
+    def init(self) -> WeightsState:
         """The uniform histogram."""
-        return Weighing(np.full(self.universe, 1 / self.universe))
+        return WeightsState(np.full(self.universe, 1 / self.universe))
 
     def step(
-        self, state: Weighing, message: FromAnalyst | FromMechanism, coins: Coins
-    ) -> tuple[Weighing, ToMechanism | ToAnalyst]:
+        self, state: WeightsState, message: FromAnalyst | FromMechanism, coins: Coins
+    ) -> tuple[WeightsState, ToMechanism | ToAnalyst]:
         """Start the sparse vector; then answer, or ask it and perhaps measure."""
         match message:
             case FromMechanism(answer) if state.detector is None:
@@ -232,30 +232,34 @@ class PrivateMultiplicativeWeights(PersonInTheMiddle[Weighing]):
                 weighted = _Weighted(self.encode, self._lattice(weights))
                 estimate = self._estimate(state, weighted)
                 gap = _Gap(weighted, round(estimate))
-                asking = Weighing(state.histogram, state.detector, weighted, estimate)
+                asking = WeightsState(state.histogram, state.detector, weighted, estimate)
                 return asking, ToMechanism(Ask(state.detector, gap))
             case FromAnalyst(SyntheticHistogram()):
                 return state, ToAnalyst(state.histogram * self.records)
             case FromAnalyst(PrivacyLossQuery() as query):
                 return state, ToMechanism(query)
             case FromMechanism(answer):
-                return self._heard(state, answer)
+                return self._on_answer(state, answer)
         raise UnknownQueryError(
             "private multiplicative weights answers LinearQuery, SyntheticHistogram and "
             f"PrivacyLossQuery, not {type(message.query).__name__}"
         )
 
-    def _started(self, state: Weighing, answer: Any) -> tuple[Weighing, ToMechanism | ToAnalyst]:
+    def _started(
+        self, state: WeightsState, answer: Any
+    ) -> tuple[WeightsState, ToMechanism | ToAnalyst]:
         match answer:
             case Launched(child, _):
-                return Weighing(state.histogram, child), ToAnalyst(None)
+                return WeightsState(state.histogram, child), ToAnalyst(None)
             case None:
                 detector = SparseVector(self.threshold, self.epsilon / 2, cutoff=self.updates)
                 return state, ToMechanism(Launch(detector))
-        return Weighing(state.histogram, -1), ToAnalyst(answer)
+        return WeightsState(state.histogram, -1), ToAnalyst(answer)
 
-    def _heard(self, state: Weighing, answer: Any) -> tuple[Weighing, ToMechanism | ToAnalyst]:
-        query, idle = state.query, Weighing(state.histogram, state.detector)
+    def _on_answer(
+        self, state: WeightsState, answer: Any
+    ) -> tuple[WeightsState, ToMechanism | ToAnalyst]:
+        query, idle = state.query, WeightsState(state.histogram, state.detector)
         if query is None:
             return idle, ToAnalyst(answer)
         match answer:
@@ -268,13 +272,13 @@ class PrivateMultiplicativeWeights(PersonInTheMiddle[Weighing]):
                 return self._updated(state, query, measured), ToAnalyst(float(measured))
         return idle, ToAnalyst(answer)
 
-    def _updated(self, state: Weighing, query: _Weighted, measured: int) -> Weighing:
+    def _updated(self, state: WeightsState, query: _Weighted, measured: int) -> WeightsState:
         gap = (measured - state.estimate) / self.records
         step = self.learning_rate * min(1.0, max(-1.0, gap))
         moved = state.histogram * np.exp(step * query.lattice / _LATTICE)
-        return Weighing(moved / moved.sum(), state.detector)
+        return WeightsState(moved / moved.sum(), state.detector)
 
-    def _estimate(self, state: Weighing, query: _Weighted) -> float:
+    def _estimate(self, state: WeightsState, query: _Weighted) -> float:
         products = state.histogram * query.lattice  # not a BLAS product: its threads cost more here
         return float(products.sum()) / _LATTICE * self.records
 

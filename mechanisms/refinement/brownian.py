@@ -12,10 +12,10 @@ import attrs
 from mechanisms.gaussian import Gaussian
 from mechanisms.refinement.averaging import moved, number, rounding, rounding_moved
 from mechanisms.refinement.estimate import Estimate
-from mechanisms.refinement.estimating import Estimating, Held, UnderWay, refinable
+from mechanisms.refinement.estimating import Estimating, OpenEstimate, Pending, refinable
 from mechanisms.refinement.messages import Open
 from mechanisms.refinement.stopping import Schedule, schedule_of, shortened
-from mechanisms.refinement.tails import OfMean, Reach
+from mechanisms.refinement.tails import MeanTails, Reach
 from queryable.errors import QueryError
 from queryable.losses import ZCDP, AdditiveLoss
 from queryable.losses.numbers import shown
@@ -44,49 +44,49 @@ class BrownianNoiseReduction(Estimating):
         Checked by: tests/unit/mechanisms/refinement/test_brownian.py
     """
 
-    def _opened(self, query: Open) -> Held:
+    def _open(self, query: Open) -> OpenEstimate:
         schedule = () if query.schedule is None else schedule_of(query.schedule)
-        return Held(refinable(query.statistic), schedule)
+        return OpenEstimate(refinable(query.statistic), schedule)
 
-    def _measurement(self, held: Held, target: Fraction) -> Gaussian:
-        if held.level is None:
-            return Gaussian(held.statistic, variance=target)
-        if not target < held.level:
+    def _measurement(self, opened: OpenEstimate, target: Fraction) -> Gaussian:
+        if opened.level is None:
+            return Gaussian(opened.statistic, variance=target)
+        if not target < opened.level:
             raise QueryError(
-                f"the target variance {shown(target)} is not finer than {shown(held.level)}, "
+                f"the target variance {shown(target)} is not finer than {shown(opened.level)}, "
                 "where the estimate is"
             )
-        return Gaussian(held.statistic, variance=_increment(held.level, target))
+        return Gaussian(opened.statistic, variance=_increment(opened.level, target))
 
-    def _whole(self, held: Held, targets: Schedule) -> Gaussian:
-        return self._measurement(held, targets[-1])
+    def _whole(self, opened: OpenEstimate, targets: Schedule) -> Gaussian:
+        return self._measurement(opened, targets[-1])
 
-    def _combined(self, held: Held, target: Fraction, measured: Any) -> Estimate:
+    def _combined(self, opened: OpenEstimate, target: Fraction, measured: Any) -> Estimate:
         value = number(measured)
-        before = held.estimate
-        if before is None or held.level is None:
-            return Estimate(value, target, reach=Reach(OfMean(target, target), rounding(value)))
+        before = opened.estimate
+        if before is None or opened.level is None:
+            return Estimate(value, target, reach=Reach(MeanTails(target, target), rounding(value)))
         # The measurement has precision 1/target - 1/level, the two together 1/target.
-        share = 1 - target / held.level
+        share = 1 - target / opened.level
         mean = moved(before.value, value, share)
         reach = before.reach
-        if reach is not None and isinstance(reach.tails, OfMean):
+        if reach is not None and isinstance(reach.tails, MeanTails):
             rounded = rounding_moved(reach.rounded, before.value, value, mean, share)
-            reach = Reach(OfMean(target, reach.tails.coarsest), rounded)
+            reach = Reach(MeanTails(target, reach.tails.coarsest), rounded)
         return Estimate(mean, target, reach=reach)
 
-    def _loss(self, held: Held, d_in: int) -> ZCDP:
-        if held.level is None:
+    def _loss(self, opened: OpenEstimate, d_in: int) -> ZCDP:
+        if opened.level is None:
             return ZCDP(Fraction(0))
-        return ZCDP((held.statistic.l2 * d_in) ** 2 / (2 * held.level))
+        return ZCDP((opened.statistic.l2 * d_in) ** 2 / (2 * opened.level))
 
-    def _affordable(self, refusal: Refused, under_way: UnderWay) -> str:
+    def _affordable(self, refusal: Refused, pending: Pending) -> str:
         share = _left(refusal)
         if share is None:
             return ""
         if not share:
             return "no finer variance is affordable"
-        level, target = under_way.held.level, under_way.targets[under_way.place]
+        level, target = pending.opened.level, pending.targets[pending.place]
         precision = Fraction(0) if level is None else 1 / level
         finest = 1 / (precision + share * (1 / target - precision))
         return f"the finest variance affordable is {_quoted(finest)}"

@@ -14,10 +14,16 @@ from mechanisms.gaussian import Gaussian
 from mechanisms.laplace import Laplace
 from mechanisms.refinement.averaging import number, rounding
 from mechanisms.refinement.estimate import Estimate
-from mechanisms.refinement.estimating import Estimating, Held, UnderWay, refinable, require_more
+from mechanisms.refinement.estimating import (
+    Estimating,
+    OpenEstimate,
+    Pending,
+    refinable,
+    require_more,
+)
 from mechanisms.refinement.messages import Open, Refine, Until
 from mechanisms.refinement.stopping import LONGEST, Schedule, above_one
-from mechanisms.refinement.tails import OfRelease, Reach
+from mechanisms.refinement.tails import Reach, ReleaseTails
 from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
 from queryable.errors import QueryError
 from queryable.losses import ZCDP, Loss, PureDP
@@ -68,42 +74,42 @@ class Doubling(Estimating):
     )
     releases: int = attrs.field(kw_only=True, default=100, converter=_releases)
 
-    def _opened(self, query: Open) -> Held:
+    def _open(self, query: Open) -> OpenEstimate:
         _require_none(query.schedule)
         levels = accumulate(repeat(self.factor, self.releases - 1), truediv, initial=self.start)
-        return Held(refinable(query.statistic), tuple(levels))
+        return OpenEstimate(refinable(query.statistic), tuple(levels))
 
-    def _target(self, held: Held, query: Refine) -> Fraction:
+    def _target(self, opened: OpenEstimate, query: Refine) -> Fraction:
         _require_none(query.to)
-        return super()._target(held, query)
+        return super()._target(opened, query)
 
-    def _targets(self, held: Held, query: Until) -> Schedule:
+    def _targets(self, opened: OpenEstimate, query: Until) -> Schedule:
         _require_none(query.schedule)
-        require_more(held)
-        return held.schedule[held.behind :]
+        require_more(opened)
+        return opened.schedule[opened.passed :]
 
-    def _measurement(self, held: Held, target: Fraction) -> Measurement:
+    def _measurement(self, opened: OpenEstimate, target: Fraction) -> Measurement:
         if self.noise == "laplace":
-            return Laplace(held.statistic, scale=target)
-        return Gaussian(held.statistic, variance=target)
+            return Laplace(opened.statistic, scale=target)
+        return Gaussian(opened.statistic, variance=target)
 
-    def _combined(self, held: Held, target: Fraction, measured: Any) -> Estimate:
+    def _combined(self, opened: OpenEstimate, target: Fraction, measured: Any) -> Estimate:
         # Integer Laplace noise has variance 1 / (2 sinh(1/2b)^2), which is below 2 b^2.
         laplace = self.noise == "laplace"
         law = DiscreteLaplace(target) if laplace else DiscreteGaussian(target)
         value = number(measured)
-        reach = Reach(OfRelease(law, held.behind + 1), rounding(value))
+        reach = Reach(ReleaseTails(law, opened.passed + 1), rounding(value))
         return Estimate(value, 2 * target**2 if laplace else target, reach=reach)
 
-    def _loss(self, held: Held, d_in: int) -> Loss:
-        paid = sum((1 / level for level in held.schedule[: held.behind]), Fraction(0))
+    def _loss(self, opened: OpenEstimate, d_in: int) -> Loss:
+        paid = sum((1 / level for level in opened.schedule[: opened.passed]), Fraction(0))
         if self.noise == "laplace":
-            return PureDP(held.statistic.l1 * d_in * paid)
-        return ZCDP((held.statistic.l2 * d_in) ** 2 * paid / 2)
+            return PureDP(opened.statistic.l1 * d_in * paid)
+        return ZCDP((opened.statistic.l2 * d_in) ** 2 * paid / 2)
 
-    def _affordable(self, refusal: Refused, under_way: UnderWay) -> str:
+    def _affordable(self, refusal: Refused, pending: Pending) -> str:
         what = "scale" if self.noise == "laplace" else "variance"
-        return f"the next release would have {what} {shown(under_way.targets[under_way.place])}"
+        return f"the next release would have {what} {shown(pending.targets[pending.place])}"
 
 
 def _require_none(wish: Any) -> None:

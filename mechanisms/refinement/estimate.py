@@ -80,26 +80,26 @@ class Undecided(Refused):
 PAID = "the steps until then were taken and paid for, and Latest() tells the estimate"
 
 
-def is_picked(estimate: Estimate | None) -> bool:
+def is_value_dependent(estimate: Estimate | None) -> bool:
     """Whether it is known to be looked at because of its value."""
-    return estimate is not None and estimate.reach is not None and estimate.reach.picked
+    return estimate is not None and estimate.reach is not None and estimate.reach.value_dependent
 
 
-def picked(estimate: Estimate) -> Estimate:
+def value_dependent(estimate: Estimate) -> Estimate:
     """The same, known to be looked at because of its value."""
     reach = estimate.reach
-    if reach is None or reach.picked:
+    if reach is None or reach.value_dependent:
         return estimate
-    there = Reach(reach.tails, reach.rounded, picked=True)
+    there = Reach(reach.tails, reach.rounded, value_dependent=True)
     return Estimate(estimate.value, estimate.variance, reach=there)
 
 
 def stopped(estimate: Estimate, *, met: bool) -> Stopped:
     """Where `Until` stops."""
-    reach = picked(estimate).reach
+    reach = value_dependent(estimate).reach
     return Stopped(estimate.value, estimate.variance, met, reach=reach)
 
 
 def undecided(error: Exception, estimate: Estimate) -> Undecided:
     """Where it cannot go on, for its condition does not say."""
-    return Undecided(str(error), instead=PAID, estimate=picked(estimate))
+    return Undecided(str(error), instead=PAID, estimate=value_dependent(estimate))

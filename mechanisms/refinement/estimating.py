@@ -17,7 +17,14 @@ from typing import Any
 import attrs
 from immutables import Map
 
-from mechanisms.refinement.estimate import PAID, Estimate, is_picked, picked, stopped, undecided
+from mechanisms.refinement.estimate import (
+    PAID,
+    Estimate,
+    is_value_dependent,
+    stopped,
+    undecided,
+    value_dependent,
+)
 from mechanisms.refinement.messages import Latest, Open, Refine, Until, holds, target_of
 from mechanisms.refinement.stopping import Schedule, schedule_of
 from queryable.errors import QueryError, RetiredChildError, UnknownQueryError
@@ -47,10 +54,10 @@ from queryable.statistics import IntegerStatistic
 
 
 @attrs.frozen
-class Held:
+class OpenEstimate:
     """An open estimate: what it is of, and how far it is. All of it is public.
 
-    `level`: the last target, a variance unless the subclass means something else. `behind`: how
+    `level`: the last target, a variance unless the subclass means something else. `passed`: how
     many entries of the schedule are not finer.
     """
 
@@ -58,39 +65,39 @@ class Held:
     schedule: Schedule
     level: Fraction | None = None
     estimate: Estimate | None = None
-    behind: int = 0
+    passed: int = 0
 
-    def at(self, level: Fraction | None, estimate: Estimate | None) -> "Held":
+    def at(self, level: Fraction | None, estimate: Estimate | None) -> "OpenEstimate":
         """The same statistic, estimated as finely as that."""
-        behind = self.behind
-        while level is not None and behind < len(self.schedule) and self.schedule[behind] >= level:
-            behind += 1
-        return Held(self.statistic, self.schedule, level, estimate, behind)
+        passed = self.passed
+        while level is not None and passed < len(self.schedule) and self.schedule[passed] >= level:
+            passed += 1
+        return OpenEstimate(self.statistic, self.schedule, level, estimate, passed)
 
 
 @attrs.frozen
-class UnderWay:
+class Pending:
     """What the person is waiting to hear about: an estimate, its next target and those after it.
 
-    `by_value`: whether the targets depend on values of the estimate. `trial`: the mechanism was
+    `value_dependent`: whether the targets depend on values of the estimate. `trial`: it was
     asked whether it can afford this measurement, which reaches the last target in one.
     """
 
     name: str
-    held: Held
+    opened: OpenEstimate
     targets: Schedule
     place: int = 0
     condition: Callable[[Estimate], Any] | None = None
     trial: Measurement | None = None
-    by_value: bool = False
+    value_dependent: bool = False
 
 
 @attrs.frozen
 class Estimates:
     """Every estimate ever opened, None where it has failed, and what is under way."""
 
-    held: "Map[str, Held | None]" = Map()
-    under_way: UnderWay | None = None
+    estimates: "Map[str, OpenEstimate | None]" = Map()
+    pending: Pending | None = None
 
 
 Reply = tuple[Estimates, ToMechanism | ToAnalyst]
@@ -105,7 +112,7 @@ class Estimating(PersonInTheMiddle[Estimates]):
     """
 
     @abstractmethod
-    def _opened(self, query: Open) -> Held:
+    def _open(self, query: Open) -> OpenEstimate:
         """A new estimate.
 
         Raises:
@@ -113,7 +120,7 @@ class Estimating(PersonInTheMiddle[Estimates]):
         """
 
     @abstractmethod
-    def _measurement(self, held: Held, target: Fraction) -> Measurement:
+    def _measurement(self, opened: OpenEstimate, target: Fraction) -> Measurement:
         """What to launch to reach the target.
 
         Raises:
@@ -121,34 +128,36 @@ class Estimating(PersonInTheMiddle[Estimates]):
         """
 
     @abstractmethod
-    def _combined(self, held: Held, target: Fraction, measured: Any) -> Estimate:
+    def _combined(self, opened: OpenEstimate, target: Fraction, measured: Any) -> Estimate:
         """The estimate after that measurement."""
 
     @abstractmethod
-    def _loss(self, held: Held, d_in: int) -> Loss:
+    def _loss(self, opened: OpenEstimate, d_in: int) -> Loss:
         """What the estimate has cost so far."""
 
-    def _whole(self, held: Held, targets: Schedule) -> Measurement | None:
+    def _whole(self, opened: OpenEstimate, targets: Schedule) -> Measurement | None:
         """One measurement that costs as much as all these targets, if there is one."""
         return None
 
     @abstractmethod
-    def _affordable(self, refusal: Refused, under_way: UnderWay) -> str:
+    def _affordable(self, refusal: Refused, pending: Pending) -> str:
         """What remains affordable after a refusal, in words; empty where that is not known."""
 
-    def _target(self, held: Held, query: Refine) -> Fraction:
+    def _target(self, opened: OpenEstimate, query: Refine) -> Fraction:
         """The target of a query."""
         if query.to is not None:
             return target_of(query.to)
-        require_more(held)
-        return held.schedule[held.behind]
+        require_more(opened)
+        return opened.schedule[opened.passed]
 
-    def _targets(self, held: Held, query: Until) -> Schedule:
+    def _targets(self, opened: OpenEstimate, query: Until) -> Schedule:
         """The targets of a query, at least one."""
         if query.schedule is not None:
-            held = Held(held.statistic, schedule_of(query.schedule)).at(held.level, held.estimate)
-        require_more(held)
-        return held.schedule[held.behind :]
+            opened = OpenEstimate(opened.statistic, schedule_of(query.schedule)).at(
+                opened.level, opened.estimate
+            )
+        require_more(opened)
+        return opened.schedule[opened.passed :]
 
     def init(self) -> Estimates:
         """Nothing is open."""
@@ -158,106 +167,108 @@ class Estimating(PersonInTheMiddle[Estimates]):
         """Open, refine, or pass on."""
         match message:
             case FromMechanism(answer):
-                if state.under_way is None:
+                if state.pending is None:
                     return state, ToAnalyst(answer)
-                return self._heard(state, state.under_way, answer)
+                return self._on_answer(state, state.pending, answer)
             case FromAnalyst(Open() as query):
-                name = f"estimate {len(state.held)}"
-                opened = state.held.set(name, self._opened(query))
-                return Estimates(opened), ToAnalyst(Launched(name, None))
-            case FromAnalyst(Ask(child=str() as name, query=query)) if name in state.held:
-                held = state.held[name]
-                if held is None:
+                name = f"estimate {len(state.estimates)}"
+                estimates = state.estimates.set(name, self._open(query))
+                return Estimates(estimates), ToAnalyst(Launched(name, None))
+            case FromAnalyst(Ask(child=str() as name, query=query)) if name in state.estimates:
+                opened = state.estimates[name]
+                if opened is None:
                     raise RetiredChildError(f"{name} has failed and answers no more")
-                return self._asked(state, name, held, query)
+                return self._on_query(state, name, opened, query)
         return state, ToMechanism(message.query)
 
-    def _asked(self, state: Estimates, name: str, held: Held, query: Any) -> Reply:
+    def _on_query(self, state: Estimates, name: str, opened: OpenEstimate, query: Any) -> Reply:
         match query:
             case Refine(to=to):
-                targets = (self._target(held, query),)
-                follows = to is None and is_picked(held.estimate)
-                return self._launch(state, UnderWay(name, held, targets, by_value=follows))
+                targets = (self._target(opened, query),)
+                follows = to is None and is_value_dependent(opened.estimate)
+                return self._launch(state, Pending(name, opened, targets, value_dependent=follows))
             case Until():
-                return self._asked_until(state, name, held, query)
+                return self._on_until(state, name, opened, query)
             case Latest():
-                if held.estimate is None:
+                if opened.estimate is None:
                     raise QueryError(f"{name} has not been refined yet: there is nothing to tell")
-                return state, ToAnalyst(held.estimate)
+                return state, ToAnalyst(opened.estimate)
             case PrivacyLossQuery(d_in):
-                return state, ToAnalyst(self._loss(held, records(d_in, 1)))
+                return state, ToAnalyst(self._loss(opened, records(d_in, 1)))
             case CanAfford(Refine() as refine):
-                trial = self._measurement(held, self._target(held, refine))
+                trial = self._measurement(opened, self._target(opened, refine))
                 return state, ToMechanism(CanAfford(Launch(trial)))
         raise UnknownQueryError(
             "an estimate answers Refine, Until, Latest, PrivacyLossQuery and CanAfford(Refine()), "
             f"not {type(query).__name__}"
         )
 
-    def _asked_until(self, state: Estimates, name: str, held: Held, query: Until) -> Reply:
+    def _on_until(self, state: Estimates, name: str, opened: OpenEstimate, query: Until) -> Reply:
         if not callable(query.condition):
             raise QueryError(
                 f"condition is {type(query.condition).__name__}; it should be a function of an "
                 "Estimate, such as RelativeError('1/10')"
             )
-        targets = self._targets(held, query)
-        if held.estimate is not None and holds(query.condition, held.estimate):
-            return state, ToAnalyst(stopped(held.estimate, met=True))
-        under_way = UnderWay(name, held, targets, 0, query.condition, by_value=True)
-        whole = self._whole(held, targets)
+        targets = self._targets(opened, query)
+        if opened.estimate is not None and holds(query.condition, opened.estimate):
+            return state, ToAnalyst(stopped(opened.estimate, met=True))
+        pending = Pending(name, opened, targets, 0, query.condition, value_dependent=True)
+        whole = self._whole(opened, targets)
         if whole is None:
-            return self._launch(state, under_way)
-        trying = attrs.evolve(under_way, trial=whole)
-        return Estimates(state.held, trying), ToMechanism(CanAfford(Launch(whole)))
+            return self._launch(state, pending)
+        trying = attrs.evolve(pending, trial=whole)
+        return Estimates(state.estimates, trying), ToMechanism(CanAfford(Launch(whole)))
 
-    def _launch(self, state: Estimates, under_way: UnderWay) -> Reply:
-        target = under_way.targets[under_way.place]
-        measurement = self._measurement(under_way.held, target)
-        return Estimates(state.held, under_way), ToMechanism(Launch(measurement))
+    def _launch(self, state: Estimates, pending: Pending) -> Reply:
+        target = pending.targets[pending.place]
+        measurement = self._measurement(pending.opened, target)
+        return Estimates(state.estimates, pending), ToMechanism(Launch(measurement))
 
-    def _heard(self, state: Estimates, under_way: UnderWay, answer: Answer) -> Reply:
-        if under_way.trial is not None:
+    def _on_answer(self, state: Estimates, pending: Pending, answer: Answer) -> Reply:
+        if pending.trial is not None:
             if answer is True:
-                return self._launch(state, attrs.evolve(under_way, trial=None))
-            last = under_way.targets[-1:]  # the mechanism has refused it, and says why when asked
-            asking = attrs.evolve(under_way, trial=None, targets=last)
-            return Estimates(state.held, asking), ToMechanism(Launch(under_way.trial))
+                return self._launch(state, attrs.evolve(pending, trial=None))
+            last = pending.targets[-1:]  # the mechanism has refused it, and says why when asked
+            asking = attrs.evolve(pending, trial=None, targets=last)
+            return Estimates(state.estimates, asking), ToMechanism(Launch(pending.trial))
         match answer:
             case Launched(child=None, answer=measured):
-                return self._measured(state, under_way, measured)
+                return self._measured(state, pending, measured)
             case Failed():
-                failed = state.held.set(under_way.name, None)
+                failed = state.estimates.set(pending.name, None)
                 return Estimates(failed), ToAnalyst(answer)
             case Refused():
-                return Estimates(state.held), ToAnalyst(self._explained(answer, under_way))
-        return Estimates(state.held), ToAnalyst(answer)
+                return Estimates(state.estimates), ToAnalyst(self._explained(answer, pending))
+        return Estimates(state.estimates), ToAnalyst(answer)
 
-    def _explained(self, refusal: Refused, under_way: UnderWay) -> Refused:
-        affordable = self._affordable(refusal, under_way)
-        if not affordable and under_way.place == 0:
+    def _explained(self, refusal: Refused, pending: Pending) -> Refused:
+        affordable = self._affordable(refusal, pending)
+        if not affordable and pending.place == 0:
             return refusal
-        happened = PAID if under_way.place else "nothing was read or charged"
+        happened = PAID if pending.place else "nothing was read or charged"
         instead = f"{happened}; {affordable}" if affordable else happened
         return attrs.evolve(refusal, instead=instead)
 
-    def _measured(self, state: Estimates, under_way: UnderWay, measured: Any) -> Reply:
-        target = under_way.targets[under_way.place]
-        estimate = self._combined(under_way.held, target, measured)
-        if under_way.by_value:
-            estimate = picked(estimate)
-        held = under_way.held.at(target, estimate)
-        then = Estimates(state.held.set(under_way.name, held))
-        if under_way.condition is None:
+    def _measured(self, state: Estimates, pending: Pending, measured: Any) -> Reply:
+        target = pending.targets[pending.place]
+        estimate = self._combined(pending.opened, target, measured)
+        if pending.value_dependent:
+            estimate = value_dependent(estimate)
+        opened = pending.opened.at(target, estimate)
+        then = Estimates(state.estimates.set(pending.name, opened))
+        if pending.condition is None:
             return then, ToAnalyst(estimate)
         try:
-            met = holds(under_way.condition, estimate)
+            met = holds(pending.condition, estimate)
         except QueryError as error:  # what was paid for is kept, so this is no wrong query
             return then, ToAnalyst(undecided(error, estimate))
-        place = under_way.place + 1
-        if met or place == len(under_way.targets):
+        place = pending.place + 1
+        if met or place == len(pending.targets):
             return then, ToAnalyst(stopped(estimate, met=met))
-        name, targets, condition = under_way.name, under_way.targets, under_way.condition
-        return self._launch(then, UnderWay(name, held, targets, place, condition, by_value=True))
+        name, targets, condition = pending.name, pending.targets, pending.condition
+        return self._launch(
+            then, Pending(name, opened, targets, place, condition, value_dependent=True)
+        )
 
 
 def refinable(value: Any) -> IntegerStatistic:
@@ -281,19 +292,19 @@ def refinable(value: Any) -> IntegerStatistic:
     return value
 
 
-def require_more(held: Held) -> None:
+def require_more(opened: OpenEstimate) -> None:
     """Check that the schedule has an entry that is finer than the estimate.
 
     Raises:
         QueryError: it has none.
     """
-    if not held.schedule:
+    if not opened.schedule:
         raise QueryError(
             "the estimate has no schedule of variances; open it with one, such as "
             "Open(statistic, even_schedule(10_000, 100)), or say how far to go, as Refine(100)"
         )
-    if held.level is not None and held.behind == len(held.schedule):
+    if opened.level is not None and opened.passed == len(opened.schedule):
         raise QueryError(
-            f"the schedule ends at {shown(held.schedule[-1])}, and the estimate is at "
-            f"{shown(held.level)}: not finer"
+            f"the schedule ends at {shown(opened.schedule[-1])}, and the estimate is at "
+            f"{shown(opened.level)}: not finer"
         )

@@ -14,7 +14,7 @@ from mechanisms.laplace import Laplace
 from mechanisms.refinement.estimate import Estimate, Undecided, stopped, undecided
 from mechanisms.refinement.messages import Latest, Refine, Until, holds, target_of
 from mechanisms.refinement.stopping import in_order, schedule_of
-from mechanisms.refinement.tails import OfRelease, Reach
+from mechanisms.refinement.tails import Reach, ReleaseTails
 from mechanisms.sampling.integers import added
 from mechanisms.sampling.laplace_path import laplace_path
 from mechanisms.sampling.laws import DiscreteLaplace
@@ -32,21 +32,21 @@ USED_UP = Refused("the schedule is used up: its finest scale has been released")
 
 @attrs.frozen
 class LaplaceReductionState:
-    """How many scales of the schedule are behind us; noise and data are private.
+    """How many scales of the schedule are passed us; noise and data are private.
 
     The data are kept until they are read, at the first release, then the statistic's value is.
-    `picked`: whether where we are depends on values, as after `Until`.
+    `value_dependent`: whether where we are depends on values, as after `Until`.
     """
 
-    behind: int
+    passed: int
     noise: tuple[Any, ...] = attrs.field(repr=False)
     dataset: Any = attrs.field(repr=False)
     value: Any = attrs.field(default=None, repr=False)
-    picked: bool = False
+    value_dependent: bool = False
 
-    def at(self, place: int, *, picked: bool) -> "LaplaceReductionState":
+    def at(self, place: int, *, value_dependent: bool) -> "LaplaceReductionState":
         """After the release at a place of the schedule."""
-        return attrs.evolve(self, behind=place + 1, picked=picked)
+        return attrs.evolve(self, passed=place + 1, value_dependent=value_dependent)
 
 
 @attrs.frozen(init=False)
@@ -108,28 +108,28 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
             QueryError: none of these, or to a scale that is not a later one of the schedule.
             MechanismFault: the statistic failed.
         """
-        places = self.places(query, state.behind)
+        places = self.places(query, state.passed)
         if not places:
             return state, USED_UP
-        if state.behind == 0:
+        if state.passed == 0:
             value = self.statistic(state.dataset)
             state = LaplaceReductionState(0, state.noise, None, value)
         if isinstance(query, Until):
             return self._stop(state, query.condition, places)
         follows = isinstance(query, Latest) or query.to is None
-        after = state.at(places[0], picked=state.picked and follows)
+        after = state.at(places[0], value_dependent=state.value_dependent and follows)
         return after, self._estimate(after)
 
     def _stop(
         self, state: LaplaceReductionState, condition: Any, places: Sequence[int]
     ) -> tuple[LaplaceReductionState, Answer]:
         for place in places:
-            after = state.at(place, picked=state.picked or place >= state.behind)
+            after = state.at(place, value_dependent=state.value_dependent or place >= state.passed)
             estimate = self._estimate(after)
             try:
                 met = holds(condition, estimate)
             except QueryError as error:
-                if place < state.behind:  # nothing was released for it
+                if place < state.passed:  # nothing was released for it
                     raise
                 return after, undecided(error, estimate)
             if met:
@@ -147,53 +147,53 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
                 return Latest()
         raise _unknown(query)
 
-    def places(self, query: Query, behind: int) -> Sequence[int]:
-        """Where in the schedule a query may lead, with so many scales behind; nowhere at its end.
+    def places(self, query: Query, passed: int) -> Sequence[int]:
+        """Where in the schedule a query may lead, with so many scales passed; nowhere at its end.
 
         Raises:
             QueryError: nowhere.
         """
         match query:
             case Refine(to=None):
-                return range(behind, min(behind + 1, len(self.scales)))
+                return range(passed, min(passed + 1, len(self.scales)))
             case Refine(to=to):
-                return (self._place(to, behind),)
+                return (self._place(to, passed),)
             case Until():
-                return self._until(query, behind)
+                return self._until(query, passed)
             case Latest():
-                if behind == 0:
+                if passed == 0:
                     raise QueryError("nothing has been released yet: there is nothing to tell")
-                return (behind - 1,)
+                return (passed - 1,)
         raise _unknown(query)
 
-    def _until(self, query: Until, behind: int) -> Sequence[int]:
+    def _until(self, query: Until, passed: int) -> Sequence[int]:
         if not callable(query.condition):
             raise QueryError(
                 f"condition is {type(query.condition).__name__}; it should be a function"
             )
         if query.schedule is None:
-            return range(max(behind - 1, 0), len(self.scales))
+            return range(max(passed - 1, 0), len(self.scales))
         wanted = schedule_of(query.schedule, "scales")
-        here = self.scales[behind - 1] if behind else wanted[0] + 1
-        finer = tuple(self._place(scale, behind) for scale in wanted if scale < here)
+        here = self.scales[passed - 1] if passed else wanted[0] + 1
+        finer = tuple(self._place(scale, passed) for scale in wanted if scale < here)
         if not finer:
             raise QueryError(
                 f"the schedule has no scale finer than {shown(here)}, the last release"
             )
-        return (behind - 1, *finer) if behind else finer
+        return (passed - 1, *finer) if passed else finer
 
-    def _place(self, to: Any, behind: int) -> int:
+    def _place(self, to: Any, passed: int) -> int:
         scale = target_of(to, "the scale")
         place = bisect_left(self.scales, -scale, key=neg)
         if place == len(self.scales) or self.scales[place] != scale:
             raise QueryError(f"scale {shown(scale)} is not in the schedule")
-        if place < behind:
-            last = shown(self.scales[behind - 1])
+        if place < passed:
+            last = shown(self.scales[passed - 1])
             raise QueryError(f"scale {shown(scale)} is not finer than the last release, at {last}")
         return place
 
     def _estimate(self, state: LaplaceReductionState) -> Estimate:
-        place = state.behind - 1
+        place = state.passed - 1
         scale, noise = self.scales[place], state.noise[place]
         law = DiscreteLaplace(scale)
         value: Any
@@ -201,9 +201,9 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
             value = NoisyInt(state.value + noise, law)
         else:
             value = noisy_array(added(np.asarray(state.value), noise), law)
-        if state.picked:  # the law of its noise, given where it stopped, is another
+        if state.value_dependent:  # the law of its noise, given where it stopped, is another
             value = _plain(value)
-        reach = Reach(OfRelease(law, place + 1), picked=state.picked)
+        reach = Reach(ReleaseTails(law, place + 1), value_dependent=state.value_dependent)
         return Estimate(value, variance_at(scale), reach=reach)
 
 
@@ -213,13 +213,13 @@ class LaplaceExpense(Expense):
 
     mechanism: LaplaceNoiseReduction
     l1: Fraction
-    behind: int = 0
+    passed: int = 0
 
     def epsilon(self, d_in: int) -> Fraction:
         """l1 * d_in / scale."""
-        if self.behind == 0:
+        if self.passed == 0:
             return Fraction(0)
-        return self.l1 * d_in / self.mechanism.scales[self.behind - 1]
+        return self.l1 * d_in / self.mechanism.scales[self.passed - 1]
 
     def at_worst(self, query: Query, d_in: int) -> Fraction:
         """That of the finest scale which the query may lead to."""
@@ -232,13 +232,13 @@ class LaplaceExpense(Expense):
             return self._reaching(query)
         scales = self.mechanism.scales
         place = bisect_left(scales, -told.variance, key=lambda scale: -variance_at(scale))
-        return attrs.evolve(self, behind=min(place + 1, len(scales)))
+        return attrs.evolve(self, passed=min(place + 1, len(scales)))
 
     def _reaching(self, query: Query) -> Self:
         if isinstance(query, Opening):
             return self
-        places = self.mechanism.places(query, self.behind)
-        return attrs.evolve(self, behind=places[-1] + 1) if places else self
+        places = self.mechanism.places(query, self.passed)
+        return attrs.evolve(self, passed=places[-1] + 1) if places else self
 
 
 def variance_at(scale: Fraction) -> Fraction:

@@ -71,12 +71,12 @@ def holds(condition: Callable[[Estimate], Any], estimate: Estimate) -> bool:
         QueryError: it raises, or does not decide.
     """
     try:
-        held = condition(estimate)
+        decision = condition(estimate)
     except Exception as error:
         raise QueryError(f"the condition raised {type(error).__name__}{_text(error)}") from None
-    if not isinstance(held, bool | np.bool_):
-        raise QueryError(f"the condition gave {type(held).__name__}; it should give a bool")
-    return bool(held)
+    if not isinstance(decision, bool | np.bool_):
+        raise QueryError(f"the condition gave {type(decision).__name__}; it should give a bool")
+    return bool(decision)
 
 
 def _text(error: Exception) -> str:

@@ -37,7 +37,7 @@ class Tails(ABC):
 
 
 @attrs.frozen
-class OfRelease(Tails):
+class ReleaseTails(Tails):
     """Of one release, the `place`-th of its estimate, counted from 1.
 
     At all times: the n-th is missed with a probability of missed/(n(n + 1)), which sum to missed.
@@ -56,7 +56,7 @@ class OfRelease(Tails):
 
 
 @attrs.frozen
-class OfMean(Tails):
+class MeanTails(Tails):
     """Of a mean of discrete Gaussians, weighted by precision, that has this variance.
 
     `coarsest` is the variance of the first of them, which no value has led to.
@@ -102,12 +102,12 @@ class Reach:
     Attributes:
         tails: of its noise.
         rounded: at least what was rounded off afterwards; of an array, of each entry.
-        picked: whether it was stopped at because of its value.
+        value_dependent: whether it was stopped at because of its value.
     """
 
     tails: Tails
     rounded: Any = Fraction(0)
-    picked: bool = False
+    value_dependent: bool = False
 
     def ends(self, value: Any, confidence: Any, *, anytime: bool = False) -> tuple[Any, Any]:
         """The least and the greatest whole numbers that are that near to a value.
@@ -116,7 +116,7 @@ class Reach:
             ValueError: the confidence is not above 0 and below 1.
         """
         missed = 1 - confidence_of(confidence)
-        always = anytime or self.picked
+        always = anytime or self.value_dependent
         width = self.tails.at_all_times(missed) if always else self.tails.in_advance(missed)
         if not isinstance(value, np.ndarray):
             far = width + self.rounded

@@ -121,7 +121,7 @@ class Softmax(_ByScore):
 
 
 @attrs.frozen(eq=False)
-class FlippedInTurn(_ByScore):
+class PermuteAndFlipLaw(_ByScore):
     """Candidates in random order, each taken with probability exp(-rate * gap), until one is.
 
     The best is taken for certain, so one is. Index i comes out with probability
@@ -132,7 +132,7 @@ class FlippedInTurn(_ByScore):
     def sample(self, source: FairBits) -> int:
         """One draw. Who has no ticket is passed by; only the others need an order."""
         drawn = np.frombuffer(source.bytes(8 * len(self.gaps)), dtype="<u8")
-        has_one = (self._levels == 0) | (drawn < _bounds()[self._levels])
+        has_one = (self._levels == 0) | (drawn < _ticket_limits()[self._levels])
         order = np.flatnonzero(has_one).tolist()
         for left in range(len(order), 0, -1):
             place = source.below(left)
@@ -173,7 +173,7 @@ def _tickets() -> tuple[int, ...]:
 
 
 @cache
-def _bounds() -> Array:
+def _ticket_limits() -> Array:
     """The same, to compare with; all of 2**64 do not fit."""
     return np.array([_UNIT - 1, *_tickets()[1:]], dtype=np.uint64)
 

@@ -29,7 +29,7 @@ _WORD = 64
 
 
 @attrs.frozen
-class Rest(Law[int]):
+class CoarsestUnchanged(Law[int]):
     """How far up a path stays where it is at the last of falling scales.
 
     The index of the coarsest scale at which it has not moved yet: at most i with probability
@@ -102,7 +102,7 @@ def laplace_path(
     noise = np.asarray(coins.draw(DiscreteLaplace(scales[-1]), shape))
     path = [noise]
     for coarse, fine in reversed(list(pairwise(scales))):
-        moves = np.asarray(coins.draw(Rest((coarse, fine)), shape)) == 1
+        moves = np.asarray(coins.draw(CoarsestUnchanged((coarse, fine)), shape)) == 1
         jumps = np.asarray(coins.draw(DiscreteLaplace(coarse), int(moves.sum())))
         steps = np.zeros(shape, dtype=jumps.dtype)
         steps[moves] = jumps
@@ -114,7 +114,7 @@ def laplace_path(
 def _single(scales: tuple[Fraction, ...], coins: Coins) -> tuple[int, ...]:
     noise, path, end = coins.draw(DiscreteLaplace(scales[-1])), [0] * len(scales), len(scales)
     while True:
-        start = coins.draw(Rest(scales[:end]))
+        start = coins.draw(CoarsestUnchanged(scales[:end]))
         path[start:end] = [noise] * (end - start)
         if start == 0:
             return tuple(path)

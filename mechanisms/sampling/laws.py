@@ -197,11 +197,11 @@ class DiscreteGaussian(_BulkLaw):
         if (2 * magnitude + 1) ** 2 >= 4 * self.variance:
             return round_up(lambda v, k: _edge(v, k).erfc(), self.variance, magnitude)
 
-        def within(v: arb, k: arb) -> arb:
+        def mass_inside(v: arb, k: arb) -> arb:
             q = (-2 * arb.pi() ** 2 * v).exp()
             return _edge(v, k).erf() / (1 + 2 * q / (1 - q))
 
-        return 1 - round_down(within, self.variance, magnitude)
+        return 1 - round_down(mass_inside, self.variance, magnitude)
 
     def _summed_beyond(self, magnitude: int) -> Fraction:
         first, last = magnitude + 1, magnitude + 12 * self.spread + 12

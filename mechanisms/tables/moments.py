@@ -10,12 +10,12 @@ import attrs
 import numpy as np
 
 from mechanisms.tables.request import Request, Term
-from mechanisms.tables.statistics import Bounded
+from mechanisms.tables.statistics import ColumnStatistic
 from queryable.data.rows import Array
 
 
 @attrs.frozen
-class _Moments(Bounded):
+class _Moments(ColumnStatistic):
     """Powers of how many units a number is away from the middle of its bounds."""
 
     @property
@@ -44,7 +44,7 @@ class Mean(_Moments):
     present adds (r, its units - c). Both entries move alike, so one noise scale serves both:
     `mean.estimate(queryable.launch(Gaussian(mean, rho=...)))`. Clipping and units are as in `Sum`.
 
-    Args: as `Bounded`.
+    Args: as `ColumnStatistic`.
     """
 
     shape = (2,)
@@ -90,7 +90,7 @@ class Variance(_Moments):
     With c and r as for `Mean` and d a record's units - c, a record whose cell is present adds
     (r^2, r d, 2 d^2 - r^2), each between -r^2 and r^2.
 
-    Args: as `Bounded`.
+    Args: as `ColumnStatistic`.
     """
 
     shape = (3,)

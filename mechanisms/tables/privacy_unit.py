@@ -26,30 +26,30 @@ class Neighbours(IntEnum):
     """One unit is another: one less and one more."""
 
 
-def _bound(value: Any, name: str) -> int:
+def _limit(value: Any, name: str) -> int:
     """A bound as a plain int: it is written into statements.
 
     Raises:
         ValueError, TypeError: no integer that engines number rows with.
     """
-    bound = natural(value, name)
-    if not 1 <= bound < 2**63:
+    limit = natural(value, name)
+    if not 1 <= limit < 2**63:
         raise ValueError(
-            f"{name} is {shown(Fraction(bound))}; it should be at least 1, below 2**63"
+            f"{name} is {shown(Fraction(limit))}; it should be at least 1, below 2**63"
         )
-    return bound
+    return limit
 
 
 def _max_rows(value: Any) -> int:
-    return _bound(value, "max_rows")
+    return _limit(value, "max_rows")
 
 
 def _max_groups(value: Any) -> int | None:
-    return None if value is None else _bound(value, "max_groups")
+    return None if value is None else _limit(value, "max_groups")
 
 
 def _per_group(value: Any) -> int | None:
-    return None if value is None else _bound(value, "max_rows_per_group")
+    return None if value is None else _limit(value, "max_rows_per_group")
 
 
 @attrs.frozen

@@ -66,7 +66,7 @@ def _unit(value: Any) -> Fraction:
 
 
 @attrs.frozen
-class Bounded(Aggregate):
+class ColumnStatistic(Aggregate):
     """What statistics of one column within public bounds have in common.
 
     Args:
@@ -104,14 +104,14 @@ class Bounded(Aggregate):
 
 
 @attrs.frozen
-class Sum(Bounded):
+class Sum(ColumnStatistic):
     """The sum of a column, in whole `unit`s.
 
     Each record's number is clipped to [lower, upper], divided by `unit` and truncated toward
     zero; these integers are added exactly. A record adds 0 where its cell is missing or, in a
     column of objects, no number: 0 is within the sensitivity even if `lower` is above it.
 
-    Args: as `Bounded`.
+    Args: as `ColumnStatistic`.
     """
 
     shape = None

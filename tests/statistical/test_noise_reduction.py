@@ -18,7 +18,7 @@ from composition import FiltCon
 from mechanisms import BrownianNoiseReduction, Doubling, Gaussian, Open, Refine
 from mechanisms.refinement.averaging import number
 from mechanisms.refinement.estimate import Estimate
-from mechanisms.refinement.estimating import Held
+from mechanisms.refinement.estimating import OpenEstimate
 from queryable import ZCDP, Queryable, SeededCoins, Statistic
 
 RUNS = 100_000
@@ -53,7 +53,7 @@ def test_covariances_are_those_of_brownian_motion() -> None:
 class DifferenceOfVariances(BrownianNoiseReduction):
     """Wrong: uses the increment of a path in increasing time."""
 
-    def _measurement(self, held: Held, target: Fraction) -> Gaussian:
+    def _measurement(self, held: OpenEstimate, target: Fraction) -> Gaussian:
         variance = target if held.level is None else held.level - target
         return Gaussian(held.statistic, variance=variance)
 
@@ -62,7 +62,7 @@ class DifferenceOfVariances(BrownianNoiseReduction):
 class PlainMean(BrownianNoiseReduction):
     """Wrong: weights both measurements equally."""
 
-    def _combined(self, held: Held, target: Fraction, measured: Any) -> Estimate:
+    def _combined(self, held: OpenEstimate, target: Fraction, measured: Any) -> Estimate:
         value = number(measured)
         if held.estimate is not None:
             value = (value + held.estimate.value) / 2
@@ -73,7 +73,7 @@ class PlainMean(BrownianNoiseReduction):
 class LastOnly(BrownianNoiseReduction):
     """Wrong: ignores the earlier estimate."""
 
-    def _combined(self, held: Held, target: Fraction, measured: Any) -> Estimate:
+    def _combined(self, held: OpenEstimate, target: Fraction, measured: Any) -> Estimate:
         return Estimate(number(measured), target)
 
 
@@ -81,7 +81,7 @@ class LastOnly(BrownianNoiseReduction):
 class Afresh(LastOnly):
     """Each step is correct alone, but the steps are independent, so each costs its full loss."""
 
-    def _measurement(self, held: Held, target: Fraction) -> Gaussian:
+    def _measurement(self, held: OpenEstimate, target: Fraction) -> Gaussian:
         return Gaussian(held.statistic, variance=target)
 
 

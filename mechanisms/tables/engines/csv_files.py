@@ -32,7 +32,7 @@ _RETURN = "\ud800"  # stands for a CR within a cell; no text that was decoded ho
 
 
 @attrs.frozen
-class Dialect:
+class CsvFormat:
     """How a CSV file is written: public, and said by its owner.
 
     Args:
@@ -83,8 +83,8 @@ class _TooLongError(Exception):
 class _Lines:
     """The lines of a file, one at a time, and the way back to where a record began."""
 
-    def __init__(self, stream: BinaryIO, dialect: Dialect) -> None:
-        self.stream, self.dialect = stream, dialect
+    def __init__(self, stream: BinaryIO, csv_format: CsvFormat) -> None:
+        self.stream, self.csv_format = stream, csv_format
         self.waiting: deque[bytes] = deque()
         self.record: list[bytes] = []
         self.size = 0  # of the lines in the record
@@ -106,7 +106,7 @@ class _Lines:
         self.size += len(line)
         if self.size > LONGEST_RECORD:
             raise _TooLongError
-        text = self.dialect.text(line)
+        text = self.csv_format.text(line)
         if b"\r" not in line[:-2] and not text.endswith("\r"):
             return text
         self.returns = True
@@ -138,7 +138,7 @@ class _Lines:
             self.waiting.extendleft(reversed(self.record[1:]))
             self.size = len(self.record[0])
         except _TooLongError:
-            self.go(_end(self.stream, self.start, self.dialect))
+            self.go(_end(self.stream, self.start, self.csv_format))
             return None
         if row and self.returns:
             row = [cell.replace(_RETURN, "\r") for cell in row]
@@ -158,11 +158,11 @@ class _Lines:
         self.passed(0)
 
 
-def _end(stream: BinaryIO, start: int, dialect: Dialect) -> int:
+def _end(stream: BinaryIO, start: int, csv_format: CsvFormat) -> int:
     """Where the record that begins at `start` ends, or its first line if it is not closed."""
-    mark, separator = (dialect.quote or "").encode(), dialect.separator.encode()
+    mark, separator = (csv_format.quote or "").encode(), csv_format.separator.encode()
     stop = re.compile(b"[" + re.escape(separator) + b"\n]")
-    first_line = attrs.evolve(dialect, quote=None)
+    first_line = attrs.evolve(csv_format, quote=None)
     stream.seek(start)
     state, position = "begun", start
     while chunk := stream.read(PIECE):
@@ -201,7 +201,7 @@ class CsvFile:
     """
 
     path: Path
-    dialect: Dialect
+    csv_format: CsvFormat
     misfits: int = 0
 
     def header(self) -> tuple[str, ...]:
@@ -211,7 +211,7 @@ class CsvFile:
             ValueError: there is none.
         """
         with self._opened() as stream:
-            lines = _Lines(stream, self.dialect)
+            lines = _Lines(stream, self.csv_format)
             try:
                 row = lines.next_record(self._reader(lines))
             except StopIteration:
@@ -223,7 +223,7 @@ class CsvFile:
     def batches(self, width: int) -> Iterator[Any]:
         """Arrow tables of text, with columns named 0, 1, ...; missing where a cell is none."""
         with self._opened() as stream:
-            lines = _Lines(stream, self.dialect)
+            lines = _Lines(stream, self.csv_format)
             reader = self._reader(lines)
             lines.next_record(reader)
             lines.go(lines.start)
@@ -271,7 +271,7 @@ class CsvFile:
         import pyarrow as pa
         from pyarrow import csv as arrow
 
-        quote = self.dialect.quote
+        quote = self.csv_format.quote
         if (quote is not None and quote.encode() in block) or block.startswith(codecs.BOM_UTF8):
             return None  # Arrow would take the mark of a byte order off
         names, misfits = [str(i) for i in range(width)], []
@@ -280,14 +280,14 @@ class CsvFile:
             misfits.append(row.actual_columns)
             return "skip"
 
-        text = self.dialect.text(block).encode()
+        text = self.csv_format.text(block).encode()
         table = arrow.read_csv(
             pa.BufferReader(text),
             read_options=arrow.ReadOptions(
                 column_names=names, use_threads=False, block_size=len(text) + 1
             ),
             parse_options=arrow.ParseOptions(
-                delimiter=self.dialect.separator,
+                delimiter=self.csv_format.separator,
                 quote_char=False,
                 double_quote=False,
                 escape_char=False,
@@ -303,7 +303,7 @@ class CsvFile:
     def _parsed(self, block: bytes, width: int) -> tuple[list[Any], int] | None:
         """Lines that are whole records, each of which parses."""
         try:
-            rows = list(self._reader(io.StringIO(self.dialect.text(block), newline="\n")))
+            rows = list(self._reader(io.StringIO(self.csv_format.text(block), newline="\n")))
         except csv.Error:
             return None
         fitting = [row for row in rows if len(row) == width]
@@ -325,9 +325,9 @@ class CsvFile:
         csv.field_size_limit(max(csv.field_size_limit(), LONGEST_RECORD))
         return csv.reader(
             lines,
-            delimiter=self.dialect.separator,
-            quotechar=self.dialect.quote,
-            quoting=csv.QUOTE_MINIMAL if self.dialect.quote else csv.QUOTE_NONE,
+            delimiter=self.csv_format.separator,
+            quotechar=self.csv_format.quote,
+            quoting=csv.QUOTE_MINIMAL if self.csv_format.quote else csv.QUOTE_NONE,
             strict=True,
         )
 
@@ -353,7 +353,7 @@ def _missing(cells: Any) -> Any:
 
 
 def csv_files(
-    paths: Iterable[Path], dialect: Mapping[str, Any]
+    paths: Iterable[Path], csv_format: Mapping[str, Any]
 ) -> tuple[tuple[str, ...], list[CsvFile]]:
     """Files of one header, and the names of their columns.
 
@@ -363,7 +363,7 @@ def csv_files(
     files = []
     for path in paths:
         tabs = {"separator": "\t"} if ".tsv" in path.suffixes[-2:] else {}
-        files.append(CsvFile(path, Dialect(**(tabs | dict(dialect)))))
+        files.append(CsvFile(path, CsvFormat(**(tabs | dict(csv_format)))))
     headers = [file.header() for file in files]
     if any(header != headers[0] for header in headers):
         raise ValueError("the files have not the same columns in the same order")

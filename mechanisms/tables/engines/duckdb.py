@@ -23,7 +23,7 @@ from mechanisms.tables.engines.compiler import Compiler
 from mechanisms.tables.engines.csv_files import csv_files
 from mechanisms.tables.engines.opening import SETTINGS, Misread, Sources, lock_down
 from mechanisms.tables.engines.protocol import Choice, interrupts
-from mechanisms.tables.engines.sql import DuckDBDialect, Sql, quoted
+from mechanisms.tables.engines.sql import DuckDBDialect, Sql, identifier
 from mechanisms.tables.request import Bins, Categories, Request
 
 _MOST = 2**63 - 2  # 2**63 - 1 is infinity: as a constant it fails, on the first row it meets
@@ -158,7 +158,7 @@ class DuckDB:
 
     def _view(self, relation: Any) -> None:
         """The view `data`, with a column for each way to read a written one."""
-        names = {name: quoted(name) for name in self.kinds}
+        names = {name: identifier(name) for name in self.kinds}
         self._written: dict[str, dict[str, str]] = {}
         self._columns = {
             name: kind_of("VARCHAR") if kind == column_types.WRITTEN else kind
@@ -175,7 +175,7 @@ class DuckDB:
                     column += "_"
                 self._written[name][reading] = column
                 self._columns[column] = kind_of(declared)
-                selected.append(f"{text} AS {quoted(column)}")
+                selected.append(f"{text} AS {identifier(column)}")
         relation.project(", ".join(selected)).create_view("data")
 
     def _arrow(self, source: Any, types: Mapping[str, str]) -> Any:
@@ -211,13 +211,13 @@ class DuckDB:
         names, files = csv_files(self.sources.paths, dialect)
         _named(types, names)
         declared = [sql_type(types[name]) if name in types else "VARCHAR" for name in names]
-        columns = zip(map(quoted, names), declared, strict=True)
+        columns = zip(map(identifier, names), declared, strict=True)
         self._connection.execute(f"CREATE TABLE stored ({', '.join(map(' '.join, columns))})")
         relation = self._connection.table("stored")
         cells = [
-            cast(quoted(str(i)), declared[i], kind_of(str(found)))
+            cast(identifier(str(i)), declared[i], kind_of(str(found)))
             if name in types
-            else quoted(str(i))
+            else identifier(str(i))
             for i, (name, found) in enumerate(zip(names, relation.types, strict=True))
         ]
         written = [0] * len(names)
@@ -234,7 +234,7 @@ class DuckDB:
         self.sources.require_unchanged()
         self.sources = Sources()  # the copy is what is asked
         [(rows, *read)] = relation.aggregate(
-            ", ".join(["count(*)", *(f"count({quoted(name)})" for name in names)])
+            ", ".join(["count(*)", *(f"count({identifier(name)})" for name in names)])
         ).fetchall()
         self.misread = Misread(
             rows,
@@ -285,7 +285,7 @@ class DuckDB:
         """The selected rows among those of each unit that count, as SQL after FROM."""
         per = request.per
         assert per is not None
-        every = ", ".join(map(quoted, self.kinds))
+        every = ", ".join(map(identifier, self.kinds))
         keys = [f"key_{i}" for i in range(len(request.by))]
         order = ["row_hash", "selected", *keys, *(f"term_{i}" for i in range(len(request.terms)))]
         if choice.column is not None:
@@ -350,7 +350,7 @@ def _unit(column: str, kind: Kind) -> str:
 
     A digest has 64 characters, and cells of less than 64 stand for themselves.
     """
-    name, digest = quoted(column), f"sha256({quoted(column)})"
+    name, digest = identifier(column), f"sha256({identifier(column)})"
     if kind.name == "bytes":
         return f"CASE WHEN octet_length({name}) < 64 THEN {name} ELSE CAST({digest} AS BLOB) END"
     if kind.name == "text" and kind.declared == "VARCHAR":
@@ -360,9 +360,9 @@ def _unit(column: str, kind: Kind) -> str:
 
 def _order(column: str, kind: Kind, written: Mapping[str, Readings]) -> list[str]:
     """What the rows of a unit are put in order by: numbers first, and the beginning of a text."""
-    name = quoted(column)
+    name = identifier(column)
     if column in written:
-        return [quoted(written[column]["number"]), f"left({name}, 100)"]
+        return [identifier(written[column]["number"]), f"left({name}, 100)"]
     return [f"left({name}, 100)" if kind.declared == "VARCHAR" else name]
 
 

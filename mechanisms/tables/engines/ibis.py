@@ -181,7 +181,7 @@ class IbisDialect:
         """
         if kind.name != "decimal":
             whole = cell.cast("int64") if kind.name == "boolean" else cell
-            return self.as_whole(self.clipped(whole, self._bound(low), self._bound(high)))
+            return self.as_whole(self.clipped(whole, self._untyped(low), self._untyped(high)))
         assert kind.step is not None
         if max(abs(low), abs(high)) >= 2**49:
             raise TypeError("the bounds of a sum are too far apart for so fine a decimal")
@@ -190,7 +190,7 @@ class IbisDialect:
         return self.as_whole((steps + self.double(0.5)).floor())
 
     @staticmethod
-    def _bound(value: int) -> Expression:
+    def _untyped(value: int) -> Expression:
         import ibis
 
         return ibis.literal(value)
@@ -258,7 +258,7 @@ class Ibis:
         return Compiler(IbisDialect(rows, self._constants, self._has_nan), self.kinds)
 
     def _planned(self, request: Request, choice: Choice) -> Plan:
-        rows = self._source if request.per is None else self._bounded(request, choice)
+        rows = self._source if request.per is None else self._within_max_rows(request, choice)
         compiler = self._compiler(rows)
         where = compiler.selected(request.where)
         for by in request.by:
@@ -295,7 +295,7 @@ class Ibis:
     def close(self) -> None:
         """Nothing: the connection is the curator's."""
 
-    def _bounded(self, request: Request, choice: Choice) -> Any:
+    def _within_max_rows(self, request: Request, choice: Choice) -> Any:
         """Of each unit the rows that count."""
         import ibis
 

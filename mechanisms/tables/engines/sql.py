@@ -12,7 +12,7 @@ import attrs
 from mechanisms.tables.column_types import Kind
 
 
-def quoted(name: str) -> str:
+def identifier(name: str) -> str:
     """A column's name as an SQL identifier, whatever is in it."""
     return '"' + name.replace('"', '""') + '"'
 
@@ -78,7 +78,7 @@ class DuckDBDialect:
 
     def cell(self, column: str, kind: Kind) -> Sql:
         """The cell; an enumeration or a UUID as its text."""
-        name = quoted(column)
+        name = identifier(column)
         as_text = kind.name == "text" and kind.declared != "VARCHAR"
         return Sql(f"CAST({name} AS VARCHAR)" if as_text else name)
 

@@ -21,7 +21,7 @@ from mechanisms import (
     Undecided,
     Until,
 )
-from mechanisms.refinement.tails import OfMean
+from mechanisms.refinement.tails import MeanTails
 from queryable import (
     ZCDP,
     InteractiveMechanism,
@@ -125,7 +125,7 @@ def test_intervals_have_the_law_of_the_noise() -> None:
         assert width(WAYS[way](Count())(Refine()), confidence=F(9, 10)) == high - low
     estimate = WAYS["brownian"](Count())
     estimate(Refine())
-    half = OfMean(F(25), F(400)).in_advance(F(1, 20))
+    half = MeanTails(F(25), F(400)).in_advance(F(1, 20))
     assert 2 * half - 2 < width(estimate(Refine(25))) <= 2 * half
 
 

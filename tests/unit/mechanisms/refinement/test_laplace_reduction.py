@@ -77,7 +77,7 @@ def test_vectors() -> None:
 
 @pytest.mark.parametrize("statistic", [Count(), Histogram("town", range(3))])
 def test_refinements_know_their_noise(statistic: Any) -> None:
-    """A release has the interval of `Laplace` at its scale; one picked by its value has none."""
+    """A release has the interval of `Laplace`; one that was stopped at by its value has none."""
     reduction = running(LaplaceNoiseReduction(statistic, scales=SCALES))
     single = Laplace(statistic, scale=10).release(TABLE, SeededCoins(1))
     low, high = reduction(Refine()).value.interval(0.95)

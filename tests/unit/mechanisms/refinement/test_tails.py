@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mechanisms.refinement.tails import OfMean, OfRelease, Reach, Tails
+from mechanisms.refinement.tails import MeanTails, Reach, ReleaseTails, Tails
 from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
 from queryable.half_widths import half_width
 
@@ -55,7 +55,7 @@ def test_a_mean_is_within_its_half_width_often_enough(path: list[Fraction]) -> N
     """Exactly, whatever the steps before; and by not much more than that."""
     noise, chances = paths_of_noise(path)
     for missed in MISSED:
-        width = OfMean(path[-1], path[0]).in_advance(missed)
+        width = MeanTails(path[-1], path[0]).in_advance(missed)
         assert missing([width], noise[:, -1:], chances) <= missed
         if path[-1] >= 1:
             normal = half_width(DiscreteGaussian(path[-1] * 10**6), 1 - missed) / 1000
@@ -65,7 +65,7 @@ def test_a_mean_is_within_its_half_width_often_enough(path: list[Fraction]) -> N
 def test_all_refinements_at_once() -> None:
     """Who stops where the value is worst misses more than was said in advance, but not this."""
     for path in ([F(64), F(16), F(4)], [F(8), F(4), F(2)], [F(20), F(19), F(1)]):
-        tails = [OfMean(t, path[0]) for t in path]
+        tails = [MeanTails(t, path[0]) for t in path]
         noise, chances = paths_of_noise(path)
         for missed in MISSED:
             always = [each.at_all_times(missed) for each in tails]
@@ -77,8 +77,8 @@ def test_all_refinements_at_once() -> None:
 @pytest.mark.parametrize("law", [DiscreteLaplace(F(7, 2)), DiscreteGaussian(F(50))])
 def test_a_release_has_the_tails_of_its_law(law: Any) -> None:
     """At all times by shares that sum to one."""
-    assert OfRelease(law, 3).in_advance(F(1, 20)) == half_width(law, F(19, 20))
-    assert OfRelease(law, 3).at_all_times(F(1, 20)) == half_width(law, 1 - F(1, 240))
+    assert ReleaseTails(law, 3).in_advance(F(1, 20)) == half_width(law, F(19, 20))
+    assert ReleaseTails(law, 3).at_all_times(F(1, 20)) == half_width(law, 1 - F(1, 240))
     assert sum(F(1, n * (n + 1)) for n in range(1, 1000)) < 1
 
 
@@ -99,7 +99,7 @@ def test_ends_are_the_whole_numbers_within() -> None:
     """The truth is one, so nothing is lost; there is always at least one."""
     assert Reach(Fixed("1.5")).ends(F(10), "0.9") == (9, 11)
     assert Reach(Fixed(2)).ends(7, "0.9") == (5, 9)
-    assert Reach(Fixed("1.5"), picked=True).ends(F(10), "0.9") == (7, 13)
+    assert Reach(Fixed("1.5"), value_dependent=True).ends(F(10), "0.9") == (7, 13)
     assert Reach(Fixed("1.5")).ends(F(10), "0.9", anytime=True) == (7, 13)
     assert Reach(Fixed("1/10")).ends(F(1, 2), "0.9") == (0, 1)
     assert Reach(Fixed("1.5"), rounded=F(1, 2)).ends(F(10), "0.9") == (8, 12)

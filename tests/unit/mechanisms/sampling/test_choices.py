@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mechanisms.sampling.choices import FlippedInTurn, Softmax
+from mechanisms.sampling.choices import PermuteAndFlipLaw, Softmax
 from mechanisms.sampling.cks import coin_exp
 from queryable import SYSTEM, FairBits, Law, SeededCoins
 from queryable.randomness.intervals import Interval
@@ -102,7 +102,7 @@ def test_probabilities_are_the_softmax(scores: list[int], rate: str) -> None:
 @pytest.mark.parametrize(("scores", "rate"), SCORES[:5], ids=str)
 def test_probabilities_are_those_of_permute_and_flip(scores: list[int], rate: str) -> None:
     """The integral is the average over all orders."""
-    assert encloses(FlippedInTurn(scores, rate).outcomes(), in_turn(scores, rate))
+    assert encloses(PermuteAndFlipLaw(scores, rate).outcomes(), in_turn(scores, rate))
 
 
 @small
@@ -111,7 +111,7 @@ def test_samplers_fit(scores: list[int], rate: str) -> None:
     assert p_value(SeededCoins(1).draw(Softmax(scores, rate), DRAWS), softmax(scores, rate)) > (
         FALSE_ALARM
     )
-    law = FlippedInTurn(scores, rate)
+    law = PermuteAndFlipLaw(scores, rate)
     expected = [float(chance.high) for _, chance in law.outcomes() if isinstance(chance, Interval)]
     assert p_value(SeededCoins(2).draw(law, DRAWS), expected) > FALSE_ALARM
 
@@ -133,7 +133,7 @@ class LevelsOnly(Softmax):
 
 
 @attrs.frozen(eq=False)
-class InOrder(FlippedInTurn):
+class InOrder(PermuteAndFlipLaw):
     """A wrong permute-and-flip: the first who has a ticket and is kept, without an order."""
 
     def sample(self, source: FairBits) -> int:
@@ -143,12 +143,12 @@ class InOrder(FlippedInTurn):
 
 def test_a_wrong_order_is_rejected() -> None:
     """The same fit tells it from the law."""
-    law = FlippedInTurn(*SCORES[0])
+    law = PermuteAndFlipLaw(*SCORES[0])
     expected = [float(chance.high) for _, chance in law.outcomes() if isinstance(chance, Interval)]
     assert p_value(SeededCoins(3).draw(InOrder(*SCORES[0]), DRAWS), expected) < FALSE_ALARM
 
 
-@pytest.mark.parametrize("wrong", [HalfTheRate, LevelsOnly, FlippedInTurn])
+@pytest.mark.parametrize("wrong", [HalfTheRate, LevelsOnly, PermuteAndFlipLaw])
 def test_wrong_samplers_are_rejected(wrong: type[Law[int]]) -> None:
     """The same fit tells near misses from the law."""
     scores, rate = SCORES[0]
@@ -159,7 +159,7 @@ def test_wrong_samplers_are_rejected(wrong: type[Law[int]]) -> None:
 def test_a_million_candidates() -> None:
     """Far ones are hardly ever proposed, and near ones share the choice."""
     law = Softmax(np.arange(10**6), "1/10")
-    turns = FlippedInTurn(np.arange(10**6), "1/10")
+    turns = PermuteAndFlipLaw(np.arange(10**6), "1/10")
     for draws in (law.sample_many(SYSTEM, 100), turns.sample_many(SYSTEM, 10)):
         assert draws.min() > 10**6 - 1000
         assert len(set(draws.tolist())) > 1
@@ -195,7 +195,7 @@ def test_scores_are_one_each(scores: Any) -> None:
 def test_integrals_are_probabilities() -> None:
     """Sums of what is enumerated enclose one."""
     for scores, rate in SCORES:
-        for law in (Softmax(scores, rate), FlippedInTurn(scores, rate)):
+        for law in (Softmax(scores, rate), PermuteAndFlipLaw(scores, rate)):
             chances = [each for _, each in law.outcomes() if isinstance(each, Interval)]
             assert sum(each.low for each in chances) <= 1 <= sum(each.high for each in chances)
             assert prod(each.high > 0 for each in chances)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mechanisms import DiscreteLaplace
-from mechanisms.sampling.laplace_path import Rest, laplace_path
+from mechanisms.sampling.laplace_path import CoarsestUnchanged, laplace_path
 from queryable import FairBits, SeededCoins
 from queryable.audit import every_outcome
 from queryable.audit.enumeration import CUT
@@ -50,7 +50,7 @@ def test_the_increments_make_the_marginals() -> None:
     random = Random(5)
     for _ in range(200):
         coarse, fine = random_scales(random)
-        edges = Rest((coarse, fine))._enclosed(0, 230)
+        edges = CoarsestUnchanged((coarse, fine))._enclosed(0, 230)
         chance = mpmath.mpf(edges[0]) / 2**230
         assert abs(chance - stay(coarse, fine)) < mpmath.mpf(10) ** -65
         z = mpmath.exp(mpmath.mpf(random.uniform(-0.9, 0.9)) / real(coarse))
@@ -64,7 +64,7 @@ def test_resting_goes_on_whatever_lies_between() -> None:
     with mpmath.workdps(50):
         steps = [stay(*pair) for pair in pairwise(scales)]
         total = mpmath.mpf(0)
-        for index, chance in Rest(scales).outcomes():
+        for index, chance in CoarsestUnchanged(scales).outcomes():
             assert high(chance) - low(chance) < F(1, 2**126)
             total += real(low(chance))
             assert abs(total - mpmath.fprod(steps[index:])) < mpmath.mpf(2) ** -124
@@ -94,7 +94,7 @@ def edges_of(scales: tuple[Fraction, ...]) -> list[int]:
 def test_a_uniform_number_is_compared_exactly(many: bool) -> None:
     """Draws on either side of every edge, by 2^-128: undecided words are drawn further."""
     scales = (F(10), F(7), F(3), F(1, 3))
-    law, edges = Rest(scales), edges_of(scales)
+    law, edges = CoarsestUnchanged(scales), edges_of(scales)
 
     def drawn(number: int) -> int:
         words = Words(number >> 64, number % 2**64)
@@ -110,7 +110,7 @@ def test_a_uniform_number_is_compared_exactly(many: bool) -> None:
 def test_enclosures_that_overlap() -> None:
     """Chances that 64 bits do not tell apart are decided by further ones."""
     scales = tuple(F(2) + F(k, 10**70) for k in range(4, -1, -1))
-    law = Rest(scales)
+    law = CoarsestUnchanged(scales)
     words = [2**64 - 1, 0, 2**63]
     assert list(law.sample_many(Words(*words, 5), 3)) == [0, 0, 0]
     assert [law.sample(Words(word, 5)) for word in words] == [0, 0, 0]
@@ -118,11 +118,11 @@ def test_enclosures_that_overlap() -> None:
 
 def test_scales_that_hardly_differ() -> None:
     """A chance within 2^-64 of 1, or of 0, is still compared exactly."""
-    near = Rest((F(10**30 + 1, 10**30), F(1)))
+    near = CoarsestUnchanged((F(10**30 + 1, 10**30), F(1)))
     assert near.sample(Words(2**64 - 1, 0)) == 0
     assert near.sample(Words(2**64 - 1, 2**64 - 1)) == 1
     assert list(near.sample_many(Words(2**64 - 1, 5, 0), 2)) == [0, 0]
-    far = Rest((F(10**30), F(1, 100)))
+    far = CoarsestUnchanged((F(10**30), F(1, 100)))
     assert far.sample(Words(0, 0, 0, 0, 0, 2**63)) == 1
     assert far.sample(Words(1)) == 1
 

@@ -11,14 +11,14 @@ import pytest
 
 from mechanisms import Count, Table, column
 from mechanisms.tables.engines import csv_files
-from mechanisms.tables.engines.csv_files import CsvFile, Dialect
+from mechanisms.tables.engines.csv_files import CsvFile, CsvFormat
 
 Cells = tuple[str | None, ...]
 
 
-def rows(path: Path, content: bytes, **dialect: Any) -> list[Cells]:
+def rows(path: Path, content: bytes, **csv_format: Any) -> list[Cells]:
     path.write_bytes(content)
-    file = CsvFile(path, Dialect(**dialect))
+    file = CsvFile(path, CsvFormat(**csv_format))
     width = len(file.header())
     found = [tuple(row.values()) for batch in file.batches(width) for row in batch.to_pylist()]
     assert file.misfits <= sum(row == (None,) * width for row in found)
@@ -73,7 +73,7 @@ def test_dialects(path: Path) -> None:
         {"encoding": "no such"},
     ):
         with pytest.raises(ValueError, match=r"should be|ends lines|same character"):
-            Dialect(**wrong)  # type: ignore[arg-type]
+            CsvFormat(**wrong)  # type: ignore[arg-type]
 
 
 def record(rng: random.Random, width: int) -> bytes:
