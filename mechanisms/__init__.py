@@ -1,4 +1,15 @@
-"""Mechanisms that look at data, and the statistics and predicates they take."""
+"""Mechanisms that read data, and the statistics and predicates that they are given.
+
+- `laplace`, `gaussian`: noise added to an integer statistic (`additive`: what both share).
+- `randomized_response`: a bit, told truthfully or not.
+- `exponential`: a candidate chosen by its score; `PermuteAndFlip` and `TopK` too.
+- `sparse_vector`: `SparseVector`, which compares statistics with a threshold.
+- `multiplicative_weights`: many linear queries answered from a synthetic histogram.
+- `privacy_maps`: the smaller of two bounds on a mechanism's privacy loss.
+- `sampling`: exact noise.
+- `tables`: tables, predicates and statistics.
+- `refinement`: estimates that are refined until they are accurate enough.
+"""
 
 from mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, TopK
 from mechanisms.gaussian import Gaussian

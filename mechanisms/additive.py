@@ -1,7 +1,4 @@
-"""Integer noise added to an integer statistic: what Laplace and Gaussian do alike.
-
-Responsible for adding without overflow. Knows no privacy loss.
-"""
+"""Integer noise added to an integer statistic: the part that Laplace and Gaussian share."""
 
 from typing import Any
 
@@ -16,10 +13,10 @@ from queryable.statistics import IntegerStatistic
 
 
 def integer_statistic(value: Any) -> IntegerStatistic:
-    """Check that a mechanism was given a statistic with declared sensitivities.
+    """Check that a value is a statistic with declared sensitivities, and return it.
 
     Raises:
-        TypeError: it was not.
+        TypeError: it is anything else.
     """
     if not isinstance(value, IntegerStatistic):
         raise TypeError(
@@ -32,12 +29,12 @@ def integer_statistic(value: Any) -> IntegerStatistic:
 def noisy(
     statistic: IntegerStatistic, dataset: Any, law: Law[int], coins: Coins
 ) -> NoisyInt | NoisyArray:
-    """The statistic with independent noise of `law` on each coordinate.
+    """Add independent noise with distribution `law` to each coordinate of the statistic.
 
     Returns:
-        An int, or a read-only array of the statistic's shape: int64 where every sum fits, else
-        Python integers. The dtype is thus a function of the answer, not of the data. Both remember
-        the law of their noise, for `.interval(0.95)`.
+        A `NoisyInt`, or where the statistic has a shape a read-only `NoisyArray` of that shape:
+        int64 where every sum fits, else Python integers. The dtype is therefore a function of the
+        answer and not of the data. Both keep the law of their noise, for `.interval(0.95)`.
 
     Raises:
         MechanismFault: the statistic failed.

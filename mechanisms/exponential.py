@@ -1,6 +1,7 @@
-"""Choosing a candidate by its score: the exponential mechanism and its kin.
+"""Mechanisms that choose a candidate by its score.
 
-Responsible for what a choice costs. The exact samplers are in `mechanisms.sampling.choices`.
+`ExponentialMechanism`, `PermuteAndFlip` and `TopK` state what a choice costs. The exact samplers
+are in `mechanisms.sampling.choices`.
 """
 
 from abc import abstractmethod
@@ -24,12 +25,14 @@ from queryable.statistics import IntegerStatistic
 def _scores(value: Any) -> IntegerStatistic:
     if not isinstance(value, IntegerStatistic):
         raise TypeError(
-            f"scores is {quoted(value)}; it should be an IntegerStatistic with one integer a "
-            "candidate: Histogram, or Statistic(function, l1=..., l2=..., shape=...)"
+            f"scores is {quoted(value)}; it should be an IntegerStatistic with one integer per "
+            "candidate: Histogram, Quantile, or Statistic(function, l1=..., l2=..., shape=...)"
         )
     shape = value.shape
     if shape is None or len(shape) != 1 or shape[0] < 1:
-        raise ValueError(f"scores has shape {shape}; it should be (candidates,), at least one")
+        raise ValueError(
+            f"scores has shape {shape}; it should be (n,) for n candidates, at least one"
+        )
     return value
 
 
@@ -47,7 +50,7 @@ def _k(value: Any) -> int:
 
 @attrs.frozen
 class _ChoiceByScore(Measurement):
-    """What the mechanisms that choose by scores have in common."""
+    """Fields and checks of the mechanisms that choose by scores."""
 
     scores: IntegerStatistic = attrs.field(converter=_scores)
     epsilon: Fraction = attrs.field(converter=_epsilon)
@@ -56,18 +59,21 @@ class _ChoiceByScore(Measurement):
 
     @sensitivity.default
     def _largest(self) -> int:
-        """No entry moves by more than all together; by an integer, as scores are integers."""
+        """One entry moves by no more than each norm; rounded down, because scores are integers."""
         norms = ("l1", "l2", "linf") if hasattr(self.scores, "linf") else ("l1", "l2")
         return min(exact(getattr(self.scores, norm), norm) for norm in norms).__floor__()
 
     def __attrs_post_init__(self) -> None:
-        """A statistic that knows better than its declaration is believed."""
+        """Check the given values against what the statistic itself declares."""
         known = self._largest() if hasattr(self.scores, "linf") else self.sensitivity
         if not known <= self.sensitivity:
-            raise ValueError(f"sensitivity is {self.sensitivity}; one score may move by {known}")
+            raise ValueError(
+                f"sensitivity is {self.sensitivity}; it should be at least {known}: one score may "
+                f"move by {known}"
+            )
         if self.monotone and not getattr(self.scores, "may_be_monotone", True):
             name = type(self.scores).__name__
-            raise ValueError(f"monotone is True, but scores of a {name} move both ways")
+            raise ValueError(f"monotone should be False: scores of a {name} may move both ways")
 
     def loss(self, d_in: int) -> PureDP:
         """d_in * epsilon."""
@@ -83,45 +89,46 @@ class _SingleChoice(_ChoiceByScore):
 
     @abstractmethod
     def _law(self, scores: Any, rate: Fraction) -> Law[int]:
-        """How, given scores."""
+        """The law of the chosen index, given the scores."""
 
     def release(self, dataset: Any, coins: Coins) -> int:
-        """The index of a candidate."""
+        """The index of the chosen candidate."""
         return coins.draw(self._law(self.scores(dataset), self._rate(self.epsilon)))
 
 
 @attrs.frozen
 class ExponentialMechanism(_SingleChoice):
-    """Chooses a candidate, the likelier the higher its score; answers its index.
+    """Chooses a candidate, with higher probability the higher its score. Answers its index, an int.
 
-    With probability proportional to exp(epsilon * score / (2 sensitivity)), or where the scores are
-    monotone exp(epsilon * score / sensitivity).
+    The probability is proportional to exp(epsilon * score / (2 sensitivity)), and for monotone
+    scores to exp(epsilon * score / sensitivity).
 
     Privacy:
         Claim: PureDP(d_in * epsilon), and ZCDP((d_in * epsilon)^2 / 8): the range of the privacy
             loss over the candidates is at most d_in * epsilon.
         Theorem: McSherry, Talwar 2007; Durfee, Rogers 2019 (range); Cesar, Rogers 2021 (zCDP).
-            Between neighbours the log-probability of a candidate moves by the rate times what its
-            score moves, less a constant: scores that move either way by at most the sensitivity
-            have a range of twice the rate times that, scores that all move one way of once. Both
-            are epsilon. Ranges add up from neighbour to neighbour. For zCDP see docs/theory.md,
-            bounded range.
-        Assumes: the declared sensitivity, and that scores said to be monotone are.
+            Between neighbours the log-probability of a candidate moves by the rate times the move
+            of its score, minus a constant. Scores that move either way by at most the sensitivity
+            have a range of 2 * rate * sensitivity; scores that all move in one direction have a
+            range of rate * sensitivity. Both are epsilon. Ranges add up from neighbour to
+            neighbour. For zCDP see docs/theory.md, bounded range.
+        Assumes: the declared sensitivity, and that scores declared monotone are monotone.
         Checked by: tests/unit/mechanisms/test_exponential.py
 
     Args:
         scores: integers, shape (candidates,).
         epsilon: in nats, at d_in=1.
-        sensitivity: how far any one score moves when a record is added or removed. By default the
-            statistic's `linf` where it has one, as the library's own statistics have, and then less
-            is refused; else what its l1 and l2 imply. Say less for a statistic of your own where
-            one record may count for many candidates: the largest change is far below the sum.
-        monotone: whether adding a record moves no score down, or none up. It doubles the rate.
-            Refused for statistics that are known to move both ways.
+        sensitivity: how far any one score moves when a record is added or removed. The default is
+            the statistic's `linf` if it has one, as the library's own statistics do; a smaller
+            value is then rejected. Otherwise the default is what its l1 and l2 imply. For a
+            statistic of your own in which one record counts for many candidates, give the largest
+            change of one score: it is far below the sum.
+        monotone: whether adding a record moves no score down, or moves no score up. It doubles the
+            rate. Rejected for statistics that are known to move both ways.
     """
 
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
-        """The loss at `d_in` records; in zCDP and RDP the better of two bounds."""
+        """The loss at `d_in` records; in zCDP and RDP the smaller of two bounds."""
         converted = super().privacy_map(d_in, measure)
         return with_zcdp(converted, lambda: (d_in * self.epsilon) ** 2 / 8, measure)
 
@@ -131,18 +138,21 @@ class ExponentialMechanism(_SingleChoice):
 
 @attrs.frozen
 class PermuteAndFlip(_SingleChoice):
-    """Chooses a candidate, never worse on average than the exponential mechanism; its index.
+    """Chooses a candidate that is on average at least as good as `ExponentialMechanism`'s.
 
-    Candidates in random order; each is taken with probability exp(-rate * gap to the best score),
-    until one is. The rate is that of `ExponentialMechanism`.
+    Answers its index, an int.
+
+    The candidates are visited in random order. Each is taken with probability
+    exp(-rate * gap to the best score), until one is taken. The rate is that of
+    `ExponentialMechanism`.
 
     Privacy:
         Claim: PureDP(d_in * epsilon). No bounded range is claimed, so zCDP is by conversion.
         Theorem: McKenna, Sheldon 2020; it is report-noisy-max with exponential noise (Ding et al.
-            2021). Let the noise of the others be fixed, and r be the least noise with which i wins.
-            Between neighbours r moves by at most 2 sensitivity; by the sensitivity alone where all
-            scores move one way, up or down: the best other one and i's own move together. So the
-            probability of i moves by a factor of at most e^epsilon.
+            2021). Fix the noise of the other candidates, and let r be the least noise with which i
+            wins. Between neighbours r moves by at most 2 sensitivity; if all scores move in one
+            direction, by at most the sensitivity, because the best other score and the score of i
+            move together. So the probability of i changes by a factor of at most e^epsilon.
         Assumes: as `ExponentialMechanism`.
         Checked by: tests/unit/mechanisms/test_exponential.py
 
@@ -155,22 +165,22 @@ class PermuteAndFlip(_SingleChoice):
 
 @attrs.frozen
 class TopK(_ChoiceByScore):
-    """Chooses k different candidates, one after the other; answers their indices, in that order.
+    """Chooses k different candidates in turn. Answers their indices, a tuple in that order.
 
-    Peeling: the exponential mechanism at epsilon / k, then again among those that are left.
+    Peeling: the exponential mechanism at epsilon / k, repeated among the candidates that are left.
 
     Privacy:
         Claim: PureDP(d_in * epsilon), and ZCDP((d_in * epsilon)^2 / (8 k)).
         Theorem: adaptive composition of k exponential mechanisms whose parameters are fixed in
-            advance, as `queryable.losses.total` adds them up. Peeling: Durfee, Rogers 2019.
+            advance; `queryable.losses.total` adds up their losses. Peeling: Durfee, Rogers 2019.
         Assumes: as `ExponentialMechanism`.
         Checked by: tests/unit/mechanisms/test_exponential.py
 
     The other arguments are those of `ExponentialMechanism`.
 
     Args:
-        k: how many to choose, at most as many as there are candidates.
-        epsilon: in nats, at d_in=1, for all of them together.
+        k: how many to choose, at most the number of candidates.
+        epsilon: in nats, at d_in=1, for all k choices together.
     """
 
     k: int = attrs.field(kw_only=True, converter=_k)
@@ -179,10 +189,12 @@ class TopK(_ChoiceByScore):
     def _enough(self, attribute: object, k: int) -> None:
         candidates = (self.scores.shape or (0,))[0]
         if not 1 <= k <= candidates:
-            raise ValueError(f"k is {k}; it should be between 1 and {candidates}, the candidates")
+            raise ValueError(
+                f"k is {k}; it should be between 1 and {candidates}, the number of candidates"
+            )
 
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
-        """That of k exponential mechanisms together."""
+        """The sum of the losses of k exponential mechanisms."""
         each = ExponentialMechanism(
             self.scores,
             self.epsilon / self.k,
@@ -192,7 +204,7 @@ class TopK(_ChoiceByScore):
         return total([each] * self.k, each.measure)
 
     def release(self, dataset: Any, coins: Coins) -> tuple[int, ...]:
-        """The indices, in the order they were chosen."""
+        """The indices, in the order in which they were chosen."""
         scores, rate = np.asarray(self.scores(dataset)), self._rate(self.epsilon / self.k)
         left, chosen = np.arange(len(scores)), []
         for _ in range(self.k):

@@ -18,20 +18,21 @@ from queryable.randomness.coins import Coins
 from queryable.statistics import IntegerStatistic
 
 _SMOOTHED = Fraction(4)
-"""Of the variance, what a continuous Gaussian is moved to the integers with."""
+"""The part of the variance that moves a continuous Gaussian to the integers."""
 
 
 @attrs.frozen(init=False)
 class Gaussian(Measurement):
     """An integer statistic with exact discrete Gaussian noise on each coordinate.
 
-    Answers an int, or a read-only integer array where the statistic has a shape.
+    Answers a `NoisyInt`, or a read-only `NoisyArray` if the statistic has a shape. Both have
+    `.interval(confidence)`.
 
     Privacy:
         Claim: ZCDP((l2 * d_in)^2 / (2 variance)); RDP and (epsilon, delta) by conversion. In
             `Dominated`, for the rule `GDPResidue`, mu = l2 * d_in / sqrt(variance - 4) and a delta
-            below 1e-33 a coordinate. Without that delta no Gaussian DP is claimed: discrete
-            Gaussian noise is not mu-GDP for the mu of the continuous one.
+            below 1e-33 for each coordinate. Gaussian DP is claimed only with that delta: discrete
+            Gaussian noise is not mu-GDP for the mu of the continuous Gaussian.
         Theorem: Canonne, Kamath, Steinke 2020, Theorem 14 (several coordinates, any shift by
             integers of that L2 norm); docs/theory.md, discrete and continuous Gaussians.
         Assumes: the statistic's declared `l2`.
@@ -39,8 +40,8 @@ class Gaussian(Measurement):
 
     Args:
         statistic: integer-valued, with declared sensitivities.
-        scale: sigma, rational. Exactly one of `scale`, `rho` and `variance` is given.
-        rho: at d_in=1; the variance is l2^2 / (2 rho), which is what is kept.
+        scale: sigma, rational. Give exactly one of `scale`, `rho` and `variance`.
+        rho: the zCDP loss at d_in=1; the variance is then l2^2 / (2 rho).
         variance: sigma^2, rational.
     """
 
@@ -63,7 +64,7 @@ class Gaussian(Measurement):
         return ZCDP((self.statistic.l2 * d_in) ** 2 / (2 * self.variance))
 
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
-        """The loss at `d_in` records; in `Dominated` by what a continuous Gaussian makes of it."""
+        """The loss at `d_in` records; in `Dominated` that of a smoothed continuous Gaussian."""
         if measure is not Dominated or not self.variance > _SMOOTHED:
             return super().privacy_map(d_in, measure)
         moved = self.statistic.l2 * natural(d_in, "d_in")
@@ -74,21 +75,21 @@ class Gaussian(Measurement):
         return Dominated(0, mu, min(missed, Fraction(1)))
 
     def release(self, dataset: Any, coins: Coins) -> Any:
-        """The noisy statistic."""
+        """The statistic with discrete Gaussian noise."""
         return noisy(self.statistic, dataset, DiscreteGaussian(self.variance), coins)
 
     @property
     def public_name(self) -> str:
-        """With the statistic's."""
+        """`Gaussian of` and the statistic's name."""
         return f"Gaussian of {self.statistic.public_name}"
 
     def added_noise(self) -> Noise:
-        """The same law on each coordinate."""
+        """Discrete Gaussian noise of the same variance on each coordinate."""
         return Noise(DiscreteGaussian(self.variance), self.statistic.shape)
 
 
 def _missed() -> Fraction:
-    """2 kappa: how much of a coordinate's law is not that of the smoothed continuous one."""
+    """2 kappa: the mass of a coordinate's law outside the smoothed continuous Gaussian."""
     return round_up(lambda v: 4 / ((2 * arb.pi() ** 2 * v).exp() - 1), _SMOOTHED)
 
 
@@ -97,13 +98,13 @@ def _variance(
 ) -> Fraction:
     if (scale, rho, variance).count(None) != 2:
         raise ValueError(
-            f"scale is {quoted(scale)}, rho is {quoted(rho)} and variance is {quoted(variance)}; "
-            "give exactly one of them"
+            f"give exactly one of scale, rho and variance; scale is {quoted(scale)}, rho is "
+            f"{quoted(rho)} and variance is {quoted(variance)}"
         )
     if variance is not None:
         return positive(variance, "variance")
     if scale is not None:
         return positive(scale, "scale") ** 2
     if not l2 > 0:
-        raise ValueError(f"rho is {rho} but the statistic's l2 is 0; give a scale instead")
+        raise ValueError(f"give a scale; the statistic's l2 is 0, so rho={rho} implies none")
     return l2**2 / (2 * positive(rho, "rho"))

@@ -22,20 +22,22 @@ from queryable.statistics import IntegerStatistic
 class Laplace(Measurement):
     """An integer statistic with exact discrete Laplace noise on each coordinate.
 
-    Answers an int, or a read-only integer array where the statistic has a shape.
+    Answers a `NoisyInt`, or a read-only `NoisyArray` if the statistic has a shape. Both have
+    `.interval(confidence)`.
 
     Privacy:
-        Claim: PureDP(l1 * d_in / scale). In zCDP and RDP the noise's own bound is used where it
-            is below the conversion.
-        Theorem: integers that move by at most l1 * d_in in L1 change the probability of each
-            answer by at most that factor, exactly; zCDP: `conversions.discrete_laplace_to_zcdp`.
+        Claim: PureDP(l1 * d_in / scale). In zCDP and RDP the bound of discrete Laplace noise itself
+            is used if it is below the conversion from pure DP.
+        Theorem: if integers move by at most l1 * d_in in L1, the probability of each answer changes
+            by a factor of at most e^(l1 * d_in / scale); zCDP:
+            `conversions.discrete_laplace_to_zcdp`.
         Assumes: the statistic's declared `l1`.
         Checked by: tests/unit/mechanisms/test_laplace.py
 
     Args:
         statistic: integer-valued, with declared sensitivities.
-        scale: of the noise. Exactly one of `scale` and `epsilon` is given.
-        epsilon: in nats, at d_in=1; the scale is l1 / epsilon.
+        scale: the scale of the noise. Give exactly one of `scale` and `epsilon`.
+        epsilon: in nats (natural logarithm), at d_in=1; the scale is then l1 / epsilon.
     """
 
     statistic: IntegerStatistic
@@ -52,32 +54,35 @@ class Laplace(Measurement):
         return PureDP(self.statistic.l1 * d_in / self.scale)
 
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
-        """The loss at `d_in` records; in zCDP and RDP the better of two bounds."""
+        """The loss at `d_in` records; in zCDP and RDP the smaller of two bounds."""
         converted = super().privacy_map(d_in, measure)
         width = self.statistic.l1 * d_in
         return with_zcdp(converted, lambda: discrete_laplace_to_zcdp(width, self.scale), measure)
 
     def release(self, dataset: Any, coins: Coins) -> Any:
-        """The noisy statistic."""
+        """The statistic with discrete Laplace noise."""
         return noisy(self.statistic, dataset, DiscreteLaplace(self.scale), coins)
 
     @property
     def public_name(self) -> str:
-        """With the statistic's."""
+        """`Laplace of` and the statistic's name."""
         return f"Laplace of {self.statistic.public_name}"
 
     def added_noise(self) -> Noise:
-        """The same law on each coordinate."""
+        """Discrete Laplace noise of the same scale on each coordinate."""
         return Noise(DiscreteLaplace(self.scale), self.statistic.shape)
 
 
 def _scale(l1: Fraction, scale: Number | None, epsilon: Number | None) -> Fraction:
     if (scale is None) == (epsilon is None):
         raise ValueError(
-            f"scale is {quoted(scale)} and epsilon is {quoted(epsilon)}; give exactly one of them"
+            f"give exactly one of scale and epsilon; scale is {quoted(scale)} and epsilon is "
+            f"{quoted(epsilon)}"
         )
     if scale is not None:
         return positive(scale, "scale")
     if not l1 > 0:
-        raise ValueError(f"epsilon is {epsilon} but the statistic's l1 is 0; give a scale instead")
+        raise ValueError(
+            f"give a scale; the statistic's l1 is 0, so epsilon={epsilon} implies none"
+        )
     return l1 / positive(epsilon, "epsilon")

@@ -1,8 +1,8 @@
-"""Private multiplicative weights: many linear queries for the price of the surprising ones.
+"""Private multiplicative weights: many linear queries, of which only surprising ones are paid for.
 
-Responsible for a person in the middle that keeps a synthetic histogram over a public universe and
-asks the data only where the histogram is wrong. Knows no filter: it works over any that admits a
-sparse vector and Laplace measurements.
+`PrivateMultiplicativeWeights` is a postprocessor (a person in the middle in the terms of Haney et
+al. 2023). It keeps a synthetic histogram over a public universe, and asks the data only where the
+histogram is wrong. It works over any filter that admits a sparse vector and Laplace measurements.
 """
 
 from collections.abc import Callable
@@ -35,11 +35,11 @@ from queryable.losses.numbers import natural, positive
 from queryable.quoting import quoted
 
 Weights = np.ndarray[Any, np.dtype[np.float64]]
-_LATTICE = 1 << 20  # weights are whole numbers of 2**-20, so that sums over data are exact
+_LATTICE = 1 << 20  # weights are multiples of 2**-20, so that sums over the data are exact
 
 
 def _copied(weights: Any) -> Any:
-    """A read-only array of our own; what is none is kept as it is, and refused when asked."""
+    """A read-only copy of the weights. None for an unreadable value, which a query then rejects."""
     try:
         copy = np.array(weights)
     except Exception:
@@ -50,7 +50,7 @@ def _copied(weights: Any) -> Any:
 
 @attrs.frozen(eq=False)
 class LinearQuery:
-    """How many records, each counted with the weight of its universe element.
+    """The number of records, each counted with the weight of its universe element.
 
     Args:
         weights: shape (universe,), each in [0, 1]; truncated to multiples of 2**-20. A boolean
@@ -67,7 +67,7 @@ class SyntheticHistogram:
 
 @attrs.frozen(eq=False)
 class _Weighted(IntegerStatistic):
-    """The weighted count, rounded down: a record moves it by at most one."""
+    """The weighted count, rounded down. One record moves it by at most one."""
 
     encode: Callable[[Any], Any]
     lattice: np.ndarray[Any, np.dtype[np.int64]] = attrs.field(repr=False)
@@ -84,9 +84,10 @@ class _Weighted(IntegerStatistic):
 
 
 def _elements(encoded: Any, universe: int) -> Array:
-    """The indices below `universe` among the entries; every other entry is left out by itself.
+    """The entries that are indices below `universe`; each other entry is left out on its own.
 
-    A whole float is the index that it equals: libraries make integers floats where one is missing.
+    A whole float counts as the index that it equals, because libraries turn a column of integers
+    into floats where a value is missing.
     """
     _, entries = cells({"element": encoded}, "element")
     if entries.dtype == object:
@@ -108,7 +109,7 @@ def _index(entry: Any, universe: int) -> int | None:
 
 @attrs.frozen(eq=False)
 class _Gap(IntegerStatistic):
-    """How far the weighted count is from a public estimate."""
+    """The distance of the weighted count from a public estimate."""
 
     weighted: _Weighted
     estimate: int
@@ -117,15 +118,15 @@ class _Gap(IntegerStatistic):
     shape = None
 
     def value(self, dataset: Any) -> int:
-        """Off by at most one where the count is."""
+        """Moves by at most one when the count does."""
         return abs(self.weighted.value(dataset) - self.estimate)
 
 
 @attrs.frozen(eq=False)
 class WeightsState:
-    """The synthetic distribution, the sparse vector's id, and the query under way.
+    """The synthetic distribution, the sparse vector's id, and the query that is being answered.
 
-    The estimate is its answer from the distribution.
+    `estimate` is the query's answer from the distribution.
     """
 
     histogram: Weights = attrs.field(repr=False)
@@ -172,33 +173,34 @@ def _same(dataset: Any) -> Any:
 class PrivateMultiplicativeWeights(PersonInTheMiddle[WeightsState]):
     """Online private multiplicative weights; use as `PrivateMultiplicativeWeights(...) @ filter`.
 
-    Answers: LinearQuery, SyntheticHistogram, PrivacyLossQuery. A query whose synthetic answer is
-    within about `threshold` of the truth is answered from the histogram and costs no update; any
-    other is measured, and the histogram moved towards the measurement. After `updates` of those
-    it answers `Refused("cutoff reached")`; the histogram stays readable.
+    Answers: LinearQuery with a float, SyntheticHistogram with an array, and PrivacyLossQuery. If
+    the synthetic answer is within about `threshold` of the true one, the query is answered from the
+    histogram and no update is used. Otherwise the query is measured, and the histogram is moved
+    towards the measurement. After `updates` measurements it answers `Refused("cutoff reached")`;
+    the histogram stays readable.
 
     Privacy:
         Claim: what the filter below it is charged: `epsilon`, half for the sparse vector at the
-            start and half, in `updates` equal shares, as measurements are made.
+            start, and half in `updates` equal shares as measurements are made.
         Theorem: Hardt, Rothblum 2010; as a postprocessing, Haney et al. 2023, Theorem 2.17.
-        Assumes: `encode` maps each record by itself; `records` is public. The claim does not rest
-            on what `records` is: a record moves a weighted count by at most one, and by zero where
-            its entry is no element.
+        Assumes: `encode` maps each record on its own; `records` is public. The claim does not
+            depend on the value of `records`: a record moves a weighted count by at most one, and by
+            zero if its entry is no element.
         Checked by: tests/unit/mechanisms/test_multiplicative_weights.py
     Args:
         universe: the number of elements, public.
-        records: the number of records n, public, or a public guess. The histogram always holds so
-            many, so accuracy rests on it: answers from the histogram are as good as the paper's
-            theorem says if n records are elements of the universe. Where many may be missing, give
-            them an element of their own, or say how many are left.
+        records: the number of records n, public, or a public guess. The histogram always sums to n,
+            so accuracy depends on it: answers from the histogram are as good as the paper's theorem
+            states if n records are elements of the universe. If many entries may be missing, add an
+            element for them, or give the number of the others.
         epsilon: total, in nats.
-        threshold: in records, how wrong an answer may be before it is measured.
+        threshold: in records; how wrong an answer may be before the query is measured.
         updates: the most measurements, the paper's cutoff.
         learning_rate: a measurement that is off by a share s of the records multiplies the
             query's weights by exp(learning_rate * s).
         encode: dataset -> one universe index per record, as a list, an array or a frame's column.
-            An entry that is no whole number from 0 to universe - 1 (None, NaN, a null, text, 2.5)
-            is missing: the record is not counted, and no other record is affected.
+            An entry that is not a whole number from 0 to universe - 1 (None, NaN, a null, text,
+            2.5) is missing: the record is not counted, and no other record is affected.
     """
 
     universe: int = attrs.field(converter=_universe)
@@ -214,8 +216,8 @@ class PrivateMultiplicativeWeights(PersonInTheMiddle[WeightsState]):
     @learning_rate.validator
     def _positive(self, attribute: object, rate: float) -> None:
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate <= 1e300:
-            told = quoted(rate)
-            raise ValueError(f"learning_rate is {told}; it should be a float or an int above 0")
+            given = quoted(rate)
+            raise ValueError(f"learning_rate is {given}; it should be a float or an int above 0")
 
     def init(self) -> WeightsState:
         """The uniform histogram."""
@@ -224,7 +226,7 @@ class PrivateMultiplicativeWeights(PersonInTheMiddle[WeightsState]):
     def step(
         self, state: WeightsState, message: FromAnalyst | FromMechanism, coins: Coins
     ) -> tuple[WeightsState, ToMechanism | ToAnalyst]:
-        """Start the sparse vector; then answer, or ask it and perhaps measure."""
+        """Start the sparse vector; after that answer from the histogram, or ask and measure."""
         match message:
             case FromMechanism(answer) if state.detector is None:
                 return self._started(state, answer)
@@ -241,7 +243,7 @@ class PrivateMultiplicativeWeights(PersonInTheMiddle[WeightsState]):
             case FromMechanism(answer):
                 return self._on_answer(state, answer)
         raise UnknownQueryError(
-            "private multiplicative weights answers LinearQuery, SyntheticHistogram and "
+            "ask PrivateMultiplicativeWeights LinearQuery, SyntheticHistogram or "
             f"PrivacyLossQuery, not {type(message.query).__name__}"
         )
 
@@ -279,11 +281,11 @@ class PrivateMultiplicativeWeights(PersonInTheMiddle[WeightsState]):
         return WeightsState(moved / moved.sum(), state.detector)
 
     def _estimate(self, state: WeightsState, query: _Weighted) -> float:
-        products = state.histogram * query.lattice  # not a BLAS product: its threads cost more here
+        products = state.histogram * query.lattice  # the threads of a BLAS product cost more here
         return float(products.sum()) / _LATTICE * self.records
 
     def _lattice(self, weights: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
-        array = np.array(weights)  # of our own: what is checked is what is used
+        array = np.array(weights)  # a copy, so that the array that is checked is the one used
         if array.shape != (self.universe,):
             raise QueryError(f"weights have shape {array.shape}; it should be ({self.universe},)")
         if array.dtype == np.bool_:

@@ -1,7 +1,7 @@
-"""The better of two bounds on one mechanism's loss.
+"""The smaller of two bounds on one mechanism's privacy loss.
 
-Responsible for one choice: a mechanism with a loss of its own and a concentrated bound beside it
-states whichever is smaller in the measure asked for. Knows no mechanism.
+A mechanism may have a tighter bound in zCDP (zero-concentrated differential privacy) than the one
+that follows from its pure loss by conversion. `with_zcdp` returns the smaller one.
 """
 
 from collections.abc import Callable
@@ -11,11 +11,11 @@ from queryable.losses import ZCDP, ApproxZCDP, Loss, Measure, RenyiCurve, RenyiO
 
 
 def with_zcdp(converted: Loss, rho: Callable[[], Fraction], measure: Measure | None) -> Loss:
-    """The loss as converted, or in zCDP and RDP what rho gives, where that is smaller.
+    """Return the converted loss, or in zCDP and RDP the bound given by `rho`, if that is smaller.
 
     Args:
         converted: a bound in `measure`.
-        rho: the mechanism is also zCDP with this; computed only where it is of use.
+        rho: the mechanism also satisfies rho-zCDP. Called only for zCDP and RDP.
     """
     if measure not in (ZCDP, ApproxZCDP) and not isinstance(measure, RenyiOrder | RenyiOrders):
         return converted

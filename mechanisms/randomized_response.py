@@ -1,4 +1,4 @@
-"""Randomized response (Warner 1965), also the approximate one of Kairouz, Oh and Viswanath."""
+"""Randomized response (Warner 1965), and the approximate version of Kairouz, Oh and Viswanath."""
 
 from fractions import Fraction
 from typing import Any
@@ -18,7 +18,7 @@ from queryable.statistics import Bit, IntegerStatistic
 
 @attrs.frozen
 class Revealed:
-    """The bit itself, without noise: what the delta pays for."""
+    """The bit without noise. It is answered with probability delta."""
 
     bit: bool
 
@@ -28,7 +28,7 @@ def _bit(value: Any) -> Bit:
         return value
     if isinstance(value, IntegerStatistic) or not callable(value):
         raise TypeError(
-            f"bit is {quoted(value)}; it should be a Bit, or a function of the data to a bool"
+            f"bit is {quoted(value)}; it should be a Bit, or a function from the data to a bool"
         )
     return Bit(value)
 
@@ -40,7 +40,7 @@ def _epsilon(value: Any) -> Fraction | None:
 def _odds(value: Any) -> Fraction | None:
     odds = None if value is None else exact(value, "odds")
     if odds is not None and not odds >= 1:
-        raise ValueError(f"odds is {shown(odds)}; it should be at least 1, the odds of the truth")
+        raise ValueError(f"odds is {shown(odds)}; it should be at least 1, odds of a true answer")
     return odds
 
 
@@ -50,23 +50,24 @@ def _delta(value: Any) -> Fraction:
 
 @attrs.frozen
 class RandomizedResponse(Measurement):
-    """Answers a bit of the data, truthfully with probability e^epsilon / (1 + e^epsilon).
+    """A bit of the data, answered truthfully with probability e^epsilon / (1 + e^epsilon).
 
-    With `delta`, a first coin of that probability decides to answer `Revealed(bit)` instead: the
-    mechanism that every (epsilon, delta)-DP one is a postprocessing of.
+    Answers a bool. With `delta`, a first coin of that probability decides to answer
+    `Revealed(bit)` instead. Every (epsilon, delta)-DP mechanism is a postprocessing of this one.
 
     Privacy:
-        Claim: PureDP(epsilon), or ApproxDP(epsilon, delta); the same for every d_in >= 1, since
-            any change of the data may flip the bit, and no more than that.
+        Claim: PureDP(epsilon), or ApproxDP(epsilon, delta); the same for every d_in >= 1, since any
+            change of the data flips the bit at most.
         Theorem: Kairouz, Oh, Viswanath 2015, section 2.3; with odds, epsilon is their logarithm.
         Assumes: the bit is a function of the data alone.
         Checked by: tests/unit/mechanisms/test_randomized_response.py (exact laws)
 
     Args:
-        bit: a `Bit`, or a function of the data to a bool.
-        epsilon: in nats. Exactly one of `epsilon` and `odds` is given.
-        odds: of the truth, at least 1. 3 tells it with probability exactly 3/4, which a view law
-            can enumerate; the claim is then ln 3, rounded up.
+        bit: a `Bit`, or a function from the data to a bool.
+        epsilon: in nats. Give exactly one of `epsilon` and `odds`.
+        odds: of a truthful answer, at least 1. With odds 3 the answer is truthful with probability
+            exactly 3/4, a rational number, so that tests can enumerate the law of the view. The
+            claim is then ln 3, rounded up.
         delta: the probability of revealing the bit.
     """
 
@@ -79,17 +80,18 @@ class RandomizedResponse(Measurement):
     def __attrs_post_init__(self) -> None:
         if (self.epsilon is None) == (self.odds is None):
             raise ValueError(
-                f"epsilon is {self.epsilon} and odds is {self.odds}; give exactly one of them"
+                f"give exactly one of epsilon and odds; epsilon is {self.epsilon} and odds is "
+                f"{self.odds}"
             )
         object.__setattr__(self, "_truthful", self._truth())
 
     def loss(self, d_in: int) -> Loss:
-        """(epsilon, delta), however many records differ."""
+        """(epsilon, delta), for any number of records."""
         epsilon = self.epsilon if self.odds is None else log_up(self.odds)
         return ApproxDP(epsilon, self.delta) if self.delta else PureDP(epsilon)
 
     def release(self, dataset: Any, coins: Coins) -> bool | Revealed:
-        """The bit, or its negation, or the bit revealed."""
+        """The bit, its negation, or with probability delta `Revealed(bit)`."""
         bit = self.bit(dataset)
         if self.delta and coins.draw(Bernoulli(self.delta)):
             return Revealed(bit)

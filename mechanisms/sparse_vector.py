@@ -39,12 +39,12 @@ def _sensitivity(value: Any) -> int:
     return sensitivity
 
 
-_USED_UP = "nothing was read; it has said True as often as it may. Launch another to go on"
+_USED_UP = "launch another SparseVector; this one has answered True cutoff times. Nothing was read"
 
 
 @attrs.frozen
 class SparseVectorState:
-    """How many more times it may say True; the rest is private."""
+    """How many more times the mechanism may answer True; the other fields are private."""
 
     left: int
     dataset: Any = attrs.field(repr=False)
@@ -53,24 +53,25 @@ class SparseVectorState:
 
 @attrs.frozen
 class SparseVector(InteractiveMechanism[SparseVectorState]):
-    """Says of each statistic whether it is about at or above a threshold; pays for True alone.
+    """Tells for each statistic whether it is about at or above a threshold; only True is paid for.
 
-    Answers: an `IntegerStatistic` of shape None and l1 <= `sensitivity` with a bool, for as long as
-    True was answered less than `cutoff` times. Then `Refused("cutoff reached")`, and the data are
-    gone.
+    Answers: an `IntegerStatistic` of shape None and l1 <= `sensitivity` with a bool, until True has
+    been answered `cutoff` times. After that it answers `Refused("cutoff reached")`, and its state
+    holds no data.
 
     Privacy:
         Claim: PureDP(d_in * epsilon), for every adversary and any number of queries.
-        Theorem: Dwork, Roth 2014, Theorems 3.23 and 3.25. The proof, for integer noise: call the
-            answers from one draw of the threshold noise to the next an epoch; there are at most c.
-            Between neighbouring x and x' each value moves by an integer in {-s, ..., s}, s the
-            sensitivity. Add s to the threshold noise, of scale 2cs/epsilon: this maps the integers
-            onto themselves, changes its probability by a factor of at most e^(epsilon/2c), and
-            whatever noise made x answer False makes x' answer False. Add 2s to the noise, of scale
-            4cs/epsilon, of the one query answered True: a factor of at most e^(epsilon/2c), and x'
-            answers True as x did. So each epoch costs at most epsilon/c.
-            The threshold may be any rational: the shifts are by integers, and never move it.
-            For d_in records: d_in neighbouring steps.
+        Theorem: Dwork, Roth 2014, Theorems 3.23 and 3.25. The proof for integer noise: an epoch is
+            the answers from one draw of the threshold noise to the next; there are at most c =
+            `cutoff` epochs. Between neighbouring x and x' each value moves by an integer in
+            {-s, ..., s}, where s is the sensitivity. Add s to the threshold noise, of scale
+            2cs/epsilon. This maps the integers onto themselves and changes the noise's probability
+            by a factor of at most e^(epsilon/2c). All noise with which x answers False makes x'
+            answer False. Add 2s to the noise, of scale 4cs/epsilon, of the one query that is
+            answered True: a factor of at most e^(epsilon/2c), and x' answers True as x did. So each
+            epoch costs at most epsilon/c.
+            The threshold may be any rational: the shifts are integers and do not move it.
+            d_in records are d_in neighbouring steps.
         Assumes: the statistics' declared `l1`.
         Checked by: tests/unit/mechanisms/test_sparse_vector.py,
             tests/attacks/test_sparse_vectors.py
@@ -78,9 +79,9 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
     Args:
         threshold: any rational, public.
         epsilon: in nats, for the whole interaction.
-        cutoff: how often it may answer True.
-        sensitivity: the largest `l1` that it compares, at least 1; noise grows with it. For counts
-            of a table with a privacy unit it is the unit's `max_rows`.
+        cutoff: how many times True may be answered.
+        sensitivity: the largest `l1` of a statistic that is accepted, at least 1. The noise grows
+            with it. For counts of a table with a privacy unit it is the unit's `max_rows`.
     """
 
     threshold: Fraction = attrs.field(converter=_threshold)
@@ -93,16 +94,17 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
         return PureDP(d_in * self.epsilon)
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[SparseVectorState, None]:
-        """Draw the first threshold noise; there is nothing to say."""
+        """Draw the first threshold noise. There is no first answer."""
         return SparseVectorState(self.cutoff, dataset, coins.draw(self._threshold_noise())), None
 
     def step(
         self, state: SparseVectorState, query: Query, coins: Coins = SYSTEM
     ) -> tuple[SparseVectorState, bool | Refused]:
-        """Compare one statistic.
+        """Compare one statistic with the threshold.
 
         Raises:
-            QueryError: not one integer of at most this sensitivity, or about no column of a table.
+            QueryError: the query is not one integer of at most this sensitivity, or names a column
+                that the table does not have.
             MechanismFault: the statistic failed.
         """
         statistic = _comparable(query, self.sensitivity)
@@ -127,17 +129,20 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
 def _comparable(query: Query, most: int) -> IntegerStatistic:
     if not isinstance(query, IntegerStatistic):
         raise UnknownQueryError(
-            f"SparseVector compares an IntegerStatistic, not {type(query).__name__}"
+            "ask SparseVector an IntegerStatistic such as Count(column('age') >= 30), not "
+            f"{type(query).__name__}"
         )
     try:
         shape, l1 = query.shape, exact(query.l1, "l1")
     except (AttributeError, TypeError, ValueError) as error:
         raise QueryError(f"the statistic does not declare a shape and an l1: {error}") from None
     if shape is not None:
-        raise QueryError(f"the statistic has shape {shape}; SparseVector compares one integer")
+        raise QueryError(
+            f"SparseVector compares one integer; the statistic has shape {shape}, it should be None"
+        )
     if not l1 <= most:
         raise QueryError(
-            f"the statistic has l1 = {shown(l1)}; this SparseVector takes at most {most}, its "
-            f"sensitivity. Launch one with a larger sensitivity, which has more noise"
+            f"launch a SparseVector with sensitivity={shown(l1)}, which adds more noise: this one "
+            f"takes an l1 of at most {most}, and the statistic's is {shown(l1)}"
         )
     return query

@@ -1,7 +1,7 @@
 """Released values as numbers that can be averaged: fractions, or arrays of floats.
 
-Responsible for arithmetic after the noise, where rounding costs no privacy. It raises nothing,
-whatever the values: what has been paid for must not be lost. Knows no mechanism.
+This arithmetic follows the noise, so its rounding costs no privacy. No function here raises for
+any value, because the answer has been paid for and must not be lost.
 """
 
 from fractions import Fraction
@@ -14,7 +14,7 @@ _GRID = 1 << 64
 
 
 def number(released: Any) -> Any:
-    """An integer as a Fraction, an array as read-only float64; beyond floats it is infinite."""
+    """An integer as a Fraction, an array as read-only float64; infinite where floats overflow."""
     if not isinstance(released, np.ndarray):
         return Fraction(int(released))
     plain = np.asarray(released)
@@ -29,7 +29,8 @@ def number(released: Any) -> Any:
 def moved(before: Any, towards: Any, share: Fraction) -> Any:
     """before + share * (towards - before).
 
-    Exact for fractions, but for denominators beyond 1,024 bits, rounded to multiples of 2**-64.
+    Exact for fractions, unless the denominator is longer than 1,024 bits: then the result is
+    rounded to a multiple of 2**-64.
     """
     if isinstance(before, np.ndarray):
         with np.errstate(all="ignore"):  # infinities
@@ -48,22 +49,22 @@ def moved(before: Any, towards: Any, share: Fraction) -> Any:
 
 
 def rounding(value: Any) -> Any:
-    """At least what `number` has rounded off; of an array, of each entry."""
+    """An upper bound on the rounding error of `number`; for an array, of each entry."""
     if not isinstance(value, np.ndarray):
         return Fraction(0)
     return np.where(abs(value) < 2.0**53, 0, abs(value) * 2.0**-52)
 
 
 def rounding_moved(rounded: Any, before: Any, towards: Any, mean: Any, share: Fraction) -> Any:
-    """The same of what `moved` gave, if it is at least what was rounded off `before`.
+    """An upper bound on the rounding error of a result of `moved`, given one for `before`.
 
-    Of floats, u = 2^-53: the result is within u of itself, the part that is moved by, `towards` and
-    all, within 5u share (|before| + |towards|). Each is counted about twice, for what is rounded
-    here. What was off before is off by 1 - share of that.
+    For floats, with u = 2^-53, the error has two parts: u times the result, and within
+    5u share (|before| + |towards|) for the step. Both are counted about twice, to cover the
+    rounding of this computation. The earlier error is multiplied by 1 - share.
     """
     if not isinstance(mean, np.ndarray):
-        exact = _GRID % mean.denominator  # else it is not on the grid
-        return rounded if exact else rounded + Fraction(1, 2 * _GRID)
+        off_grid = _GRID % mean.denominator  # then `moved` has not rounded it to the grid
+        return rounded if off_grid else rounded + Fraction(1, 2 * _GRID)
     with np.errstate(all="ignore"):  # infinities
         part = float(share) * 2.0**-50 * (abs(before) + abs(towards))
         return (1 - float(share)) * rounded + part + abs(mean) * 2.0**-52 + 2.0**-1000

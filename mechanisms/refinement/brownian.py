@@ -1,7 +1,7 @@
-"""Brownian noise reduction: pay for the last, finest answer alone.
+"""Brownian noise reduction: only the last, finest estimate is paid for.
 
-Responsible for a person in the middle that turns every refinement into one Gaussian launch of the
-precision that is missing. Knows no filter: it works over any compositor that takes Gaussians.
+A postprocessor (person in the middle) turns every refinement into one Gaussian launch of the
+missing precision. It works over any compositor that admits Gaussian measurements.
 """
 
 from fractions import Fraction
@@ -26,18 +26,19 @@ from queryable.messages import Refused
 class BrownianNoiseReduction(Estimating):
     """Estimates that become finer for the price of the difference; `... @ FiltCon(ZCDP(...))`.
 
-    Answers: `Open(statistic, schedule)` with a child, which answers `Refine(variance)`,
-    `Until(condition)`, `Latest()`, `PrivacyLossQuery`, `CanAfford(Refine(...))`. Every other query
-    is the mechanism's below, so that noise reductions interleave with each other and with whatever
-    it launches. Stop whenever you like, and come back later.
+    Answers: `Open(statistic, schedule)` with a child. The child answers `Refine(variance)` with an
+    `Estimate`, `Until(condition)` with a `Stopped`, and `Latest()`, `PrivacyLossQuery`,
+    `CanAfford(Refine(...))`. Every other query goes to the mechanism below, so that noise
+    reductions interleave with each other and with everything that this mechanism launches. You may
+    stop at any time and continue later.
 
-    To go from variance t1 to t2, an independent Gaussian measurement of variance
-    t1 t2 / (t1 - t2) is launched, and the two are weighted by precision. So the statistic is
-    evaluated at every step; over many records let it be cheap.
+    To refine from variance t1 to t2, it launches an independent Gaussian measurement of variance
+    t1 t2 / (t1 - t2), and averages the two, weighted by precision (the inverse of the variance).
+    The statistic is therefore evaluated at every step, which takes time on a large table.
 
     Privacy:
         Claim: what the compositor below is charged. An estimate refined to variance t has been
-            charged (l2 d_in)^2 / (2t) in all, exactly, however many steps it took.
+            charged (l2 d_in)^2 / (2t) in total, exactly, for any number of steps.
         Theorem: docs/theory.md, Brownian noise reduction; a postprocessing of Gaussian launches
             (Haney et al. 2023, Theorems 2.17 and 4.10).
         Assumes: the statistics' declared `l2`.
@@ -53,8 +54,8 @@ class BrownianNoiseReduction(Estimating):
             return Gaussian(opened.statistic, variance=target)
         if not target < opened.level:
             raise QueryError(
-                f"the target variance {shown(target)} is not finer than {shown(opened.level)}, "
-                "where the estimate is"
+                f"the target variance {shown(target)} is not finer than the estimate's, "
+                f"{shown(opened.level)}; give a smaller one"
             )
         return Gaussian(opened.statistic, variance=_increment(opened.level, target))
 
@@ -100,7 +101,7 @@ def _increment(coarse: Fraction, fine: Fraction) -> Fraction:
 
 
 def _left(refusal: Refused) -> Fraction | None:
-    """What remains, as a share of what was requested: losses of Gaussians grow as 1/variance."""
+    """The remaining share of the requested loss, which is proportional to 1/variance."""
     requested, remaining = refusal.requested, refusal.remaining
     if not (isinstance(requested, AdditiveLoss) and isinstance(remaining, AdditiveLoss)):
         return None
@@ -109,6 +110,6 @@ def _left(refusal: Refused) -> Fraction | None:
 
 
 def _quoted(variance: Fraction) -> str:
-    """A variance to be said back: exact where it is short, else rounded up to six digits."""
+    """A variance as text: exact if that is short, else rounded up to six digits."""
     text = str(variance)
     return text if len(text) <= 12 else shown(shortened(variance))

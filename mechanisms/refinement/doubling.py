@@ -1,6 +1,6 @@
-"""Doubling: the baseline that noise reduction is compared with, which pays for every answer.
+"""Doubling: independent, ever more accurate releases, each paid for in full.
 
-Responsible for a person in the middle that measures anew, ever more exactly. Knows no filter.
+It is the baseline that noise reduction is compared with.
 """
 
 from fractions import Fraction
@@ -46,25 +46,25 @@ def _releases(value: Any) -> int:
 
 @attrs.frozen
 class Doubling(Estimating):
-    """Independent releases, each a factor more exact than the last; `Doubling(...) @ filter`.
+    """Independent releases, each a factor more accurate than the last; `Doubling(...) @ filter`.
 
-    Answers the messages of `BrownianNoiseReduction`, except that what comes next is fixed:
-    `Open(statistic)`, `Refine()`, `Until(condition)`. An estimate is the last release alone, and
-    `Until` goes on until the condition holds or the filter refuses.
+    Answers the messages of `BrownianNoiseReduction`, but with a fixed schedule: `Open(statistic)`,
+    `Refine()`, `Until(condition)`. An estimate is the last release alone. `Until` continues until
+    the condition holds or the filter refuses.
 
     Privacy:
-        Claim: what the compositor below is charged: every release, in full. With Gaussian noise
-            that comes to at most factor/(factor - 1) times what the last one costs.
+        Claim: what the compositor below is charged: every release, in full. With Gaussian noise the
+            sum is at most factor/(factor - 1) times the loss of the last release.
         Theorem: a postprocessing of launches (Haney et al. 2023, Theorem 2.17); as a method,
             Ligett et al. 2017, and section 7.1 of Rogers et al. 2023.
         Checked by: tests/unit/mechanisms/refinement/test_doubling.py
 
     Args:
         start: the variance of the first Gaussian release; with Laplace noise, its scale.
-        factor: by which that is divided for each release after it, above 1.
-        noise: "gaussian", or "laplace" for filters without zCDP: there a factor of 2 doubles
+        factor: the variance or scale is divided by this for each further release; above 1.
+        noise: "gaussian", or "laplace" for filters without zCDP, where a factor of 2 doubles
             epsilon.
-        releases: the most that an estimate makes.
+        releases: the largest number of releases of one estimate.
     """
 
     start: Fraction = attrs.field(converter=_start)
@@ -115,5 +115,6 @@ class Doubling(Estimating):
 def _require_none(wish: Any) -> None:
     if wish is not None:
         raise QueryError(
-            "Doubling has its own schedule: Open(statistic), Refine(), Until(condition)"
+            "write Open(statistic), Refine() or Until(condition), without a schedule or a target: "
+            "Doubling has its own schedule"
         )

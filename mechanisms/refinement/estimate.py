@@ -1,7 +1,4 @@
-"""What refinements answer: estimates, and where the truth is.
-
-Responsible for these values. Knows no mechanism.
-"""
+"""The answers of refinements: an estimate, and an interval for the value without noise."""
 
 from fractions import Fraction
 from typing import Any
@@ -22,10 +19,10 @@ def _by_value(value: Any) -> Any:
 class Estimate:
     """A noisy value and the variance of its noise.
 
-    `value`: a Fraction, or a read-only float64 array of the statistic's shape; of Laplace noise
-    reduction, integers. `variance`: of each entry, exactly, as the Gaussian's parameter is meant:
-    that of noise on the integers is never larger, and visibly smaller only below 1. `reach`: how
-    far the noise may reach; public, and no part of what is compared.
+    `value`: a Fraction, or a read-only float64 array of the statistic's shape; of
+    `LaplaceNoiseReduction` an int or an integer array. `variance`: of each entry, exactly, in the
+    sense of the Gaussian's parameter. The variance of noise on the integers is never larger, and
+    visibly smaller only below 1. `reach`: bounds on the noise; public, and not compared.
     """
 
     value: Any = attrs.field(eq=_by_value)
@@ -33,26 +30,27 @@ class Estimate:
     reach: Reach | None = attrs.field(kw_only=True, default=None, eq=False, repr=False)
 
     def interval(self, confidence: Any = 0.95, *, anytime: bool = False) -> tuple[Any, Any]:
-        """Where the value without noise is: the least and the greatest integer it may be.
+        """The least and the greatest integer that the value without noise may be.
 
-        At least as often as `confidence` says, over the noise, if the target was fixed before any
-        value of this estimate was seen. Who stops because of what the values are, as `Until` does,
-        is wrong more often than that: then use `anytime`, which is what estimates that `Until` has
-        led to always do.
+        The interval covers the value with probability at least `confidence` over the noise, if the
+        target was fixed before any value of this estimate was seen. Stopping because of the values,
+        as `Until` does, lowers that probability; `anytime` accounts for it. Estimates that `Until`
+        has produced always use `anytime`.
 
         Args:
-            confidence: a probability above 0 and below 1; of an array, of each entry by itself.
-            anytime: of all refinements of this estimate at once, whichever is then looked at.
+            confidence: a probability above 0 and below 1; for an array, of each entry separately.
+            anytime: whether the probability covers all refinements of this estimate at once, so
+                that any of them may be looked at.
 
         Returns:
-            Two ints, or two arrays of whole numbers: float64 for an array of floats, infinite
+            Two ints, or two arrays of whole numbers: float64 for an array of floats, and infinite
             where a value is not finite.
 
         Raises:
-            ValueError: not such a confidence, or an estimate that no mechanism has made.
+            ValueError: the confidence is not such a number, or no mechanism made this estimate.
         """
         if self.reach is None:
-            raise ValueError("this estimate does not say what noise is in it")
+            raise ValueError("ask an answer of a mechanism: this estimate has no known noise")
         return self.reach.ends(self.value, confidence, anytime=anytime)
 
     def __str__(self) -> str:
@@ -62,31 +60,31 @@ class Estimate:
 
 @attrs.frozen
 class Stopped(Estimate):
-    """The estimate where `Until` has stopped, and whether the condition held there."""
+    """The estimate at which `Until` stopped, and whether its condition held there (`met`)."""
 
     met: bool
 
 
 @attrs.frozen
 class Undecided(Refused):
-    """The condition of an `Until` has raised or given no bool at this estimate, which is paid for.
+    """The condition of an `Until` raised or returned no bool at this estimate, which is paid for.
 
-    `Latest()` tells it again, and everything goes on from there.
+    `Latest()` answers the estimate again, and it can be refined further.
     """
 
     estimate: Estimate | None = None
 
 
-PAID = "the steps until then were taken and paid for, and Latest() tells the estimate"
+PAID = "the steps until then were taken and paid for; Latest() answers the estimate"
 
 
 def is_value_dependent(estimate: Estimate | None) -> bool:
-    """Whether it is known to be looked at because of its value."""
+    """Whether the estimate was reached because of earlier values, as with `Until`."""
     return estimate is not None and estimate.reach is not None and estimate.reach.value_dependent
 
 
 def value_dependent(estimate: Estimate) -> Estimate:
-    """The same, known to be looked at because of its value."""
+    """The same estimate, marked as reached because of earlier values."""
     reach = estimate.reach
     if reach is None or reach.value_dependent:
         return estimate
@@ -95,11 +93,11 @@ def value_dependent(estimate: Estimate) -> Estimate:
 
 
 def stopped(estimate: Estimate, *, met: bool) -> Stopped:
-    """Where `Until` stops."""
+    """The answer of an `Until` that stopped."""
     reach = value_dependent(estimate).reach
     return Stopped(estimate.value, estimate.variance, met, reach=reach)
 
 
 def undecided(error: Exception, estimate: Estimate) -> Undecided:
-    """Where it cannot go on, for its condition does not say."""
+    """The answer of an `Until` whose condition could not be evaluated."""
     return Undecided(str(error), instead=PAID, estimate=value_dependent(estimate))

@@ -1,12 +1,13 @@
-"""Estimates that an analyst opens, refines and comes back to: what persons who refine share.
+"""The base of the postprocessors that refine estimates.
 
-Responsible for the messages and for carrying a refinement through to its answer. Every refinement
-is a launch of a measurement through the mechanism below, which pays for it or refuses; every other
-message passes through unchanged, so estimates interleave with whatever the mechanism composes.
-Knows no noise: what to launch, and what an answer means, is for the subclass to say.
+`Estimating` is a person in the middle (Haney et al. 2023): it stands between the analyst and a
+compositor. It launches a measurement for every refinement, and the compositor pays for it or
+refuses. Every other message passes through unchanged, so estimates interleave with everything
+that the compositor composes. A subclass chooses the measurement and combines its answer with the
+estimate.
 
-An estimate is a child of the person: `Open` answers `Launched("estimate 0", None)`, so the handle
-mints a queryable, and `Ask("estimate 0", Refine(100))` stops here.
+An estimate is a child of the postprocessor: `Open` answers `Launched("estimate 0", None)`, for
+which the handle makes a queryable, and `Ask("estimate 0", Refine(100))` is answered here.
 """
 
 from abc import abstractmethod
@@ -55,10 +56,10 @@ from queryable.statistics import IntegerStatistic
 
 @attrs.frozen
 class OpenEstimate:
-    """An open estimate: what it is of, and how far it is. All of it is public.
+    """An open estimate: its statistic, and how far it has been refined. All fields are public.
 
-    `level`: the last target, a variance unless the subclass means something else. `passed`: how
-    many entries of the schedule are not finer.
+    `level`: the last target; a variance unless the subclass defines another measure. `passed`: how
+    many entries of the schedule are not finer than `level`.
     """
 
     statistic: IntegerStatistic
@@ -68,7 +69,7 @@ class OpenEstimate:
     passed: int = 0
 
     def at(self, level: Fraction | None, estimate: Estimate | None) -> "OpenEstimate":
-        """The same statistic, estimated as finely as that."""
+        """The same statistic, refined to `level`."""
         passed = self.passed
         while level is not None and passed < len(self.schedule) and self.schedule[passed] >= level:
             passed += 1
@@ -77,10 +78,11 @@ class OpenEstimate:
 
 @attrs.frozen
 class Pending:
-    """What the person is waiting to hear about: an estimate, its next target and those after it.
+    """The refinement that waits for the mechanism's answer: an estimate and its targets in order.
 
-    `value_dependent`: whether the targets depend on values of the estimate. `trial`: it was
-    asked whether it can afford this measurement, which reaches the last target in one.
+    `place`: the index of the current target. `value_dependent`: whether the targets depend on
+    values of the estimate. `trial`: a measurement that reaches the last target at once; the
+    mechanism was asked whether it can afford it.
     """
 
     name: str
@@ -94,7 +96,7 @@ class Pending:
 
 @attrs.frozen
 class Estimates:
-    """Every estimate ever opened, None where it has failed, and what is under way."""
+    """Every estimate ever opened, None for one that failed, and the pending refinement."""
 
     estimates: "Map[str, OpenEstimate | None]" = Map()
     pending: Pending | None = None
@@ -104,24 +106,24 @@ Reply = tuple[Estimates, ToMechanism | ToAnalyst]
 
 
 class Estimating(PersonInTheMiddle[Estimates]):
-    """Base of the persons that refine estimates.
+    """Base of the postprocessors that refine estimates.
 
     Answers: Open; and to an estimate: Refine, Until, Latest, PrivacyLossQuery,
-    CanAfford(Refine(...)). Everything else passes through unchanged, both ways. As the filter below
-    is not known here, PrivacyLossQuery is about one record unless it says another d_in.
+    CanAfford(Refine(...)). Everything else passes through unchanged in both directions. The filter
+    below is not known here, so PrivacyLossQuery is about one record unless it gives another d_in.
     """
 
     @abstractmethod
     def _open(self, query: Open) -> OpenEstimate:
-        """A new estimate.
+        """Make a new estimate.
 
         Raises:
-            QueryError: not of such a statistic, or not by such a schedule.
+            QueryError: the statistic or the schedule does not fit.
         """
 
     @abstractmethod
     def _measurement(self, opened: OpenEstimate, target: Fraction) -> Measurement:
-        """What to launch to reach the target.
+        """The measurement to launch to reach the target.
 
         Raises:
             QueryError: the target is not finer than the estimate.
@@ -133,25 +135,25 @@ class Estimating(PersonInTheMiddle[Estimates]):
 
     @abstractmethod
     def _loss(self, opened: OpenEstimate, d_in: int) -> Loss:
-        """What the estimate has cost so far."""
+        """The loss of the estimate so far."""
 
     def _whole(self, opened: OpenEstimate, targets: Schedule) -> Measurement | None:
-        """One measurement that costs as much as all these targets, if there is one."""
+        """One measurement that costs as much as all these targets, or None if there is none."""
         return None
 
     @abstractmethod
     def _affordable(self, refusal: Refused, pending: Pending) -> str:
-        """What remains affordable after a refusal, in words; empty where that is not known."""
+        """What remains affordable after a refusal, as text; empty if that is not known."""
 
     def _target(self, opened: OpenEstimate, query: Refine) -> Fraction:
-        """The target of a query."""
+        """The target of a `Refine`."""
         if query.to is not None:
             return target_of(query.to)
         require_more(opened)
         return opened.schedule[opened.passed]
 
     def _targets(self, opened: OpenEstimate, query: Until) -> Schedule:
-        """The targets of a query, at least one."""
+        """The targets of an `Until`, at least one."""
         if query.schedule is not None:
             opened = OpenEstimate(opened.statistic, schedule_of(query.schedule)).at(
                 opened.level, opened.estimate
@@ -160,11 +162,11 @@ class Estimating(PersonInTheMiddle[Estimates]):
         return opened.schedule[opened.passed :]
 
     def init(self) -> Estimates:
-        """Nothing is open."""
+        """A state without estimates."""
         return Estimates()
 
     def step(self, state: Estimates, message: FromAnalyst | FromMechanism, coins: Coins) -> Reply:
-        """Open, refine, or pass on."""
+        """Open or refine an estimate, or pass the message on."""
         match message:
             case FromMechanism(answer):
                 if state.pending is None:
@@ -177,7 +179,7 @@ class Estimating(PersonInTheMiddle[Estimates]):
             case FromAnalyst(Ask(child=str() as name, query=query)) if name in state.estimates:
                 opened = state.estimates[name]
                 if opened is None:
-                    raise RetiredChildError(f"{name} has failed and answers no more")
+                    raise RetiredChildError(f"open another estimate: {name} has failed")
                 return self._on_query(state, name, opened, query)
         return state, ToMechanism(message.query)
 
@@ -191,7 +193,7 @@ class Estimating(PersonInTheMiddle[Estimates]):
                 return self._on_until(state, name, opened, query)
             case Latest():
                 if opened.estimate is None:
-                    raise QueryError(f"{name} has not been refined yet: there is nothing to tell")
+                    raise QueryError(f"ask Refine(...) first: {name} has not been refined yet")
                 return state, ToAnalyst(opened.estimate)
             case PrivacyLossQuery(d_in):
                 return state, ToAnalyst(self._loss(opened, records(d_in, 1)))
@@ -199,15 +201,15 @@ class Estimating(PersonInTheMiddle[Estimates]):
                 trial = self._measurement(opened, self._target(opened, refine))
                 return state, ToMechanism(CanAfford(Launch(trial)))
         raise UnknownQueryError(
-            "an estimate answers Refine, Until, Latest, PrivacyLossQuery and CanAfford(Refine()), "
+            "ask an estimate Refine, Until, Latest, PrivacyLossQuery or CanAfford(Refine()), "
             f"not {type(query).__name__}"
         )
 
     def _on_until(self, state: Estimates, name: str, opened: OpenEstimate, query: Until) -> Reply:
         if not callable(query.condition):
             raise QueryError(
-                f"condition is {type(query.condition).__name__}; it should be a function of an "
-                "Estimate, such as RelativeError('1/10')"
+                f"condition is {type(query.condition).__name__}; it should be a function from an "
+                "Estimate to a bool, such as RelativeError('1/10')"
             )
         targets = self._targets(opened, query)
         if opened.estimate is not None and holds(query.condition, opened.estimate):
@@ -260,7 +262,7 @@ class Estimating(PersonInTheMiddle[Estimates]):
             return then, ToAnalyst(estimate)
         try:
             met = holds(pending.condition, estimate)
-        except QueryError as error:  # what was paid for is kept, so this is no wrong query
+        except QueryError as error:  # the estimate is paid for and kept, so the state has changed
             return then, ToAnalyst(undecided(error, estimate))
         place = pending.place + 1
         if met or place == len(pending.targets):
@@ -272,15 +274,15 @@ class Estimating(PersonInTheMiddle[Estimates]):
 
 
 def refinable(value: Any) -> IntegerStatistic:
-    """Check that a statistic has a sensitivity to reduce noise for.
+    """Check that a statistic has positive sensitivities, and return it.
 
     Raises:
-        QueryError: it has none.
+        QueryError: it has not.
     """
     if not isinstance(value, IntegerStatistic):
         raise QueryError(
-            "an estimate is of an IntegerStatistic with declared sensitivities, not of "
-            f"{type(value).__name__}"
+            "open an estimate of an IntegerStatistic with declared sensitivities, such as Count(); "
+            f"not of {type(value).__name__}"
         )
     for name in ("l1", "l2"):
         try:
@@ -300,11 +302,11 @@ def require_more(opened: OpenEstimate) -> None:
     """
     if not opened.schedule:
         raise QueryError(
-            "the estimate has no schedule of variances; open it with one, such as "
-            "Open(statistic, even_schedule(10_000, 100)), or say how far to go, as Refine(100)"
+            "give a target, as in Refine(100), or open the estimate with a schedule, as in "
+            "Open(statistic, even_schedule(10_000, 100)); it has no schedule of variances"
         )
     if opened.level is not None and opened.passed == len(opened.schedule):
         raise QueryError(
-            f"the schedule ends at {shown(opened.schedule[-1])}, and the estimate is at "
-            f"{shown(opened.level)}: not finer"
+            f"give a finer target: the schedule ends at {shown(opened.schedule[-1])}, and the "
+            f"estimate is at {shown(opened.level)}"
         )

@@ -1,4 +1,4 @@
-"""Laplace noise reduction: one statistic at falling noise, paid for at the last scale alone."""
+"""Laplace noise reduction: one statistic at falling scales; only the last scale is paid for."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -27,15 +27,15 @@ from queryable.messages import Answer, Query, Refused
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.statistics import IntegerStatistic
 
-USED_UP = Refused("the schedule is used up: its finest scale has been released")
+USED_UP = Refused("the schedule is used up; its finest scale has been released")
 
 
 @attrs.frozen
 class LaplaceReductionState:
-    """How many scales of the schedule are passed us; noise and data are private.
+    """How many scales of the schedule are released or passed; noise and data are private.
 
-    The data are kept until they are read, at the first release, then the statistic's value is.
-    `value_dependent`: whether where we are depends on values, as after `Until`.
+    The dataset is kept until the first release, which replaces it by the statistic's value.
+    `value_dependent`: whether the place in the schedule depends on values, as after `Until`.
     """
 
     passed: int
@@ -45,7 +45,7 @@ class LaplaceReductionState:
     value_dependent: bool = False
 
     def at(self, place: int, *, value_dependent: bool) -> "LaplaceReductionState":
-        """After the release at a place of the schedule."""
+        """The state after the release at a place of the schedule."""
         return attrs.evolve(self, passed=place + 1, value_dependent=value_dependent)
 
 
@@ -54,29 +54,31 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
     """An integer statistic with Laplace noise at falling scales, each release finer than the last.
 
     Answers `Refine()` with the statistic at the next scale of the schedule, `Refine(scale)` at a
-    later one. `Until(condition)` at the first scale from here on where the condition holds of the
-    noisy statistic, else at the last; where it raises, `Undecided`, and that scale is released.
-    `Until(condition, scales)` goes along some scales of the schedule. `Latest()` is the last
-    release again. The answer is an `Estimate`: its value is an int, or a read-only integer array
-    where the statistic has a shape, and its variance is 2 scale^2, a little above the noise's.
-    The value of what was refined to, and not stopped at by a condition, knows its noise as that of
-    a `Laplace` answer does. When the finest scale has been released, `Refused`.
+    later one. `Until(condition)` releases the first scale, from the current one on, at which the
+    condition holds for the noisy statistic, or else the last scale. If the condition raises, it
+    answers `Undecided`, and the scale at which it raised is released. `Until(condition, scales)`
+    tries some scales of the schedule. `Latest()` answers the last release again. The answers are
+    `Estimate`s: `value` is an int, or a read-only integer array if the statistic has a shape, and
+    `variance` is 2 scale^2, a little above the variance of the noise. A value that no condition
+    stopped at is a `NoisyInt` or `NoisyArray`, as of `Laplace`. After the finest scale has been
+    released, the answer is `Refused`.
 
     Privacy:
-        Claim: PureDP(l1 * d_in / scale) for the scale of the last release, ex post; in advance what
-            `Laplace` claims at the schedule's last scale.
+        Claim: PureDP(l1 * d_in / scale) for the scale of the last release, ex post (the realised
+            loss); in advance the claim of `Laplace` at the schedule's last scale.
         Theorem: Koufogiannis, Han, Pappas 2017; Ligett et al. 2017; on the integers docs/theory.md,
-            the discrete Laplace process: all that was said is a postprocessing of the last release,
-            which is a `Laplace` answer of that scale. So a condition may look at coarser noise.
+            the discrete Laplace process: all earlier answers are a postprocessing of the last
+            release, which is a `Laplace` answer of that scale. A condition may therefore be
+            evaluated on coarser noise.
         Assumes: the statistic's declared `l1`.
         Checked by: tests/unit/mechanisms/refinement/test_laplace_reduction.py
 
     Args:
         statistic: integer-valued, with declared sensitivities. It is evaluated at the first
-            release, which is the first that costs anything.
-        scales: of the noise, the schedule: public, positive and falling. Exactly one of `scales`
-            and `epsilons` is given.
-        epsilons: what each release has cost in all, at d_in=1: rising; the scales are l1 / epsilon.
+            release, the first query that costs anything.
+        scales: the schedule of the noise: public, positive and falling. Give exactly one of
+            `scales` and `epsilons`.
+        epsilons: the loss after each release, at d_in=1: rising; the scales are l1 / epsilon.
     """
 
     statistic: IntegerStatistic
@@ -87,25 +89,25 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
         self.__attrs_init__(checked, _schedule(checked.l1, scales, epsilons))
 
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
-        """That of one `Laplace` answer at the last scale."""
+        """The loss of one `Laplace` answer at the last scale."""
         return Laplace(self.statistic, scale=self.scales[-1]).privacy_map(d_in, measure)
 
     def expense(self) -> "LaplaceExpense":
-        """Nothing, until something is released."""
+        """The realised loss before any release: zero."""
         return LaplaceExpense(self, self.statistic.l1)
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[LaplaceReductionState, None]:
-        """Draw all noise; there is nothing to say, and the data are not read."""
+        """Draw all noise. There is no first answer, and the data are not read."""
         noise = laplace_path(self.scales, self.statistic.shape, coins)
         return LaplaceReductionState(0, noise, dataset), None
 
     def step(
         self, state: LaplaceReductionState, query: Query, coins: Coins = SYSTEM
     ) -> tuple[LaplaceReductionState, Answer]:
-        """Release the statistic at a later scale, or say the last release again.
+        """Release the statistic at a later scale, or answer the last release again.
 
         Raises:
-            QueryError: none of these, or to a scale that is not a later one of the schedule.
+            QueryError: the query is none of these, or its scale is not a later one of the schedule.
             MechanismFault: the statistic failed.
         """
         places = self.places(query, state.passed)
@@ -137,7 +139,7 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
         return after, stopped(estimate, met=met)
 
     def understood(self, query: Query) -> Query:
-        """The query, its scales as fractions."""
+        """The query with its scales as fractions."""
         match query:
             case Refine(to=to):
                 return Refine(None if to is None else target_of(to, "the scale"))
@@ -148,10 +150,10 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
         raise _unknown(query)
 
     def places(self, query: Query, passed: int) -> Sequence[int]:
-        """Where in the schedule a query may lead, with so many scales passed; nowhere at its end.
+        """The places of the schedule that a query may lead to; empty at its end.
 
         Raises:
-            QueryError: nowhere.
+            QueryError: the query can lead to none.
         """
         match query:
             case Refine(to=None):
@@ -162,14 +164,15 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
                 return self._until(query, passed)
             case Latest():
                 if passed == 0:
-                    raise QueryError("nothing has been released yet: there is nothing to tell")
+                    raise QueryError("ask Refine() first: nothing has been released yet")
                 return (passed - 1,)
         raise _unknown(query)
 
     def _until(self, query: Until, passed: int) -> Sequence[int]:
         if not callable(query.condition):
             raise QueryError(
-                f"condition is {type(query.condition).__name__}; it should be a function"
+                f"condition is {type(query.condition).__name__}; it should be a function from an "
+                "Estimate to a bool"
             )
         if query.schedule is None:
             return range(max(passed - 1, 0), len(self.scales))
@@ -178,7 +181,7 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
         finer = tuple(self._place(scale, passed) for scale in wanted if scale < here)
         if not finer:
             raise QueryError(
-                f"the schedule has no scale finer than {shown(here)}, the last release"
+                f"give a scale of the schedule below the last release's, {shown(here)}"
             )
         return (passed - 1, *finer) if passed else finer
 
@@ -201,7 +204,7 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
             value = NoisyInt(state.value + noise, law)
         else:
             value = noisy_array(added(np.asarray(state.value), noise), law)
-        if state.value_dependent:  # the law of its noise, given where it stopped, is another
+        if state.value_dependent:  # given where it stopped, its noise has another law
             value = _plain(value)
         reach = Reach(ReleaseTails(law, place + 1), value_dependent=state.value_dependent)
         return Estimate(value, variance_at(scale), reach=reach)
@@ -209,7 +212,7 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
 
 @attrs.frozen
 class LaplaceExpense(Expense):
-    """The cost of the last release."""
+    """The loss of the last release."""
 
     mechanism: LaplaceNoiseReduction
     l1: Fraction
@@ -222,11 +225,11 @@ class LaplaceExpense(Expense):
         return self.l1 * d_in / self.mechanism.scales[self.passed - 1]
 
     def at_worst(self, query: Query, d_in: int) -> Fraction:
-        """That of the finest scale which the query may lead to."""
+        """The loss at the finest scale that the query may lead to."""
         return self._reaching(query).epsilon(d_in)
 
     def after(self, query: Query, answer: Answer) -> Self:
-        """Where the answer says that it is; where it says nothing, where the query may lead."""
+        """The loss at the answer's scale, or at the query's finest if the answer has none."""
         told = answer.estimate if isinstance(answer, Undecided) else answer
         if not isinstance(told, Estimate):
             return self._reaching(query)
@@ -242,7 +245,7 @@ class LaplaceExpense(Expense):
 
 
 def variance_at(scale: Fraction) -> Fraction:
-    """2 scale^2, that of continuous Laplace noise: on the integers it is 1/(2 sinh(1/2t)^2)."""
+    """2 scale^2, the variance of continuous Laplace noise; on the integers 1/(2 sinh(1/2t)^2)."""
     return 2 * scale**2
 
 
@@ -256,7 +259,7 @@ def _plain(value: Any) -> Any:
 
 def _unknown(query: Query) -> UnknownQueryError:
     return UnknownQueryError(
-        f"LaplaceNoiseReduction answers Refine, Until and Latest, not {type(query).__name__}"
+        f"ask LaplaceNoiseReduction Refine, Until or Latest, not {type(query).__name__}"
     )
 
 
@@ -266,5 +269,5 @@ def _schedule(l1: Fraction, scales: Any, epsilons: Any) -> tuple[Fraction, ...]:
     if scales is not None:
         return in_order(scales, "scales")
     if not l1 > 0:
-        raise ValueError("epsilons are given but the statistic's l1 is 0; give scales instead")
+        raise ValueError("give scales; the statistic's l1 is 0, so epsilons imply none")
     return tuple(l1 / epsilon for epsilon in in_order(epsilons, "epsilons", rising=True))

@@ -1,4 +1,4 @@
-"""Messages of the mechanisms that refine estimates: Open, Refine, Until, Latest."""
+"""Messages of the mechanisms that refine estimates: `Open`, `Refine`, `Until`, `Latest`."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -14,9 +14,9 @@ from queryable.losses.numbers import positive
 
 @attrs.frozen
 class Open:
-    """Open an estimate of an integer statistic; costs nothing.
+    """Open an estimate of an integer statistic. Costs nothing. Answers a child.
 
-    `schedule`: falling variances, for `Refine()` and `Until(condition)`. Answers a child.
+    `schedule`: falling variances, for `Refine()` and `Until(condition)`.
     """
 
     statistic: Any
@@ -25,7 +25,7 @@ class Open:
 
 @attrs.frozen
 class Refine:
-    """Refine an estimate to a target variance, or to the next of its schedule.
+    """Refine an estimate to a target variance, or to the next one of its schedule.
 
     Answers an `Estimate`.
     """
@@ -35,12 +35,13 @@ class Refine:
 
 @attrs.frozen
 class Until:
-    """Refine an estimate along a schedule, until a condition holds of it or the schedule ends.
+    """Refine an estimate along a schedule until a condition holds or the schedule ends.
 
-    `condition`: a function of an `Estimate` to a bool, such as `RelativeError("1/10")`. It is tried
-    first on the estimate as it stands. `schedule`: by default the estimate's own; entries that are
-    not finer than it is by now are passed over. Answers a `Stopped`, or where the condition raises
-    or gives no bool an `Undecided`, which the handle raises: what was paid for is kept.
+    `condition`: a function from an `Estimate` to a bool, such as `RelativeError("1/10")`. It is
+    first tried on the current estimate. `schedule`: by default the estimate's own; entries that are
+    not finer than the current estimate are skipped. Answers a `Stopped`. If the condition raises or
+    returns no bool, answers an `Undecided`, which the handle raises; the estimate that has been
+    paid for is kept.
     """
 
     condition: Any
@@ -49,14 +50,14 @@ class Until:
 
 @attrs.frozen
 class Latest:
-    """Ask for an estimate as it stands; costs nothing."""
+    """Ask for the current estimate. Costs nothing."""
 
 
 def target_of(value: Any, name: str = "the target") -> Fraction:
-    """Read a target.
+    """Read a target as a fraction.
 
     Raises:
-        QueryError: not a positive number.
+        QueryError: it is not a positive number.
     """
     try:
         return positive(value, name)
@@ -65,22 +66,22 @@ def target_of(value: Any, name: str = "the target") -> Fraction:
 
 
 def holds(condition: Callable[[Estimate], Any], estimate: Estimate) -> bool:
-    """The condition, of the analyst's own making, on a public estimate.
+    """Whether the analyst's condition holds for an estimate, which is public.
 
     Raises:
-        QueryError: it raises, or does not decide.
+        QueryError: the condition raised, or returned no bool.
     """
     try:
         decision = condition(estimate)
     except Exception as error:
         raise QueryError(f"the condition raised {type(error).__name__}{_text(error)}") from None
     if not isinstance(decision, bool | np.bool_):
-        raise QueryError(f"the condition gave {type(decision).__name__}; it should give a bool")
+        raise QueryError(f"the condition gave {type(decision).__name__}; it should return a bool")
     return bool(decision)
 
 
 def _text(error: Exception) -> str:
     try:
         return f": {error}"
-    except Exception:  # what was paid for is not lost for a text
+    except Exception:  # an estimate that is paid for is not lost because a text cannot be made
         return ""

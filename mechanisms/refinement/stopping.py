@@ -1,8 +1,7 @@
-"""When to stop refining an estimate, and by which steps to go there.
+"""Conditions for stopping a refinement, and schedules of its steps.
 
-Responsible for conditions and schedules. A condition is any function of an `Estimate` to a bool; it
-sees noisy answers alone, so it costs nothing. A schedule is any falling sequence of variances.
-Knows no mechanism.
+A condition is any function from an `Estimate` to a bool. It is given noisy answers only, so it
+costs nothing. A schedule is any falling sequence of variances.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,7 +22,7 @@ Schedule = tuple[Fraction, ...]
 _DIGITS = 6
 
 LONGEST = 5_000
-"""Steps of a schedule, at most: half of the rounds that `Postprocessed` gives a person."""
+"""The largest number of steps of a schedule: half of the rounds that `Postprocessed` allows."""
 
 
 def _alpha(value: Any) -> Fraction:
@@ -46,20 +45,20 @@ class RelativeError:
     """Whether a noisy answer is known to within a share of itself.
 
     With m = `deviations` times the standard deviation: 1 - alpha < |(y + m) / (y - m)| <= 1 + alpha
-    and |y| > m (Rogers et al. 2023, section 7.2), compared without rounding; of an array, for each
-    entry. The truth is so near as often as the noise is within m, no more: for more, ask for more
-    deviations.
+    and |y| > m (Rogers et al. 2023, section 7.2), compared without rounding; for an array, for each
+    entry. The value without noise is that near with the probability that the noise is within m. Use
+    more deviations for a higher probability.
 
     Args:
         alpha: the share, between 0 and 1.
-        deviations: how many standard deviations the noise is taken to be off by.
+        deviations: m in standard deviations of the noise.
     """
 
     alpha: Fraction = attrs.field(converter=_alpha)
     deviations: Fraction = attrs.field(default=Fraction(1), converter=_deviations)
 
-    # (y + m)/(y - m) <= 1 + alpha says (2 + alpha) m <= alpha y; below zero, the other side of 1
-    # counts: (|y| - m)/(|y| + m) > 1 - alpha says (2 - alpha) m < alpha |y|.
+    # For y > 0, (y + m)/(y - m) <= 1 + alpha is equivalent to (2 + alpha) m <= alpha y.
+    # For y < 0, (|y| - m)/(|y| + m) > 1 - alpha is equivalent to (2 - alpha) m < alpha |y|.
     _above: Fraction = attrs.field(init=False, repr=False, eq=False)
     _below: Fraction = attrs.field(init=False, repr=False, eq=False)
 
@@ -72,7 +71,7 @@ class RelativeError:
         return (self.deviations * (2 - self.alpha) / self.alpha) ** 2
 
     def __call__(self, estimate: Estimate) -> bool:
-        """Whether the estimate is."""
+        """Whether the condition holds for the estimate."""
         value, variance = estimate.value, estimate.variance
         if isinstance(value, np.ndarray):
             above, below = float(self._above * variance), float(self._below * variance)
@@ -86,13 +85,13 @@ class RelativeError:
 
 @attrs.frozen
 class AbsoluteError:
-    """Whether the standard deviation, times `deviations`, is at most `margin`."""
+    """Whether `deviations` standard deviations are at most `margin`."""
 
     margin: Fraction = attrs.field(converter=_margin)
     deviations: Fraction = attrs.field(default=Fraction(1), converter=_deviations)
 
     def __call__(self, estimate: Estimate) -> bool:
-        """Whether the estimate's is."""
+        """Whether the condition holds for the estimate."""
         return self.deviations**2 * estimate.variance <= self.margin**2
 
 
@@ -100,7 +99,7 @@ def even_schedule(coarsest: Any, finest: Any, steps: Any = 1000) -> Schedule:
     """Variances whose precisions 1/t are equally spaced, so that each step costs the same.
 
     Raises:
-        ValueError: `finest` is not below `coarsest`, or fewer than 2 steps.
+        ValueError: `finest` is not below `coarsest`, or there are fewer than 2 steps or too many.
     """
     start, end = _ends(coarsest, finest)
     count = natural(steps, "steps")
@@ -111,10 +110,11 @@ def even_schedule(coarsest: Any, finest: Any, steps: Any = 1000) -> Schedule:
 
 
 def geometric_schedule(coarsest: Any, finest: Any, factor: Any = 2) -> Schedule:
-    """Variances that fall by a factor each, to six digits; the last step by as much as is left.
+    """Variances that fall by a constant factor, rounded to six digits; the last one is `finest`.
 
     Raises:
-        ValueError: `finest` is not below `coarsest`, the factor not above 1, or too many steps.
+        ValueError: `finest` is not below `coarsest`, the factor is not above 1, or there are too
+            many steps.
     """
     start, end = _ends(coarsest, finest)
     ratio = above_one(factor)
@@ -122,13 +122,16 @@ def geometric_schedule(coarsest: Any, finest: Any, factor: Any = 2) -> Schedule:
     while variances[-1] > end:
         following = max(shortened(variances[-1] / ratio), end)
         if len(variances) == LONGEST or following >= variances[-1]:
-            raise ValueError(f"factor is {shown(ratio)}: that takes more than {LONGEST} steps")
+            raise ValueError(
+                f"factor is {shown(ratio)}; it should be larger: this takes more than {LONGEST} "
+                "steps"
+            )
         variances.append(following)
     return tuple(variances)
 
 
 def shortened(value: Fraction) -> Fraction:
-    """The next number above that has six significant digits: sums of such stay short."""
+    """The value rounded up to six significant digits, so that sums of such numbers stay short."""
     exponent = len(str(int(value))) if value >= 1 else 1 - len(str(int(1 / value)))
     unit = Fraction(10) ** (exponent - _DIGITS)
     return -(-value // unit) * unit
@@ -154,26 +157,26 @@ def _ends(coarsest: Any, finest: Any) -> tuple[Fraction, Fraction]:
 
 
 def in_order(values: Any, name: str, *, rising: bool = False) -> Schedule:
-    """Read a schedule: positive numbers, each below (or, `rising`, above) the one before.
+    """Read a schedule: positive numbers, each below (or with `rising`, above) the one before.
 
     Args:
-        name: of the numbers, for messages.
+        name: what the numbers are called in messages.
 
     Raises:
         ValueError: it is empty or too long, a number is not positive, or two are not in order.
-        TypeError: it is no list of numbers.
+        TypeError: it is not a list of numbers.
     """
     order = "rise" if rising else "fall"
     if isinstance(values, str | Iterator) or not isinstance(values, Iterable):
         raise TypeError(f"{name} should be a list of numbers that {order}, not {_kind(values)}")
     entries = tuple(positive(each, name) for each in islice(values, LONGEST + 1))
     if not 0 < len(entries) <= LONGEST:
-        what = "empty" if not entries else "longer"
-        raise ValueError(f"{name} is {what}; it should have between 1 and {LONGEST} entries")
+        what = "is empty" if not entries else "has more"
+        raise ValueError(f"{name} {what}; it should have between 1 and {LONGEST} entries")
     for before, here in pairwise(entries):
         if not (before < here if rising else here < before):
             raise ValueError(
-                f"{name} should {order}, and {shown(before)} is followed by {shown(here)}"
+                f"{name} should {order}, but {shown(before)} is followed by {shown(here)}"
             )
     return entries
 
@@ -183,12 +186,12 @@ def _kind(value: object) -> str:
 
 
 def schedule_of(values: Any, name: str = "variances") -> Schedule:
-    """Read what an analyst gave as a schedule: positive numbers, each below the one before.
+    """Read an analyst's schedule: positive numbers, each below the one before.
 
     Raises:
-        QueryError: it is not.
+        QueryError: it is not one.
     """
     try:
         return in_order(values, name)
     except Exception as error:
-        raise QueryError(f"a schedule is a list of falling numbers: {error}") from None
+        raise QueryError(f"give a schedule as a list of falling numbers: {error}") from None

@@ -1,9 +1,8 @@
-"""How far estimates are from the truth: half-widths that their noise is proven to keep to.
+"""Bounds on the noise of estimates, rounded outward, and the intervals that follow from them.
 
-Responsible for the bounds, rounded outward, and for turning them into intervals. The noise has two
-forms, that of one release and that of a mean of Gaussian ones, and two questions are answered: for
-a target that was fixed in advance, and for all refinements at once, so that one may stop wherever
-the values say. Proofs are in docs/theory.md, Brownian noise reduction. Knows no mechanism.
+The noise is that of one release, or of a mean of Gaussian releases. Each has two bounds: one for a
+target that was fixed in advance, and one for all refinements at once, so that the analyst may
+stop because of the values. Proofs are in docs/theory.md, Brownian noise reduction.
 """
 
 from abc import ABC, abstractmethod
@@ -21,62 +20,63 @@ from queryable.half_widths import confidence_of, half_width
 from queryable.losses.numbers import round_up
 from queryable.randomness.laws import Law
 
-_SMALL = Fraction(1, 4)  # below this variance the bound by cubes is the wider one
+_SMALL = Fraction(1, 4)  # below this variance `by_cubes` is not the smaller bound
 
 
 class Tails(ABC):
-    """Bounds on noise that is missed with a probability, of each coordinate by itself."""
+    """Bounds on the noise of each coordinate, exceeded with probability at most `missed`."""
 
     @abstractmethod
     def in_advance(self, missed: Fraction) -> Fraction:
-        """For a target that does not depend on the noise; how it was approached may."""
+        """The bound for a target that does not depend on the noise; the steps to it may."""
 
     @abstractmethod
     def at_all_times(self, missed: Fraction) -> Fraction:
-        """For every refinement of one estimate at once, whatever its targets depend on."""
+        """The bound for every refinement of one estimate at once, however targets are chosen."""
 
 
 @attrs.frozen
 class ReleaseTails(Tails):
-    """Of one release, the `place`-th of its estimate, counted from 1.
+    """Bounds for one release, the `place`-th of its estimate, counted from 1.
 
-    At all times: the n-th is missed with a probability of missed/(n(n + 1)), which sum to missed.
+    At all times: the n-th release exceeds its bound with probability at most missed/(n(n + 1)),
+    which sum to missed.
     """
 
     law: Law[int]
     place: int = 1
 
     def in_advance(self, missed: Fraction) -> Fraction:
-        """By the law's own tails."""
+        """From the tails of the law."""
         return Fraction(half_width(self.law, 1 - missed))
 
     def at_all_times(self, missed: Fraction) -> Fraction:
-        """By a share of what may be missed."""
+        """Union bound over releases."""
         return self.in_advance(missed / (self.place * (self.place + 1)))
 
 
 @attrs.frozen
 class MeanTails(Tails):
-    """Of a mean of discrete Gaussians, weighted by precision, that has this variance.
+    """Bounds for a mean of discrete Gaussians, weighted by precision, with this variance.
 
-    `coarsest` is the variance of the first of them, which no value has led to.
+    `coarsest` is the variance of the first of them, which was chosen before any value was seen.
     """
 
     variance: Fraction
     coarsest: Fraction
 
     def in_advance(self, missed: Fraction) -> Fraction:
-        """The smaller of two bounds."""
+        """The smaller of two bounds, see `_in_advance`."""
         return _in_advance(self.variance, missed)
 
     def at_all_times(self, missed: Fraction) -> Fraction:
-        """By a mixture: sqrt(t (1 + t/T) log((1 + T/t) / missed^2)) for the coarsest T."""
+        """Method of mixtures: sqrt(t (1 + t/T) log((1 + T/t) / missed^2)), T = `coarsest`."""
         return _at_all_times(self.variance, self.coarsest, missed)
 
 
 @lru_cache(maxsize=256)
 def _in_advance(variance: Fraction, missed: Fraction) -> Fraction:
-    """sqrt(2 t log(2/missed)), or where that is less 1/2 + sqrt(2 t) erfc^-1(missed e^(-1/24t))."""
+    """The smaller of sqrt(2 t log(2/missed)) and 1/2 + sqrt(2 t) erfc^-1(missed e^(-1/24t))."""
     chernoff = round_up(lambda t, m: (2 * t * (2 / m).log()).sqrt(), variance, missed)
     if variance < _SMALL:
         return chernoff
@@ -97,12 +97,12 @@ def _at_all_times(variance: Fraction, coarsest: Fraction, missed: Fraction) -> F
 
 @attrs.frozen(eq=False)
 class Reach:
-    """How far a value may be from the truth.
+    """How far a value may be from the value without noise.
 
     Attributes:
-        tails: of its noise.
-        rounded: at least what was rounded off afterwards; of an array, of each entry.
-        value_dependent: whether it was stopped at because of its value.
+        tails: bounds on the noise.
+        rounded: an upper bound on later rounding; for an array, of each entry.
+        value_dependent: whether the estimate was reached because of earlier values.
     """
 
     tails: Tails
@@ -110,7 +110,7 @@ class Reach:
     value_dependent: bool = False
 
     def ends(self, value: Any, confidence: Any, *, anytime: bool = False) -> tuple[Any, Any]:
-        """The least and the greatest whole numbers that are that near to a value.
+        """The least and the greatest integer within the bound of a value.
 
         Raises:
             ValueError: the confidence is not above 0 and below 1.
@@ -129,7 +129,7 @@ class Reach:
 
 
 def _of_floats(value: Any, width: float, rounded: Any) -> tuple[Any, Any]:
-    """Outward to the next floats, then inward to whole numbers; none for what is no number."""
+    """Round outward to floats, then inward to integers; infinite where a value is not finite."""
     with np.errstate(all="ignore"):
         far = np.nextafter(width + rounded, inf)
         low = np.ceil(np.nextafter(value - far, -inf))

@@ -194,7 +194,7 @@ class DuckDB:
             declared = sql_type(each)
             [kind] = self._connection.sql(f"SELECT CAST(NULL AS {declared})").types
             read = text.project(
-                f"{cast(quoted(name), declared, kind_of(str(kind)))} AS {quoted(name)}"
+                f"{cast(identifier(name), declared, kind_of(str(kind)))} AS {identifier(name)}"
             )
             place = source.column_names.index(name)
             source = source.set_column(place, name, read.to_arrow_table().column(0))
