@@ -112,7 +112,7 @@ def test_the_end_of_the_schedule() -> None:
         (Refine(object()), "scale is"),
         (Until(3), "function"),
         (Until(AbsoluteError(1), [3, 1]), "not in the schedule"),
-        (Until(AbsoluteError(1), [10, 5]), "no scale finer"),
+        (Until(AbsoluteError(1), [10, 5]), "below the last release"),
         (Until(AbsoluteError(1), ["1/1000", "5/2"]), "fall"),
         (Until(AbsoluteError(1), 7), "list of numbers"),
         (Until(AbsoluteError(1), iter([1, "1/1000"])), "list of numbers"),
