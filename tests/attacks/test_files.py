@@ -250,3 +250,50 @@ def test_a_file_that_changes_is_refused(tmp_path: Path) -> None:
     with pytest.raises(QueryError, match="has changed since it was opened; nothing is charged"):
         q.launch(Gaussian(Count(x > 0), rho=1))
     assert q.privacy_loss() == ZCDP(0)
+
+
+def test_a_cell_that_is_not_valid_is_missing(tmp_path: Path) -> None:
+    """Each made every query of its column fail, so an analyst knew that it was there."""
+    path, persons = tmp_path / "rows.parquet", 5000
+    days = pa.array([0, 1000] * (persons // 2), pa.int64())
+    for odd in (False, True):
+        texts, moments, times = [b"zoe"] * persons, days.to_pylist(), [1] * persons
+        if odd:
+            texts[4321], moments[17], times[4999] = b"\xff", 2**62, 2**40
+        data = pa.array(texts, pa.binary())
+        columns = {
+            "p": pa.array(range(persons)),
+            "t": pa.Array.from_buffers(pa.string(), persons, data.buffers()),
+            "m": pa.array(moments, pa.int64()).view(pa.timestamp("ms")),
+            "c": pa.array(times, pa.int64()).view(pa.time64("us")),
+        }
+        pq.write_table(pa.table(columns), path, 100)
+        with Table(str(tmp_path / "*.parquet"), privacy_unit="p", max_rows=1) as table:
+            counts = [
+                t == "zoe",
+                ~(t == "zoe"),
+                column("m") >= dt.datetime(1970, 1, 1),  # noqa: DTZ001
+                (t == "zoe") & (column("p") == 4320),
+                (t == "zoe") & (column("p") == 4321),
+            ]
+            found = [int(Count(each, per=table.unit).value(table)) for each in counts]
+            assert found == [persons - odd, 0 + odd, persons - odd, 1, 1 - odd]
+            assert [kind.declared for kind in table.columns.values()] == [
+                "BIGINT",
+                "VARCHAR",
+                "TIMESTAMP",
+                "TIME",
+            ]
+            assert (table.misread and table.misread.cells) == (
+                {"t": 1, "m": 1, "c": 1} if odd else None
+            )
+
+
+def test_a_mended_file_may_change(tmp_path: Path) -> None:
+    """It was copied, and the original is not read again."""
+    path = tmp_path / "rows.parquet"
+    data = pa.array([b"a", b"\xff"], pa.binary())
+    pq.write_table(pa.table({"t": pa.Array.from_buffers(pa.string(), 2, data.buffers())}), path)
+    with Table(path) as table:
+        path.unlink()
+        assert [Count(t == "a").value(table), Count().value(table)] == [1, 2]

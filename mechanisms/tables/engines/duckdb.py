@@ -22,6 +22,7 @@ from mechanisms.tables.engines.cells import Readings, as_asked, cast, readings, 
 from mechanisms.tables.engines.compiler import Compiler
 from mechanisms.tables.engines.csv_files import csv_files
 from mechanisms.tables.engines.opening import SETTINGS, Misread, Sources, lock_down
+from mechanisms.tables.engines.parquet_files import all_valid, parquet_files, valid_copy
 from mechanisms.tables.engines.protocol import Choice, interrupts
 from mechanisms.tables.engines.sql import DuckDBDialect, Sql, identifier
 from mechanisms.tables.request import Bins, Categories, Request
@@ -80,7 +81,8 @@ class DuckDB:
     """A source opened with DuckDB.
 
     A CSV file is copied once, at opening, into a database of its own in a folder that only this
-    user can read. Afterwards DuckDB can read the opened files and nothing else.
+    user can read, and so is a Parquet file with cells that are not valid. Afterwards DuckDB can
+    read the opened files and nothing else.
 
     Args:
         source: a path of a CSV or Parquet file or a pattern of such paths, or an Arrow table.
@@ -143,7 +145,13 @@ class DuckDB:
                 written = relation.columns
             case "parquet":
                 opened = self.sources.plain(self._folder)
-                relation = self._parquet(opened)
+                relation = parquet_files(self._connection, opened)
+                if not all_valid(relation, opened):
+                    relation, self.misread = valid_copy(
+                        self._connection, relation, opened, Path(self._folder)
+                    )
+                    self.sources.require_unchanged()
+                    self.sources, opened = Sources(), []  # the copy is what is asked
             case _:
                 relation = self._arrow(source, types)
         found = dict(zip(relation.columns, map(str, relation.types), strict=True))
@@ -199,12 +207,6 @@ class DuckDB:
             place = source.column_names.index(name)
             source = source.set_column(place, name, read.to_arrow_table().column(0))
         return source
-
-    def _parquet(self, opened: list[str]) -> Any:
-        each = [self._connection.read_parquet([path], hive_partitioning=False) for path in opened]
-        if any((other.columns, other.types) != (each[0].columns, each[0].types) for other in each):
-            raise ValueError("the files have not the same columns and types in the same order")
-        return self._connection.read_parquet(opened, hive_partitioning=False)
 
     def _csv(self, types: Mapping[str, str], dialect: dict[str, Any]) -> Any:
         """The cells, in a table of our own; each is cast by itself."""

@@ -28,35 +28,7 @@ def as_arrow(source: Any) -> Frame:
     """
     table, written = _as_arrow(source)
     table = valid_cells(table)
-    for position, field in enumerate(table.schema):
-        finer = _finer(field.type)
-        if finer is not None:
-            table = table.set_column(
-                position, field.name, _in_microseconds(table.column(position), finer)
-            )
     return Frame(table, written)
-
-
-def _finer(kind: Any) -> Any:
-    """The type in microseconds for one that an engine would convert to them, cell by cell."""
-    import pyarrow as pa
-
-    zoned = pa.types.is_timestamp(kind) and kind.tz is not None
-    if not (zoned or pa.types.is_duration(kind)) or kind.unit not in ("s", "ms"):
-        return None
-    return pa.timestamp("us", kind.tz) if zoned else pa.duration("us")
-
-
-def _in_microseconds(column: Any, finer: Any) -> Any:
-    """A cell that has too many of them is missing; an engine would fail."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    times = 1000 if column.type.unit == "ms" else 10**6
-    most, counts = (2**63 - 2) // times, column.cast(pa.int64())
-    fits = pc.and_(pc.less_equal(counts, most), pc.greater_equal(counts, -most))
-    counts = pc.if_else(fits, counts, pa.scalar(None, pa.int64()))
-    return pc.multiply(counts, times).cast(finer)
 
 
 def _as_arrow(source: Any) -> Frame:

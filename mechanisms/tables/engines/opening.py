@@ -27,14 +27,14 @@ _PARQUET = (".parquet", ".pq")
 
 @attrs.frozen
 class Misread:
-    """What of a CSV file could not be read. Private: for the owner of the data alone.
+    """What of a file could not be read. Private: for the owner of the data alone.
 
     Args:
         rows: how many the file has.
-        misfits: how many of them are missing altogether: lines that do not parse, or have another
-            number of cells than the header.
-        cells: of each column with a declared type, how many other cells are missing because they
-            are no value of it.
+        misfits: how many of them are missing altogether: lines of a CSV file that do not parse, or
+            have another number of cells than the header.
+        cells: of each column with a declared type, or of a Parquet file with text or times, how
+            many cells are missing because they are no value of the type.
     """
 
     rows: int

@@ -1,37 +1,67 @@
 """Cells of Arrow columns and of Parquet files that are no value of their type.
 
-Responsible for making such cells missing, each by itself, text that is not UTF-8 above all: an
-engine would fail when it meets one. Knows no engine.
+Responsible for making such cells missing, each by itself: text that is not UTF-8, a time of day
+that no day has, a moment with more microseconds than 64 bits count. An engine would fail when it
+meets one. Knows no engine.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-_ROWS = 2**16  # of a Parquet file, checked at once
+_ROWS = 2**12  # of a Parquet file, checked at once
 
 
 def valid_cells(table: Any) -> Any:
-    """An Arrow table with null instead of each cell that Arrow finds invalid."""
+    """An Arrow table with null instead of each invalid cell."""
     for position, field in enumerate(table.schema):
         column = table.column(position)
-        if not all(map(_is_valid, column.chunks)):
+        if _finer(column.type) is not None or not all(map(_is_valid, column.chunks)):
             table = table.set_column(position, field.name, valid_column(column))
     return table
 
 
-def valid_column(column: Any) -> Any:
+def valid_column(column: Any, *, naive: bool = False) -> Any:
     """A chunked column with null instead of each invalid cell.
 
     A dictionary is decoded, because it is invalid as a whole.
     """
     import pyarrow as pa
 
+    finer = _finer(column.type, naive=naive)
+    if finer is not None:
+        return _in_microseconds(column, finer)
     if pa.types.is_dictionary(column.type):
         column = pa.chunked_array(
             [chunk.dictionary_decode() for chunk in column.chunks], column.type.value_type
         )
     return pa.chunked_array([_mended(chunk) for chunk in column.chunks], column.type)
+
+
+def _finer(kind: Any, *, naive: bool = False) -> Any:
+    """The type in microseconds for one that an engine would convert to them, cell by cell.
+
+    It converts moments without a zone too where they are `naive` ones of a Parquet file.
+    """
+    import pyarrow as pa
+
+    moment = pa.types.is_timestamp(kind) and (naive or kind.tz is not None)
+    if not (moment or pa.types.is_duration(kind)) or kind.unit not in ("s", "ms"):
+        return None
+    return pa.timestamp("us", kind.tz) if moment else pa.duration("us")
+
+
+def _in_microseconds(column: Any, finer: Any) -> Any:
+    """A cell that has too many of them is missing; an engine would fail."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    times = 1000 if column.type.unit == "ms" else 10**6
+    most, counts = (2**63 - 2) // times, column.cast(pa.int64())
+    fits = pc.and_(pc.less_equal(counts, most), pc.greater_equal(counts, -most))
+    counts = pc.if_else(fits, counts, pa.scalar(None, pa.int64()))
+    return pc.multiply(counts, times).cast(finer)
 
 
 def _mended(array: Any) -> Any:
@@ -68,33 +98,62 @@ def _is_valid(array: Any) -> bool:
     return True
 
 
-def text_is_valid(path: str | Path, columns: Sequence[int]) -> bool:
-    """Whether each cell of some columns of a Parquet file is valid as text."""
-    return all(_is_valid(column) for batch in _texts(path, columns) for column in batch)
+def cells_are_valid(path: str | Path, columns: Sequence[int]) -> bool:
+    """Whether each cell of some columns of a Parquet file is valid."""
+    return all(map(_keeps_all, chain.from_iterable(_batches(path, columns, checked=True))))
 
 
-def write_valid_text(path: str | Path, columns: Sequence[int], to: str | Path) -> None:
-    """Some columns of a Parquet file, with null instead of invalid cells, named 0, 1, ..."""
+def _keeps_all(array: Any) -> bool:
+    import pyarrow as pa
+
+    if _finer(array.type, naive=True) is None:
+        return _is_valid(array)
+    valid = valid_column(pa.chunked_array([array]), naive=True)
+    return bool(valid.null_count == array.null_count)
+
+
+def write_valid_cells(path: str | Path, columns: Sequence[int], to: str | Path) -> list[int]:
+    """Some columns of a Parquet file, with null instead of invalid cells, named 0, 1, ...
+
+    Returns:
+        How many cells of each were invalid.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    writer = None
-    for batch in _texts(path, columns):
-        valid = [valid_column(pa.chunked_array([column])) for column in batch]
+    writer, missing = None, [0] * len(columns)
+    for batch in _batches(path, columns):
+        valid = [valid_column(pa.chunked_array([column]), naive=True) for column in batch]
+        for i, (before, after) in enumerate(zip(batch, valid, strict=True)):
+            missing[i] += after.null_count - before.null_count
         table = pa.table(valid, names=[str(i) for i in range(len(valid))])
         writer = writer or pq.ParquetWriter(str(to), table.schema)
         writer.write_table(table)
     if writer is not None:
         writer.close()
+    return missing
 
 
-def _texts(path: str | Path, columns: Sequence[int]) -> Iterable[list[Any]]:
-    """Batches of columns of a Parquet file. What Arrow takes for bytes, an ENUM, is text here."""
+def _batches(
+    path: str | Path, columns: Sequence[int], *, checked: bool = False
+) -> Iterator[list[Any]]:
+    """Batches of columns of a Parquet file, or of those among them that may be invalid.
+
+    What Arrow takes for bytes, an ENUM, is text here.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(str(path), pre_buffer=False) as file:
-        names = [file.schema_arrow.names[i] for i in columns]
+        fields = [file.schema_arrow.field(i) for i in columns]
+        if checked:  # finer moments are valid, whatever they count
+            fine = [
+                pa.types.is_timestamp(it.type) and not _finer(it.type, naive=True) for it in fields
+            ]
+            fields = [field for field, is_fine in zip(fields, fine, strict=True) if not is_fine]
+            if not fields:
+                return
+        names = [field.name for field in fields]
         for batch in file.iter_batches(_ROWS, columns=names, use_threads=False):
             read = [batch.column(name) for name in names]
             read = [c.storage if isinstance(c, pa.ExtensionArray) else c for c in read]
