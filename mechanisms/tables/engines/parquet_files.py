@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mechanisms.tables.engines.opening import Misread
-from mechanisms.tables.engines.sql import quoted
+from mechanisms.tables.engines.sql import identifier
 from mechanisms.tables.engines.validity import cells_are_valid, write_valid_cells
 
 
@@ -36,10 +36,10 @@ def valid_copy(connection: Any, rows: Any, paths: list[str], folder: Path) -> tu
     Arrow reads the columns of text and of times, and DuckDB the others, row by row the same.
     """
     places, valid, missing = _doubtful(rows), folder / "valid.parquet", {}
-    names = [quoted(name) for name in rows.columns]
+    names = [identifier(name) for name in rows.columns]
     cells = [f"f.{name}" for name in names]
     for i, place in enumerate(places):
-        cells[place] = f"v.{quoted(str(i))}"
+        cells[place] = f"v.{identifier(str(i))}"
         missing[rows.columns[place]] = 0
     typed = map(" ".join, zip(names, map(str, rows.types), strict=True))
     database = str(folder / "rows").replace("'", "''")
