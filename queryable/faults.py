@@ -64,12 +64,13 @@ class Scope:
 
     def __init__(self) -> None:
         self.faults: list[BaseException] = []
-        self.start()
+        self.after: Chain = None
+        self.lost: Chain = None
+        self.reading = False
 
     def start(self) -> None:
         """Reset everything but the faults, for the next message."""
-        self.after: Chain = None
-        self.lost: Chain = None
+        self.after = self.lost = None
         self.reading = False
 
 
