@@ -7,7 +7,8 @@ from benchmarks.compositors import Counter
 from benchmarks.measure import Row, at_most, seconds
 from composition import FiltCon, Whitehouse2023
 from mechanisms import Count, Laplace
-from queryable import SYSTEM, ApproxDP, NoisyInt, PureDP, Queryable
+from queryable import SYSTEM, ApproxDP, PureDP, Queryable
+from queryable.answers import NoisyInt
 
 CHILDREN = 1_000
 

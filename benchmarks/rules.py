@@ -23,7 +23,8 @@ from composition import (
     optimal_delta,
     recommend,
 )
-from queryable import ZCDP, ApproxDP, Loss, PureDP, RenyiCurve
+from queryable import ZCDP, ApproxDP, Loss, PureDP
+from queryable.losses import RenyiCurve
 
 FEW, MANY = 100, 10_000
 EACH = Fraction(1, 100)

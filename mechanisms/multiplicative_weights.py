@@ -20,7 +20,6 @@ from queryable import (
     Coins,
     FromAnalyst,
     FromMechanism,
-    IntegerStatistic,
     Launch,
     Launched,
     PersonInTheMiddle,
@@ -33,6 +32,7 @@ from queryable import (
 from queryable.data.cells import Array, cells
 from queryable.losses.numbers import natural, positive
 from queryable.quoting import quoted
+from queryable.statistics import IntegerStatistic
 
 Weights = np.ndarray[Any, np.dtype[np.float64]]
 _LATTICE = 1 << 20  # weights are multiples of 2**-20, so that sums over the data are exact

@@ -3,9 +3,7 @@
 import logging
 
 from queryable.accuracy import accuracy, scale_for
-from queryable.answers import Noise, NoisyArray, NoisyInt
 from queryable.display.explanation import explain
-from queryable.display.ledger import Ledger, LedgerRow
 from queryable.errors import (
     HandleError,
     InteractiveError,
@@ -19,9 +17,8 @@ from queryable.errors import (
     UnknownQueryError,
     UnprovenCompositionError,
 )
-from queryable.ex_post import Expense, ExPostMechanism, Opening
+from queryable.ex_post import ExPostMechanism
 from queryable.faults import touching_data
-from queryable.guarantees import Guarantee
 from queryable.handle import Queryable
 from queryable.losses import (
     FDP,
@@ -33,10 +30,7 @@ from queryable.losses import (
     Dominated,
     ExPostBound,
     Loss,
-    Measure,
     PureDP,
-    RenyiCurve,
-    TimeUniformBound,
 )
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import (
@@ -58,10 +52,10 @@ from queryable.postprocessing import (
     ToMechanism,
 )
 from queryable.randomness.coins import SYSTEM, Coins, SeededCoins, SystemCoins
-from queryable.randomness.laws import Bernoulli, FairBits, Law, UniformBelow
-from queryable.rehearsal import Rehearsal, rehearse
-from queryable.statistics import Bit, IntegerStatistic, Statistic
-from queryable.view import Adversary, Exchange, View, interact, truncated_view
+from queryable.randomness.laws import Bernoulli
+from queryable.rehearsal import rehearse
+from queryable.statistics import Bit, Statistic
+from queryable.view import View, interact, truncated_view
 
 # Without a handler Python prints warnings to the terminal, where the analyst reads.
 logging.getLogger("queryable").addHandler(logging.NullHandler())
@@ -72,7 +66,6 @@ __all__ = [
     "RDP",
     "SYSTEM",
     "ZCDP",
-    "Adversary",
     "ApproxDP",
     "ApproxZCDP",
     "Ask",
@@ -83,31 +76,18 @@ __all__ = [
     "Dominated",
     "ExPostBound",
     "ExPostMechanism",
-    "Exchange",
-    "Expense",
     "Failed",
-    "FairBits",
     "FromAnalyst",
     "FromMechanism",
-    "Guarantee",
     "Halted",
     "HandleError",
-    "IntegerStatistic",
     "InteractiveError",
     "InteractiveMechanism",
     "Launch",
     "Launched",
-    "Law",
-    "Ledger",
-    "LedgerRow",
     "Loss",
-    "Measure",
     "Measurement",
     "MechanismFault",
-    "Noise",
-    "NoisyArray",
-    "NoisyInt",
-    "Opening",
     "PersonInTheMiddle",
     "Postprocessed",
     "PrivacyClaimError",
@@ -118,16 +98,12 @@ __all__ = [
     "Queryable",
     "ReentrantQueryError",
     "Refused",
-    "Rehearsal",
-    "RenyiCurve",
     "RetiredChildError",
     "SeededCoins",
     "Statistic",
     "SystemCoins",
-    "TimeUniformBound",
     "ToAnalyst",
     "ToMechanism",
-    "UniformBelow",
     "UnknownChildError",
     "UnknownQueryError",
     "UnprovenCompositionError",

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from mechanisms import Count, Gaussian, RandomizedResponse, Refine, SparseVector, column
-from queryable import FDP, GDP, RDP, SYSTEM, ZCDP, ApproxDP, Ask, Launch, PureDP, RenyiCurve
+from queryable import FDP, GDP, RDP, SYSTEM, ZCDP, ApproxDP, Ask, Launch, PureDP
+from queryable.losses import RenyiCurve
 from tests.strategies import Toy
 
 

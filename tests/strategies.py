@@ -32,10 +32,10 @@ from queryable import (
     PureDP,
     ToAnalyst,
     ToMechanism,
-    UniformBelow,
     UnknownQueryError,
     touching_data,
 )
+from queryable.randomness.laws import UniformBelow
 
 TENTH = PureDP("0.1")
 WORD = UniformBelow(2**64)

@@ -22,7 +22,8 @@ from mechanisms import (
     column,
 )
 from mechanisms.tables.predicates import MOST_NESTED
-from queryable import ZCDP, IntegerStatistic, Queryable, QueryError
+from queryable import ZCDP, Queryable, QueryError
+from queryable.statistics import IntegerStatistic
 from tests.engines import EMBEDDED, opened, quietly
 
 TYPES = {"p": "integer", "x": "integer", "f": "float", "g": "text"}

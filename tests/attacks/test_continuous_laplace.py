@@ -13,8 +13,9 @@ import pytest
 
 from composition import FiltCon
 from mechanisms import Laplace
-from queryable import ZCDP, Launch, Launched, Loss, Measure, Statistic, View
+from queryable import ZCDP, Launch, Launched, Loss, Statistic, View
 from queryable.audit import audit
+from queryable.losses import Measure
 from queryable.losses.numbers import round_up
 
 NEIGHBOURS = [((), ("someone",))]

@@ -24,7 +24,8 @@ import pytest
 from composition import FiltCon
 from mechanisms import Count, Gaussian, GroupBy, Histogram, Mean, Quantile, Sum, Table, column
 from mechanisms.tables.engines import csv_files
-from queryable import ZCDP, IntegerStatistic, Queryable, QueryError
+from queryable import ZCDP, Queryable, QueryError
+from queryable.statistics import IntegerStatistic
 
 x, t = column("x"), column("t")
 STATISTICS: list[IntegerStatistic] = [

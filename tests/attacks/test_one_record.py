@@ -33,7 +33,8 @@ from mechanisms import (
 from mechanisms.multiplicative_weights import _Weighted
 from mechanisms.tables.comparisons import OPERATORS
 from mechanisms.tables.predicates import Comparison
-from queryable import IntegerStatistic, MechanismFault, PureDP, Queryable
+from queryable import MechanismFault, PureDP, Queryable
+from queryable.statistics import IntegerStatistic
 from tests.attacks.hostile_tables import AWARE, FORMS, NAIVE, Form
 
 CONSTANTS: list[Any] = [2, 0.5, 2**63, -1e300, True, "a", b"a", NAIVE, AWARE, NAIVE.date()]

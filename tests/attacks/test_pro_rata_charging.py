@@ -20,11 +20,11 @@ from queryable import (
     Launch,
     PrivacyLossQuery,
     PureDP,
-    TimeUniformBound,
     UnknownQueryError,
     View,
 )
 from queryable.audit import view_law
+from queryable.losses import TimeUniformBound
 from tests.audit.toys import nats, passing, script, yes
 
 ODDS, CHILDREN, ASKS = Fraction(3, 2), 5, 2

@@ -27,7 +27,8 @@ from composition import (
     filter_of,
 )
 from composition.rules import Account, Additive, Rule
-from queryable import RDP, ApproxDP, PureDP, RenyiCurve
+from queryable import RDP, ApproxDP, PureDP
+from queryable.losses import RenyiCurve
 from tests.reference import beside_response, mp, real
 
 ORDERS = (Fraction(6), Fraction("18.85"), Fraction(100))

@@ -13,7 +13,8 @@ import pytest
 
 from composition import FiltCon, Rule, ViaRenyi
 from composition.rules import Account
-from queryable import RDP, ApproxDP, PureDP, RenyiCurve, UnprovenCompositionError
+from queryable import RDP, ApproxDP, PureDP, UnprovenCompositionError
+from queryable.losses import RenyiCurve
 from queryable.losses.conversions import rdp_to_approx
 from tests.reference import beside_response, mp, real
 

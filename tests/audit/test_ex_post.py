@@ -22,17 +22,16 @@ from queryable import (
     Ask,
     Bernoulli,
     Coins,
-    Expense,
     ExPostMechanism,
     Launch,
     Measurement,
-    Opening,
     PureDP,
     Refused,
     UnknownQueryError,
 )
 from queryable.audit import HockeyStick, view_law
 from queryable.audit import worst_case as strongest
+from queryable.ex_post import Expense, Opening
 from tests.audit import toys
 from tests.audit.toys import (
     F,

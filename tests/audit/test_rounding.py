@@ -43,16 +43,8 @@ from composition import (
 from composition.rules.residue import largest_first, largest_response, residue
 from composition.rules.rogers import drift
 from composition.rules.worst_case import worst_cases
-from queryable import (
-    GDP,
-    ZCDP,
-    ApproxDP,
-    ApproxZCDP,
-    Dominated,
-    PureDP,
-    RenyiCurve,
-)
-from queryable.losses import conversions
+from queryable import GDP, ZCDP, ApproxDP, ApproxZCDP, Dominated, PureDP
+from queryable.losses import RenyiCurve, conversions
 from tests.reference import (
     beside_response,
     gaussian_profile,

@@ -18,11 +18,9 @@ from queryable import (
     Bernoulli,
     Coins,
     Failed,
-    FairBits,
     InteractiveMechanism,
     Launch,
     Launched,
-    Law,
     Measurement,
     PureDP,
     QueryError,
@@ -31,6 +29,7 @@ from queryable import (
     View,
 )
 from queryable.audit import push_forward, view_law
+from queryable.randomness.laws import FairBits, Law
 from tests.audit.toys import (
     Broken,
     F,

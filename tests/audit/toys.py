@@ -17,7 +17,6 @@ from flint import arb
 from composition.rules import Accumulator, Rule, RunningAccount
 from queryable import (
     SYSTEM,
-    Adversary,
     ApproxDP,
     Ask,
     Bernoulli,
@@ -41,6 +40,7 @@ from queryable.audit import every_outcome, hashable
 from queryable.faults import advance, begin
 from queryable.losses.conversions import log_up
 from queryable.losses.numbers import round_down
+from queryable.view import Adversary
 
 F = Fraction
 Message = FromAnalyst | FromMechanism

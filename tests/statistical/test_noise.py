@@ -22,7 +22,8 @@ from mechanisms import (
     RandomizedResponse,
     TruthfulAnswer,
 )
-from queryable import FairBits, Law, SeededCoins
+from queryable import SeededCoins
+from queryable.randomness.laws import FairBits, Law
 
 DRAWS = 40_000
 FALSE_ALARM = 1e-4

@@ -23,7 +23,8 @@ from composition import (
 )
 from composition.planning import taken
 from composition.rules import Additive
-from queryable import GDP, ZCDP, ApproxDP, Loss, PureDP, RenyiCurve
+from queryable import GDP, ZCDP, ApproxDP, Loss, PureDP
+from queryable.losses import RenyiCurve
 from tests.strategies import LOSSES, Toy
 
 BUDGET = ApproxDP(1, "1e-6")

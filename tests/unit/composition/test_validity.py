@@ -52,11 +52,10 @@ from queryable import (
     Launched,
     Loss,
     PureDP,
-    RenyiCurve,
     UnprovenCompositionError,
     explain,
 )
-from queryable.losses import RenyiOrder, RenyiOrders
+from queryable.losses import RenyiCurve, RenyiOrder, RenyiOrders
 from tests.strategies import RandomWord, Toy
 
 NO = Unproven("whether this holds is open", "do something else")

@@ -6,7 +6,8 @@ import pytest
 
 from composition import FiltCon
 from composition.verdicts import has_coin, kind_name, kind_of, loss_class
-from queryable import RDP, ZCDP, ApproxDP, ApproxZCDP, PureDP, RenyiCurve
+from queryable import RDP, ZCDP, ApproxDP, ApproxZCDP, PureDP
+from queryable.losses import RenyiCurve
 from tests.strategies import Courier, RandomWord, Toy
 
 COINED: list[tuple[Any, bool]] = [

@@ -9,8 +9,9 @@ import pytest
 from mechanisms import DiscreteLaplace
 from mechanisms.additive import integer_statistic, noisy
 from mechanisms.sampling.integers import added
-from queryable import FairBits, Law, MechanismFault, SeededCoins, Statistic
+from queryable import MechanismFault, SeededCoins, Statistic
 from queryable.answers import noisy_array
+from queryable.randomness.laws import FairBits, Law
 
 
 @attrs.frozen

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from queryable import SYSTEM, Coins, Expense, ExPostMechanism, Opening, PrivacyClaimError
+from queryable import SYSTEM, Coins, ExPostMechanism, PrivacyClaimError
+from queryable.ex_post import Expense, Opening
 
 
 class Free(Expense):

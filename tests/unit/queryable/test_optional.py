@@ -6,8 +6,8 @@ import attrs
 
 from composition import ConComp, FiltCon, FiltSeq
 from mechanisms import Count, Laplace
-from queryable import Guarantee, PureDP
-from queryable.guarantees import documented
+from queryable import PureDP
+from queryable.guarantees import Guarantee, documented
 from queryable.optional import (
     added_noise,
     empty_account,

@@ -7,7 +7,6 @@ import pytest
 from composition import FiltCon, OdomCon
 from queryable import (
     Ask,
-    Exchange,
     Failed,
     Halted,
     Launch,
@@ -20,6 +19,7 @@ from queryable import (
     interact,
     truncated_view,
 )
+from queryable.view import Exchange
 from tests.strategies import SECRET, Faulty, RandomBits, RandomWord, raising
 
 

@@ -13,17 +13,16 @@ from queryable import (
     SYSTEM,
     ApproxDP,
     Coins,
-    Expense,
     ExPostBound,
     ExPostMechanism,
     MechanismFault,
-    Opening,
     PrivacyClaimError,
     PureDP,
     Queryable,
     QueryError,
     UnknownQueryError,
 )
+from queryable.ex_post import Expense, Opening
 from tests.strategies import SECRET
 
 ZERO, DELTA = PureDP(0), ApproxDP(0, 0)

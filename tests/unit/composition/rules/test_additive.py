@@ -5,7 +5,8 @@ from fractions import Fraction
 import pytest
 
 from composition import Basic, admitted
-from queryable import RDP, Loss, PureDP, RenyiCurve
+from queryable import RDP, Loss, PureDP
+from queryable.losses import RenyiCurve
 from tests.strategies import LOSSES
 
 ORDERS = (2, 8, 32)

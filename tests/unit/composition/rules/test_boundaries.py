@@ -26,7 +26,8 @@ from composition import (
     TimeUniform,
 )
 from mechanisms import BrownianNoiseReduction, Count, Open, Refine
-from queryable import GDP, RDP, ZCDP, PureDP, Queryable, TimeUniformBound
+from queryable import GDP, RDP, ZCDP, PureDP, Queryable
+from queryable.losses import TimeUniformBound
 from tests.reference import linear, mp, one_sided, real
 
 F = Fraction

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from composition import FiltCon, ViaRenyi, ViaZCDP, admitted
-from queryable import RDP, ZCDP, ApproxDP, Launch, PureDP, RenyiCurve
+from queryable import RDP, ZCDP, ApproxDP, Launch, PureDP
+from queryable.losses import RenyiCurve
 from queryable.losses.conversions import rdp_to_approx
 from tests.reference import mp, real
 from tests.strategies import Toy

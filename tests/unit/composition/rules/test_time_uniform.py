@@ -33,11 +33,10 @@ from queryable import (
     PureDP,
     Queryable,
     QueryRefusedError,
-    TimeUniformBound,
     UnprovenCompositionError,
     truncated_view,
 )
-from queryable.losses import RenyiCurve
+from queryable.losses import RenyiCurve, TimeUniformBound
 from queryable.losses.numbers import round_up
 from tests.strategies import RandomBits, RandomWord, Toy
 

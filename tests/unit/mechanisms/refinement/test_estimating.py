@@ -24,7 +24,6 @@ from mechanisms import (
 from queryable import (
     ZCDP,
     CanAfford,
-    IntegerStatistic,
     Launch,
     MechanismFault,
     Queryable,
@@ -34,6 +33,7 @@ from queryable import (
     SeededCoins,
     Statistic,
 )
+from queryable.statistics import IntegerStatistic
 
 DATA = {"age": np.arange(1000) % 90, "state": np.array(["NY", "CA"] * 500)}
 TWICE = Statistic(len, l1=2, l2=2)

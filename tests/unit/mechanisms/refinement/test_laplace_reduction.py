@@ -26,7 +26,6 @@ from queryable import (
     RDP,
     ZCDP,
     MechanismFault,
-    Opening,
     PureDP,
     Queryable,
     QueryError,
@@ -35,6 +34,7 @@ from queryable import (
     Statistic,
     UnknownQueryError,
 )
+from queryable.ex_post import Opening
 from tests.strategies import SECRET, RecordingDataset, raising
 
 TABLE = {"age": np.arange(40), "town": np.arange(40) % 3}

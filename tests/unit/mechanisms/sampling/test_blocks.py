@@ -13,8 +13,9 @@ from mpmath import mp, mpf
 from mechanisms import DiscreteGaussian, DiscreteLaplace
 from mechanisms.sampling import blocks
 from mechanisms.sampling.blocks import Curve, Tickets, coin
-from queryable import FairBits, SeededCoins
+from queryable import SeededCoins
 from queryable.losses.numbers import enclosed
+from queryable.randomness.laws import FairBits
 
 mp.prec = 300
 CURVES: list[Any] = [

@@ -18,8 +18,9 @@ from scipy import stats
 
 from mechanisms.sampling.choices import PermuteAndFlipLaw, Softmax
 from mechanisms.sampling.cks import coin_exp
-from queryable import SYSTEM, FairBits, Law, SeededCoins
+from queryable import SYSTEM, SeededCoins
 from queryable.randomness.intervals import Interval
+from queryable.randomness.laws import FairBits, Law
 
 DIGITS = 60
 DRAWS = 20_000

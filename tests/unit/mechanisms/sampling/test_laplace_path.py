@@ -11,10 +11,11 @@ import pytest
 
 from mechanisms import DiscreteLaplace
 from mechanisms.sampling.laplace_path import CoarsestUnchanged, laplace_path
-from queryable import FairBits, SeededCoins
+from queryable import SeededCoins
 from queryable.audit import every_outcome
 from queryable.audit.enumeration import CUT
 from queryable.randomness.intervals import high, low
+from queryable.randomness.laws import FairBits
 
 F = Fraction
 SCALES = (F(3, 2), F(1), F(1, 2))

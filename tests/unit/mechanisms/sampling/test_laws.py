@@ -15,7 +15,8 @@ import pytest
 from mechanisms import BernoulliExp, DiscreteGaussian, DiscreteLaplace, TruthfulAnswer
 from mechanisms.sampling import cks
 from mechanisms.sampling import laws as noise
-from queryable import FairBits, Law, SeededCoins
+from queryable import SeededCoins
+from queryable.randomness.laws import FairBits, Law
 
 
 class Undecided(Exception):  # noqa: N818

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mechanisms import Count, Histogram, Sum, column
-from queryable import IntegerStatistic, MechanismFault
+from queryable import MechanismFault
+from queryable.statistics import IntegerStatistic
 
 TABLE = {"age": [17, 30, None, 64], "state": ["NY", "CA", "NY", None]}
 TABLES = {

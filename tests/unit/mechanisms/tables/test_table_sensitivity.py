@@ -23,7 +23,7 @@ from mechanisms import (
     Variance,
     column,
 )
-from queryable import IntegerStatistic
+from queryable.statistics import IntegerStatistic
 from tests.engines import EMBEDDED, SPARK, opened
 
 Rows = list[dict[str, Any]]

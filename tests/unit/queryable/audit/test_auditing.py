@@ -19,16 +19,13 @@ from queryable import (
     ApproxZCDP,
     Ask,
     Coins,
-    FairBits,
     InteractiveMechanism,
     Launch,
-    Law,
     Measurement,
     PrivacyClaimError,
     PureDP,
     SeededCoins,
     Statistic,
-    UniformBelow,
     View,
 )
 from queryable.audit import (
@@ -44,6 +41,7 @@ from queryable.audit import (
 from queryable.audit.claims import DELTAS, DeltaAt, points_of
 from queryable.losses.conversions import gdp_delta
 from queryable.losses.numbers import shown
+from queryable.randomness.laws import FairBits, Law, UniformBelow
 from tests.audit.toys import PadReveal, Response, TwoRounds, nats, reader, script
 
 F = Fraction

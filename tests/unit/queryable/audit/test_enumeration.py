@@ -16,12 +16,9 @@ from queryable import (
     Ask,
     Bernoulli,
     Coins,
-    FairBits,
     InteractiveMechanism,
     Launch,
-    Law,
     PureDP,
-    UniformBelow,
     UnknownQueryError,
 )
 from queryable.audit import (
@@ -36,6 +33,7 @@ from queryable.audit import (
 )
 from queryable.audit.enumeration import CUT
 from queryable.randomness.intervals import Interval, high
+from queryable.randomness.laws import FairBits, Law, UniformBelow
 from tests.audit.toys import Response, script
 
 F = Fraction

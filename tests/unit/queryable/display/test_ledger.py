@@ -6,8 +6,8 @@ from math import inf
 import pytest
 
 from composition import FiltCon, OdomCon, OneSidedMixtureOdometer
-from queryable import RDP, ZCDP, Ledger, MechanismFault, PureDP, Queryable, QueryRefusedError
-from queryable.display.ledger import _float_up
+from queryable import RDP, ZCDP, MechanismFault, PureDP, Queryable, QueryRefusedError
+from queryable.display.ledger import Ledger, _float_up
 from tests.strategies import Faulty, Toy, raising
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from queryable import RDP, PureDP, RenyiCurve
-from queryable.losses import as_measure
+from queryable import RDP, PureDP
+from queryable.losses import RenyiCurve, as_measure
 
 
 def test_a_higher_order_implies_a_lower_one() -> None:

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from queryable import ApproxDP, ExPostBound, PureDP, TimeUniformBound
+from queryable import ApproxDP, ExPostBound, PureDP
+from queryable.losses import TimeUniformBound
 
 BOUNDS = (ExPostBound, TimeUniformBound)
 

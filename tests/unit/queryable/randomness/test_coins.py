@@ -6,7 +6,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from queryable import SYSTEM, SeededCoins, SystemCoins, UniformBelow
+from queryable import SYSTEM, SeededCoins, SystemCoins
+from queryable.randomness.laws import UniformBelow
 from tests.strategies import WORD
 
 

@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from queryable import Bernoulli, SeededCoins, UniformBelow
+from queryable import Bernoulli, SeededCoins
+from queryable.randomness.laws import UniformBelow
 
 
 def test_uniform_hits_every_value_equally() -> None:

@@ -11,8 +11,9 @@ import attrs
 import numpy as np
 import pytest
 
-from queryable import FairBits, Law, SeededCoins, SystemCoins
+from queryable import SeededCoins, SystemCoins
 from queryable.randomness import pools
+from queryable.randomness.laws import FairBits, Law
 from queryable.randomness.pools import Pools
 from tests.strategies import WORD
 

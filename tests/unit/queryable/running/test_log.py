@@ -24,7 +24,6 @@ from mechanisms.refinement.messages import Refine
 from queryable import (
     ZCDP,
     ApproxDP,
-    Exchange,
     InteractiveError,
     Launch,
     Launched,
@@ -36,6 +35,7 @@ from queryable import (
 )
 from queryable.receipts import Receipt
 from queryable.running.log import POLLS, Log, Shape
+from queryable.view import Exchange
 from tests.strategies import Courier, Toy
 
 COIN = RandomizedResponse(bool, odds="1.1")

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from mechanisms import Count, GroupBy, Histogram, Mean, Quantile, Sum, Table, column
-from queryable import IntegerStatistic, QueryError
+from queryable import QueryError
+from queryable.statistics import IntegerStatistic
 
 HUGE = "9" * 20
 CELLS = ["3", "3.0", "+3", ".5", "1e2", "-inf", "nan", " 3", "1_0", "0x3", "3,5", "TRUE", "false"]

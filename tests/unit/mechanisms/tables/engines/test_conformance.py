@@ -20,7 +20,7 @@ from mechanisms import (
     Variance,
     column,
 )
-from queryable import IntegerStatistic
+from queryable.statistics import IntegerStatistic
 from tests.engines import ENGINES, Rows, Types, opened
 
 NAN, INF = float("nan"), float("inf")

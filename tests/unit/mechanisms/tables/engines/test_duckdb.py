@@ -17,7 +17,8 @@ from composition import FiltCon
 from mechanisms import Count, Gaussian, GroupBy, Histogram, Mean, Quantile, Sum, Table, column
 from mechanisms.tables.engines.duckdb import DuckDB
 from mechanisms.tables.engines.opening import Sources
-from queryable import ZCDP, IntegerStatistic, MechanismFault, Queryable
+from queryable import ZCDP, MechanismFault, Queryable
+from queryable.statistics import IntegerStatistic
 
 x = column("x")
 
