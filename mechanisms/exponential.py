@@ -6,7 +6,7 @@ are in `mechanisms.sampling.choices`.
 
 from abc import abstractmethod
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 import numpy as np
@@ -48,8 +48,11 @@ def _k(value: Any) -> int:
     return natural(value, "k")
 
 
+Chosen = TypeVar("Chosen")
+
+
 @attrs.frozen
-class _ChoiceByScore(Measurement):
+class _ChoiceByScore(Measurement[Chosen]):
     """Fields and checks of the mechanisms that choose by scores."""
 
     scores: IntegerStatistic = attrs.field(converter=_scores)
@@ -84,7 +87,7 @@ class _ChoiceByScore(Measurement):
 
 
 @attrs.frozen
-class _SingleChoice(_ChoiceByScore):
+class _SingleChoice(_ChoiceByScore[int]):
     """Chooses one candidate."""
 
     @abstractmethod
@@ -164,7 +167,7 @@ class PermuteAndFlip(_SingleChoice):
 
 
 @attrs.frozen
-class TopK(_ChoiceByScore):
+class TopK(_ChoiceByScore[tuple[int, ...]]):
     """Chooses k different candidates in turn. Answers their indices, a tuple in that order.
 
     Peeling: the exponential mechanism at epsilon / k, repeated among the candidates that are left.

@@ -9,7 +9,7 @@ from flint import arb
 
 from mechanisms.additive import integer_statistic, noisy
 from mechanisms.sampling.laws import DiscreteGaussian
-from queryable.answers import Noise
+from queryable.answers import Noise, NoisyArray, NoisyInt
 from queryable.losses import ZCDP, Dominated, Loss, Measure
 from queryable.losses.numbers import Number, natural, positive, round_up, sqrt_up
 from queryable.mechanism import Measurement
@@ -22,7 +22,7 @@ _SMOOTHED = Fraction(4)
 
 
 @attrs.frozen(init=False)
-class Gaussian(Measurement):
+class Gaussian(Measurement[NoisyInt | NoisyArray]):
     """An integer statistic with exact discrete Gaussian noise on each coordinate.
 
     Answers a `NoisyInt`, or a read-only `NoisyArray` if the statistic has a shape. Both have
@@ -74,7 +74,7 @@ class Gaussian(Measurement):
         missed = prod(self.statistic.shape or ()) * _missed()
         return Dominated(0, mu, min(missed, Fraction(1)))
 
-    def release(self, dataset: Any, coins: Coins) -> Any:
+    def release(self, dataset: Any, coins: Coins) -> NoisyInt | NoisyArray:
         """The statistic with discrete Gaussian noise."""
         return noisy(self.statistic, dataset, DiscreteGaussian(self.variance), coins)
 

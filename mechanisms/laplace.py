@@ -8,7 +8,7 @@ import attrs
 from mechanisms.additive import integer_statistic, noisy
 from mechanisms.privacy_maps import with_zcdp
 from mechanisms.sampling.laws import DiscreteLaplace
-from queryable.answers import Noise
+from queryable.answers import Noise, NoisyArray, NoisyInt
 from queryable.losses import Loss, Measure, PureDP
 from queryable.losses.conversions import discrete_laplace_to_zcdp
 from queryable.losses.numbers import Number, positive
@@ -19,7 +19,7 @@ from queryable.statistics import IntegerStatistic
 
 
 @attrs.frozen(init=False)
-class Laplace(Measurement):
+class Laplace(Measurement[NoisyInt | NoisyArray]):
     """An integer statistic with exact discrete Laplace noise on each coordinate.
 
     Answers a `NoisyInt`, or a read-only `NoisyArray` if the statistic has a shape. Both have
@@ -59,7 +59,7 @@ class Laplace(Measurement):
         width = self.statistic.l1 * d_in
         return with_zcdp(converted, lambda: discrete_laplace_to_zcdp(width, self.scale), measure)
 
-    def release(self, dataset: Any, coins: Coins) -> Any:
+    def release(self, dataset: Any, coins: Coins) -> NoisyInt | NoisyArray:
         """The statistic with discrete Laplace noise."""
         return noisy(self.statistic, dataset, DiscreteLaplace(self.scale), coins)
 

@@ -49,7 +49,7 @@ def _delta(value: Any) -> Fraction:
 
 
 @attrs.frozen
-class RandomizedResponse(Measurement):
+class RandomizedResponse(Measurement["bool | Revealed"]):
     """A bit of the data, answered truthfully with probability e^epsilon / (1 + e^epsilon).
 
     Answers a bool. With `delta`, a first coin of that probability decides to answer

@@ -6,7 +6,7 @@ tree, and a path in it.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Never
+from typing import Any, Never, TypeVar, overload
 
 from queryable.datasets import protected, remember
 from queryable.display.history import History, Node
@@ -20,7 +20,7 @@ from queryable.errors import (
 )
 from queryable.faults import called
 from queryable.losses import Loss, Report
-from queryable.mechanism import InteractiveMechanism
+from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import (
     Answer,
     Ask,
@@ -39,6 +39,8 @@ from queryable.randomness.coins import SYSTEM, ChildId, Coins, SystemCoins
 from queryable.running.handles import Children, Path
 from queryable.running.root import Root
 from queryable.view import View
+
+A = TypeVar("A")
 
 _AFTER_HALT = "it has halted for good and tells only its privacy_loss; work elsewhere"
 
@@ -124,6 +126,18 @@ class Queryable:
             path, query = (*path, query.child), query.query
         return self._delivered(path, answer)
 
+    @overload
+    def launch(
+        self, mechanism: Measurement[A], d_out: Loss | None = None, *, name: str | None = None
+    ) -> A: ...
+    @overload
+    def launch(
+        self,
+        mechanism: InteractiveMechanism[Any],
+        d_out: Loss | None = None,
+        *,
+        name: str | None = None,
+    ) -> Any: ...
     def launch(
         self,
         mechanism: InteractiveMechanism[Any],
@@ -152,7 +166,15 @@ class Queryable:
             raise QueryError(f"name is {_named(name)}; it should be a string that is not empty")
         return self._delivered(self._path, self._root.tell(self._path, query, str(name)))
 
-    def __call__(self, query: Any, d_out: Loss | None = None, *, name: str | None = None) -> Any:
+    @overload
+    def __call__(
+        self, query: Measurement[A], d_out: Loss | None = None, *, name: str | None = None
+    ) -> A: ...
+    @overload
+    def __call__(
+        self, query: Query, d_out: Loss | None = None, *, name: str | None = None
+    ) -> Any: ...
+    def __call__(self, query: Query, d_out: Loss | None = None, *, name: str | None = None) -> Any:
         """`launch` for a mechanism, `ask` for anything else."""
         if isinstance(query, InteractiveMechanism):
             return self.launch(query, d_out, name=name)

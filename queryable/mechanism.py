@@ -23,6 +23,7 @@ Answer = Any
 """An answer is any value that the mechanism gives."""
 
 State = TypeVar("State")
+Answer_co = TypeVar("Answer_co", covariant=True)
 
 
 class InteractiveMechanism(ABC, Generic[State]):
@@ -128,17 +129,21 @@ class Released:
     """The state of a measurement after its only answer."""
 
 
-class Measurement(InteractiveMechanism[Released]):
-    """A noninteractive mechanism: it answers once, at `init`."""
+class Measurement(InteractiveMechanism[Released], Generic[Answer_co]):
+    """A noninteractive mechanism: it answers once, at `init`.
+
+    The type parameter is the type of that answer. A class that states it, such as
+    `class Parity(Measurement[bool])`, gives `Queryable.launch` the same return type.
+    """
 
     coin_at_launch = True
 
     @abstractmethod
-    def release(self, dataset: Any, coins: Coins) -> Answer:
+    def release(self, dataset: Any, coins: Coins) -> Answer_co:
         """Read the dataset and return the answer."""
 
     @final
-    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Released, Answer]:
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Released, Answer_co]:
         """Return the answer of `release` as the opening answer."""
         return Released(), self.release(dataset, coins)
 

@@ -88,7 +88,7 @@ class Doubling(Estimating):
         require_more(opened)
         return opened.schedule[opened.passed :]
 
-    def _measurement(self, opened: OpenEstimate, target: Fraction) -> Measurement:
+    def _measurement(self, opened: OpenEstimate, target: Fraction) -> Measurement[Any]:
         if self.noise == "laplace":
             return Laplace(opened.statistic, scale=target)
         return Gaussian(opened.statistic, variance=target)

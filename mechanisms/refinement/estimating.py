@@ -90,7 +90,7 @@ class Pending:
     targets: Schedule
     place: int = 0
     condition: Callable[[Estimate], Any] | None = None
-    trial: Measurement | None = None
+    trial: Measurement[Any] | None = None
     value_dependent: bool = False
 
 
@@ -122,7 +122,7 @@ class Estimating(PersonInTheMiddle[Estimates]):
         """
 
     @abstractmethod
-    def _measurement(self, opened: OpenEstimate, target: Fraction) -> Measurement:
+    def _measurement(self, opened: OpenEstimate, target: Fraction) -> Measurement[Any]:
         """The measurement to launch to reach the target.
 
         Raises:
@@ -137,7 +137,7 @@ class Estimating(PersonInTheMiddle[Estimates]):
     def _loss(self, opened: OpenEstimate, d_in: int) -> Loss:
         """The loss of the estimate so far."""
 
-    def _whole(self, opened: OpenEstimate, targets: Schedule) -> Measurement | None:
+    def _whole(self, opened: OpenEstimate, targets: Schedule) -> Measurement[Any] | None:
         """One measurement that costs as much as all these targets, or None if there is none."""
         return None
 

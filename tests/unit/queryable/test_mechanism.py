@@ -1,16 +1,24 @@
 """The interface of mechanisms: maps, measurements, and the root's failure."""
 
+from typing import Any
+
+import attrs
 import pytest
 
+from composition import FiltCon
 from queryable import (
     SYSTEM,
     ZCDP,
     ApproxDP,
+    Coins,
     Failed,
     InteractiveMechanism,
     Launch,
+    Loss,
+    Measurement,
     PrivacyClaimError,
     PureDP,
+    Queryable,
     SeededCoins,
     UnknownQueryError,
 )
@@ -85,3 +93,19 @@ def test_as_filter_returns_the_mechanism_itself_by_default() -> None:
     """Only an odometer changes when it is launched at a given loss."""
     bits = RandomBits()
     assert bits.as_filter(PureDP(1), 1) is bits
+
+
+def test_a_measurement_states_the_type_of_its_answer() -> None:
+    """At run time the type parameter changes nothing."""
+
+    @attrs.frozen
+    class Word(Measurement[int]):
+        def loss(self, d_in: int) -> Loss:
+            return PureDP("0.1").group(d_in)
+
+        def release(self, dataset: Any, coins: Coins) -> int:
+            return len(dataset)
+
+    q = Queryable(FiltCon(PureDP(1)), [1, 2])
+    assert (q.launch(Word(), name="word"), q.launch(Word(), name="word"), q(Word())) == (2, 2, 2)
+    assert len(q.ledger()) == 2
