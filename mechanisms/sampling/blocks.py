@@ -1,24 +1,24 @@
-"""Exact integer noise in bulk: rejection under a curve cut into blocks, with integer weights.
+"""Exact integer noise, many draws at once: rejection sampling under a curve cut into blocks.
 
-Responsible for drawing many integers x with probabilities proportional to a falling curve f(|x|).
-Integers alone, and exact. Knows no mechanism.
+It draws integers x with probabilities proportional to a falling curve f(|x|), exactly, with
+integers alone.
 
-Theory of operation. Magnitudes are cut into blocks of `width` integers. A 64-bit ticket, uniform,
-names a block and a height j in it; an offset, uniform, names a place in the block; a fair bit is
-the sign, and minus zero is rejected. Then x is kept iff j + V < C f(|x|), for a large integer C
-and V uniform on [0, 1): so P(x) is proportional to f(|x|) whatever C is. Three things make this
-fast, and none makes it approximate:
+Theory of operation. Magnitudes are cut into blocks of `width` integers. A uniform 64-bit ticket
+names a block and a height j in it; a uniform offset names a place in the block; a fair bit is the
+sign, and minus zero is rejected. Then x is kept if j + V < C f(|x|), for a large integer C and V
+uniform on [0, 1). So P(x) is proportional to f(|x|) for every C. Three shortcuts make this fast,
+and all are exact:
 
-* A ticket below the least of C f in its block is sure. Sure tickets are laid out first, so that 16
-  of the ticket's bits and one look-up in a table decide most draws.
-* Others are compared with the chord of C f over the block, which is within width^2 max|f''| / 8 of
-  C f: that and the rounding of the comparison are its margin.
-* What the margin leaves open, about one draw in 10,000, is decided by a coin of probability
+* A ticket below the minimum of C f in its block is always kept (sure). Sure tickets are laid out
+  first, so that 16 of the ticket's bits and one look-up in a table decide most draws.
+* Other tickets are compared with the chord of C f over the block, which is within
+  width^2 max|f''| / 8 of C f. The margin is this distance plus the rounding of the comparison.
+* A ticket within the margin, about one draw in 10,000, is decided by a coin of probability
   C f(|x|) - j: bits of V are drawn until they and an enclosure of C f at their precision decide.
 
-Where f falls below 2^-20 the tail begins. It has tickets of its own, and is drawn one by one: under
-a geometric curve, kept by a coin. A curve so narrow that blocks would be single integers has both
-signs in the table instead. docs/noise.md has the proofs.
+The tail begins where f falls below 2^-20. It has tickets of its own, and is drawn one by one from a
+geometric distribution above it, corrected by a coin. For a curve so narrow that blocks would be
+single integers, the table holds both signs instead. docs/noise.md has the proofs.
 """
 
 from abc import ABC, abstractmethod
@@ -38,14 +38,14 @@ from queryable.randomness.laws import FairBits
 Array: TypeAlias = np.ndarray[Any, Any]
 
 LARGEST_SPREAD = 1 << 50
-"""Curves wider than this are not for `Tickets`: its blocks are 64-bit integers."""
+"""The widest curve that `Tickets` supports: its blocks are 64-bit integers."""
 
 _BLOCKS = 64  # blocks per spread, at least
 _EDGE = 128  # fraction bits of f at the edges of blocks
 _TAIL = 20  # the tail begins where f is below 2**-_TAIL
-_HEIGHT, _OFFSET = 33, 20  # bits of a height, and of an offset, in the comparison with the chord
+_HEIGHT, _OFFSET = 33, 20  # bits of heights and offsets in comparisons with the chord
 _WORD = 64
-_CHUNK = 1 << 15  # draws at a time, few enough for the processor's cache
+_CHUNK = 1 << 15  # draws at a time, so that they fit in the processor's cache
 _UNDECIDED = np.iinfo(np.int16).min
 
 
@@ -55,7 +55,7 @@ class Curve(ABC):
     @property
     @abstractmethod
     def spread(self) -> int:
-        """About how many integers it takes f to fall by e: how fine to cut."""
+        """About how many integers it takes f to fall by a factor e; it sets the width of blocks."""
 
     @abstractmethod
     def height(self, magnitude: int) -> arb:
@@ -64,7 +64,7 @@ class Curve(ABC):
     @property
     @abstractmethod
     def bend(self) -> Fraction:
-        """At least max|f''|, f taken as a function of a real number."""
+        """An upper bound on max|f''|, f as a function of a real number."""
 
     @abstractmethod
     def fall(self, magnitude: int) -> Fraction:
@@ -72,10 +72,10 @@ class Curve(ABC):
 
 
 def coin(chance: Callable[[], arb], source: FairBits) -> bool:
-    """True with a probability that is enclosed at flint's working precision; exact.
+    """True with an exact probability, given by enclosures at flint's working precision.
 
-    Bits of a uniform V are drawn until the enclosure decides whether V is below it. A chance
-    below 0 is never true, one above 1 always.
+    Bits of a uniform V are drawn until the enclosure decides whether V is below the chance. A
+    chance below 0 is never true, one above 1 always.
     """
     bits, drawn = 64, source.bits(64)
     while True:
@@ -91,17 +91,17 @@ class Tickets:
     """The tickets of one curve, laid out.
 
     Attributes:
-        block: the number of each block; its magnitudes, or with `two_sided` its one value, begin
-            at that times `width`.
-        least, most: of C f in each block, as integers below and above it.
+        block: the number of each block; its magnitudes, or with `two_sided` its single value, begin
+            at that number times `width`.
+        least, most: integers below and above C f in each block.
         peak: the integer C. shift: heights are compared in units of 2**shift.
-        chord, drop, margin: where the chord of C f over each block starts, how far it falls, and
-            how near to it a comparison is left open, in those units.
+        chord, drop, margin: in those units, the start of the chord of C f over each block, how far
+            it falls, and the distance to it within which a comparison is undecided.
 
     Args:
-        curve: what to draw under.
-        bits: of a block's width; by default as fits the curve.
-        ticket: bits of a ticket. cell: of them, those that the table decides by.
+        curve: the curve to draw under.
+        bits: of a block's width; by default chosen from the curve.
+        ticket: the number of bits of a ticket. cell: how many of them index the table.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class Tickets:
         self._draw_chords(edges)
 
     def _edges(self) -> list[tuple[int, int]]:
-        """Enclosures of f where blocks meet, down to where the tail begins."""
+        """Enclosures of f at the edges of blocks, down to the start of the tail."""
         edges: list[tuple[int, int]] = []
         while not edges or edges[-1][1] >> (_EDGE - _TAIL):
             edges.append(enclosed(partial(self.curve.height, len(edges) << self.bits), _EDGE))
@@ -148,20 +148,20 @@ class Tickets:
         self.tail = -(-self.peak * tail >> _EDGE)
 
     def _tail_weight(self) -> arb:
-        """At least the sum of f over the tail, in blocks; both tails where blocks are two-sided."""
+        """An upper bound on the sum of f over the tail, in blocks; over both tails if two-sided."""
         whole = self.curve.height(self.tail_start) / (1 - self._ratio())
         return whole * (2 if self.two_sided else 1) / self.width
 
     def _ratio(self) -> arb:
-        """How f falls from the first integer of the tail to the second; later it falls faster."""
+        """f at the tail's second integer over f at its first; later f falls at least as fast."""
         return self.curve.height(self.tail_start + 1) / self.curve.height(self.tail_start)
 
     def _lay_out(self) -> None:
-        """Whole cells of sure tickets, then the rest of them, unsure ones, the tail's, retries."""
+        """Lay out whole cells of sure tickets, then the other tickets, then those that are retried."""
         self._low_bits = self.ticket - self.cell
         cells = [each >> self._low_bits for each in self.least]
         if not self.two_sided:
-            cells[0] = 0  # where minus zero is met: not for the fast path
+            cells[0] = 0  # minus zero has to be rejected, which the fast path does not do
         self.table = np.full(1 << self.cell, _UNDECIDED, dtype=np.int16)
         self.table[: sum(cells)] = np.repeat(self.block, cells)
         rest = [each - (of << self._low_bits) for each, of in zip(self.least, cells, strict=True)]
@@ -173,7 +173,7 @@ class Tickets:
         self._least = np.array(self.least, dtype=np.uint64)
 
     def _draw_chords(self, edges: list[tuple[int, int]]) -> None:
-        """Single integers have no chord: their margin leaves every comparison open."""
+        """Compute chords and margins; with single integers, every comparison is undecided."""
         self.shift = max(0, self.peak.bit_length() - _HEIGHT)
         if self.two_sided:
             none = np.zeros(len(self.block), dtype=np.int64)
@@ -212,7 +212,7 @@ class Tickets:
         return _put(values, again, self.draw(source, again.size)) if again.size else values
 
     def _uniform(self, source: FairBits, count: int, bits: int) -> Array:
-        """Integers uniform on [0, 2**bits); fewer than 64 bits add to int64."""
+        """Integers uniform on [0, 2**bits); as int64 if bits is between 33 and 63."""
         size = next(each for each in (16, 32, _WORD) if bits <= each)
         words = np.frombuffer(source.bytes(count * size // 8), dtype=f"<u{size // 8}")
         if bits < size:
@@ -220,13 +220,13 @@ class Tickets:
         return words.astype(np.int64) if bits < size == _WORD else words
 
     def _placed(self, block: Array, place: Array) -> Array:
-        """The values at places of blocks: a place is an offset, and below it a bit for the sign."""
+        """The values at places of blocks; a place is an offset followed by a sign bit."""
         magnitude = (block.astype(np.int64) << self.bits) + (place >> 1)
         sign = -(place & 1).astype(np.int64)
         return (magnitude ^ sign) - sign
 
     def _settle(self, source: FairBits, cell: Array, place: Array) -> tuple[Array, Array]:
-        """What the table did not decide: values, and which of them are kept."""
+        """The draws that the table did not decide: their values, and whether they are kept."""
         below = self._uniform(source, cell.size, self._low_bits).astype(np.uint64)
         ticket = (cell.astype(np.uint64) << np.uint64(self._low_bits)) | below
         found = np.searchsorted(self._starts, ticket, side="right") - 1
@@ -265,7 +265,7 @@ class Tickets:
         return self.peak * self.curve.height(magnitude) - height
 
     def _compared(self, block: Array, height: Array, offset: Array) -> tuple[Array, Array]:
-        """Where height + V is surely below C f, and where surely not, whatever V is."""
+        """Whether height + V is below C f for every V, and whether it is not for any V."""
         unit = (height >> np.uint64(self.shift)).astype(np.int64)
         finer = _OFFSET - self.bits
         part = offset.astype(np.int64)
@@ -275,10 +275,10 @@ class Tickets:
         return unit + 1 <= chord - margin, unit >= chord + margin
 
     def _draw_tail(self, source: FairBits) -> int | None:
-        """A magnitude of the tail, or None where the proposal is rejected.
+        """A magnitude of the tail, or None if the proposal is rejected.
 
-        `start + more` is proposed with probability (1 - r) r^more, and must come out with C f of
-        it, times the signs, among `tail` tickets that are each worth `width` integers.
+        `start + more` is proposed with probability (1 - r) r^more. Its target probability is C f,
+        times the number of signs, out of `tail` tickets that each count for `width` integers.
         """
         fall = self.curve.fall(self.tail_start)
         more = geometric(fall.denominator, fall.numerator, source)
@@ -294,7 +294,7 @@ class Tickets:
 
 
 def _put(values: Array, where: Any, drawn: Any) -> Array:
-    """The values with some replaced, as Python integers if one of these does not fit."""
+    """The values with some replaced; Python integers if a new one does not fit in int64."""
     if values.dtype != object and not _fits(drawn):
         values = values.astype(object)
     values[where] = drawn

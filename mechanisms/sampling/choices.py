@@ -1,13 +1,14 @@
 """Laws of choosing one of several candidates by integer scores, sampled exactly.
 
-Responsible for turning scores into an index with the stated probabilities, from fair bits and with
-integers alone. Knows no privacy loss.
+The samplers turn scores into an index with the stated probabilities, from fair bits and with
+integers alone.
 
 Theory of operation. A candidate whose score is g below the best has weight exp(-rate * g). Its
-level l is the whole part of rate * g, at most 45; all of one level have the same number of tickets
-out of 2**64, an integer at or above 2**64 e^-l. The weight is the product of three probabilities:
-that a uniform ticket is one of those, exp(-(rate * g - l)), and what corrects the rounding up of
-the tickets. Tickets are compared for all candidates at once, the two coins tossed for few.
+level l is the whole part of rate * g, at most 45. All candidates of a level have the same number of
+tickets out of 2**64, an integer at or above 2**64 e^-l. The weight is the product of three
+probabilities: that a uniform ticket is one of these, exp(-(rate * g - l)), and a correction for
+rounding the tickets up. Tickets are compared for all candidates at once; coins for the other two
+probabilities are tossed for few candidates.
 """
 
 from bisect import bisect_right
@@ -41,7 +42,7 @@ def _rate(value: Any) -> Fraction:
 def _gaps(scores: Any) -> Array:
     array = np.asarray(scores)
     if array.ndim != 1 or not array.size:
-        raise ValueError(f"scores have shape {array.shape}; there should be one a candidate")
+        raise ValueError(f"scores have shape {array.shape}; there should be one per candidate")
     best, worst = int(array.max()), int(array.min())
     wide = array if best - worst < _NARROW else array.astype(object)
     return np.asarray(best - wide)
@@ -49,7 +50,7 @@ def _gaps(scores: Any) -> Array:
 
 @attrs.frozen(eq=False)
 class _ByScore(Law[int]):
-    """A law that depends on how far each score is below the best."""
+    """A law that depends on the differences of the scores to the best."""
 
     gaps: Array = attrs.field(converter=_gaps, repr=False)
     rate: Fraction = attrs.field(converter=_rate)
@@ -59,13 +60,13 @@ class _ByScore(Law[int]):
     def _cut(self) -> Array:
         """The whole part of rate * gap, at most `_LAST`."""
         top, bottom = self.rate.numerator, self.rate.denominator
-        reach = -(-_LAST * bottom // top)  # gaps beyond are of the last level
+        reach = -(-_LAST * bottom // top)  # larger gaps have the last level
         gaps = self.gaps if reach * top < _NARROW else self.gaps.astype(object)
         levels = np.minimum(np.minimum(gaps, reach) * top // bottom, _LAST)
         return np.asarray(levels.astype(np.int64))
 
     def exponent(self, candidate: int) -> Fraction:
-        """rate * gap: the weight is exp of minus this."""
+        """rate * gap; the weight is exp(-exponent)."""
         return self.rate * int(self.gaps[candidate])
 
     def _kept(self, candidate: int, source: FairBits) -> bool:
@@ -81,10 +82,10 @@ class _ByScore(Law[int]):
 class Softmax(_ByScore):
     """Index i with probability proportional to exp(rate * scores[i]).
 
-    A ticket of all names a candidate, which is kept or not; better than one in three is kept.
+    A uniform ticket proposes a candidate, which is kept or not; more than a third are kept.
 
     Args:
-        gaps: the scores: integers, shape (candidates,). What is kept are their gaps to the best.
+        gaps: the scores: integers, shape (candidates,), converted to their gaps to the best.
         rate: a positive rational.
     """
 
@@ -92,7 +93,7 @@ class Softmax(_ByScore):
 
     @_ends.default
     def _lay_out(self) -> list[int]:
-        """Where the tickets of each level end."""
+        """The end of the tickets of each level."""
         counts = np.bincount(self._levels, minlength=_LAST + 1).tolist()
         return list(accumulate(map(mul, counts, _tickets())))
 
@@ -104,14 +105,14 @@ class Softmax(_ByScore):
                 return candidate
 
     def _proposed(self, ticket: int) -> int:
-        """The candidate that a ticket names."""
+        """The candidate of a ticket."""
         level = bisect_right(self._ends, ticket)
         first = self._ends[level - 1] if level else 0
         same = np.flatnonzero(self._levels == level)
         return int(same[(ticket - first) // _tickets()[level]])
 
     def outcomes(self) -> tuple[tuple[int, Chance], ...]:
-        """Every candidate; the probabilities are irrational, and enclosed."""
+        """Every candidate, with intervals that enclose the irrational probabilities."""
         weights = [_enclosed_exp(self.exponent(each)) for each in range(len(self.gaps))]
         least, most = sum(each.low for each in weights), sum(each.high for each in weights)
         return tuple(
@@ -122,15 +123,15 @@ class Softmax(_ByScore):
 
 @attrs.frozen(eq=False)
 class PermuteAndFlipLaw(_ByScore):
-    """Candidates in random order, each taken with probability exp(-rate * gap), until one is.
+    """Candidates in random order, each taken with probability exp(-rate * gap), until one is taken.
 
-    The best is taken for certain, so one is. Index i comes out with probability
-    w_i * the integral from 0 to 1 of the product of (1 - t w_j) over the others: let each have a
-    uniform arrival time; i is taken at its own, t, if no other that has come before was.
+    The best is taken with certainty, so one is. Index i is chosen with probability w_i times the
+    integral from 0 to 1 of the product of (1 - t w_j) over the others j. For let each candidate
+    have a uniform arrival time: i is chosen at its own time t if no earlier one was taken.
     """
 
     def sample(self, source: FairBits) -> int:
-        """One draw. Who has no ticket is passed by; only the others need an order."""
+        """One draw. Only candidates that have a ticket need an order; others are never taken."""
         drawn = np.frombuffer(source.bytes(8 * len(self.gaps)), dtype="<u8")
         has_one = (self._levels == 0) | (drawn < _ticket_limits()[self._levels])
         order = np.flatnonzero(has_one).tolist()
@@ -139,12 +140,12 @@ class PermuteAndFlipLaw(_ByScore):
             candidate, order[place] = order[place], order[left - 1]
             if self._kept(candidate, source):
                 return int(candidate)
-        raise AssertionError("the best was not taken")
+        raise AssertionError("the best candidate was not taken")
 
     def outcomes(self) -> tuple[tuple[int, Chance], ...]:
-        """Every candidate; the probabilities are irrational, and enclosed."""
+        """Every candidate, with intervals that enclose the irrational probabilities."""
         exponents = [self.exponent(each) for each in range(len(self.gaps))]
-        bits = 96 + len(exponents)  # what cancels in the integral of so long a product
+        bits = 96 + len(exponents)  # one bit per factor may cancel in the integral
         chances = []
         for index, own in enumerate(exponents):
             others = exponents[:index] + exponents[index + 1 :]
@@ -167,14 +168,14 @@ def _taken(own: arb, *others: arb) -> arb:
 
 @cache
 def _tickets() -> tuple[int, ...]:
-    """Of each candidate of a level: at least 2**64 e**-level."""
+    """The tickets of one candidate of each level: at least 2**64 e**-level."""
     rounded = (enclosed(partial(_exp, Fraction(level)), 64)[1] for level in range(1, _LAST + 1))
     return (_UNIT, *rounded)
 
 
 @cache
 def _ticket_limits() -> Array:
-    """The same, to compare with; all of 2**64 do not fit."""
+    """The same as 64-bit integers, for comparisons; 2**64 - 1 where all tickets count."""
     return np.array([_UNIT - 1, *_tickets()[1:]], dtype=np.uint64)
 
 

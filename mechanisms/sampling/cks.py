@@ -1,11 +1,10 @@
 """Exact integer samplers, one draw at a time (Canonne, Kamath, Steinke 2020, section 5).
 
-Responsible for coins of probability exp(-x) and for geometric noise, from fair bits and with
-integers alone. Knows no law.
+Coins of probability exp(-x), geometric and Laplace noise, made from fair bits with integers alone.
 
-Theory of operation: exp(-x) for x in [0, 1] is the probability that the first k for which a coin
-of probability x/k shows tails is odd. Everything else is accepted or rejected by such coins. How
-long a draw takes depends on the draw.
+Theory of operation: for x in [0, 1], toss coins of probability x/1, x/2, x/3, ... until one shows
+tails. The number of the first tails is odd with probability exp(-x). The other samplers accept or
+reject proposals with such coins. The time of a draw depends on the value drawn.
 """
 
 from queryable.randomness.laws import FairBits
@@ -31,8 +30,8 @@ def coin_exp_to_one(numerator: int, denominator: int, source: FairBits) -> bool:
 def geometric(top: int, bottom: int, source: FairBits) -> int:
     """At least k with probability exp(-k * bottom/top).
 
-    remainder + top*quotient is geometric at scale `top`; divided by `bottom`, rounded down, it is
-    geometric at scale top/bottom.
+    remainder + top*quotient is geometric at scale `top`; divided by `bottom` and rounded down, it
+    is geometric at scale top/bottom.
     """
     while True:
         remainder = source.below(top)
@@ -47,7 +46,8 @@ def geometric(top: int, bottom: int, source: FairBits) -> int:
 def laplace(top: int, bottom: int, source: FairBits) -> int:
     """Discrete Laplace of scale top/bottom (Algorithm 2).
 
-    A random sign makes a geometric two-sided, where zero may come but once.
+    A random sign makes a geometric draw two-sided; minus zero is rejected, so that zero is not
+    counted twice.
     """
     while True:
         magnitude = geometric(top, bottom, source)

@@ -1,13 +1,14 @@
-"""Discrete Laplace noise at several scales at once, each coarser one a postprocessing of the finer.
+"""Discrete Laplace noise at several scales, each coarser noise computed from the finer.
 
-Responsible for the exact joint law, from fair bits and without floats. Knows no data.
+The joint law is exact, made from fair bits without floats.
 
-Theory of operation: for scales t > u let D(t) = D(u) + I, where I is independent of D(u), 0 with
-probability (sinh(1/2t)/sinh(1/2u))^2 and else discrete Laplace of scale t. If D(u) is discrete
-Laplace of scale u, then D(t) is so of scale t: with c = 4 sinh(1/2t)^2 its generating function is
-c/(c + 2 - z - 1/z). So the finest noise is drawn first and the path climbs from it. It stays where
-it is from scale u all the way up to t with probability (sinh(1/2t)/sinh(1/2u))^2 again, whatever
-scales lie between, so that one uniform number tells where it moves next.
+Theory of operation: for scales t > u let D(t) = D(u) + I, where I is independent of D(u). I is 0
+with probability (sinh(1/2t)/sinh(1/2u))^2, and otherwise discrete Laplace of scale t. If D(u) is
+discrete Laplace of scale u, then D(t) is discrete Laplace of scale t: with c = 4 sinh(1/2t)^2 its
+generating function is c/(c + 2 - z - 1/z). So the finest noise is drawn first, and the coarser
+noise is built up from it. The noise is unchanged from scale u up to t with probability
+(sinh(1/2t)/sinh(1/2u))^2, whatever scales lie between. One uniform number therefore decides at
+which scale it changes next.
 """
 
 from fractions import Fraction
@@ -30,10 +31,9 @@ _WORD = 64
 
 @attrs.frozen
 class CoarsestUnchanged(Law[int]):
-    """How far up a path stays where it is at the last of falling scales.
+    """The index of the coarsest scale at which the noise equals that of the last, finest scale.
 
-    The index of the coarsest scale at which it has not moved yet: at most i with probability
-    (sinh(1/2t_i)/sinh(1/2t))^2, for t the last scale.
+    At most i with probability (sinh(1/2t_i)/sinh(1/2t))^2, for the last scale t.
     """
 
     scales: tuple[Fraction, ...]
@@ -43,9 +43,9 @@ class CoarsestUnchanged(Law[int]):
         return self._below(source.bits(_WORD), source)
 
     def _below(self, drawn: int, source: FairBits) -> int:
-        """The draw whose uniform number begins with these 64 bits; more are drawn if need be.
+        """The draw whose uniform number begins with these 64 bits; more bits are drawn if needed.
 
-        The chances rise with the index: a search by halves for the first above the number.
+        The chances rise with the index, so a binary search finds the first one above the number.
         """
         bits, first, last = _WORD, 0, len(self.scales) - 1
         while first < last:
@@ -60,11 +60,11 @@ class CoarsestUnchanged(Law[int]):
         return first
 
     def sample_many(self, source: FairBits, count: int) -> np.ndarray[Any, Any]:
-        """`count` independent draws; 64 bits decide all but the odd one."""
+        """`count` independent draws. 64 bits decide almost every one."""
         words = np.frombuffer(source.bytes(count * _WORD // 8), dtype="<u8")
         edges = [self._enclosed(index, _WORD) for index in range(len(self.scales) - 1)]
-        # Enclosures may overlap. What bounds a chance from below bounds the ones that follow, and
-        # what bounds it from above the ones before.
+        # Enclosures may overlap. The chances rise, so a lower bound on one holds for all later
+        # ones, and an upper bound on one holds for all earlier ones.
         lows = np.maximum.accumulate(np.array([max(low, 0) for low, _ in edges], dtype=np.uint64))
         tops = list(accumulate((high for _, high in reversed(edges)), min))[::-1]
         highs = np.array([top for top in tops if top < 1 << _WORD], dtype=np.uint64)
@@ -74,7 +74,7 @@ class CoarsestUnchanged(Law[int]):
         return draws.astype(np.int64)
 
     def outcomes(self) -> tuple[tuple[int, Chance], ...]:
-        """Every index; the chances are irrational, and enclosed."""
+        """Every index, with intervals that enclose the irrational chances."""
         unit = Fraction(1, 1 << 2 * _WORD)
         ends = [self._enclosed(index, 2 * _WORD) for index in range(len(self.scales) - 1)]
         ends = [(0, 0), *ends, (1 << 2 * _WORD, 1 << 2 * _WORD)]
@@ -96,7 +96,7 @@ class CoarsestUnchanged(Law[int]):
 def laplace_path(
     scales: tuple[Fraction, ...], shape: tuple[int, ...] | None, coins: Coins
 ) -> tuple[Any, ...]:
-    """Noise at each of falling scales: an int each, or an array with independent coordinates."""
+    """Noise at each of falling scales: ints, or arrays with independent coordinates."""
     if shape is None:
         return _single(scales, coins)
     noise = np.asarray(coins.draw(DiscreteLaplace(scales[-1]), shape))

@@ -1,9 +1,9 @@
-"""Laws of exact integer noise.
+"""Laws (probability distributions) of exact integer noise.
 
-Responsible for laws whose probabilities are irrational, sampled from fair bits with integers alone:
-no float, so what a mechanism claims is what its sampler does. Knows no mechanism. A few draws are
-made one by one (`mechanisms.sampling.cks`), many under tickets (`mechanisms.sampling.blocks`); the
-law is the same.
+Their probabilities are irrational, and they are sampled from fair bits with integers alone. No
+float is involved, so the sampler has exactly the law that the privacy claim is about. A few draws
+are made one by one (`mechanisms.sampling.cks`), many at once by tickets
+(`mechanisms.sampling.blocks`); the law is the same.
 """
 
 from collections.abc import Callable, Sequence
@@ -53,12 +53,12 @@ class BernoulliExp(Law[bool]):
 
 @attrs.frozen
 class TruthfulAnswer(Law[bool]):
-    """True with probability e^epsilon / (1 + e^epsilon): randomized response tells the truth."""
+    """True with probability e^epsilon / (1 + e^epsilon): randomized response answers truthfully."""
 
     epsilon: Fraction = attrs.field(converter=_epsilon)
 
     def sample(self, source: FairBits) -> bool:
-        """One draw: of true with weight 1 and false with weight exp(-epsilon)."""
+        """One draw: True with weight 1 and False with weight exp(-epsilon)."""
         while True:
             if source.bits(1):
                 return True
@@ -66,17 +66,17 @@ class TruthfulAnswer(Law[bool]):
                 return False
 
     def outcomes(self) -> tuple[tuple[bool, Chance], ...]:
-        """Both answers; their probabilities are irrational, and enclosed."""
+        """Both answers, with intervals that enclose their irrational probabilities."""
         return (
             (True, _enclosed(lambda e: 1 / (1 + (-e).exp()), self.epsilon)),
             (False, _enclosed(lambda e: 1 / (1 + e.exp()), self.epsilon)),
         )
 
 
-_MANY = 256  # draws for which it pays to lay out tickets
-_STEEPEST = 10**20  # of the logarithm of a curve, from 0 to 1, beyond which nothing is laid out
-_SUMMED = 64  # sigmas up to which tails are summed term by term
-_TABLES = 32  # laws whose tickets are kept: half a megabyte each, at most
+_MANY = 256  # from so many draws on, tickets are faster than single draws
+_STEEPEST = 10**20  # curves whose logarithm falls by more from 0 to 1 get no tickets
+_SUMMED = 64  # up to this sigma, tails are summed term by term
+_TABLES = 32  # laws whose tickets are cached, each at most half a megabyte
 
 
 @lru_cache(maxsize=_TABLES)
@@ -90,7 +90,7 @@ class _BulkLaw(Law[int], Curve):
     drawn_ahead: ClassVar[bool] = True
 
     def sample_many(self, source: FairBits, count: int) -> np.ndarray[Any, Any]:
-        """`count` independent draws. How they are made depends on the law and the count alone."""
+        """`count` independent draws. The method depends on the law and the count alone."""
         if count < _MANY or self.spread > LARGEST_SPREAD or self.fall(0) > _STEEPEST:
             return super().sample_many(source, count)
         return _tickets(self).draw(source, count)
@@ -117,11 +117,11 @@ class DiscreteLaplace(_BulkLaw):
 
     @property
     def bend(self) -> Fraction:
-        """f'' = f / scale^2 is at most 1 / scale^2."""
+        """1 / scale^2, since f'' = f / scale^2."""
         return 1 / self.scale**2
 
     def fall(self, magnitude: int) -> Fraction:
-        """Always the same."""
+        """1 / scale, for every magnitude."""
         return 1 / self.scale
 
     def beyond(self, magnitude: int) -> Fraction:
@@ -132,7 +132,7 @@ class DiscreteLaplace(_BulkLaw):
         return min(chance, Fraction(1))
 
     def truncated(self, tail: Fraction) -> tuple[tuple[tuple[int, Chance], ...], Fraction]:
-        """Values up to where 2 exp(-|x|/scale) falls below the tail.
+        """Values up to where 2 exp(-|x|/scale) falls below the tail, and the tail.
 
         The mass of x is tanh(1/(2 scale)) exp(-|x|/scale); beyond k it is at most exp(-k/scale).
         """
@@ -148,15 +148,15 @@ class DiscreteLaplace(_BulkLaw):
 class DiscreteGaussian(_BulkLaw):
     """The integers with probability proportional to exp(-x^2 / (2 variance)).
 
-    The true variance is a little below the parameter, which is called so as in the paper.
+    The true variance is a little below the parameter, which has this name in the paper.
     """
 
     variance: Fraction = attrs.field(converter=_variance)
 
     def sample(self, source: FairBits) -> int:
-        """One draw (Algorithm 3): Laplace noise x at a scale near sigma, corrected.
+        """One draw (Algorithm 3): propose Laplace noise x at a scale near sigma.
 
-        It is kept with probability exp(-(|x| - variance/scale)^2 / (2 variance)).
+        The proposal is kept with probability exp(-(|x| - variance/scale)^2 / (2 variance)).
         """
         top, bottom = self.variance.numerator, self.variance.denominator
         scale = isqrt(top // bottom) + 1
@@ -178,19 +178,21 @@ class DiscreteGaussian(_BulkLaw):
 
     @property
     def bend(self) -> Fraction:
-        """f'' = (x^2 / variance - 1) f / variance is within 1 / variance, which it reaches at 0."""
+        """1 / variance: |f''| = |x^2 / variance - 1| f / variance is largest at 0."""
         return 1 / self.variance
 
     def fall(self, magnitude: int) -> Fraction:
-        """Half the difference of the squares, over the variance."""
+        """(2 magnitude + 1) / (2 variance)."""
         return (2 * magnitude + 1) / (2 * self.variance)
 
     def beyond(self, magnitude: int) -> Fraction:
-        """Summed term by term where sigma is small, else by the integral of the curve f.
+        """The mass beyond a magnitude, rounded up.
 
-        By Poisson's summation all terms together are sqrt(2 pi v) (1 + 2q + 2q^4 + ...), with
+        Summed term by term if sigma is small, else bounded by the integral of the curve f. By
+        Poisson's summation formula all terms together are sqrt(2 pi v) (1 + 2q + 2q^4 + ...), with
         q = exp(-2 pi^2 v). Beyond sigma f is convex, so each term is at most its integral over
-        [x - 1/2, x + 1/2]; within sigma f is concave, and it is at least that (Hermite, Hadamard).
+        [x - 1/2, x + 1/2]. Within sigma f is concave, and each term is at least that integral
+        (Hermite, Hadamard).
         """
         if self.spread <= _SUMMED:
             return self._summed_beyond(magnitude)
@@ -224,11 +226,12 @@ class DiscreteGaussian(_BulkLaw):
         return min(round_up(tail, self.variance) / least, Fraction(1))
 
     def truncated(self, tail: Fraction) -> tuple[tuple[tuple[int, Chance], ...], Fraction]:
-        """Values up to k with 4 exp(-k^2/(2 variance)) (1 + sqrt(variance)) below the tail.
+        """Values up to some k, and the tail.
 
-        That bounds the terms beyond k: they fall at least as fast as the integral of the curve,
-        which is within sqrt(pi/2) sigma of its height there. Against all terms, which sum to more
-        than 1 (the middle one alone), it bounds their mass.
+        k is such that 4 exp(-k^2/(2 variance)) (1 + sqrt(variance)) is below the tail. That bounds
+        the sum of the terms beyond k: they fall at least as fast as the integral of the curve,
+        which is at most sqrt(pi/2) sigma times its height there. All terms sum to more than 1,
+        which is the middle one, so it bounds their mass too.
         """
         sigma = sqrt_up(self.variance)
         last = (
@@ -245,7 +248,7 @@ class DiscreteGaussian(_BulkLaw):
 
 
 def _edge(v: arb, k: arb) -> arb:
-    """Half an integer beyond k, in units in which the curve is exp(-x^2)."""
+    """k + 1/2, in units in which the curve is exp(-x^2)."""
     return (k + arb(0.5)) / (2 * v).sqrt()
 
 
@@ -254,7 +257,7 @@ def _enclosed(formula: Callable[..., arb], *arguments: Fraction) -> Interval:
 
 
 def _two_sided(chances: Sequence[Chance]) -> tuple[tuple[int, Chance], ...]:
-    """The chances of 0, 1, 2, ... also for -1, -2, ..."""
+    """The chances of 0, 1, 2, ..., repeated for -1, -2, ..."""
     return tuple(
         (sign * size, chance)
         for size, chance in enumerate(chances)

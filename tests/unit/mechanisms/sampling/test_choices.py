@@ -189,7 +189,7 @@ def test_dtypes_do_not_overflow() -> None:
 @pytest.mark.parametrize("scores", [[], [[1, 2]], 3])
 def test_scores_are_one_each(scores: Any) -> None:
     """At least one candidate."""
-    with pytest.raises(ValueError, match="one a candidate"):
+    with pytest.raises(ValueError, match="one per candidate"):
         Softmax(scores, 1)
 
 
