@@ -157,7 +157,7 @@ class Tickets:
         return self.curve.height(self.tail_start + 1) / self.curve.height(self.tail_start)
 
     def _lay_out(self) -> None:
-        """Lay out whole cells of sure tickets, then the other tickets, then those that are retried."""
+        """Lay out whole cells of sure tickets, then the other tickets, then those to retry."""
         self._low_bits = self.ticket - self.cell
         cells = [each >> self._low_bits for each in self.least]
         if not self.two_sided:

@@ -1,7 +1,7 @@
-"""Statistics made of totals: integers that rows add, in public groups.
+"""The base of the statistics of tables: sums over rows, in public groups.
 
-Responsible for their sensitivities, from what one row adds at most and how many rows of a privacy
-unit count, and for evaluating them on a table's engine or on arrays. Knows no particular statistic.
+`Aggregate` computes sensitivities from what one row adds at most and from how many rows of a
+privacy unit are counted. It evaluates a statistic on a table's engine or on arrays.
 """
 
 from abc import abstractmethod
@@ -23,54 +23,53 @@ def per_field(value: Any) -> PrivacyUnit | None:
     """Check a `per`.
 
     Raises:
-        TypeError: neither None nor a privacy unit; a subclass might say other bounds each time.
+        TypeError: it is neither None nor exactly a `PrivacyUnit`; the bounds of a subclass could
+            change from call to call.
     """
     if value is not None and type(value) is not PrivacyUnit:
-        raise TypeError(
-            f"per is {quoted(value)}; it should be a PrivacyUnit, such as a table's unit"
-        )
+        raise TypeError(f"per is {quoted(value)}; it should be a PrivacyUnit, such as table.unit")
     return value
 
 
 @attrs.frozen
 class Aggregate(IntegerStatistic):
-    """A statistic whose value is made of `Request`.
+    """A statistic that is computed from the sums of a `Request`.
 
-    A subclass says which terms it adds up and at most how much of each a row adds. What is made of
-    the totals is linear in them, with the coefficients that `largest` has been stated for.
+    A subclass defines the terms, and a bound on what a row adds to each. The value must be linear
+    in the sums, with coefficients that `largest` accounts for.
 
     Privacy:
         Claim: adding or removing a privacy unit moves the value by at most `l1` and `l2` in these
-            norms: the rows of one unit that count, times what a row adds.
+            norms: the number of a unit's rows that are counted, times what a row adds.
         Theorem: docs/tables.md, contribution bounding.
         Checked by: tests/unit/mechanisms/tables/test_table_sensitivity.py
     """
 
     groupable = True
-    """Whether the rows of a group decide about the group's entries alone."""
+    """Whether an entry of a group depends on the rows of that group alone."""
 
     @property
     def may_be_monotone(self) -> bool:
-        """Whether what a row adds is of one sign in all entries, whatever the row."""
+        """Whether what a row adds has the same sign in all entries, for every row."""
         return False
 
     @property
     @abstractmethod
     def request(self) -> Request:
-        """What it asks of a table: public, and the same whatever the table holds."""
+        """The sums that it asks of a table: public, and independent of the data."""
 
     @property
     @abstractmethod
     def largest(self) -> tuple[int, ...]:
-        """The most that a row adds to each coordinate of its group, in absolute value."""
+        """The largest absolute value that a row adds to each coordinate of its group."""
 
     @abstractmethod
     def combined(self, totals: Array) -> Array:
-        """The value made of totals, shape (*groups, terms); the last axis becomes coordinates."""
+        """The value from totals of shape (*groups, terms); the last axis becomes coordinates."""
 
     @property
     def l1(self) -> Fraction:  # type: ignore[override]
-        """Of rows that count, times what a row adds."""
+        """The rows that are counted, times what a row adds, in the L1 norm."""
         rows = contribution(self.request.per, grouped=bool(self.request.by))
         return Fraction(rows.l1 * sum(self.largest))
 
@@ -82,7 +81,7 @@ class Aggregate(IntegerStatistic):
 
     @property
     def linf(self) -> Fraction:
-        """The most that one entry moves: the rows of a unit that count in a group, each at most."""
+        """The most that one entry moves: counted rows of a unit in a group, times a row's most."""
         request = self.request
         if request.per is None:
             rows = 1
@@ -91,7 +90,7 @@ class Aggregate(IntegerStatistic):
         return Fraction(rows * max(self.largest))
 
     def totals(self, dataset: Any) -> Array:
-        """What is added up, exactly: Python integers of the request's shape."""
+        """The exact sums: Python integers of the request's shape."""
         if isinstance(dataset, Tabular):
             return dataset.totals(self.request)
         return totals_of_arrays(dataset, self.request)

@@ -1,7 +1,4 @@
-"""Request of arrays and data frames in memory.
-
-Responsible for adding up rows exactly with numpy, in groups. Knows no engine and no statistic.
-"""
+"""Requests evaluated on arrays and data frames in memory, exactly, with numpy."""
 
 from collections.abc import Iterable
 from datetime import date, timedelta
@@ -20,15 +17,15 @@ from queryable.data.cells import Array, Mask, cells, count_records, python_value
 
 
 def totals_of_arrays(dataset: Any, request: Request) -> Array:
-    """The sums, exactly: Python integers of the request's shape.
+    """The exact sums: Python integers of the request's shape.
 
     Raises:
-        TypeError: the request bounds what a privacy unit contributes.
+        TypeError: the request bounds the contribution of a privacy unit.
     """
     if request.per is not None:
         raise TypeError(
-            f"the statistic is declared per {request.per.column}; arrays and frames have no "
-            "privacy unit, put them in a Table"
+            f"put the data in a Table(.., privacy_unit={request.per.column!r}): the statistic is "
+            f"declared per {request.per.column}, and arrays and frames have no privacy unit"
         )
     result = np.zeros(request.shape, dtype=object)
     if request == Request((Term(),)):
@@ -38,7 +35,7 @@ def totals_of_arrays(dataset: Any, request: Request) -> Array:
     groups = np.zeros(len(chosen), dtype=np.int64)
     for by in request.by:
         indices = _indices(dataset, by)
-        chosen = chosen & (indices >= 0)  # a new array: a user's function may give the data's own
+        chosen = chosen & (indices >= 0)  # not in place: a function may return the data's own array
         groups = groups * by.size + indices
     flat = result.reshape(-1, len(request.terms))
     for position, term in enumerate(request.terms):
@@ -50,12 +47,12 @@ def totals_of_arrays(dataset: Any, request: Request) -> Array:
 def _sums(
     dataset: Any, term: Term, chosen: Mask, groups: Array, size: int
 ) -> Iterable[tuple[int, int]]:
-    """Each group with rows in it, and the sum of what they add."""
+    """Each group that has rows, and the sum of what they add."""
     if term.column is None:
         return enumerate(np.bincount(groups[chosen], minlength=size).tolist())
     present, values = cells(dataset, term.column)
     if term.lattice is not None:
-        term.lattice.units(values[:0])  # a type that cannot be added up fails without rows too
+        term.lattice.units(values[:0])  # a type that cannot be added up fails even without rows
     values, groups = values[chosen[present]], groups[chosen & present]
     if term.lattice is not None and values.dtype == object:
         numbers = are_numbers(values)
@@ -79,7 +76,7 @@ def _total(values: Array, term: Term) -> int:
 
 
 def _indices(dataset: Any, by: Categories | Bins) -> Array:
-    """The group of each record, -1 where it is in none."""
+    """The group of each record, -1 if it is in none."""
     present, values = cells(dataset, by.column)
     indices = np.full(len(present), -1, dtype=np.int64)
     if isinstance(by, Bins):
@@ -93,7 +90,7 @@ def _indices(dataset: Any, by: Categories | Bins) -> Array:
 
 
 def _positions(values: Array, categories: tuple[Scalar, ...]) -> Array:
-    """Of each cell the category that it equals as a Python value, -1 for none."""
+    """The index of the category that each cell equals as a Python value, -1 if none."""
     position = {category: index for index, category in enumerate(categories)}
     if values.dtype == object:
         found = (_lookup(position, cell) for cell in values)
@@ -104,9 +101,9 @@ def _positions(values: Array, categories: tuple[Scalar, ...]) -> Array:
 
 
 def _as_python(values: Array) -> Iterable[Any]:
-    """Python values; a moment beyond Python's years is None, it is no integer.
+    """Python values; None for a time beyond Python's years, which numpy would turn into an integer.
 
-    Nanoseconds have no Python counterpart: what is less than a microsecond is cut off.
+    Python has no nanoseconds: parts of a microsecond are cut off.
     """
     if values.dtype.kind not in "Mm":
         return python_values(values)
@@ -126,10 +123,10 @@ _LOOKED_UP = (int, float, complex, str, bytes, date, timedelta, Decimal, Fractio
 
 
 def _lookup(position: dict[Scalar, int], cell: Any) -> int:
-    """Its position; others than scalars are not hashed, which nested ones may not survive."""
+    """The position of a cell. Only scalars are hashed, because hashing nested objects may fail."""
     if not issubclass(type(cell), _LOOKED_UP):
         return -1
     try:
         return position.get(cell, -1)
-    except Exception:  # it has no hash, or its comparison fails
+    except Exception:  # the cell has no hash, or its comparison fails
         return -1

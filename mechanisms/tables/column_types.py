@@ -1,8 +1,8 @@
-"""What a column of a table holds, and constants moved into its domain by exact arithmetic.
+"""The kind (type) of a table's column, and constants moved into its domain by exact arithmetic.
 
-Responsible for one thing: an engine compares a cell with a value of the cell's own type, so that
-no engine's conversion rules decide an answer. `column("age") >= 29.5` asks an integer column for
-`>= 30`. Everything here is about public types and constants. Knows no engine and no data.
+An engine compares a cell with a value of the cell's own type, so that no engine's conversion rules
+decide an answer: `column("age") >= 29.5` asks an integer column for `>= 30`. All of this depends on
+public types and constants only.
 """
 
 from datetime import UTC, date, datetime, timedelta
@@ -31,17 +31,18 @@ _TO_FAMILY = {
 
 @attrs.frozen
 class Kind:
-    """What a column holds.
+    """The type of a column.
 
-    A cell is a whole multiple of `step` unless it is a float, text, bytes or something else: one
-    for integers, a power of ten for decimals, nanoseconds for dates, times and durations.
+    A cell is a whole multiple of `step`, unless it is a float, text, bytes or of another type. The
+    step is 1 for integers, a power of ten for decimals, and in nanoseconds for dates, times and
+    durations.
 
     Args:
         name: boolean, integer, decimal, float, text, bytes, date, timestamp (without a time zone),
-            instant (with one), duration, other, or written: text of a CSV file or of Python
-            objects without a declared type, which each question reads as what it compares it with.
-        step: what a cell is a multiple of, None where that is nothing.
-        low, high: the least and the largest multiple that the type holds.
+            instant (with a time zone), duration, other, or written: text of a CSV file without a
+            declared type, which is read as the type of the constant that it is compared with.
+        step: what a cell is a multiple of; None if it is of nothing.
+        low, high: the smallest and the largest multiple that the type holds.
         single: whether floats have 32 bits.
         declared: the engine's own name of the type.
     """
@@ -55,7 +56,7 @@ class Kind:
 
     @property
     def family(self) -> str:
-        """What compares with what: kinds and constants of one family do."""
+        """Kinds and constants of the same family compare with each other."""
         return _TO_FAMILY.get(self.name, self.name)
 
 
@@ -68,7 +69,7 @@ WRITTEN = Kind("written")
 
 
 def integer(bits: int, *, signed: bool = True) -> Kind:
-    """An integer column of so many bits."""
+    """An integer column of this many bits."""
     return Kind(
         "integer",
         Fraction(1),
@@ -77,7 +78,7 @@ def integer(bits: int, *, signed: bool = True) -> Kind:
 
 
 def decimal(precision: int, scale: int) -> Kind:
-    """A decimal column of so many digits, `scale` of them after the point."""
+    """A decimal column of `precision` digits, `scale` of them after the point."""
     largest = 10**precision - 1
     return Kind("decimal", Fraction(1, 10**scale), -largest, largest)
 
@@ -88,11 +89,11 @@ def real(bits: int) -> Kind:
 
 
 def moments(name: str, nanoseconds: int | Fraction, most: int = 2**63 - 1) -> Kind:
-    """A column of timestamps, instants or durations in whole multiples of so many nanoseconds.
+    """A column of timestamps, instants or durations: whole multiples of this many nanoseconds.
 
     Args:
-        most: how many of them an engine can write as a constant, before 1970 or after; later and
-            earlier constants are beyond every cell.
+        most: the largest multiple, before 1970 or after, that an engine can write as a constant.
+            Constants beyond it are beyond every cell.
     """
     return Kind(name, Fraction(nanoseconds), -most, most)
 
@@ -101,7 +102,7 @@ def moments(name: str, nanoseconds: int | Fraction, most: int = 2**63 - 1) -> Ki
 class Constant:
     """A public constant: its family, and an exact value.
 
-    Numbers are Fractions or an infinity, moments and instants nanoseconds since 1970, durations
+    Numbers are Fractions or an infinity, timestamps and instants nanoseconds since 1970, durations
     nanoseconds.
     """
 
@@ -111,7 +112,11 @@ class Constant:
 
 
 def constant(scalar: Scalar) -> Constant:
-    """Read a scalar as what it means, exactly."""
+    """Read a scalar exactly.
+
+    Raises:
+        TypeError: no column of a table compares with a scalar of this type.
+    """
     match scalar:
         case bool() | int():
             return Constant("number", Fraction(int(scalar)))
@@ -119,7 +124,9 @@ def constant(scalar: Scalar) -> Constant:
             return Constant("number", scalar if scalar in (inf, -inf) else Fraction(scalar))
         case str():
             if any("\ud800" <= character <= "\udfff" for character in scalar):
-                raise ValueError("a constant of text has half a character, a lone surrogate")
+                raise ValueError(
+                    "leave lone surrogates (half characters) out of a constant of text"
+                )
             return Constant("text", scalar)
         case bytes():
             return Constant("bytes", scalar)
@@ -136,7 +143,10 @@ def constant(scalar: Scalar) -> Constant:
             return Constant("instant", _since(scalar.astimezone(UTC).replace(tzinfo=None)))
         case date():
             return Constant("moment", _since(datetime(*scalar.timetuple()[:3])), True)  # noqa: DTZ001
-    raise TypeError(f"a table compares nothing with {type(scalar).__name__}")
+    raise TypeError(
+        "compare columns with a number, a string, bytes, a date, a time or a duration, not with "
+        f"{type(scalar).__name__}"
+    )
 
 
 def _since(moment: datetime) -> Fraction:
@@ -149,22 +159,23 @@ def _nanoseconds(value: Any) -> Fraction:
         value = value.astype("M8[D]")
         unit, count = "D", 1
     if unit not in _NANOSECONDS:
-        raise TypeError(f"a table has no times in {unit!r}")
+        raise TypeError(f"give times in W, D, h, m, s, ms, us or ns, not in {unit!r}")
     return Fraction(int(value.astype(np.int64)) * count * _NANOSECONDS[unit])
 
 
 def resolution(dtype: Any) -> Fraction | None:
-    """The nanoseconds between moments or durations of a numpy type; None where they vary."""
+    """The nanoseconds between neighbouring values of a numpy time type; None if they vary."""
     unit, count = np.datetime_data(dtype)
     return Fraction(count * _NANOSECONDS[unit]) if unit in _NANOSECONDS else None
 
 
 Placed: TypeAlias = tuple[str, Any]
-"""An operator, and a value of the column's own domain: a multiple of its step, a float, text."""
+"""An operator, and a value of the column's domain: a multiple of its step, a float, text or bytes.
+"""
 
 
 def placed(kind: Kind, operator: str, scalar: Scalar) -> Placed | bool:
-    """The same comparison within the column's domain, or what it is for every cell.
+    """The same comparison within the column's domain, or its constant result for every cell.
 
     Raises:
         TypeError: cells of this kind do not compare with such a constant.
@@ -183,12 +194,12 @@ def placed(kind: Kind, operator: str, scalar: Scalar) -> Placed | bool:
 
 
 def member(kind: Kind, scalar: Scalar) -> Any | None:
-    """The cell that equals a category as Python values do, None where no cell can."""
+    """The cell that equals a category as Python values do; None if no cell can."""
     given = constant(scalar)
     if given.family != kind.family or kind.name == "other":
         return None
     if given.family == "moment" and given.whole_days != (kind.name == "date"):
-        return None  # a date is no datetime, not even at midnight
+        return None  # a date does not equal a datetime, not even at midnight
     if kind.name == "float":
         cell = _nearest(given.value, single=kind.single)
         return cell if cell == given.value else None
@@ -226,7 +237,7 @@ def _nearest(value: Any, *, single: bool) -> float:
 
 
 def _among_floats(kind: Kind, operator: str, value: Any) -> Placed | bool:
-    """Singles compare with the nearest single, as numpy has it; doubles exactly."""
+    """Compare 32-bit floats with the nearest 32-bit float, as numpy does; 64-bit floats exactly."""
     nearest = _nearest(value, single=kind.single)
     if kind.single or nearest == value:
         return operator, nearest

@@ -1,7 +1,4 @@
-"""Any statistic of a table's columns in each of some public groups, as one vector.
-
-Responsible for putting groups around a statistic. Knows no particular one.
-"""
+"""A statistic of a table's columns in each of some public groups, as one vector."""
 
 from collections.abc import Mapping
 from math import prod
@@ -26,7 +23,7 @@ def _by(value: Any) -> tuple[Categories, ...]:
 
 
 MOST_ENTRIES = 10**7
-"""How many numbers an answer has at most: they are held in memory."""
+"""The largest number of entries of an answer; they are held in memory."""
 _MOST_AXES = 30  # numpy has 32
 
 
@@ -34,14 +31,14 @@ _MOST_AXES = 30  # numpy has 32
 class GroupBy(Aggregate):
     """A statistic in each of some public groups: one vector, one query, one launch.
 
-    A record is in one group at most: that of the keys which its cells equal, as in `Histogram`.
-    So for rows the sensitivity is the statistic's own; for a privacy unit its bounds on groups
-    and on rows in each apply, and are what the sensitivity rests on.
+    A record is in at most one group: the one whose keys its cells equal, as in `Histogram`. So for
+    rows the sensitivity is the statistic's own. For a privacy unit its bounds on groups and on rows
+    in each group apply, and the sensitivity is computed from them.
 
     Args:
         by: public keys by column: `{"state": ["CA", "NY"], "sex": [1, 2]}` makes 2 x 2 groups.
         statistic: Count, Sum, Mean, Variance or Histogram. Its shape follows the groups' in the
-            answer's: (2, 2) for a Sum by the two columns, (2, 2, 2) for a Mean.
+            shape of the answer: (2, 2) for a Sum by the two columns, (2, 2, 2) for a Mean.
     """
 
     by: tuple[Categories, ...] = attrs.field(converter=_by)
@@ -56,16 +53,16 @@ class GroupBy(Aggregate):
             )
 
     def __attrs_post_init__(self) -> None:
-        """What would fail for want of memory, after it was charged, is refused here."""
+        """Reject here what would run out of memory after it was charged."""
         if not prod(self.shape) <= MOST_ENTRIES or not len(self.shape) <= _MOST_AXES:
             raise ValueError(
-                f"by makes {prod(self.shape)} numbers of {len(self.shape)} dimensions; an answer "
-                f"has at most {MOST_ENTRIES} of {_MOST_AXES}"
+                f"give fewer keys: by makes {prod(self.shape)} numbers of {len(self.shape)} "
+                f"dimensions, and an answer has at most {MOST_ENTRIES} of {_MOST_AXES}"
             )
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
-        """The numbers of keys, and the statistic's own shape."""
+        """The number of keys of each column, and the statistic's own shape."""
         return (*(each.size for each in self.by), *(self.statistic.shape or ()))
 
     @property
@@ -76,17 +73,17 @@ class GroupBy(Aggregate):
 
     @property
     def largest(self) -> tuple[int, ...]:
-        """As the statistic."""
+        """As for the statistic."""
         return self.statistic.largest
 
     @property
     def may_be_monotone(self) -> bool:
-        """As the statistic."""
+        """As for the statistic."""
         return self.statistic.may_be_monotone
 
     @property
     def public_name(self) -> str:
-        """`Sum(hours) by state`."""
+        """The statistic's name and the columns: `Sum(hours) by state`."""
         return f"{self.statistic.public_name} by {', '.join(each.column for each in self.by)}"
 
     def combined(self, totals: Array) -> Array:
@@ -94,12 +91,14 @@ class GroupBy(Aggregate):
         return self.statistic.combined(totals)
 
     def estimate(self, released: Any) -> Any:
-        """What the statistic estimates, in each group.
+        """The statistic's `estimate` in each group.
 
         Raises:
-            TypeError: it estimates nothing: the released numbers are what they are.
+            TypeError: the statistic has none; the released numbers are the estimates.
         """
         estimate = getattr(self.statistic, "estimate", None)
         if estimate is None:
-            raise TypeError(f"a {type(self.statistic).__name__} needs no estimate")
+            raise TypeError(
+                f"use the released numbers: a {type(self.statistic).__name__} needs no estimate"
+            )
         return estimate(released)

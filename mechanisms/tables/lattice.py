@@ -1,7 +1,6 @@
-"""Numbers in a column to whole units of a public lattice, without rounding error.
+"""Numbers of a column as whole multiples of a public unit, without rounding error.
 
-Responsible for one rule: what a record adds is an integer within public bounds, and depends on
-that record alone. Knows no data frame and no statistic.
+A record adds an integer within public bounds, which depends on that record alone.
 """
 
 from decimal import Decimal
@@ -23,9 +22,9 @@ _LONGEST = 400  # digits of a parameter: no unit is finer
 class Lattice:
     """Clips to [lower, upper], divides by `unit` and truncates toward zero.
 
-    Truncation is monotone, so clipping the truncated number to the truncated bounds is the same.
-    A float that has to be divided by a unit that is no power of two stands for its shortest
-    decimal, as in parameters: 0.29 is 29 hundredths.
+    Truncation is monotone, so clipping the truncated number to the truncated bounds gives the same.
+    A float that is divided by a unit other than a power of two is read as its shortest decimal, as
+    in parameters: 0.29 is 29 hundredths.
     """
 
     lower: Fraction
@@ -44,7 +43,7 @@ class Lattice:
 
     @property
     def largest(self) -> int:
-        """What a record adds at most, in absolute value; also when it adds nothing at all."""
+        """The largest absolute value that a record adds; 0 counts as within it."""
         return max(abs(self.low), abs(self.high))
 
     def total(self, values: Array) -> int:
@@ -58,11 +57,11 @@ class Lattice:
         """The units of each number: int64 where the column's type allows, else Python integers.
 
         Raises:
-            TypeError: the column's type holds no real numbers.
+            TypeError: the column's type does not hold real numbers.
         """
         dtype = values.dtype
         if dtype.kind not in "biufO":
-            raise TypeError(f"a column of {dtype} cannot be added up")
+            raise TypeError(f"give a column of numbers: a column of {dtype} cannot be added up")
         low, high = self.low, self.high
         if self.largest <= _EXACT_IN_FLOATS:
             if self.unit == 1 and np.can_cast(dtype, np.int64):
@@ -83,9 +82,9 @@ def are_numbers(values: Array) -> Mask:
 
 
 def number_in(cell: Any) -> Exact | None:
-    """The number that a cell of any kind is, of a class of Python's own; None where it is none.
+    """The number in a cell, as one of Python's own classes; None if the cell holds no number.
 
-    A subclass of a number's class may do anything when it is computed with.
+    A subclass of a number's class could run its own code when it is computed with.
     """
     try:
         return _exact(cell)
@@ -116,9 +115,10 @@ def _exact(cell: Any) -> Exact | None:
 def _units(
     number: Exact | None, unit: Fraction, ends: tuple[int, int], bounds: tuple[int, int]
 ) -> int:
-    """The units of one number; 0 of what is none.
+    """The units of one number; 0 if there is none.
 
-    What is beyond the ends, or tiny, is not written out as a fraction: that might fill the memory.
+    A number beyond the ends, or a tiny one, is not converted to a fraction, which could exhaust the
+    memory.
     """
     low, high = bounds
     if number is None:
@@ -135,6 +135,6 @@ def _units(
 
 
 def _is_power_of_two(unit: Fraction) -> bool:
-    """Whether floats are divided by it exactly, but for overflow and for what truncates to zero."""
+    """Whether floats divide by it exactly, except for overflow and underflow."""
     top, bottom = unit.numerator, unit.denominator
     return top.bit_count() == 1 == bottom.bit_count() and max(top, bottom) <= 2**1000

@@ -1,7 +1,6 @@
-"""Means and variances: integers to be released, and what to make of them afterwards.
+"""`Mean` and `Variance`: vectors of integers that are released, and estimates computed from them.
 
-Responsible for statistics that are several sums at once, in proportions that let one noise scale
-serve all of them. Knows no noise.
+Each is a vector of sums, scaled so that one noise scale serves all entries.
 """
 
 from typing import Any
@@ -16,7 +15,7 @@ from queryable.data.rows import Array
 
 @attrs.frozen
 class _Moments(ColumnStatistic):
-    """Powers of how many units a number is away from the middle of its bounds."""
+    """Powers of the distance of a number, in units, to the middle of its bounds."""
 
     @property
     def center(self) -> int:
@@ -25,7 +24,7 @@ class _Moments(ColumnStatistic):
 
     @property
     def radius(self) -> int:
-        """How far a number is from the middle at most, in units; at least 1."""
+        """The largest distance of a number to the middle, in units; at least 1."""
         return max(self.lattice.high - self.center, self.center - self.lattice.low, 1)
 
     def _powers(self, highest: int) -> Request:
@@ -38,25 +37,26 @@ class _Moments(ColumnStatistic):
 
 @attrs.frozen
 class Mean(_Moments):
-    """The number of records and the sum of a column, in one vector; `estimate` makes the mean.
+    """The number of records and the sum of a column, in one vector; `estimate` computes the mean.
 
     With c the middle of the bounds in units and r half their distance, a record whose cell is
-    present adds (r, its units - c). Both entries move alike, so one noise scale serves both:
-    `mean.estimate(queryable.launch(Gaussian(mean, rho=...)))`. Clipping and units are as in `Sum`.
+    present adds (r, its units - c). Both entries have the same sensitivity, so one noise scale
+    serves both: `mean.estimate(queryable.launch(Gaussian(mean, rho=...)))`. Clipping and units are
+    as in `Sum`.
 
-    Args: as `ColumnStatistic`.
+    The arguments are those of `ColumnStatistic`.
     """
 
     shape = (2,)
 
     @property
     def largest(self) -> tuple[int, ...]:
-        """The radius, in both."""
+        """The radius, for both entries."""
         return (self.radius,) * 2
 
     @property
     def may_be_monotone(self) -> bool:
-        """Where no number is below the middle, which is the lower bound then."""
+        """Whether no number is below the middle; the middle is then the lower bound."""
         return self.lattice.low >= self.center
 
     @property
@@ -69,7 +69,7 @@ class Mean(_Moments):
         return np.asarray(totals * np.array([self.radius, 1], dtype=object))
 
     def estimate(self, released: Any) -> Any:
-        """The mean, as a float, that a released vector implies; NaN where its count is below 1.
+        """The mean that a released vector implies, as a float; NaN if its count is below 1.
 
         Args:
             released: shape (2,), or (..., 2) of a `GroupBy`.
@@ -85,19 +85,19 @@ class Mean(_Moments):
 
 @attrs.frozen
 class Variance(_Moments):
-    """The number of records, the sum of a column and of its squares; `estimate` makes the variance.
+    """The number of records, the sum of a column and that of its squares, in one vector.
 
-    With c and r as for `Mean` and d a record's units - c, a record whose cell is present adds
-    (r^2, r d, 2 d^2 - r^2), each between -r^2 and r^2.
+    `estimate` computes the variance. With c and r as for `Mean` and d a record's units - c, a
+    record whose cell is present adds (r^2, r d, 2 d^2 - r^2), each between -r^2 and r^2.
 
-    Args: as `ColumnStatistic`.
+    The arguments are those of `ColumnStatistic`.
     """
 
     shape = (3,)
 
     @property
     def largest(self) -> tuple[int, ...]:
-        """The square of the radius, in all."""
+        """The square of the radius, for all entries."""
         return (self.radius**2,) * 3
 
     @property
@@ -112,16 +112,16 @@ class Variance(_Moments):
         return np.stack([count * square, first * self.radius, 2 * second - count * square], -1)
 
     def estimate(self, released: Any) -> Any:
-        """The variance, as a float, that a released vector implies.
+        """The variance that a released vector implies, as a float.
 
-        It is the mean square distance from the mean (division by the count), between 0 and what the
-        bounds allow; NaN where the released count is not positive.
+        It is the mean squared distance from the mean (division by the count), clipped to the range
+        that the bounds allow; NaN if the released count is not positive.
 
         Args:
             released: shape (3,), or (..., 3) of a `GroupBy`.
         """
         count, first, second = np.moveaxis(np.asarray(released, dtype=float), -1, 0)
-        mean = np.clip(_ratio(first, count), -1, 1)  # in radii, as is what follows
+        mean = np.clip(_ratio(first, count), -1, 1)  # in radii, as are the squares
         square = (_ratio(second, count) + 1) / 2
         variance = np.clip(square - mean**2, 0, 1) * float(self.radius * self.unit) ** 2
         return variance if variance.ndim else float(variance)

@@ -1,7 +1,7 @@
-"""Predicates about one record, as data: `(column("age") >= 30) & ~column("state").is_in(["NY"])`.
+"""Predicates about one record: `(column("age") >= 30) & ~column("state").is_in(["NY"])`.
 
-Responsible for the expression tree and for evaluating it on arrays and frames. Every node is a
-frozen value, so that an engine can compile what is evaluated here. Knows no statistic.
+A predicate is a tree of frozen values. `holds` evaluates it on arrays and frames; engines compile
+it to their own expressions.
 
 A record whose cell is missing (None, NaN, NaT, null) satisfies no comparison and no `is_in`. There
 is no third truth value: `~` is plain negation, so `~(column("age") >= 30)` holds where the age is
@@ -21,14 +21,14 @@ from queryable.data.cells import Array, Mask, cells, count_records, read
 from queryable.quoting import quoted
 
 MOST_NESTED = 100
-"""How deep predicates nest at most: every engine compiles so many levels."""
+"""The largest depth of a predicate; every engine compiles this many levels."""
 
 
 class Predicate(ABC):
     """A yes-or-no question about one record. Combine with `&`, `|` and `~`."""
 
     depth: int = 1
-    """How deep predicates nest in it."""
+    """The depth of nesting of the predicate."""
 
     @abstractmethod
     def holds(self, dataset: Any) -> Mask:
@@ -44,14 +44,14 @@ class Predicate(ABC):
         return Not(self)
 
     def __bool__(self) -> Never:
-        raise TypeError("a predicate is true or false of a record; use & | ~ for and, or, not")
+        raise TypeError("use & | ~ for and, or, not: a predicate has no truth value of its own")
 
 
 Where: TypeAlias = Predicate | Callable[[Any], Any]
 """A predicate, or a function from the data to one boolean per record.
 
-Nobody can check that such a function decides about each record by that record alone; sensitivities
-that use one assume it.
+Sensitivities assume that such a function decides about each record by that record alone. This
+cannot be checked.
 """
 
 
@@ -76,27 +76,27 @@ def _values(values: Any) -> tuple[Scalar, ...]:
 
 @attrs.frozen
 class Comparison(Predicate):
-    """The cell in a column, compared with a constant."""
+    """A comparison of the cell in a column with a constant."""
 
     column: str = attrs.field(converter=_column)
     operator: str = attrs.field(converter=_operator)
     value: Scalar = attrs.field(converter=_value)
 
     def holds(self, dataset: Any) -> Mask:
-        """Where the cell is there and compares."""
+        """True where the cell is present and compares."""
         present, values = cells(dataset, self.column)
         return _scattered(present, compared(values, self.operator, self.value))
 
 
 @attrs.frozen
 class IsIn(Predicate):
-    """The cell in a column equals one of some constants."""
+    """Whether the cell in a column equals one of some constants."""
 
     column: str = attrs.field(converter=_column)
     values: tuple[Scalar, ...] = attrs.field(converter=_values)
 
     def holds(self, dataset: Any) -> Mask:
-        """Where the cell is there and equals one of them."""
+        """True where the cell is present and equals one of them."""
         present, values = cells(dataset, self.column)
         found = np.zeros(len(values), dtype=bool)
         for value in self.values:
@@ -105,11 +105,11 @@ class IsIn(Predicate):
 
 
 def _depth(*parts: Any) -> int:
-    """How deep a predicate of these parts nests.
+    """The depth of a predicate made of these parts.
 
     Raises:
-        TypeError: a part is no predicate.
-        ValueError: it nests too deep to be evaluated.
+        TypeError: a part is not a predicate.
+        ValueError: the predicate nests too deep to be evaluated.
     """
     for part in parts:
         if not isinstance(part, Predicate):
@@ -117,8 +117,8 @@ def _depth(*parts: Any) -> int:
     depth: int = 1 + max(part.depth for part in parts)
     if not depth <= MOST_NESTED:
         raise ValueError(
-            f"the predicate nests {depth} deep, and {MOST_NESTED} is the most; write "
-            "column(..).is_in([..]), or combine predicates in pairs, then the pairs"
+            "write column(..).is_in([..]), or combine predicates in pairs, then the pairs: the "
+            f"predicate nests {depth} deep, and {MOST_NESTED} is the most"
         )
     return depth
 
@@ -130,7 +130,7 @@ def _depth_field(*names: str) -> Any:
 
 @attrs.frozen
 class And(Predicate):
-    """Both."""
+    """Both predicates hold."""
 
     left: Predicate
     right: Predicate
@@ -143,7 +143,7 @@ class And(Predicate):
 
 @attrs.frozen
 class Or(Predicate):
-    """At least one."""
+    """At least one of two predicates holds."""
 
     left: Predicate
     right: Predicate
@@ -156,21 +156,21 @@ class Or(Predicate):
 
 @attrs.frozen
 class Not(Predicate):
-    """The negation; it holds where a comparison inside fails because a cell is missing."""
+    """The negation. It holds where a comparison inside fails because a cell is missing."""
 
     predicate: Predicate
     depth: int = _depth_field("predicate")
 
     def holds(self, dataset: Any) -> Mask:
-        """Where the other does not hold."""
+        """Where the inner predicate does not hold."""
         return ~self.predicate.holds(dataset)
 
 
 def column_name(value: Any) -> str:
-    """The name of a column, given by name or as `column(name)`.
+    """The name of a column, given as a string or as `column(name)`.
 
     Raises:
-        TypeError: neither.
+        TypeError: it is neither.
     """
     name = value.name if isinstance(value, Column) else value
     if not isinstance(name, str):
@@ -180,7 +180,7 @@ def column_name(value: Any) -> str:
 
 @attrs.frozen(eq=False)
 class Column:
-    """A column by name. Comparing it makes a predicate, `==` and `!=` too, so it has no hash."""
+    """A column by name. Comparisons with `==` and `!=` make predicates too, so it has no hash."""
 
     name: str = attrs.field(converter=column_name)
 
@@ -203,14 +203,14 @@ class Column:
         return Comparison(self.name, ">=", value)
 
     def is_in(self, values: Iterable[Scalar]) -> IsIn:
-        """The cell equals one of these constants."""
+        """Whether the cell equals one of these constants."""
         return IsIn(self.name, values)
 
     __hash__ = None  # type: ignore[assignment]
 
 
 def column(name: str) -> Column:
-    """A column, to make predicates of: `column("age") >= 30`."""
+    """A column, from which predicates are made: `column("age") >= 30`."""
     return Column(name)
 
 
@@ -218,10 +218,10 @@ def where_field(value: Any) -> Where | None:
     """Check a `where`: a predicate, a function, or None for every record.
 
     Raises:
-        TypeError: something else; a bare column is told to compare itself.
+        TypeError: it is anything else, for example a column without a comparison.
     """
     if isinstance(value, Column):
-        raise TypeError(f"where is a column; compare it, as in column({value.name!r}) == True")
+        raise TypeError(f"where is a column; write a comparison: column({value.name!r}) == True")
     if value is not None and not isinstance(value, Predicate) and not callable(value):
         raise TypeError(
             f'where is {quoted(value)}; it should be a predicate such as column("age") >= 30, or a '
@@ -234,12 +234,12 @@ def where_field(value: Any) -> Where | None:
 def selected(where: Where | None, dataset: Any) -> Mask:
     """The records that a `where` selects: one boolean each.
 
-    Of a function's result only the length is checked. A record is selected where the entry is True
-    itself, Python's or numpy's: not where it is None, NaN, a null, or a number. So no entry decides
-    about another one, or whether there is a result.
+    Only the length of a function's result is checked. A record is selected if its entry is True,
+    Python's or numpy's, and not if it is None, NaN, a null, or a number. So no entry affects
+    another one, or whether there is a result.
 
     Raises:
-        TypeError, ValueError: a function gave no sequence, or one of another length.
+        TypeError, ValueError: the function returned no sequence, or one of another length.
     """
     records = count_records(dataset)
     if where is None:
@@ -247,7 +247,7 @@ def selected(where: Where | None, dataset: Any) -> Mask:
     result = where.holds(dataset) if isinstance(where, Predicate) else where(dataset)
     given, entries = read(result)
     if given.shape != (records,) or entries.ndim != 1:
-        raise ValueError(f"where gave shape {given.shape}; it should give one boolean per record")
+        raise ValueError(f"where gave shape {given.shape}; it should return one boolean per record")
     return _scattered(given, _true(entries))
 
 

@@ -1,7 +1,6 @@
-"""Privacy units: whose presence is protected, and how much of one a statistic counts.
+"""Privacy units: whose presence is protected, and how much of one unit a statistic counts.
 
-Responsible for the public description of a unit and for what its bounds do to sensitivities.
-Knows no data and no engine.
+`PrivacyUnit` is public. `contribution` computes what its bounds mean for sensitivities.
 """
 
 from enum import IntEnum
@@ -21,16 +20,16 @@ class Neighbours(IntEnum):
     """
 
     ADD_REMOVE = 1
-    """One unit more or less; the default everywhere."""
+    """One unit more or one less; the default everywhere."""
     SUBSTITUTE = 2
-    """One unit is another: one less and one more."""
+    """One unit is replaced by another: one less and one more."""
 
 
 def _limit(value: Any, name: str) -> int:
-    """A bound as a plain int: it is written into statements.
+    """Read a bound as a plain int, because it is written into SQL statements.
 
     Raises:
-        ValueError, TypeError: no integer that engines number rows with.
+        ValueError, TypeError: it is not an integer that engines number rows with.
     """
     limit = natural(value, name)
     if not 1 <= limit < 2**63:
@@ -54,17 +53,18 @@ def _per_group(value: Any) -> int | None:
 
 @attrs.frozen
 class PrivacyUnit:
-    """All rows of one person, or whoever else a column names, and how many of them count.
+    """All rows of one person, or of another unit that a column names, and how many are counted.
 
     Public, and part of a statistic's claim: `Count(per=PrivacyUnit("person_id", max_rows=3))` moves
-    by at most 3 when a person is added or removed, because at most 3 of their rows are counted.
-    Which rows those are depends on the person's own rows and on the table's public seed alone.
+    by at most 3 when a person is added or removed, because at most 3 of their rows are counted. A
+    patient with 10,000 rows contributes 3. Which rows are counted depends on the person's own rows
+    and on the table's public seed alone.
 
     Args:
-        column: names the unit, as `person_id`. A row without one (null, NaN) belongs to nobody and
-            is never counted.
+        column: the column that names the unit, such as `person_id`. A row without a value (null,
+            NaN) belongs to no unit and is never counted.
         max_rows: how many rows of a unit are counted. They are chosen before any `where`.
-        max_groups: in how many groups of a `GroupBy` or a `Histogram` the unit is counted at most.
+        max_groups: in how many groups of a `GroupBy` or a `Histogram` a unit is counted at most.
         max_rows_per_group: how many of its rows are counted in one such group.
     """
 
@@ -75,28 +75,28 @@ class PrivacyUnit:
 
     @property
     def groups(self) -> int:
-        """The most groups that a unit is counted in."""
+        """The largest number of groups in which a unit is counted."""
         return min(self.max_groups or self.max_rows, self.max_rows)
 
     @property
     def rows_per_group(self) -> int:
-        """The most rows of a unit that are counted in one group."""
+        """The largest number of a unit's rows that are counted in one group."""
         return min(self.max_rows_per_group or self.max_rows, self.max_rows)
 
 
 @attrs.frozen
 class Contribution:
-    """What a unit adds at most, in rows: the norms of its number of rows in each group."""
+    """What one unit adds at most, in rows: norms of its number of rows in each group."""
 
     l1: int
     l2_squared: int
 
 
 def contribution(per: PrivacyUnit | None, *, grouped: bool) -> Contribution:
-    """The most that one unit contributes; one row where the unit is the row.
+    """The largest contribution of one unit; one row if each row is a unit.
 
-    With at most m rows in all, g groups and k rows a group, the L2 norm is largest when as many
-    groups as possible hold k rows each: the squared norm is convex, so it is largest at a vertex.
+    With at most m rows in total, g groups and k rows per group, the L2 norm is largest when as many
+    groups as possible hold k rows each: the squared norm is convex, so its maximum is at a vertex.
     """
     if per is None:
         return Contribution(1, 1)
@@ -109,5 +109,5 @@ def contribution(per: PrivacyUnit | None, *, grouped: bool) -> Contribution:
 
 
 def root(square: int) -> Fraction:
-    """A rational at or above the square root."""
+    """A rational number at or above the square root."""
     return sqrt_up(Fraction(square))

@@ -1,6 +1,6 @@
-"""Quantiles: how well each of some public candidates splits a column, as scores.
+"""`Quantile`: scores that say how well each of some public candidates splits a column.
 
-Responsible for the scores and their sensitivity; the exponential mechanism chooses by them.
+The exponential mechanism chooses a candidate by these scores.
 """
 
 from fractions import Fraction
@@ -26,7 +26,7 @@ def _level(value: Any) -> Fraction:
 def _grid(values: Any) -> tuple[Scalar, ...]:
     grid = scalars(values, "grid")
     if not grid:
-        raise ValueError("grid is empty; it should name at least one candidate")
+        raise ValueError("grid is empty; it should have at least one candidate")
     ascending: bool = all(a < b for a, b in pairwise(grid))  # type: ignore[operator]
     if not ascending:
         raise ValueError("grid should be in ascending order, without repetitions")
@@ -35,25 +35,26 @@ def _grid(values: Any) -> tuple[Scalar, ...]:
 
 @attrs.frozen
 class Quantile(Aggregate):
-    """Of each candidate t how well it splits a column: the scores for a quantile.
+    """For each candidate, how well it splits a column: the scores for a quantile.
 
-    With the level a/b the score is -|(b - a) #(cell < t) - a #(cell > t)|, 0 where t is exactly the
-    quantile. `grid[queryable.launch(ExponentialMechanism(quantile, epsilon))]` is a private one.
-    Missing cells do not count.
+    With the level a/b the score of t is -|(b - a) #(cell < t) - a #(cell > t)|, which is 0 if t is
+    exactly the quantile. `grid[queryable.launch(ExponentialMechanism(quantile, epsilon))]` is a
+    private quantile. Missing cells are not counted.
 
     Privacy:
-        Claim: one row moves every score by at most max(a, b - a), which is `linf`; by as much for
-            each row of a privacy unit that counts. Bounds on groups do not matter.
-        Theorem: a row adds to one of the two counts at most, and | | moves by no more than its
-            inside (Smith 2011).
+        Claim: one row moves every score by at most max(a, b - a), which is `linf`; a privacy unit
+            moves it by as much for each of its rows that is counted. Bounds on groups do not
+        matter. Theorem: a row adds to at most one of the two counts, and the absolute value moves
+            by no more than its argument (Smith 2011).
         Checked by: tests/unit/mechanisms/tables/test_quantile.py
 
     Args:
         column: its name, or `column(name)`.
         level: 0 to 1, a rational: "1/2" for the median. A short fraction keeps scores small.
-        grid: the public candidates, ascending: numbers, dates, or what else compares with cells.
+        grid: the public candidates, ascending: numbers, dates, or other constants that compare with
+            cells.
         where: which records, as for `Count`.
-        per: whose rows, as for `Count`.
+        per: the privacy unit, as for `Count`.
     """
 
     column: str = attrs.field(converter=column_name)
@@ -67,7 +68,7 @@ class Quantile(Aggregate):
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
-        """One score for each candidate."""
+        """One score per candidate."""
         return (len(self.grid),)
 
     @property
@@ -79,7 +80,7 @@ class Quantile(Aggregate):
 
     @property
     def l1(self) -> Fraction:  # type: ignore[override]
-        """As much for every candidate."""
+        """`linf` for every candidate."""
         return self.linf * len(self.grid)
 
     @property
@@ -89,24 +90,24 @@ class Quantile(Aggregate):
 
     @property
     def largest(self) -> tuple[int, ...]:
-        """Of one row, for each candidate."""
+        """The most that one row moves each score."""
         above, all_of = self.level.as_integer_ratio()
         return (max(above, all_of - above),) * len(self.grid)
 
     @property
     def public_name(self) -> str:
-        """`Quantile(column)`."""
+        """`Quantile` and the column."""
         return f"Quantile({self.column})"
 
     @property
     def request(self) -> Request:
-        """How many cells are between the candidates, and at each."""
+        """The number of cells between the candidates, and at each candidate."""
         steps = tuple((operator, value) for value in self.grid for operator in (">=", ">"))
         per = self.per and attrs.evolve(self.per, max_groups=None, max_rows_per_group=None)
         return Request((Term(),), self.where, (Bins(self.column, steps),), per)
 
     def combined(self, totals: Array) -> Array:
-        """The scores: entry 2 i of the totals is below candidate i, entry 2 i + 1 at it."""
+        """The scores; totals 2 i and 2 i + 1 count cells below candidate i and at it."""
         counts = totals[..., 0]
         upto = np.cumsum(counts)
         below, above = upto[:-1:2], upto[-1] - upto[1::2]

@@ -1,7 +1,7 @@
-"""What a statistic asks of a table: integers added up over rows, in public groups.
+"""The sums that a statistic asks of a table: integers added up over rows, in public groups.
 
-Responsible for the one request that every engine answers. All statistics of a table are made of
-it, so a launch is one pass over the data. Knows no engine; a request holds public things only.
+Every engine evaluates a `Request`, and every statistic of a table is computed from one, so a launch
+is one pass over the data. A request holds public values only.
 """
 
 from abc import ABC, abstractmethod
@@ -21,7 +21,7 @@ from queryable.data.rows import Array
 class Term:
     """An integer that each row adds: `(units - center) ** power`, 0 where the cell is missing.
 
-    Power 0 adds 1 where the cell is present; without a column, for every row.
+    Power 0 adds 1 where the cell is present, and without a column adds 1 for every row.
     """
 
     column: str | None = None
@@ -31,7 +31,7 @@ class Term:
 
     @property
     def largest(self) -> int:
-        """What a row adds at most, in absolute value."""
+        """The largest absolute value that a row adds."""
         if self.lattice is None or not self.power:
             return 1
         ends = self.lattice.low, self.lattice.high
@@ -51,16 +51,16 @@ class Categories:
 
     @property
     def size(self) -> int:
-        """How many groups."""
+        """The number of groups."""
         return len(self.values)
 
 
 @attrs.frozen
 class Bins:
-    """Groups by how many steps a cell has reached; other rows are in no group.
+    """Groups by the number of steps that a cell has reached; rows without a cell are in no group.
 
-    A step is `(">=", value)` or `(">", value)`; they are in ascending order, so that who has
-    reached one has reached those before it.
+    A step is `(">=", value)` or `(">", value)`. Steps are in ascending order, so a cell that has
+    reached one has reached all before it.
     """
 
     column: str = attrs.field(converter=column_name)
@@ -68,7 +68,7 @@ class Bins:
 
     @property
     def size(self) -> int:
-        """How many groups."""
+        """The number of groups."""
         return len(self.steps) + 1
 
 
@@ -78,9 +78,9 @@ class Request:
 
     Args:
         terms: what is added up.
-        where: which rows.
-        by: groups; a row that one of them has no place for is not counted.
-        per: whose contributions are bounded, None for each row by itself.
+        where: which rows are selected.
+        by: the groups; a row without a group in one of them is not counted.
+        per: the privacy unit whose contributions are bounded; None if each row is a unit.
     """
 
     terms: tuple[Term, ...]
@@ -90,12 +90,12 @@ class Request:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """One number for each group and term."""
+        """One number per group and term."""
         return (*(each.size for each in self.by), len(self.terms))
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are read, in order of their names; not the unit's."""
+        """The columns that are read, sorted by name; without the privacy unit's."""
         terms = {term.column for term in self.terms if term.column is not None}
         return tuple(sorted(terms | {by.column for by in self.by} | set(_columns(self.where))))
 
@@ -112,8 +112,11 @@ def _columns(where: Where | None) -> Iterator[str]:
 
 
 class Tabular(ABC):
-    """A dataset that adds up for itself, such as a `Table`."""
+    """A dataset that evaluates requests itself, such as a `Table`."""
 
     @abstractmethod
     def totals(self, request: Request) -> Array:
-        """Python integers of the request's shape. Reads the data: inside the fault boundary."""
+        """The sums: Python integers of the request's shape.
+
+        Reads the data, so it runs inside the fault boundary.
+        """

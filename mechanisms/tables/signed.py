@@ -1,4 +1,4 @@
-"""Reading public numbers that may be negative, such as bounds and thresholds."""
+"""Public numbers that may be negative, such as bounds and thresholds."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -9,10 +9,10 @@ from queryable.losses.numbers import exact
 
 
 def signed(value: object, name: str) -> Fraction:
-    """Read `value` as the exact rational it was written as, of either sign.
+    """Read `value` as the exact rational number that it was written as, of either sign.
 
     Raises:
-        ValueError, TypeError: as `queryable.losses.numbers.exact`, but not for a negative number.
+        ValueError, TypeError: as `queryable.losses.numbers.exact`, except for a negative number.
     """
     if isinstance(value, str):
         text = str.strip(value)

@@ -1,11 +1,10 @@
-"""Counts, sums and histograms of tables, arrays and data frames, as integer statistics.
+"""`Count`, `Sum` and `Histogram` of tables, arrays and data frames, as integer statistics.
 
-Responsible for sensitivities that hold for whatever the data are: a record adds an integer within
-public bounds that depends on that record alone, and integers are added exactly. Knows no noise.
+Their sensitivities hold for all data: a record adds an integer within public bounds that depends on
+that record alone, and integers are added exactly.
 
 A dataset is a `Table`, a structured array, a mapping of columns, a list of records, or a pandas,
-polars or Arrow frame. A record is a row, or with `per` whatever names the rows of one privacy unit
-of a table.
+polars or Arrow frame. A record is a row, or with `per` all rows of one privacy unit of a table.
 """
 
 from fractions import Fraction
@@ -27,13 +26,14 @@ from queryable.quoting import quoted
 
 @attrs.frozen
 class Count(Aggregate):
-    """How many records there are, or how many satisfy `where`.
+    """The number of records, or of those that satisfy `where`.
 
     Args:
-        where: a predicate such as `column("age") >= 30`, or, not for tables, a function from the
-            data to one boolean per record that decides about each record by that record alone. An
-            entry that is not True itself, such as a null, counts as false.
-        per: whose rows are counted up to a bound, as a table's `unit`; None for each row by itself.
+        where: a predicate such as `column("age") >= 30`. Except for tables, it may also be a
+            function from the data to one boolean per record that decides about each record by that
+            record alone. An entry that is not True itself, such as a null, counts as false.
+        per: the privacy unit whose rows are counted up to a bound, such as `table.unit`; None if
+            each row is a unit.
     """
 
     where: Where | None = attrs.field(default=None, converter=where_field)
@@ -67,7 +67,7 @@ def _unit(value: Any) -> Fraction:
 
 @attrs.frozen
 class ColumnStatistic(Aggregate):
-    """What statistics of one column within public bounds have in common.
+    """The base of statistics of one column within public bounds.
 
     Args:
         column: its name, or `column(name)`.
@@ -75,7 +75,7 @@ class ColumnStatistic(Aggregate):
         where: which records, as for `Count`.
         unit: public lattice step, a positive rational: with unit="0.01" 1234 means 12.34. Integers
             at unit 1, and floats at powers of two, are added at numpy speed.
-        per: whose rows, as for `Count`.
+        per: the privacy unit, as for `Count`.
     """
 
     column: str = attrs.field(converter=column_name)
@@ -89,17 +89,17 @@ class ColumnStatistic(Aggregate):
     def _ordered(self, attribute: object, upper: Fraction) -> None:
         if not self.lower <= upper:
             raise ValueError(
-                f"lower is {shown(self.lower)}, above upper, {shown(upper)}; it should be below"
+                f"lower is {shown(self.lower)}; it should be at most upper, {shown(upper)}"
             )
 
     @property
     def lattice(self) -> Lattice:
-        """What a record's number is clipped to and counted in."""
+        """The bounds and the unit that a record's number is clipped to and divided by."""
         return Lattice(self.lower, self.upper, self.unit)
 
     @property
     def public_name(self) -> str:
-        """`Sum(column)`, by the statistic's own name."""
+        """The statistic's class and column: `Sum(column)`."""
         return f"{type(self).__name__}({self.column})"
 
 
@@ -107,23 +107,23 @@ class ColumnStatistic(Aggregate):
 class Sum(ColumnStatistic):
     """The sum of a column, in whole `unit`s.
 
-    Each record's number is clipped to [lower, upper], divided by `unit` and truncated toward
-    zero; these integers are added exactly. A record adds 0 where its cell is missing or, in a
-    column of objects, no number: 0 is within the sensitivity even if `lower` is above it.
+    Each record's number is clipped to [lower, upper], divided by `unit` and truncated toward zero;
+    these integers are added exactly. A record adds 0 if its cell is missing or, in a column of
+    objects, holds no number: 0 is within the sensitivity even if `lower` is above it.
 
-    Args: as `ColumnStatistic`.
+    The arguments are those of `ColumnStatistic`.
     """
 
     shape = None
 
     @property
     def largest(self) -> tuple[int, ...]:
-        """The larger bound, in units."""
+        """The larger absolute value of the bounds, in units."""
         return (self.lattice.largest,)
 
     @property
     def may_be_monotone(self) -> bool:
-        """Where the bounds are of one sign."""
+        """Whether both bounds have the same sign."""
         return self.lattice.low >= 0 or self.lattice.high <= 0
 
     @property
@@ -140,7 +140,7 @@ def categories_of(values: Any) -> tuple[Scalar, ...]:
     """Check public categories.
 
     Raises:
-        TypeError, ValueError: none, equal ones, or no scalars.
+        TypeError, ValueError: there are none, two are equal, or one is no scalar.
     """
     categories = scalars(values, "categories")
     if not categories:
@@ -152,16 +152,16 @@ def categories_of(values: Any) -> tuple[Scalar, ...]:
 
 @attrs.frozen
 class Histogram(Aggregate):
-    """How many records are in each of some public categories.
+    """The number of records in each of some public categories.
 
-    A record whose cell is missing or in no category is not counted. Each is counted once at most:
-    a cell is looked up by its exact Python value.
+    A record whose cell is missing or in no category is not counted. Each record is counted at most
+    once: a cell is looked up by its exact Python value.
 
     Args:
         column: its name, or `column(name)`.
         categories: public and different from each other; the answer is in their order.
         where: which records, as for `Count`.
-        per: whose rows, as for `Count`. Its bounds on groups are about the categories.
+        per: the privacy unit, as for `Count`. Its bounds on groups apply to the categories.
     """
 
     column: str = attrs.field(converter=column_name)

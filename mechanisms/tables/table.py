@@ -1,7 +1,7 @@
-"""Tables: files, frames and warehouses that an engine adds up.
+"""Tables: files, frames and databases whose rows an engine adds up.
 
-Responsible for opening a source, for its public description, and for holding what a request may
-not choose: the privacy unit and the seed. Draws no noise and knows no mechanism.
+A `Table` opens a source, describes it publicly, and holds what a request cannot choose: the privacy
+unit and the seed.
 """
 
 from collections.abc import Mapping
@@ -25,38 +25,38 @@ from queryable.statistics import IntegerStatistic
 
 
 class Table(Tabular, Described):
-    """A dataset of rows in a file, a frame or a warehouse: `Queryable(mechanism, Table(...))`.
+    """A dataset of rows in a file, a frame or a database: `Queryable(mechanism, Table(...))`.
 
-    Opening it reads names and types of columns, which are public, and copies the rows of a CSV
-    file; what these hold decides about no name, no type, and not whether it can be opened. Rows are
-    added up when a launch that was paid for evaluates a statistic, once for each; the sums that
-    come back are exact integers.
+    Opening it reads the names and types of columns, which are public, and copies the rows of a CSV
+    file. The contents of rows decide no name and no type, and not whether the table can be opened.
+    No row is added up until a launch has been paid for; each statistic is then evaluated once, to
+    exact integers.
 
     Privacy:
         Claim: a statistic moves by at most its declared sensitivity when one privacy unit is added
-            or removed: a row, or with `privacy_unit` all rows of one person. A statistic that was
-            declared for another unit than the table's fails before the data are read.
+            or removed: a row, or with `privacy_unit` all rows of one person. A statistic declared
+            for another unit than the table's fails before the data are read.
         Theorem: docs/tables.md, contribution bounding.
-        Assumes: the source does not change, and has its rows one by one: no join, limit or window
-            behind it lets one unit's rows decide about another's. A CSV file's records close the
-            quotations that they open, as those that a program writes do. What names a unit names
-            one person.
+        Assumes: the source does not change, and its rows are independent of each other: it is not
+            behind a join, limit or window in which one unit's rows decide about another's. A CSV
+            file's records close the quotations that they open, as those that programs write do.
+            The privacy unit's column names one person per value.
         Checked by: tests/unit/mechanisms/tables/test_table_sensitivity.py
 
     Args:
         source: a path of a CSV or Parquet file, or as a string a pattern of such paths; a pandas,
             polars or Arrow frame, a numpy structured array, a dict of columns, or an Ibis table.
-        privacy_unit: the column that names who is protected; without it each row is by itself.
-        max_rows, max_groups, max_rows_per_group: how much of a unit `unit` counts, see
-            `PrivacyUnit`. With a privacy unit, `max_rows` is needed.
-        keep: a public column: of a unit the rows with its smallest values count. By default the
-            choice is random, the same for every statistic.
-        columns: the columns to know; by default all. Fewer are faster to choose rows by.
-        seed: of the random choice, drawn from `coins` by default. No secret, and no part of any
-            claim; equal seeds choose equal rows on one version of one engine.
-        engine: what adds up; by default DuckDB, or the Ibis table's own.
+        privacy_unit: the column that names who is protected; without it each row is a unit.
+        max_rows, max_groups, max_rows_per_group: how much of a unit is counted, see `PrivacyUnit`.
+            With a privacy unit, `max_rows` is required.
+        keep: a public column: the rows of a unit with its smallest values are counted. By default
+            the choice is random, the same for every statistic.
+        columns: the columns to use; by default all. With fewer columns, rows are chosen faster.
+        seed: of the random choice, drawn from `coins` by default. It is not secret, and no claim
+            depends on it; equal seeds choose equal rows on one version of one engine.
+        engine: the engine that adds up; by default DuckDB, or the Ibis table's own.
         **options: of DuckDB: memory_limit, threads, temp_directory; of a CSV file: types,
-            separator, quote, encoding; of columns of Python objects: types.
+            separator, quote, encoding.
     """
 
     def __init__(
@@ -78,55 +78,58 @@ class Table(Tabular, Described):
         if engine is None:
             engine = _engine(source, columns, options)
         elif source is not None or columns is not None or options:
-            raise TypeError("engine is opened already; give either an engine or a source")
+            raise TypeError("give either an engine or a source; the engine has its own source")
         self._engine: Engine = engine
         given = coins.draw(UniformBelow(2**63)) if seed is None else natural(seed, "seed")
         if not given < 2**63:
             raise ValueError("seed is too large; it should be below 2**63")
         self._choice = Choice(given, None if keep is None else column_name(keep))
         if self._choice.column is not None and self._unit is None:
-            raise ValueError("keep says which rows of a privacy_unit count, which is not given")
+            raise ValueError("give a privacy_unit, or leave keep out: it chooses a unit's rows")
         for column in (self._unit.column if self._unit else None, self._choice.column):
             if column is not None and column not in engine.kinds:
                 raise ValueError(f"there is no column {column!r} in the source")
 
     @property
     def unit(self) -> PrivacyUnit | None:
-        """Who is protected and how much of them counts, for `per=`; None for rows. Public."""
+        """The privacy unit and its bounds, for `per=`; None if each row is a unit. Public."""
         return self._unit
 
     @property
     def columns(self) -> Mapping[str, Kind]:
-        """What each column holds. Public."""
+        """The kind (type) of each column. Public."""
         return self._engine.kinds
 
     @property
     def misread(self) -> Any:
-        """What of a CSV file could not be read, as counts; None for other sources.
+        """Counts of what could not be read in a CSV file; None for other sources.
 
-        Private: it is about rows. For the owner, who decides whether to mend the file; no launch,
-        error or display shows it.
+        Private, because it depends on rows. It is for the data's owner, who decides whether to mend
+        the file; no launch, error or display shows it.
         """
         return getattr(self._engine, "misread", None)
 
     def check(self, statistic: IntegerStatistic) -> None:
-        """Whether a statistic fits the table. Reads no rows and costs nothing.
+        """Check whether a statistic fits the table. Reads no rows and costs nothing.
 
         Raises:
-            KeyError, TypeError, ValueError: what a launch would say, which costs nothing either.
+            KeyError, TypeError, ValueError: as a launch would raise, which costs nothing either.
         """
         request = getattr(statistic, "request", None)
         if not isinstance(request, Request):
-            raise TypeError(f"{type(statistic).__name__} is no statistic of a table")
+            raise TypeError(
+                f"give a statistic of a table, such as Count() or Sum(..); not a "
+                f"{type(statistic).__name__}"
+            )
         self._plan(request)
 
     def totals(self, request: Request) -> Array:
-        """The sums, exactly: Python integers of the request's shape."""
+        """The exact sums: Python integers of the request's shape."""
         result = np.zeros(request.shape, dtype=object)
         dimensions = len(request.by)
         for row in self._engine.run(self._plan(request)):
-            if min(row[:dimensions], default=0) < 0:  # to numpy, an index from the end
-                raise IndexError("the engine gave a group that is none")
+            if min(row[:dimensions], default=0) < 0:  # numpy would index from the end
+                raise IndexError("the engine returned a negative group index")
             result[row[:dimensions]] += np.array(row[dimensions:], dtype=object)
         return result
 
@@ -135,13 +138,13 @@ class Table(Tabular, Described):
         theirs = request.per.column if request.per else None
         if mine != theirs:
             raise TypeError(
-                f"the statistic is declared per {theirs or 'row'}, the table's privacy unit is "
-                f"{mine or 'the row'}; give the statistic per=table.unit"
+                f"give the statistic per=table.unit: it is declared per {theirs or 'row'}, and "
+                f"the table's privacy unit is {mine or 'the row'}"
             )
         return self._engine.plan(request, self._choice)
 
     def close(self) -> None:
-        """Let go of the data, and remove what was written to disk."""
+        """Close the source and delete what was written to disk."""
         self._engine.close()
 
     def __enter__(self) -> Self:
@@ -159,24 +162,25 @@ def _unit(
 ) -> PrivacyUnit | None:
     if column is None:
         if (rows, groups, per_group) != (None, None, None):
-            raise ValueError("max_rows and max_groups bound a privacy_unit, which is not given")
+            raise ValueError("give a privacy_unit: max_rows and max_groups are its bounds")
         return None
     if rows is None:
-        raise ValueError("max_rows is not given; how many rows of a privacy unit should count?")
+        raise ValueError("give max_rows: how many rows of a privacy unit are counted at most")
     return PrivacyUnit(column, max_rows=rows, max_groups=groups, max_rows_per_group=per_group)
 
 
 def _engine(source: Any, columns: Any, options: dict[str, Any]) -> Engine:
     if columns is not None:
         if isinstance(columns, str) or not (columns := several(columns, "columns")):
-            told = quoted(columns)
-            raise ValueError(f"columns is {told}; it should be a list of at least one name")
+            given = quoted(columns)
+            raise ValueError(f"columns is {given}; it should be a list of at least one name")
         columns = [column_name(each) for each in columns]
     if type(source).__module__.partition(".")[0] == "ibis":
         from mechanisms.tables.engines.ibis import Ibis
 
         if options:
-            raise TypeError(f"{next(iter(options))} is an option of DuckDB, not of an Ibis table")
+            name = next(iter(options))
+            raise TypeError(f"leave {name} out: it is an option of DuckDB, not of an Ibis table")
         return Ibis(source, columns=columns)
     from mechanisms.tables.engines.duckdb import DuckDB
     from mechanisms.tables.engines.frames import as_arrow
