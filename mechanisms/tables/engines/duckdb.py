@@ -118,16 +118,12 @@ class DuckDB:
             raise TypeError(f"{next(iter(dialect))} is for CSV files")
         types = {} if types is None else types
         if not csv and any(name not in written for name in types):
-            raise TypeError(
-                "types is for CSV files and columns of Python objects; others have their own"
-            )
+            raise TypeError("types is for CSV files and Python objects; others have their own")
         self._folder = mkdtemp(prefix="queryable-", dir=temp_directory)
         # of its own: DuckDB may go on reading and writing there
+        limits = {"memory_limit": memory_limit, "threads": threads}
         config: dict[str, Any] = {"temp_directory": self._folder}
-        if memory_limit is not None:
-            config["memory_limit"] = memory_limit
-        if threads is not None:
-            config["threads"] = threads
+        config |= {name: limit for name, limit in limits.items() if limit is not None}
         database = Path(self._folder, "rows") if csv else ":memory:"
         self._connection = duckdb.connect(str(database), config=config | SETTINGS)
         self._finish = finalize(self, _let_go, self._connection, self._folder)
