@@ -1,8 +1,7 @@
-"""Answers that remember the law of their noise.
+"""Answers that carry the law of their noise.
 
-Responsible for one thing: `.interval(0.95)` on a number that was released. Such an answer is an int
-or an array in every other respect; what is computed from it is plain, because its noise has
-another law. Knows no mechanism.
+Responsible for `.interval(0.95)` on released numbers. In every other respect such an answer is an
+int or an array. Results of arithmetic on it are plain, because their noise has another law.
 """
 
 from operator import index
@@ -17,7 +16,7 @@ from queryable.randomness.laws import Law
 
 @attrs.frozen
 class Noise:
-    """What a mechanism adds: independent draws of a law, one for each coordinate of a shape."""
+    """Added noise: independent draws of a law, one for each coordinate of a shape."""
 
     law: Law[int]
     shape: tuple[int, ...] | None = None
@@ -26,10 +25,10 @@ class Noise:
 class NoisyInt(int):
     """An int that was released with noise of a known law.
 
-    Equal to, hashed, printed and pickled as an int; arithmetic gives plain ints.
+    It compares, hashes and prints as an int. Arithmetic returns plain ints.
 
     Attributes:
-        noise: the law of what was added, public.
+        noise: the law of the added noise, which is public.
     """
 
     noise: Law[int]
@@ -40,10 +39,11 @@ class NoisyInt(int):
         return self
 
     def interval(self, confidence: Any = 0.95) -> tuple[int, int]:
-        """Where the value without noise is, ends included, with at least this confidence.
+        """A confidence interval for the value without noise, ends included.
 
-        Over the noise, and for an answer chosen before its value was seen. Exact: the coverage of
-        the discrete law is computed rounded down, so it is at least `confidence`.
+        The probability is over the noise, for an answer that was selected before its value was
+        seen. The coverage is computed from the discrete law and rounded down, so it is at least
+        `confidence`.
 
         Args:
             confidence: a probability above 0 and below 1.
@@ -58,8 +58,8 @@ class NoisyInt(int):
 class NoisyArray(np.ndarray[Any, Any]):
     """A read-only array of integers that were released with noise of a known law.
 
-    What is computed, cut or copied from it is plain: its noise has another law, or was chosen by
-    looking at it.
+    Results of computations, slices and copies are plain arrays: their noise has another law, or
+    they were selected after the values were seen.
     """
 
     noise: Law[int] | None = None
@@ -67,19 +67,21 @@ class NoisyArray(np.ndarray[Any, Any]):
     def interval(
         self, confidence: Any = 0.95, *, simultaneous: bool = False
     ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """Where the values without noise are: two arrays, ends included.
+        """Confidence intervals for the values without noise: two arrays, ends included.
 
         Args:
-            confidence: of each coordinate by itself, chosen before the values were seen.
-            simultaneous: of all coordinates at once, whichever of them are then looked at.
+            confidence: the probability for each coordinate by itself, if the coordinate was
+                selected before the values were seen.
+            simultaneous: whether `confidence` holds for all coordinates at once, and so for any
+                selection of them.
 
         Raises:
-            ValueError: a part or a copy of an answer; ask the answer itself.
+            ValueError: this is a part or a copy of an answer.
         """
         if self.noise is None:
             raise ValueError(
-                "this array was made from a released one and its noise has no law that is known "
-                "here; take the interval of the answer itself"
+                "take the interval of the answer itself: this array was computed from a released "
+                "one, and the law of its noise is not known"
             )
         many = coordinates(self.shape) if simultaneous else 1
         width = half_width(self.noise, confidence, many)

@@ -32,7 +32,7 @@ from queryable.messages import (
     PrivacyLossQuery,
     Query,
     Refused,
-    records,
+    d_in_of,
 )
 from queryable.quoting import quoted
 from queryable.randomness.coins import SYSTEM, ChildId, Coins, SystemCoins
@@ -189,7 +189,7 @@ class Queryable:
         """
         mechanism = self._root.mechanism
         if not self._path and not mechanism.reports_loss:
-            return mechanism.privacy_map(records(d_in, 1))
+            return mechanism.privacy_map(d_in_of(d_in, 1))
         report: Report = self.ask(PrivacyLossQuery(d_in))
         return report
 

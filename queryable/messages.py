@@ -1,7 +1,7 @@
-"""Queries and answers of compositors, as data. Knows nothing of how they are answered.
+"""Queries and answers of compositors, as data.
 
-A query is one frozen class each, told apart by `match`, and validated by the step that receives
-it, never at construction: an analyst may say anything, and gets a `QueryError` for nonsense.
+Each query is a frozen class, and `step` distinguishes them by `match`. Construction checks nothing:
+the step that receives a query validates it and raises `QueryError` for a wrong one.
 """
 
 from typing import Any
@@ -17,7 +17,10 @@ from queryable.receipts import AskReceipt, Receipt
 
 @attrs.frozen
 class Launch:
-    """Start a mechanism: the paper's (M', d'). `d_out` defaults to the mechanism's own map."""
+    """Start a mechanism: the paper's (M', d').
+
+    `d_out` is the loss to charge. The default is the mechanism's privacy map.
+    """
 
     mechanism: Any
     d_out: Any = None
@@ -33,16 +36,19 @@ class Ask:
 
 @attrs.frozen
 class PrivacyLossQuery:
-    """The paper's privacy_loss, for data that differ in `d_in` records (default: the budget's)."""
+    """Ask for the loss so far: the paper's privacy_loss.
+
+    `d_in` is the number of records that differ. The default is the unit of the budget.
+    """
 
     d_in: Any = None
 
 
-def records(d_in: Any, default: int) -> int:
-    """The d_in of a privacy-loss query.
+def d_in_of(d_in: Any, default: int) -> int:
+    """The `d_in` of a `PrivacyLossQuery`, or the default where it is None.
 
     Raises:
-        QueryError: not a count.
+        QueryError: it is not a count.
     """
     if d_in is None:
         return default
@@ -54,18 +60,18 @@ def records(d_in: Any, default: int) -> int:
 
 @attrs.frozen
 class CanAfford:
-    """A dry run of a launch: answers a bool, charges nothing, changes nothing."""
+    """Ask whether a launch would be admitted. The answer is a bool; nothing is charged or run."""
 
     launch: Any
 
 
 @attrs.frozen
 class Launched:
-    """A launch went through.
+    """The launch was charged and the mechanism runs.
 
-    `child` is the new child's id, or None for a measurement, which is no child. `answer` is the
-    measurement's answer, or the child's opening. `receipt` says what was charged; receipts are no
-    part of what is compared or printed, here and below.
+    `child` is the id of the new child; it is None for a measurement, which is no child. `answer` is
+    the measurement's answer or the child's opening answer. `receipt` states the charge. Here and in
+    the classes below, receipts are neither compared nor printed.
     """
 
     child: int | str | None
@@ -75,9 +81,10 @@ class Launched:
 
 @attrs.frozen
 class Refused:
-    """The mechanism declined and is otherwise unchanged; the amounts are losses, or None.
+    """The mechanism declined the query; its state is unchanged.
 
-    `instead` says what to do now, in words, and is no part of what is compared.
+    `requested`, `spent` and `remaining` are losses, or None where the refusal is not about a
+    budget. `instead` is advice in words and is not compared.
     """
 
     reason: str
@@ -98,9 +105,9 @@ class Halted:
 
 @attrs.frozen
 class Failed:
-    """A mechanism failed while data may have been touched: one constant message, no cause.
+    """A mechanism failed while data may have been touched. The cause is not part of the answer.
 
-    Of a launch that was charged and failed, `receipt` says what was charged.
+    For a launch, which was charged, `receipt` states the charge.
     """
 
     receipt: Receipt | None = attrs.field(default=None, kw_only=True, eq=False, repr=False)
@@ -108,9 +115,9 @@ class Failed:
 
 @attrs.frozen
 class Answered:
-    """What a child answered, from a compositor that charges by what children answer.
+    """A child's answer with a receipt, from a compositor whose charges depend on answers.
 
-    Handles, views and persons take the answer out; only other compositors pass it on as it is.
+    Handles, views and persons unwrap the answer; other compositors pass it on unchanged.
     """
 
     answer: Any
@@ -118,7 +125,7 @@ class Answered:
 
 
 def plain(answer: Any) -> Any:
-    """An answer without what compositors wrapped around it."""
+    """An answer without the `Answered` wrappers of compositors."""
     while isinstance(answer, Answered):
         answer = answer.answer
     return answer

@@ -1,8 +1,8 @@
-"""Receipts: what a compositor charged, and its account since, said in its answer.
+"""Receipts: the charge of a launch and the account after it, as parts of a compositor's answer.
 
-Responsible for what a compositor hands to whoever shows an interaction. A receipt is a function of
-the view: charges depend on launches, on privacy maps and on answers that were given, all public. So
-a ledger, a tree or a picture reads receipts and does no accounting of its own. Knows no rule.
+A receipt is a function of the view: charges depend on launches, privacy maps and answers, which are
+public. A ledger, a tree or a picture reads receipts and does no accounting of its own. So the total
+that is shown is the total that was charged.
 """
 
 from abc import ABC, abstractmethod
@@ -17,33 +17,34 @@ from queryable.randomness.coins import ChildId
 
 
 class Account(ABC):
-    """The running value of what adds losses up, as far as it is shown; frozen."""
+    """The running value of an accumulator, as displays read it. A frozen value."""
 
     budget: Any = None
-    """The most that may be lost; None where there is no limit."""
+    """The largest total loss that is admitted; None where there is no limit."""
 
     @abstractmethod
     def total(self) -> Report:
-        """What `privacy_loss` says."""
+        """The answer to `PrivacyLossQuery`."""
 
     def remaining(self) -> Loss | None:
-        """The largest single loss that would still be admitted; None where there is no limit."""
+        """The largest single loss that would be admitted next; None where there is no limit."""
         return None
 
     def share(self) -> Fraction | None:
-        """How much of the budget is used, from 0 to 1, for pictures; None where it is no number."""
+        """The used share of the budget, from 0 to 1; None where it is not a number."""
         return None
 
     def packed(self, like: "Account") -> Any:
-        """The account as a tuple of integers, from which `like.unpacked` makes it again.
+        """The account as a tuple of integers; `like.unpacked` is the inverse.
 
-        Logs keep many accounts, and such tuples are small and no work for the garbage collector. By
-        default, and where `like` belongs to another compositor, the account itself.
+        A log keeps one account for each launch. Tuples of integers are small and the garbage
+        collector does not scan them. The default, also where `like` belongs to another compositor,
+        is the account itself.
         """
         return self
 
     def unpacked(self, packed: tuple[int, ...]) -> "Account":
-        """The account that `packed` was made of."""
+        """The account that was packed into this tuple."""
         raise TypeError(f"{type(self).__name__} is not packed")
 
 
@@ -52,12 +53,12 @@ class Receipt:
     """The receipt of a launch.
 
     Attributes:
-        mechanism: what runs; an odometer that was given a `d_out` runs as a filter.
-        d_out: the loss that the launch was given, if any.
-        d_in: the records that the compositor's charges are stated for.
-        charged: the charge in the compositor's measure; of a refused launch what it would have
-            been, and None where the compositor has halted and does not look at launches any more.
-        account: the compositor's account afterwards.
+        mechanism: the mechanism that runs; an odometer launched with `d_out` runs as a filter.
+        d_out: the `d_out` of the launch, if given.
+        d_in: the number of records that the compositor's charges are stated for.
+        charged: the charge in the compositor's measure. For a refused launch, the charge that was
+            refused; None where the compositor has halted and examines no launches.
+        account: the compositor's account after the launch.
     """
 
     mechanism: InteractiveMechanism[Any]
@@ -68,10 +69,7 @@ class Receipt:
 
     @property
     def claim(self) -> Loss | None:
-        """The loss that the launch was given, or the mechanism's own in its own measure.
-
-        It is the charge where the mechanism does not state a loss again.
-        """
+        """The `d_out` of the launch, else the mechanism's own loss, else the charge."""
         if self.d_out is not None:
             return self.d_out
         return own_loss(self.mechanism, self.d_in) or self.charged
@@ -79,13 +77,13 @@ class Receipt:
 
 @attrs.frozen
 class AskReceipt:
-    """The receipt of a query that changed what a child is charged, as in ex-post accounting.
+    """The receipt of a query whose answer changed a child's charge, as in ex-post accounting.
 
     Attributes:
-        child: the child that was asked.
-        nested: how many `Ask`s the query to that child consisted of.
-        realised: what the child has cost so far.
-        account: the compositor's account afterwards.
+        child: the id of the child that was asked.
+        nested: the number of `Ask`s in the query to that child.
+        realised: the child's cost so far.
+        account: the compositor's account after the answer.
     """
 
     child: ChildId
@@ -95,7 +93,7 @@ class AskReceipt:
 
 
 def own_loss(mechanism: Any, d_in: int = 1) -> Loss | None:
-    """A mechanism's loss in its own measure; None where it states none."""
+    """A mechanism's loss in its own measure; None where it has none."""
     try:
         loss = mechanism.privacy_map(d_in)
     except Exception:

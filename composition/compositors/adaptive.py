@@ -45,8 +45,8 @@ from queryable.messages import (
     PrivacyLossQuery,
     Query,
     Refused,
+    d_in_of,
     plain,
-    records,
 )
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.receipts import AskReceipt, Receipt
@@ -219,7 +219,7 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
     ) -> tuple[CompositionState, Answer]:
         """Ask a child that is charged as it answers: check the worst case, ask, then charge."""
         if isinstance(query, PrivacyLossQuery) and not claim.mechanism.reports_loss:
-            return state, claim.realised(records(query.d_in, self.d_in))
+            return state, claim.realised(d_in_of(query.d_in, self.d_in))
         asked = claim.understood(query)
         worst = claim.at_worst(asked)
         refusal = self._ask_refused(state, claim, worst)
@@ -337,7 +337,7 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         return self._exceeds(state.account, candidate, worst)
 
     def _privacy_loss(self, state: CompositionState, d_in: Any) -> Report:
-        at = records(d_in, self.d_in)
+        at = d_in_of(d_in, self.d_in)
         if at == self.d_in:
             return state.account.total()
         if at == 0:

@@ -25,7 +25,7 @@ from queryable.messages import (
     Launched,
     PrivacyLossQuery,
     Query,
-    records,
+    d_in_of,
 )
 from queryable.randomness.coins import ChildId, Coins
 
@@ -173,7 +173,7 @@ def require_live(
 
 
 def _reported_loss(child: Child, d_in: Any, unit: int) -> Loss:
-    at = records(d_in, unit)
+    at = d_in_of(d_in, unit)
     if child.claim is None:
         return map_at(child.mechanism, at, None)
     return child.claim if at == unit else loss_at(child.mechanism, child.claim, unit, at)

@@ -23,7 +23,7 @@ from composition.compositors.claims import map_at, named
 from queryable.errors import UnknownQueryError
 from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism, nested
-from queryable.messages import Answer, Ask, PrivacyLossQuery, Query, records
+from queryable.messages import Answer, Ask, PrivacyLossQuery, Query, d_in_of
 from queryable.randomness.coins import SYSTEM, ChildId, Coins
 
 
@@ -88,7 +88,7 @@ class FixedComposition(InteractiveMechanism[FixedState]):
 
                 return after(*ask_child(state.children, child, inner, 1, coins, after))
             case PrivacyLossQuery(d_in):
-                return state, self._privacy_loss(state, records(d_in, 1))
+                return state, self._privacy_loss(state, d_in_of(d_in, 1))
         raise UnknownQueryError(
             f"{type(self).__name__} answers Ask and PrivacyLossQuery, not {named(query)}"
         )

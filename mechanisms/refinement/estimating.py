@@ -41,7 +41,7 @@ from queryable.messages import (
     Launched,
     PrivacyLossQuery,
     Refused,
-    records,
+    d_in_of,
 )
 from queryable.postprocessing import (
     FromAnalyst,
@@ -196,7 +196,7 @@ class Estimating(PersonInTheMiddle[Estimates]):
                     raise QueryError(f"ask Refine(...) first: {name} has not been refined yet")
                 return state, ToAnalyst(opened.estimate)
             case PrivacyLossQuery(d_in):
-                return state, ToAnalyst(self._loss(opened, records(d_in, 1)))
+                return state, ToAnalyst(self._loss(opened, d_in_of(d_in, 1)))
             case CanAfford(Refine() as refine):
                 trial = self._measurement(opened, self._target(opened, refine))
                 return state, ToMechanism(CanAfford(Launch(trial)))

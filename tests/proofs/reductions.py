@@ -32,7 +32,7 @@ from queryable.messages import (
     PrivacyLossQuery,
     Query,
     Refused,
-    records,
+    d_in_of,
 )
 from queryable.postprocessing import (
     FromAnalyst,
@@ -190,7 +190,7 @@ class InductionStep(PersonInTheMiddle[Inducting]):
             case CanAfford() if first is not None:
                 return Inducting(first), ToMechanism(Ask(1, query))
             case PrivacyLossQuery(d_in) if first is not None:
-                lost = self._lost(first, records(d_in, self.d_in))
+                lost = self._lost(first, d_in_of(d_in, self.d_in))
                 return Inducting(first, None, "loss", lost), ToMechanism(Ask(1, query))
             case Ask(int() as child, inner) if not isinstance(child, bool) and child >= 1:
                 return Inducting(first), ToMechanism(Ask(1, Ask(child - 1, inner)))
@@ -268,7 +268,7 @@ class AtOrder(PersonInTheMiddle[None]):
             case CanAfford(Launch() as launch):
                 return CanAfford(self._translated(launch))
             case PrivacyLossQuery(d_in) | Ask(_, PrivacyLossQuery(d_in)):
-                if records(d_in, self.d_in) != self.d_in:
+                if d_in_of(d_in, self.d_in) != self.d_in:
                     raise UnknownQueryError(f"losses are reported at d_in={self.d_in} only")
         return query
 

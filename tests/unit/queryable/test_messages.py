@@ -14,7 +14,7 @@ from queryable import (
     QueryError,
     Refused,
 )
-from queryable.messages import records
+from queryable.messages import d_in_of
 
 MESSAGES = [
     Ask(0, "q"),
@@ -50,8 +50,8 @@ def test_failed_says_nothing() -> None:
 
 def test_records_reads_a_count_or_the_default() -> None:
     """A d_in is a count of records, with the budget's unit for none."""
-    assert records(None, 3) == 3
-    assert records(0, 3) == 0
+    assert d_in_of(None, 3) == 3
+    assert d_in_of(0, 3) == 0
     for wrong in ("2", True, -1, 1.5):
         with pytest.raises(QueryError, match="d_in"):
-            records(wrong, 3)
+            d_in_of(wrong, 3)
