@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from composition.planning import Candidate, recommend, taken
 from queryable.audit.picture import picture_of_claim
 from queryable.display.drawing import INK, SERIES, make_plain, new_figure, saved
-from queryable.display.history import Node
+from queryable.display.history import TreeNode
 from queryable.handle import Queryable
 from queryable.losses import Loss
 from queryable.optional import one_line
@@ -79,7 +79,7 @@ def _live(value: object) -> Queryable:
     return value
 
 
-def _amounts(node: Node, charged: list[Node]) -> tuple[list[float], str]:
+def _amounts(node: TreeNode, charged: list[TreeNode]) -> tuple[list[float], str]:
     """What each launch added: in percent of the budget, or to the report."""
     accounts = [child.before for child in charged]
     values = [_level(account) for account in [*accounts, node.account] if account is not None]
@@ -99,7 +99,7 @@ def _level(account: Account) -> float:
     return float(report.parts[0] if first is None else first)
 
 
-def _name(child: Node) -> str:
+def _name(child: TreeNode) -> str:
     """What its colour is called; a leading underscore would hide it from the legend."""
     return one_line(child.mechanism if child.name is None else child.name).lstrip("_") or "_"
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Never, TypeVar, overload
 
 from queryable.datasets import protected, remember
-from queryable.display.history import History, Node
+from queryable.display.history import History, TreeNode
 from queryable.display.ledger import Ledger, ledger_of
 from queryable.display.text import as_text
 from queryable.errors import (
@@ -220,7 +220,7 @@ class Queryable:
         return View(self.opening, tuple(below))
 
     @property
-    def node(self) -> Node:
+    def node(self) -> TreeNode:
         """The tree of mechanisms from here down as data: what `tree` prints."""
         root = self._root
         return History.of(root.mechanism, root.opening, *root.record()).at(self._path)
@@ -240,7 +240,7 @@ class Queryable:
         """In plain words: what is guaranteed here, by which theorem, under which assumptions."""
         from queryable.display.explanation import explained
 
-        return explained(self.node, within=self._path != ())
+        return explained(self.node, nested=self._path != ())
 
     def _repr_html_(self) -> str:
         from queryable.display.html import as_html

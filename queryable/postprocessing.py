@@ -97,7 +97,7 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
     Privacy:
         Claim: loses no more than the mechanism, in every measure, for every adversary.
         Theorem: Haney et al. 2023, Theorem 2.17.
-        Assumes: the person does not see the data.
+        Assumes: the postprocessor never sees the data.
         Checked by: tests/unit/queryable/test_postprocessing.py
     Args:
         max_rounds: how many exchanges a person may have with the mechanism before it must answer;

@@ -32,7 +32,7 @@ from composition.rules.base import Account, Rule
 from composition.rules.slack import require_approx, share_of, slack_field
 from queryable.losses import RDP, AdditiveLoss, ApproxDP, Loss, Measure, Parts, add_parts, zero_of
 from queryable.losses.conversions import log_up
-from queryable.losses.numbers import ball, exact, round_up, several, shown
+from queryable.losses.numbers import ball, exact, named, round_up, several
 from queryable.losses.renyi import orders_of
 
 _CLIPPED = Fraction(10**12)  # floats only say where to look
@@ -258,8 +258,8 @@ class RenyiAccount(Account):
         if least <= self.budget.epsilon:
             return ""
         return (
-            f"; at delta={shown(self.mixture.slack)} these orders take epsilon="
-            f"{shown(least)} even for no loss, name higher ones"
+            f"; at {named('delta', self.mixture.slack)} these orders take "
+            f"{named('epsilon', least)} even for no loss, name higher ones"
         )
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryable.losses import conversions
-from queryable.losses.numbers import round_up, shown
+from queryable.losses.numbers import named, round_up, shown
 
 Priced = tuple[tuple[int, int], ...]
 """(steps, cost), one an entry."""
@@ -92,8 +92,8 @@ def _edges(epsilon: Fraction, step: Fraction, largest: int, slack: Fraction) -> 
     low = Fraction(far) / (2 * step) + largest + 2
     if not low + high <= MOST_STEPS:
         raise ValueError(
-            f"unit is {shown(step)}; for epsilon={shown(epsilon)} that is a lattice of more than "
-            f"{MOST_STEPS} steps, take a coarser one"
+            f"unit is {shown(step)}; for {named('epsilon', epsilon)} that is a lattice of more "
+            f"than {MOST_STEPS} steps, take a coarser one"
         )
     return -int(low), int(high)
 

@@ -44,7 +44,7 @@ from queryable.losses import (
     curves,
 )
 from queryable.losses.conversions import log_up
-from queryable.losses.numbers import round_down, shown
+from queryable.losses.numbers import named, round_down, shown
 from queryable.view import Adversary
 
 DELTAS = tuple(Fraction(1, 10**power) for power in (1, 2, 4, 6, 8))
@@ -152,7 +152,7 @@ class DeltaAt(Check):
         return delta
 
     def __str__(self) -> str:
-        return f"delta at epsilon={shown(self.epsilon)}"
+        return f"delta at {named('epsilon', self.epsilon, 6)}"
 
 
 @attrs.frozen

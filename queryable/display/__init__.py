@@ -1,1 +1,1 @@
-"""What people see of an interaction; all of it is a function of the view."""
+"""Displays of an interaction: tree, ledger and explanation. All are functions of the view."""

@@ -1,7 +1,7 @@
-"""What all pictures share: figures that are legible on white and on black paper.
+"""Helpers for all figures, which are legible on a white and on a black page.
 
-Responsible for matplotlib (extra `plot`), which is imported here alone. Backgrounds are transparent
-and colours are of middle lightness.
+Backgrounds are transparent, and colours have middle lightness. matplotlib (extra `plot`) is
+imported only here.
 """
 
 from collections.abc import Iterable
@@ -19,11 +19,11 @@ INK = "#7a828c"
 CLAIMED = "#d9822b"
 EXACT = "#3d8bd9"
 SERIES = (EXACT, CLAIMED, "#2f9e57", "#a678c9", "#d65f8a", "#2f9c9c", "#a8893a", "#8a8f98")
-"""Colours of things side by side."""
+"""Colours of series in one figure."""
 
 
 def new_figure(width: float, height: float) -> "Figure":
-    """An empty figure of so many inches.
+    """Return an empty figure of `width` times `height` inches.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -31,12 +31,12 @@ def new_figure(width: float, height: float) -> "Figure":
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise ImportError("pictures need matplotlib: pip install 'queryable[plot]'") from None
+        raise ImportError("install matplotlib for figures: pip install 'queryable[plot]'") from None
     return Figure(figsize=(width, height), layout="constrained", facecolor="none")
 
 
 def make_plain(axes: "Axes") -> None:
-    """Two axes, in ink."""
+    """Show only the left and the bottom axis, in the colour `INK`."""
     axes.set_facecolor("none")
     axes.title.set_color(INK)
     axes.tick_params(colors=INK)
@@ -48,16 +48,20 @@ def make_plain(axes: "Axes") -> None:
 
 
 def floats(points: Iterable[tuple[Fraction, Fraction]]) -> tuple[list[float], list[float]]:
-    """Coordinates to draw."""
+    """Return the coordinates as two lists of floats.
+
+    Raises:
+        ValueError: a coordinate is above 1e308.
+    """
     pairs = list(points)
     try:
         return [float(x) for x, _ in pairs], [float(y) for _, y in pairs]
     except OverflowError:
-        raise ValueError("too large a number to draw, more than 1e308") from None
+        raise ValueError("a number above 1e308 cannot be drawn") from None
 
 
 def saved(figure: "Figure", path: str | Path | None) -> "Figure":
-    """The figure, written where asked, as what the suffix says."""
+    """Save the figure if a path is given, in the format of its suffix, and return it."""
     if path is not None:
         if not isinstance(path, str | Path):
             raise TypeError(f"path is {quoted(path)}; it should be a string or a Path")

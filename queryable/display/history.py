@@ -1,13 +1,14 @@
-"""What has happened, read off the view: which mechanisms run where, and what each was charged.
+"""The tree of mechanisms with the charge of each, computed from the view.
 
-Responsible for one fold over the exchanges. Everything here is a function of the root mechanism,
-its view and the names that launches were given, all of them known to the analyst: postprocessing,
-which can tell nothing new about the data. No state is looked at, nothing is asked, and nothing is
-added up: charges and totals are those of the receipts.
+`History` is one fold over the exchanges. It is a function of the root mechanism, its view and the
+names of launches. The analyst knows all of these, so the tree is postprocessing and reveals nothing
+new about the data. It reads no state, sends no query and adds nothing up: charges and totals are
+those of the receipts.
 
-What a person in the middle does with the mechanism behind it is not in the view. The person's node
-has no spending of its own, but its claim covers all that is launched through it. A failure is laid
-at the mechanism that was asked; a person on the way may have failed in its stead.
+The view does not contain the messages between a postprocessor and the mechanism behind it. The
+postprocessor's node therefore has no account, but its claim covers everything launched through it.
+A failure is shown at the mechanism that was asked, although a postprocessor on the way may have
+failed.
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,32 +30,29 @@ from queryable.messages import (
     Refused,
 )
 from queryable.optional import empty_account, interleaves, public_name, started_with
-from queryable.randomness.coins import ChildId
 from queryable.receipts import Account, AskReceipt, Receipt, own_loss
-from queryable.running.log import Log, Record
+from queryable.running.log import Log, Path, Record
 from queryable.view import Exchange
-
-Path = tuple[ChildId, ...]
 
 LIVE, ANSWERED, RETIRED, FAILED, HALTED = "live", "answered", "retired", "failed", "halted"
 CHARGED, REFUSED = "charged", "refused"
 
 
 @attrs.define(eq=False)
-class Node:
+class TreeNode:
     """One mechanism of the tree.
 
     Attributes:
-        runs: the mechanism itself; None where a person launched it of its own accord.
-        path: where it is asked; None where it answers no questions, and of what failed at launch.
-        name: what its launch was called.
+        runs: the mechanism; None if a postprocessor launched it, so that the view does not name it.
+        path: the child ids that lead to it; None if it takes no queries or failed at launch.
+        name: the name of its launch, if it has one.
         status: live, answered (a measurement), retired, failed, or halted.
-        claim: what it was charged, in its own measure; None where it has no loss of its own.
-        account: of a compositor, its account now.
-        before, receipt: its parent's account before it was launched, and the receipt of that.
-        refused: how many launches in it were refused.
-        reported: without an account, what it said when it was last asked for its privacy loss.
-        called: where nothing is known of the mechanism, the kind of query that it answers.
+        claim: its charge in its own measure; None if it has no loss of its own.
+        account: the current account of a compositor; None for other mechanisms.
+        before, receipt: its parent's account before its launch, and the receipt of the launch.
+        refused: the number of its launches that were refused.
+        reported: if it has no account, its last answer to a query for its privacy loss.
+        called: if the mechanism is unknown, the kind of the query that launched it.
     """
 
     runs: InteractiveMechanism[Any] | None
@@ -68,49 +66,50 @@ class Node:
     refused: int = 0
     reported: Report | None = None
     called: str = "unknown"
-    children: "Siblings[Node]" = attrs.field(factory=Siblings)
+    children: "Siblings[TreeNode]" = attrs.field(factory=Siblings)
 
     @property
     def mechanism(self) -> str:
-        """The public name."""
+        """The public name of the mechanism."""
         return self.called if self.runs is None else public_name(self.runs)
 
     @property
     def spent(self) -> Report | None:
-        """What it reports; of what has no report its claim, paid in full at launch."""
+        """The reported loss; without a report the claim, which is charged in full at launch."""
         if self.account is not None:
             return self.account.total()
         return self.claim if self.reported is None else self.reported
 
     @property
     def share(self) -> Fraction | None:
-        """How much of its budget is used; without an account, how much of its parent's it took."""
+        """The used share of its budget; without an account, its share of its parent's budget."""
         if self.account is not None:
             return self.account.share()
         return self.cost
 
     @property
     def cost(self) -> Fraction | None:
-        """How much of its parent's budget its launch took."""
+        """The share of its parent's budget that its launch took."""
         if self.before is None or self.receipt is None:
             return None
         start, end = self.before.share(), self.receipt.account.share()
         return None if start is None or end is None else max(end - start, Fraction(0))
 
     def count(self) -> int:
-        """How many nodes there are, this one included."""
+        """Return the number of nodes in this subtree, including this one."""
         made = list(self.children.made())
         return 1 + len(self.children) - len(made) + sum(child.count() for child in made)
 
 
 class History:
-    """The tree, folded over the exchanges of a root.
+    """The tree of a root, computed by a fold over its exchanges.
 
     Args:
-        mechanism, opening: of the root.
-        exchanges: of the root, with their numbers among all of them; a range stands for entries of
-            `log` that are launches of measurements at one place.
-        names: what launches were called, by the number of the exchange.
+        mechanism, opening: the root mechanism and its first answer.
+        exchanges: the exchanges with their sequence numbers. A range stands for entries of `log`
+            that are launches of measurements at one path.
+        names: the names of launches, by sequence number.
+        log: the log that ranges refer to.
     """
 
     def __init__(
@@ -121,7 +120,7 @@ class History:
         names: Mapping[int, str],
         log: Log | None = None,
     ) -> None:
-        self._nodes: dict[Path, Node] = {}
+        self._nodes: dict[Path, TreeNode] = {}
         self._names = names
         self.root = self._started(mechanism, (), opening)
         if isinstance(opening, Failed):
@@ -140,16 +139,16 @@ class History:
         record: Record,
         names: Mapping[int, str],
     ) -> "History":
-        """The history of a root, from its log."""
+        """Return the history of a root, from its log."""
         return cls(mechanism, opening, record.pieces(), names, record.log)
 
-    def at(self, path: Path) -> Node:
-        """The node that is asked at a path; a blank one where a person hid its launch."""
-        return self._nodes.get(path) or Node(None, path)
+    def at(self, path: Path) -> TreeNode:
+        """Return the node at a path; an empty one if a postprocessor hid its launch."""
+        return self._nodes.get(path) or TreeNode(None, path)
 
-    def _started(self, mechanism: Any, path: Path, opening: Answer) -> Node:
-        """A node with the children that its opening brings."""
-        node = Node(mechanism, path, claim=own_loss(mechanism))
+    def _started(self, mechanism: Any, path: Path, opening: Answer) -> TreeNode:
+        """Add a node, with the children that its first answer contains."""
+        node = TreeNode(mechanism, path, claim=own_loss(mechanism))
         if mechanism is not None:
             node.account = empty_account(mechanism)
             started = started_with(mechanism)
@@ -159,7 +158,7 @@ class History:
         self._nodes[path] = node
         return node
 
-    def _child(self, mechanism: Any, path: Path, answer: Answer) -> Node:
+    def _child(self, mechanism: Any, path: Path, answer: Answer) -> TreeNode:
         match answer:
             case Launched(child=None):
                 status = ANSWERED
@@ -167,10 +166,10 @@ class History:
                 return self._started(mechanism, path, opening)
             case _:
                 status = FAILED
-        return Node(mechanism, None, status, claim=own_loss(mechanism))
+        return TreeNode(mechanism, None, status, claim=own_loss(mechanism))
 
     def _charged(self, path: Path, receipt: AskReceipt) -> None:
-        """Update the compositor that charged an answer, and the child that gave it."""
+        """Update the account of the compositor that charged an answer, and the child's report."""
         child = path[: len(path) - receipt.nested]
         node, below = self._nodes.get(child[:-1]), self._nodes.get(child)
         if node is not None and node.account is not None:
@@ -199,17 +198,17 @@ class History:
             _retire(node.children)
 
     def _measured(self, log: Log, places: range) -> None:
-        """Launches of measurements, one after another; their nodes are made when looked at."""
+        """Add consecutive launches of measurements; their nodes are made when they are read."""
         node = self._nodes.get(log.path(places[0]))
         if node is None:
             return
         first, known, names = node.account, node.account is not None, self._names
 
-        def make(index: int) -> Node:
+        def make(index: int) -> TreeNode:
             receipt, before = log.receipt(index), first
             if known and index > places[0]:
                 before = log.receipt(index - 1).account
-            child = Node(receipt.mechanism, None, ANSWERED, names.get(log.sequence(index)))
+            child = TreeNode(receipt.mechanism, None, ANSWERED, names.get(log.sequence(index)))
             child.claim, child.before, child.receipt = receipt.claim, before, receipt
             return child
 
@@ -217,19 +216,19 @@ class History:
             self._charge(node, log.receipt(places[-1]))
         node.children.append(Run(places, make, log.entries.__getitem__))
 
-    def _charge(self, node: Node, receipt: Receipt | None) -> None:
-        """A launch replaces the account of its compositor, and in sequence ends what ran before."""
+    def _charge(self, node: TreeNode, receipt: Receipt | None) -> None:
+        """Set the compositor's account; a sequential compositor retires its earlier children."""
         node.account = None if receipt is None else receipt.account
         if not interleaves(node.runs):
-            _retire(node.children[-1:])  # those before it have been
+            _retire(node.children[-1:])  # earlier ones are retired already
 
-    def _launched(self, sequence: int, node: Node, exchange: Exchange) -> None:
+    def _launched(self, sequence: int, node: TreeNode, exchange: Exchange) -> None:
         answer, receipt = exchange.answer, receipt_of(exchange.answer)
         if outcome_of(answer) is REFUSED:
             node.refused += 1
             return
         if receipt is None and isinstance(answer, Failed) and node.account is not None:
-            node.status = FAILED  # itself, or what it would have been charged would be known
+            node.status = FAILED  # it failed itself; otherwise there would be a receipt
             _retire(node.children)
             return
         before = node.account
@@ -243,8 +242,8 @@ class History:
             child.claim = receipt.claim
         node.children.append(child)
 
-    def _adopted(self, node: Node, exchange: Exchange, answer: Launched) -> None:
-        """What a person launched of its own accord, to answer some query."""
+    def _adopted(self, node: TreeNode, exchange: Exchange, answer: Launched) -> None:
+        """Add a mechanism that a postprocessor launched to answer another query."""
         if answer.child is not None:
             child = self._started(None, (*exchange.path, answer.child), answer.answer)
             child.called = type(exchange.query).__name__
@@ -255,7 +254,7 @@ _OUTCOMES = {Launched: CHARGED, Failed: FAILED, Refused: REFUSED, Halted: REFUSE
 
 
 def is_launch(exchange: Exchange) -> bool:
-    """Whether it is a launch that came to an answer."""
+    """Whether the exchange is a launch that was answered."""
     return (
         isinstance(exchange.query, Launch)
         and type(exchange.answer) in _OUTCOMES
@@ -264,16 +263,16 @@ def is_launch(exchange: Exchange) -> bool:
 
 
 def receipt_of(answer: Answer) -> Receipt | None:
-    """The receipt of a launch; a person may have put anything in its place."""
+    """Return the receipt of a launch, or None; a postprocessor may have replaced it."""
     return answer.receipt if isinstance(answer.receipt, Receipt) else None
 
 
 def outcome_of(answer: Answer) -> str:
-    """How a launch ended: charged, failed or refused."""
+    """Return how a launch ended: charged, failed or refused."""
     return _OUTCOMES[type(answer)]
 
 
-def _retire(children: Siblings[Node]) -> None:
+def _retire(children: Siblings[TreeNode]) -> None:
     waiting = list(children.made())
     while waiting:
         node = waiting.pop()

@@ -1,17 +1,17 @@
 """The tree of mechanisms as HTML, for notebooks.
 
-Responsible for the markup alone; what is said of a node is in `tree`. Text has the colour of the
-page around it, and the colours of bars and marks are of middle lightness, so that it is legible on
-white and on black whoever decides which. Everything that a person wrote is escaped.
+The texts of a node are those of `text`; this module adds the markup. Text has the colour of the
+page, and bars and status labels have colours of middle lightness, so the tree is legible on light
+and on dark pages. All texts are escaped.
 """
 
 from html import escape
 
-from queryable.display.history import FAILED, HALTED, LIVE, RETIRED, Node
-from queryable.display.text import Folded, Room, percent, price, refusals, spending, title
+from queryable.display.history import FAILED, HALTED, LIVE, RETIRED, TreeNode
+from queryable.display.text import Folded, Quota, percent, price, refusals, spending, title
 
 FOLDED_ROWS = 100
-"""How many of the folded siblings are listed when they are unfolded; the rest stay counted."""
+"""How many folded siblings are listed when the reader unfolds them; the rest are counted."""
 
 _COLOURS = {LIVE: "#2f9e57", RETIRED: "#8a8f98", FAILED: "#e0524d", HALTED: "#d9822b"}
 _SPENT = "#3d8bd9"
@@ -33,31 +33,31 @@ margin:0 .5em;text-decoration:none;border:1px solid currentColor;border-radius:3
 </style>"""
 
 
-def as_html(root: Node) -> str:
-    """The tree; compositors fold."""
-    return f'<div class="queryable-tree">{_STYLE}{_item(root, Room())}</div>'
+def as_html(root: TreeNode) -> str:
+    """Return the tree as HTML in which every node with children can be folded."""
+    return f'<div class="queryable-tree">{_STYLE}{_item(root, Quota())}</div>'
 
 
-def _item(node: Node, room: Room) -> str:
+def _item(node: TreeNode, quota: Quota) -> str:
     row = _row(node)
     if not node.children:
         return row
-    below = "".join(_entry(each, room) for each in room.arranged(node.children))
+    below = "".join(_entry(each, quota) for each in quota.arranged(node.children))
     return f"<details open><summary>{row}</summary><ul>{below}</ul></details>"
 
 
-def _entry(entry: Node | Folded, room: Room) -> str:
-    if isinstance(entry, Node):
-        return f"<li>{_item(entry, room)}</li>"
+def _entry(entry: TreeNode | Folded, quota: Quota) -> str:
+    if isinstance(entry, TreeNode):
+        return f"<li>{_item(entry, quota)}</li>"
     rows = "".join(f"<li>{_row(node, brief=True)}</li>" for node in entry.nodes[:FOLDED_ROWS])
     left = len(entry.nodes) - FOLDED_ROWS
     if left > 0:
-        rows += f"<li><small>… and {left:,} more; ledger() lists all</small></li>"
+        rows += f"<li><small>… and {left:,} more; see ledger()</small></li>"
     summary = f"<small>… {escape(str(entry))}</small>"
     return f"<li><details><summary>{summary}</summary><ul>{rows}</ul></details></li>"
 
 
-def _row(node: Node, *, brief: bool = False) -> str:
+def _row(node: TreeNode, *, brief: bool = False) -> str:
     colour = _COLOURS.get(node.status)
     style = f' style="color:{colour}"' if colour else ""
     parts = [f"<b>{escape(title(node))}</b> <code>{escape(price(node))}</code>"]
@@ -70,12 +70,13 @@ def _row(node: Node, *, brief: bool = False) -> str:
     return "".join(parts)
 
 
-def _bar(node: Node) -> str:
+def _bar(node: TreeNode) -> str:
     share = node.share
     if share is None:
         return ""
     own = node.account is not None
-    label = escape(f"{percent(share)} {'of its budget' if own else 'of the budget above'}")
+    whose = "its" if own else "its parent's"
+    label = escape(f"{percent(share)} of {whose} budget")
     width = f"{float(100 * share):.4g}%"
     filled = f'<s style="width:{width}"></s>' if share else ""
     return (

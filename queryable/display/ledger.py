@@ -1,6 +1,7 @@
-"""The ledger: every launch that came to an answer, what it was charged, and the running total.
+"""The ledger: every answered launch with its charge and the running total.
 
-Responsible for the rows and for handing them to data frames and JSON. Knows no compositor.
+A ledger converts to data frames and to JSON. The text is for people and rounds long numbers; JSON
+has exact numbers.
 """
 
 import json
@@ -18,12 +19,9 @@ import attrs
 from queryable.display.history import CHARGED, FAILED, REFUSED, is_launch, outcome_of, receipt_of
 from queryable.losses import Loss, Report
 from queryable.optional import one_line, public_name
-from queryable.randomness.coins import ChildId
 from queryable.receipts import own_loss
-from queryable.running.log import Record, Shape
+from queryable.running.log import Path, Record, Shape
 from queryable.view import Exchange
-
-Path = tuple[ChildId, ...]
 
 
 @attrs.frozen
@@ -31,16 +29,16 @@ class LedgerRow:
     """One launch.
 
     Attributes:
-        sequence: its place among all that the root was asked, from 0.
-        path: the children that lead to the compositor that was asked; () is the root.
-        name: what the launch was called, if anything.
-        mechanism: its public name.
-        claim: its loss in its own measure, or the d_out it was given; None if it cannot be told.
-        loss: the claim in the compositor's measure, which is what counts; for a refused launch
-            what would have counted. None where the answer brought no receipt: a person in the
-            middle wrote it, or what was asked had failed before.
-        total: what the compositor reports after it; None as for `loss`.
-        outcome: "charged", "refused" (not charged, nothing was read) or "failed" (charged).
+        sequence: the number of the exchange among all exchanges with the root, from 0.
+        path: the child ids that lead to the compositor that was asked; () is the root.
+        name: the name of the launch, or None.
+        mechanism: the public name of the mechanism.
+        claim: its loss in its own measure, or the d_out of the launch; None if it is unknown.
+        loss: the charge: the claim in the compositor's measure. For a refused launch, the charge
+            that it would have had. None if the answer has no receipt, because a postprocessor wrote
+            it or the compositor had failed before.
+        total: the loss that the compositor reports after the launch; None as for `loss`.
+        outcome: "charged", "refused" (not charged, no data read) or "failed" (charged).
     """
 
     sequence: int
@@ -53,13 +51,16 @@ class LedgerRow:
     outcome: str
 
     def as_record(self) -> dict[str, Any]:
-        """Plain values, numbers as exact strings: what JSON has."""
+        """Return the row as plain values, as in JSON; numbers of losses are exact strings."""
         record = attrs.asdict(self, recurse=False)
         losses = {name: _exactly(record[name]) for name in ("claim", "loss", "total")}
         return {**record, "path": list(self.path), **losses}
 
     def as_flat_record(self) -> dict[str, Any]:
-        """One value a column: losses as text, and as floats, rounded up, what they are made of."""
+        """Return one value for each column: losses as text, and their parameters as floats.
+
+        The floats are rounded up.
+        """
         flat: dict[str, Any] = {
             "sequence": self.sequence,
             "path": "/".join(map(str, self.path)),
@@ -76,7 +77,7 @@ class LedgerRow:
 
 
 class Ledger(Sequence[LedgerRow]):
-    """The rows, in order; a list that cannot be changed. Rows may be made when they are read."""
+    """The rows in order, as an immutable sequence. Rows may be made when they are read."""
 
     def __init__(self, rows: Sequence[LedgerRow]) -> None:
         self._rows = tuple(rows) if isinstance(rows, list) else rows
@@ -105,7 +106,7 @@ class Ledger(Sequence[LedgerRow]):
         return hash(tuple(self))
 
     def to_json(self, indent: int | None = None) -> str:
-        """A list of objects; every number of a loss is an exact string, such as "1/3"."""
+        """Return a JSON list of objects; numbers of losses are exact strings, such as "1/3"."""
         text = StringIO()
         self.write_json(text, indent)
         return text.getvalue()
@@ -132,13 +133,13 @@ class Ledger(Sequence[LedgerRow]):
         return columns
 
     def to_pandas(self) -> Any:
-        """A pandas data frame of `columns()`; pandas must be installed."""
+        """Return `columns()` as a pandas data frame; pandas must be installed."""
         import pandas as pd
 
         return pd.DataFrame(self.columns())
 
     def to_polars(self) -> Any:
-        """A polars data frame of `columns()`; polars must be installed."""
+        """Return `columns()` as a polars data frame; polars must be installed."""
         import polars as pl
 
         kinds = {int: pl.Int64, str: pl.String, float: pl.Float64}
@@ -146,7 +147,7 @@ class Ledger(Sequence[LedgerRow]):
         return pl.DataFrame(columns, schema={name: kinds[_type_of(name)] for name in columns})
 
     def to_arrow(self) -> Any:
-        """An Arrow table of `columns()`; pyarrow must be installed."""
+        """Return `columns()` as an Arrow table; pyarrow must be installed."""
         import pyarrow as pa
 
         kinds = {int: pa.int64(), str: pa.string(), float: pa.float64()}
@@ -156,8 +157,8 @@ class Ledger(Sequence[LedgerRow]):
 
     def __repr__(self) -> str:
         counts = Counter(row.outcome for row in self)
-        said = ", ".join(f"{counts[each]} {each}" for each in (CHARGED, REFUSED, FAILED))
-        return f"<Ledger: {said}>"
+        counted = ", ".join(f"{counts[each]} {each}" for each in (CHARGED, REFUSED, FAILED))
+        return f"<Ledger: {counted}>"
 
     def __str__(self) -> str:
         header = ("#", "path", "name", "mechanism", "loss", "total", "outcome")
@@ -179,21 +180,21 @@ def _type_of(column: str) -> type:
 
 
 def ledger_of(record: Record, names: Mapping[int, str], path: Path = ()) -> Ledger:
-    """The launches at or below a path.
+    """Return the ledger of the launches at or below a path.
 
     Args:
-        names: what launches were called, by the number of the exchange.
+        names: the names of launches, by sequence number.
     """
     return Ledger(_Rows(record, names, path))
 
 
 class _Rows(Sequence[LedgerRow]):
-    """The rows of a log, each made when it is read."""
+    """The rows of a log, each of which is made when it is read."""
 
     def __init__(self, record: Record, names: Mapping[int, str], path: Path) -> None:
         self._log, self._names = record.log, names
         self._places = array("q")
-        self._told: tuple[Shape, str, Loss | None] | None = None
+        self._last: tuple[Shape, str, Loss | None] | None = None
         for places in record.entries():
             below = self._log.path(places[0])[: len(path)] == path
             if below and (len(places) > 1 or is_launch(self._log.exchange(places[0]))):
@@ -216,10 +217,10 @@ class _Rows(Sequence[LedgerRow]):
         name = self._names.get(number)
         if isinstance(entry, Exchange):
             return _row(number, name, entry)
-        receipt, told = self._log.receipt(place), self._told
-        if told is None or told[0] is not entry:  # what launches of one kind have in common
-            self._told = told = entry, public_name(receipt.mechanism), receipt.claim
-        _, mechanism, claim = told
+        receipt, last = self._log.receipt(place), self._last
+        if last is None or last[0] is not entry:  # launches of one kind share these
+            self._last = last = entry, public_name(receipt.mechanism), receipt.claim
+        _, mechanism, claim = last
         total = receipt.account.total()
         return LedgerRow(
             number, entry.path, name, mechanism, claim, receipt.charged, total, CHARGED
@@ -227,7 +228,7 @@ class _Rows(Sequence[LedgerRow]):
 
 
 def _row(sequence: int, name: str | None, exchange: Exchange) -> LedgerRow:
-    """A row, read off the receipt where the answer brings one."""
+    """Return the row of a launch, from its receipt if it has one."""
     launch, receipt = exchange.query, receipt_of(exchange.answer)
     runs = launch.mechanism if receipt is None else receipt.mechanism
     return LedgerRow(
@@ -243,11 +244,11 @@ def _row(sequence: int, name: str | None, exchange: Exchange) -> LedgerRow:
 
 
 def _cells(row: LedgerRow) -> tuple[str, ...]:
-    def said(value: object) -> str:
+    def text(value: object) -> str:
         return "-" if value is None else str(value)
 
     path, name = one_line("/" + "/".join(map(str, row.path))), one_line(row.name or "")
-    loss, total = said(row.loss), said(row.total)
+    loss, total = text(row.loss), text(row.total)
     return (str(row.sequence), path, name, row.mechanism, loss, total, row.outcome)
 
 
@@ -259,7 +260,7 @@ def _numbers(report: Report | None) -> list[tuple[str, Fraction]]:
 
 
 def _float_up(value: Fraction) -> float:
-    """The least float not below it."""
+    """Return the least float at or above `value`."""
     try:
         nearest = float(value)
     except OverflowError:
@@ -268,7 +269,7 @@ def _float_up(value: Fraction) -> float:
 
 
 def _exactly(value: Any) -> Any:
-    """A loss as its measure and its parameters, every number an exact string."""
+    """Return a loss as its measure and parameters, with every number as an exact string."""
     match value:
         case Fraction():
             return str(value)

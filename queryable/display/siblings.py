@@ -1,7 +1,7 @@
-"""The children of one node of a tree, most of them made when they are looked at.
+"""The children of one node of a tree, most of which are made when they are read.
 
-Responsible for a million launches of measurements in one filter taking no more room and time in a
-tree than one. Knows no log: a run says how many there are and makes each.
+A million launches of measurements in one filter take no more memory and time in a tree than one: a
+`Run` stores only how many there are and how to make each.
 """
 
 from bisect import bisect_right
@@ -17,11 +17,13 @@ N = TypeVar("N")
 
 @attrs.frozen(eq=False)
 class Run(Generic[N]):
-    """Measurements that were launched one after another; all have answered.
+    """Measurements that were launched one after another and have answered.
 
     Args:
-        places: what `make` and `kind` take, one a node.
-        kind: nodes of one kind run equal mechanisms; kinds compare by identity.
+        places: one index for each node.
+        make: returns the node at an index.
+        kind: returns the kind of the node at an index. Nodes of one kind run equal mechanisms;
+            kinds compare by identity.
     """
 
     places: range
@@ -33,7 +35,7 @@ class Run(Generic[N]):
 
 
 class Siblings(Sequence[N]):
-    """Nodes in the order of their launches."""
+    """A sequence of nodes in the order of their launches."""
 
     def __init__(self, pieces: "Iterable[N | Run[N]]" = ()) -> None:
         self._pieces: list[N | Run[N]] = []
@@ -47,11 +49,11 @@ class Siblings(Sequence[N]):
         self._pieces.append(piece)
 
     def made(self) -> Iterator[N]:
-        """The nodes that are in no run: those that can be asked, and those that failed."""
+        """Return the nodes outside runs: those that take queries, and those that failed."""
         return (piece for piece in self._pieces if not isinstance(piece, Run))
 
     def pieces(self) -> "Iterator[N | Run[N]]":
-        """Nodes and runs, in order."""
+        """Return nodes and runs, in order."""
         return iter(self._pieces)
 
     def __len__(self) -> int:
@@ -65,14 +67,14 @@ class Siblings(Sequence[N]):
         if isinstance(index, slice):
             start, stop, step = index.indices(len(self))
             if step != 1:
-                raise ValueError("siblings are cut without a step")
+                raise ValueError("slice siblings with a step of 1")
             return Siblings(self._cut(start, stop))
         place = range(len(self))[index]
         at = bisect_right(self._ends, place)
         piece = self._pieces[at]
         if not isinstance(piece, Run):
             return piece
-        return piece.make(piece.places[place - self._ends[at]])  # counted from its end
+        return piece.make(piece.places[place - self._ends[at]])  # counts from its end
 
     def _cut(self, start: int, stop: int) -> "Iterator[N | Run[N]]":
         at = bisect_right(self._ends, start)
@@ -95,7 +97,7 @@ class Siblings(Sequence[N]):
 
 
 def counted(nodes: Siblings[N]) -> Iterator[tuple[N, int]]:
-    """The nodes, each with how many there are like it; of those in a run one a kind."""
+    """Return nodes with counts: 1 for a node outside runs; one node for each kind in a run."""
     for piece in nodes.pieces():
         if not isinstance(piece, Run):
             yield piece, 1
@@ -106,7 +108,7 @@ def counted(nodes: Siblings[N]) -> Iterator[tuple[N, int]]:
 
 
 def tallied(nodes: "Iterable[N]", status: Callable[[N], str], answered: str) -> Counter[str]:
-    """How many nodes have which status; those of runs have answered, and are not made for it."""
+    """Count nodes by status. Nodes of runs count as `answered` and are not made."""
     counts: Counter[str] = Counter()
     for piece in nodes.pieces() if isinstance(nodes, Siblings) else nodes:
         if isinstance(piece, Run):

@@ -1,7 +1,7 @@
-"""The tree of mechanisms as text, and what text and HTML have in common.
+"""The tree of mechanisms as text, and the parts that text and HTML share.
 
-Responsible for which nodes are shown and what is said of each. Of many siblings the first and the
-last are shown and the rest counted, and of a large tree no more than a bounded number of nodes.
+Among many siblings, the first and the last are shown and the others are counted. The number of
+nodes shown is bounded.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,40 +9,40 @@ from fractions import Fraction
 
 import attrs
 
-from queryable.display.history import ANSWERED, Node
+from queryable.display.history import ANSWERED, TreeNode
 from queryable.display.siblings import tallied
 from queryable.optional import one_line
 
 HEAD, TAIL = 4, 6
-"""How many siblings are shown before and after those that are only counted."""
+"""How many siblings are shown before and after the counted ones."""
 
 MOST_NODES = 400
-"""How many nodes are shown in all."""
+"""The largest number of nodes shown."""
 
 _BAR = 20
-_SHOWN_BELOW = HEAD + TAIL + 2  # folding two would save nothing
+_SHOWN_BELOW = HEAD + TAIL + 2  # folding two nodes into one line saves little
 
 
 @attrs.frozen
 class Folded:
-    """Siblings that are only counted."""
+    """Siblings that are counted, not shown."""
 
-    nodes: Sequence[Node]
+    nodes: Sequence[TreeNode]
 
     def __str__(self) -> str:
         counts = tallied(self.nodes, lambda node: node.status, ANSWERED)
-        said = ", ".join(f"{count:,} {status}" for status, count in counts.items())
-        return f"{len(self.nodes):,} more: {said}"
+        counted = ", ".join(f"{count:,} {status}" for status, count in counts.items())
+        return f"{len(self.nodes):,} more: {counted}"
 
 
-class Room:
-    """How many nodes may still be shown."""
+class Quota:
+    """The number of nodes that may still be shown."""
 
     def __init__(self, most: int = MOST_NODES) -> None:
         self.left = most
 
-    def arranged(self, nodes: Sequence[Node]) -> list[Node | Folded]:
-        """The siblings to show, with the others folded in between."""
+    def arranged(self, nodes: Sequence[TreeNode]) -> list[TreeNode | Folded]:
+        """Return the siblings to show, with the others folded in between."""
         head, tail = HEAD, TAIL
         if len(nodes) <= _SHOWN_BELOW:
             head, tail = len(nodes), 0
@@ -55,24 +55,24 @@ class Room:
         return [*nodes[:head], *middle, *nodes[end:]]
 
 
-def title(node: Node) -> str:
-    """The name it was launched under, or the id it is asked by, and its mechanism."""
+def title(node: TreeNode) -> str:
+    """Return the name of the launch, or else the child id, and the mechanism."""
     if node.name is not None:
         return f"{one_line(node.name)}: {node.mechanism}"
     return f"[{one_line(str(node.path[-1]))}] {node.mechanism}" if node.path else node.mechanism
 
 
-def price(node: Node) -> str:
-    """Its budget, or what it was charged."""
+def price(node: TreeNode) -> str:
+    """Return the budget, or else the charge."""
     if node.account is not None and node.account.budget is not None:
         return str(node.account.budget)
     if node.claim is not None:
         return str(node.claim)
-    return "no limit" if node.account is not None else "no claim of its own"
+    return "no limit" if node.account is not None else "no claim"
 
 
-def spending(node: Node) -> str:
-    """Of a compositor, what is spent and what remains."""
+def spending(node: TreeNode) -> str:
+    """Return what a compositor has spent and what remains, or the last report."""
     if node.account is None:
         return f"last reported {node.reported}" if node.reported is not None else ""
     remaining = node.account.remaining()
@@ -81,7 +81,7 @@ def spending(node: Node) -> str:
 
 
 def percent(share: Fraction) -> str:
-    """A share in percent; what is not nothing or all is never shown as that."""
+    """Return a share in percent. Only exact values are shown as 0% or 100%."""
     whole = round(100 * share)
     if share > 0 and whole == 0:
         return "<1%"
@@ -90,21 +90,21 @@ def percent(share: Fraction) -> str:
     return f"{whole}%"
 
 
-def refusals(node: Node) -> str:
-    """How many launches it refused."""
+def refusals(node: TreeNode) -> str:
+    """Return the number of refused launches, as text."""
     return f"{node.refused:,} refused" if node.refused else ""
 
 
-def as_text(root: Node) -> str:
-    """The tree, one line a node and one more for what a compositor has spent."""
-    room = Room()
+def as_text(root: TreeNode) -> str:
+    """Return the tree: one line for each node, and a second one with the account."""
+    quota = Quota()
     lines = [_line(root), *_details(root, "")]
-    lines += _below(root, "", room)
+    lines += _below(root, "", quota)
     return "\n".join(lines)
 
 
-def _below(node: Node, indent: str, room: Room) -> Iterator[str]:
-    entries = room.arranged(node.children)
+def _below(node: TreeNode, indent: str, quota: Quota) -> Iterator[str]:
+    entries = quota.arranged(node.children)
     for place, entry in enumerate(entries):
         last = place == len(entries) - 1
         branch, rest = ("`- ", "   ") if last else ("|- ", "|  ")
@@ -113,16 +113,16 @@ def _below(node: Node, indent: str, room: Room) -> Iterator[str]:
             continue
         yield f"{indent}{branch}{_line(entry)}"
         yield from _details(entry, indent + rest)
-        yield from _below(entry, indent + rest, room)
+        yield from _below(entry, indent + rest, quota)
 
 
-def _line(node: Node) -> str:
+def _line(node: TreeNode) -> str:
     cost = node.cost
-    share = f"{percent(cost)} of the budget above" if cost is not None else ""
+    share = f"{percent(cost)} of its parent's budget" if cost is not None else ""
     return "  ".join(filter(None, (title(node), price(node), share, node.status, refusals(node))))
 
 
-def _details(node: Node, indent: str) -> list[str]:
+def _details(node: TreeNode, indent: str) -> list[str]:
     text = spending(node)
     if not text:
         return []

@@ -23,13 +23,14 @@ kind of bound, and each has its parameters:
 Gaussian and a delta part at once.
 
 When several mechanisms run on the same data, epsilon, delta and rho add up, and mu adds up as its
-square. `loss.to(measure, delta=...)` converts, if a theorem allows it:
+square. `loss.to(measure, delta=...)` converts, if a theorem allows it. `str` rounds long numbers,
+marked with `≈`; `repr` and the fields are exact:
 
     >>> from queryable.losses import ApproxDP, PureDP, ZCDP
     >>> print(PureDP("0.1").to(ZCDP))
-    ZCDP(rho=~0.00499584)
+    ZCDP(rho≈0.005)
     >>> print(ZCDP("0.01").to(ApproxDP, delta="1e-6"))
-    ApproxDP(epsilon=~0.621693, delta=1e-06)
+    ApproxDP(epsilon≈0.622, delta=1e-06)
 """
 
 from queryable.losses.dominated import Dominated

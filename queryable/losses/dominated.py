@@ -11,7 +11,7 @@ import attrs
 from queryable.losses.fields import quoted_exactly, read_delta, read_epsilon, read_mu
 from queryable.losses.loss import AdditiveLoss, Loss, Measure, Parts, sealed
 from queryable.losses.measures import GDP, ApproxDP, PureDP
-from queryable.losses.numbers import shown, sqrt_down, sqrt_up
+from queryable.losses.numbers import named, sqrt_down, sqrt_up
 
 
 @sealed
@@ -79,5 +79,5 @@ class Dominated(AdditiveLoss):
 
     def __str__(self) -> str:
         values = ("epsilon", "mu", "delta")
-        shown_values = [f"{name}={shown(getattr(self, name))}" for name in values]
-        return f"Dominated({', '.join(shown_values)})"
+        fields = [named(name, getattr(self, name)) for name in values]
+        return f"Dominated({', '.join(fields)})"

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, ClassVar, Self, TypeVar
 
-from queryable.losses.numbers import Number, bounded_total, natural, probability, shown
+from queryable.losses.numbers import Number, bounded_total, named, natural, probability
 from queryable.quoting import quoted
 
 Parts = tuple[Fraction, ...]
@@ -149,7 +149,7 @@ class Loss(ABC):
             return self
         at = None if delta is None else probability(delta)
         if at is not None and not target.takes_delta:
-            raise ValueError(f"leave delta={shown(at)} out: {measure_name(target)} has no delta")
+            raise ValueError(f"leave {named('delta', at)} out: {measure_name(target)} has no delta")
         defined = target.from_loss(self)
         converted = self._to(target, at) if defined is None else defined
         if converted is None:

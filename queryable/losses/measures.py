@@ -29,7 +29,7 @@ from queryable.losses.loss import (
     sealed,
     stated_in,
 )
-from queryable.losses.numbers import Number, exact, shown, sqrt_down, sqrt_up
+from queryable.losses.numbers import Number, exact, named, shown, sqrt_down, sqrt_up
 from queryable.quoting import quoted
 
 
@@ -67,7 +67,7 @@ class _Simple(AdditiveLoss):
 
     def __str__(self) -> str:
         names = [field.name for field in attrs.fields(type(self))]  # type: ignore[arg-type]
-        values = ", ".join(f"{name}={shown(getattr(self, name))}" for name in names)
+        values = ", ".join(named(name, getattr(self, name)) for name in names)
         return f"{type(self).__name__}({values})"
 
 

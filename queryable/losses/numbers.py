@@ -34,6 +34,7 @@ _LARGEST_EXPONENT = 400
 _LONGEST_TEXT = 1024
 _MOST_VALUES = 10**7
 _EXPECTED = "a finite number >= 0: an int, a Fraction, a Decimal, a float, or a string like '1/20'"
+_ROUNDED = "≈"
 _DECIMAL = re.compile(r"\+?(\d+\.?\d*|\.\d+)(e([+-]?\d{1,6}))?", re.ASCII | re.IGNORECASE)
 _RATIO = re.compile(r"\+?(\d+)/(\d+)", re.ASCII)
 
@@ -247,8 +248,8 @@ def _exact_root(value: Fraction) -> Fraction | None:
     return None
 
 
-def shown(value: Fraction) -> str:
-    """Return a short decimal for people: exact if it is short, else rounded and marked with `~`."""
+def shown(value: Fraction, digits: int = 6) -> str:
+    """Return a short decimal for people: exact if it is short, else rounded and marked with `≈`."""
     if value.denominator == 1 and abs(value.numerator) < 10**12:
         return str(value.numerator)
     try:
@@ -260,4 +261,10 @@ def shown(value: Fraction) -> str:
     text = repr(nearest)
     if len(text) <= 9 and Fraction(text) == value:
         return text
-    return f"~{nearest:.6g}"
+    return f"{_ROUNDED}{nearest:.{digits}g}"
+
+
+def named(name: str, value: Fraction, digits: int = 3) -> str:
+    """Return a parameter for people: `rho=0.1` if that is exact, else rounded, `rho≈0.0184`."""
+    text = shown(value, digits)
+    return f"{name}{text}" if text.startswith(_ROUNDED) else f"{name}={text}"

@@ -24,7 +24,7 @@ from queryable.losses.loss import (
     sealed,
 )
 from queryable.losses.measures import ZCDP, ApproxDP, PureDP
-from queryable.losses.numbers import Number, several, shown
+from queryable.losses.numbers import Number, named, several, shown
 
 
 @sealed
@@ -76,7 +76,7 @@ class RDP(AdditiveLoss):
         return None
 
     def __str__(self) -> str:
-        return f"RDP(alpha={shown(self.alpha)}, epsilon={shown(self.epsilon)})"
+        return f"RDP({named('alpha', self.alpha)}, {named('epsilon', self.epsilon)})"
 
 
 @sealed
@@ -180,4 +180,4 @@ class RenyiCurve(AdditiveLoss):
 
     def __str__(self) -> str:
         points = zip(self.orders, self.epsilons, strict=True)
-        return f"RDP({', '.join(f'{shown(a)}: {shown(e)}' for a, e in points)})"
+        return f"RDP({', '.join(f'{shown(a)}: {shown(e, 3)}' for a, e in points)})"

@@ -76,8 +76,8 @@ class TimeUniformBound(RealisedBound):
     )
 
     def __str__(self) -> str:
-        bound = f"loss <= {shown(self.epsilon)} at all times"
-        return f"TimeUniformBound({bound}, with probability 1 - {shown(self.delta)})"
+        bound = f"loss <= {shown(self.epsilon, 3)} at all times"
+        return f"TimeUniformBound({bound}, with probability 1 - {shown(self.delta, 3)})"
 
 
 @attrs.frozen(order=False)
@@ -97,8 +97,8 @@ class ExPostBound(RealisedBound):
     _instead = "Use its .epsilon; the guarantee fixed in advance is the filter's privacy_map"
 
     def __str__(self) -> str:
-        part = f", except with probability {shown(self.delta)}" if self.delta else ""
-        return f"ExPostBound(loss <= {shown(self.epsilon)} for these answers{part})"
+        part = f", except with probability {shown(self.delta, 3)}" if self.delta else ""
+        return f"ExPostBound(loss <= {shown(self.epsilon, 3)} for these answers{part})"
 
 
 Report = Loss | TimeUniformBound | ExPostBound

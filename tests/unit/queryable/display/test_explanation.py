@@ -69,13 +69,13 @@ THEOREMS = [
 @pytest.mark.parametrize(("mechanism", "theorem"), THEOREMS, ids=lambda each: str(each)[:40])
 def test_the_theorem_is_named(mechanism: Any, theorem: str) -> None:
     text = " ".join(explain(mechanism).split())
-    assert theorem in text.split("By:")[1].split("Provided that:")[0]
+    assert theorem in text.split("Theorem:")[1].split("Assumes:")[0]
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=str)
 def test_everything_can_be_explained(subject: Any) -> None:
     text = explain(subject.mechanism)
-    for part in ("Guaranteed:", "By:", "Provided that:"):
+    for part in ("Guaranteed:", "Theorem:", "Assumes:"):
         assert part in text
     assert max(map(len, text.splitlines())) <= 100
     assert "`" not in text
@@ -84,7 +84,7 @@ def test_everything_can_be_explained(subject: Any) -> None:
 def test_a_mechanism_of_which_nothing_is_known_has_its_claim_and_no_theorem() -> None:
     text = " ".join(explain(Toy()).split())
     assert "PureDP(epsilon=0.1)" in text
-    assert "no theorem is named; the claim is its author's" in text
+    assert "no theorem is named; the author of the mechanism vouches for the claim" in text
 
 
 def test_a_running_one_tells_what_was_spent_and_what_is_in_it() -> None:
@@ -106,12 +106,14 @@ def test_a_running_one_tells_what_was_spent_and_what_is_in_it() -> None:
         (PureDP(0), "e^0 (about 1)"),
         (PureDP(10**5), "e^100000."),
         (ApproxDP(1, "1e-6"), "e^1 (about 2.718), plus 1e-06."),
-        (ZCDP("1/2"), "means differ by about 1,"),
+        (ZCDP("1/2"), "means differ by about 1."),
         (GDP(1), "In particular"),
         (RDP(8, 1), "In particular"),
+        (ZCDP("1/3"), "ZCDP(rho≈0.333)"),
+        (PureDP("1/7"), "e^0.143 (about 1.154)."),
         (Dominated(1, 1, 0), "Dominated("),
         (ApproxZCDP(1, "1e-6"), "ApproxZCDP("),
-        (None, "no bound fixed in advance"),
+        (None, "no bound is fixed in advance"),
     ],
 )
 def test_losses_in_words(loss: Any, said: str) -> None:

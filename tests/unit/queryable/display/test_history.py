@@ -27,17 +27,17 @@ from queryable import (
     QueryRefusedError,
     ToAnalyst,
 )
-from queryable.display.history import Node
+from queryable.display.history import TreeNode
 from tests.strategies import Courier, Faulty, Toy, raising
 
 TOY = Toy()
 
 
-def root_of(q: Queryable) -> Node:
+def root_of(q: Queryable) -> TreeNode:
     return q.node
 
 
-def statuses(node: Node) -> list[str]:
+def statuses(node: TreeNode) -> list[str]:
     return [child.status for child in node.children]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from composition import FiltCon, OdomCon
 from queryable import PureDP, Queryable, QueryRefusedError
-from queryable.display.history import Node
+from queryable.display.history import TreeNode
 from queryable.display.siblings import Siblings
 from queryable.display.text import MOST_NODES, as_text, percent
 from tests.strategies import Toy
@@ -20,11 +20,11 @@ def test_a_small_tree() -> None:
     assert q.tree() == (
         "FiltCon  PureDP(epsilon=0.5)  live  1 refused\n"
         "|  [############........] 60%  spent PureDP(epsilon=0.3), remaining PureDP(epsilon=0.2)\n"
-        "|- visits: Toy  PureDP(epsilon=0.1)  20% of the budget above  live\n"
-        "`- [1] FiltCon  PureDP(epsilon=0.2)  40% of the budget above  live\n"
+        "|- visits: Toy  PureDP(epsilon=0.1)  20% of its parent's budget  live\n"
+        "`- [1] FiltCon  PureDP(epsilon=0.2)  40% of its parent's budget  live\n"
         "   |  [##########..........] 50%  spent PureDP(epsilon=0.1), remaining "
         "PureDP(epsilon=0.1)\n"
-        "   `- [0] Toy  PureDP(epsilon=0.1)  50% of the budget above  live"
+        "   `- [0] Toy  PureDP(epsilon=0.1)  50% of its parent's budget  live"
     )
     assert team.tree().splitlines()[0].startswith("[1] FiltCon")
 
@@ -58,8 +58,8 @@ def test_many_children_are_folded() -> None:
 def test_a_wide_tree_of_wide_trees_stays_short() -> None:
     """13 children each, three deep, would be 2,379 nodes."""
 
-    def wide(depth: int) -> Node:
-        node = Node(Toy(), (0,))
+    def wide(depth: int) -> TreeNode:
+        node = TreeNode(Toy(), (0,))
         node.children = Siblings(wide(depth - 1) for _ in range(13 if depth else 0))
         return node
 

@@ -14,6 +14,7 @@ from queryable.losses.numbers import (
     LONGEST_TOTAL,
     bounded_total,
     exact,
+    named,
     natural,
     positive,
     probability,
@@ -235,7 +236,7 @@ def test_long_totals_are_shortened() -> None:
     [
         (Fraction(1, 10), "0.1"),
         (Fraction(3), "3"),
-        (Fraction(1, 3), "~0.333333"),
+        (Fraction(1, 3), "≈0.333333"),
         (Fraction(1, 10**6), "1e-06"),
         (Fraction(10) ** 399, "more than 1e308"),
     ],
@@ -243,3 +244,19 @@ def test_long_totals_are_shortened() -> None:
 def test_numbers_are_shown_short_and_marked_when_inexact(value: Fraction, text: str) -> None:
     """A person can tell a short exact decimal from an approximation."""
     assert shown(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("1/10", "rho=0.1"),
+        ("0.018357", "rho=0.018357"),
+        ("1/3", "rho≈0.333"),
+        ("0.01835704123", "rho≈0.0184"),
+        ("1234567/1000", "rho=1234.567"),
+        (10**13, "rho≈1e+13"),
+    ],
+)
+def test_named_numbers_are_rounded_to_three_digits(value: object, text: str) -> None:
+    """A short exact value has `=`; a rounded one has `≈` instead."""
+    assert named("rho", Fraction(value)) == text  # type: ignore[arg-type]
