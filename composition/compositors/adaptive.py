@@ -256,8 +256,9 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         Raises:
             QueryError: there is no such child.
         """
-        require_live(state.children, child, lambda identity: _mechanism_of(state, identity))
-        if type(child) is not int:  # a subclass may compare equal to different ids in turn
+        if type(child) is not int or child not in state.children:
+            require_live(state.children, child, lambda identity: _mechanism_of(state, identity))
+            # a subclass of int, which may compare equal to different ids in turn
             raise UnknownChildError(f"a child's id is an int, not {type(child).__name__}")
         return state.claims[child]
 
@@ -265,7 +266,8 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         """The checked claim of a launch.
 
         Raises:
-            PrivacyClaimError: the mechanism does not lose what it is launched for.
+            PrivacyClaimError: the mechanism states no loss in the compositor's measure, or `d_out`
+                is below its privacy map.
         """
         return claim_of(launch, self.proof.measure, self.d_in)
 
