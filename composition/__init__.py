@@ -1,4 +1,11 @@
-"""Compositors: interactive mechanisms made of interactive mechanisms."""
+"""Composition of interactive mechanisms: filters, odometers and other compositors.
+
+- `compositors/`: the mechanisms that run children, such as `FiltCon` and `OdomCon`.
+- `rules/`: how losses add up (accumulators) and when a launch fits (continuation rules).
+- `validity`: the table of theorems `VALIDITY`; `verdicts` has the classes of its rows and cells,
+  and `proofs` looks a composition up in it.
+- `planning`: `admitted` and `recommend`, to choose a rule. `plot`: pictures (extra `plot`).
+"""
 
 from composition.compositors.concurrent import ConComp
 from composition.compositors.ex_post import ExPost

@@ -1,7 +1,7 @@
-"""Which rule to take: how many launches of a plan each of them admits.
+"""Choosing a rule: how many launches of a plan each rule admits.
 
-Responsible for counting. A rule cannot be changed once an analysis runs, so it is chosen before,
-from what will probably be launched. Touches no data and knows no mechanism.
+A filter's rule is fixed before the analysis, so it is chosen from the launches that are planned.
+Everything here is computed from privacy losses; no data are needed.
 """
 
 from collections.abc import Callable, Iterable
@@ -31,25 +31,25 @@ from queryable.losses.numbers import BeyondReachError
 from queryable.quoting import quoted
 
 Plan = list[tuple[Loss, int]]
-"""Losses, and how often each comes in a row."""
+"""Losses, each with the number of its consecutive launches."""
 
 MOST_ENTRIES = 16
-"""Plans with more different epsilons get no menu."""
+"""Menus are tried for plans with at most this many different epsilons."""
 
-_MOST_TIMES = 2**20  # plans that fit more often than this cost nothing
-_MOST_STEPPED = 2_000  # launches, where an account takes them one by one
-_FINEST = 20_000  # units of a menu
+_MOST_TIMES = 2**20  # an upper bound for the search
+_MOST_STEPPED = 2_000  # launches, if an account has no add_many of its own
+_FINEST = 20_000  # the most units of a menu
 _LEAST, _MOST = Fraction(1, 10**100), Fraction(10**6)
 
 
 def admitted(budget: Loss, rule: Rule, loss: Loss) -> int:
-    """How many equal launches a fresh filter admits, exactly.
+    """The exact number of equal launches that a fresh filter admits.
 
     Args:
-        loss: of one launch; stated in the measure that the rule takes, or converted to it.
+        loss: the loss of one launch; converted to the measure that the rule takes.
 
     Raises:
-        ValueError: the rule is not about such budgets, does not take the loss, or takes any number.
+        ValueError: the rule does not take the budget or the loss, or admits any number of launches.
 
     Examples:
         >>> from composition import Basic, Menu
@@ -75,10 +75,10 @@ def _require(value: object, kind: type, name: str, wanted: str) -> None:
 
 
 def taken(budget: Loss, rule: Rule, losses: Iterable[Loss]) -> int:
-    """How many of these launches a fresh filter takes, in this order; the refused are passed over.
+    """How many of these launches a fresh filter admits in this order; refused ones are skipped.
 
     Raises:
-        ValueError: the rule is not about such budgets, or does not take a loss.
+        ValueError: the rule does not take the budget or one of the losses.
     """
     account, measure, count = rule.open(budget), rule.child_measure(budget), 0
     for loss in losses:
@@ -89,7 +89,7 @@ def taken(budget: Loss, rule: Rule, losses: Iterable[Loss]) -> int:
 
 
 def _more(account: Account, loss: Loss, most: int | None = None) -> tuple[Account, int]:
-    """The account after as many equal launches as fit, `most` at most, and how many."""
+    """The account after as many equal launches as fit, up to `most`, and their number."""
     if type(account).add_many is Account.add_many:
         return _one_by_one(account, loss, most)
 
@@ -101,7 +101,7 @@ def _more(account: Account, loss: Loss, most: int | None = None) -> tuple[Accoun
 
 
 def _greatest(fits: Callable[[int], bool], most: int | None) -> int:
-    """The largest count that fits, at most `most`; what is below a count that fits does too."""
+    """The largest count up to `most` that fits. `fits` is true up to some count, then false."""
     low, high = 0, 1
     while (most is None or high <= most) and fits(high):
         low, high = high, 2 * high
@@ -125,10 +125,14 @@ def _one_by_one(account: Account, loss: Loss, most: int | None) -> tuple[Account
 
 @attrs.frozen
 class Candidate:
-    """What one rule does with a plan.
+    """How much of a plan one rule admits.
 
-    `admitted` launches fit before the first refusal, in the worst of the orders tried; the whole
-    plan fits `times` times over. Both are None where the rule does not take the plan, and `why`.
+    Attributes:
+        rule: the rule.
+        admitted: launches before the first refusal, in the worst of the orders tried; None if the
+            rule does not take the plan.
+        times: how many times the whole plan fits; None if the rule does not take the plan.
+        why: why the rule does not take the plan.
     """
 
     rule: Rule
@@ -139,25 +143,25 @@ class Candidate:
 
 @attrs.frozen
 class Recommendation:
-    """The rule that admits most of a plan, and all that were compared, the best first."""
+    """The compared rules, the one that admits most of a plan first."""
 
     planned: int
     candidates: tuple[Candidate, ...]
     fixed: int | None = None
-    """How many launches of the plan fit, as listed, if all of it is declared in advance.
+    """How many launches of the plan, as listed, fit if all are declared in advance.
 
-    Through `ConComp(mechanisms, delta=...)` in place of a filter. None where the budget has no
-    delta or the losses do not compose.
+    That is, with `ConComp(mechanisms, delta=...)` in place of a filter. None if the budget has no
+    delta.
     """
 
     @property
     def rule(self) -> Rule:
-        """The best."""
+        """The rule that admits most launches."""
         return self.candidates[0].rule
 
     @property
     def admitted(self) -> int:
-        """How many launches of the plan it admits, whatever the order."""
+        """How many launches of the plan that rule admits, in the worst of the orders tried."""
         return self.candidates[0].admitted or 0
 
     def __str__(self) -> str:
@@ -175,18 +179,18 @@ class Recommendation:
 
 
 def recommend(budget: Loss, losses: Iterable[Loss]) -> Recommendation:
-    """Which rule admits most of a plan, in any order the analyst may take it.
+    """Compare the rules by how many launches of a plan they admit, in any order of the launches.
 
-    Counted are the launches before the first refusal, in the worst of these orders: as listed, and
-    by rising and by falling loss. Where launches add to one number the heaviest first is the worst
-    there is. Rules that admit equally many are ranked by how often the whole plan fits. A slack
-    leaves room for the plan's own deltas, if they are at most half of delta. Costs of a menu are
-    fitted to the plan. A plan that is fixed before anything is answered needs no rule: `fixed` says
-    how much of it `ConComp(..., delta=)` takes.
+    For each rule the launches before the first refusal are counted, in the worst of these orders:
+    as listed, and by rising and by falling loss. For rules that add one number per launch, the
+    order by falling loss is the worst of all. Ties are broken by how many times the whole plan
+    fits. A slack leaves room for the plan's own deltas, if they are at most half of delta. Costs of
+    a menu are fitted to the plan. A plan that is fixed before anything is answered needs no rule:
+    `fixed` says how much of it `ConComp(..., delta=)` takes.
 
     Args:
-        budget: of the filter.
-        losses: of the planned launches.
+        budget: the budget of the filter.
+        losses: the losses of the planned launches.
 
     Raises:
         ValueError: the plan is empty.
@@ -210,7 +214,7 @@ def recommend(budget: Loss, losses: Iterable[Loss]) -> Recommendation:
 
 
 def _fixed(budget: Loss, listed: list[Loss]) -> int | None:
-    """How many of these fit when they are declared in advance."""
+    """How many of these losses fit when they are declared in advance."""
     if not isinstance(budget, ApproxDP) or budget.delta == 0:
         return None
 
@@ -233,7 +237,7 @@ def _fixed(budget: Loss, listed: list[Loss]) -> int | None:
 
 
 def _rules(budget: Loss, plan: Plan) -> list[Rule]:
-    """The simplest last: of equals it is taken."""
+    """The rules to compare; of equally good ones the last is taken, so the simplest is last."""
     if not isinstance(budget, ApproxDP) or budget.delta == 0 or _extreme(budget, plan):
         return [Basic()]
     slack = _slack(budget, plan)
@@ -250,7 +254,7 @@ def _rules(budget: Loss, plan: Plan) -> list[Rule]:
 
 
 def _extreme(budget: ApproxDP, plan: Plan) -> bool:
-    """Whether numbers are so large or so small that no rule but the sum is worth a search."""
+    """Whether numbers are so large or small that only `Basic` is tried."""
     parts = [budget.epsilon, budget.delta]
     for loss, _ in plan:
         parts += loss.parts if isinstance(loss, AdditiveLoss) else ()
@@ -297,7 +301,7 @@ def _orders_of(plan: Plan) -> list[Plan]:
 
 
 def _times(account: Account, plan: Plan) -> int:
-    """How often the whole plan fits, as listed."""
+    """How many times the whole plan fits, in the order listed."""
     if type(account).add_many is Account.add_many:
         return _times_in_turn(account, plan)
 
@@ -311,7 +315,7 @@ def _times(account: Account, plan: Plan) -> int:
 
 
 def _times_in_turn(account: Account, plan: Plan) -> int:
-    """The same, one launch after another."""
+    """The same for accounts without an `add_many` of their own."""
     most = max(1, _MOST_STEPPED // sum(count for _, count in plan))
     for times in range(most):
         for loss, count in plan:
@@ -327,7 +331,7 @@ def _slack(budget: ApproxDP, plan: Plan) -> Fraction:
 
 
 def _orders(epsilon: Fraction, slack: Fraction) -> list[Fraction]:
-    """Around the order at which Gaussians that fill the budget are converted."""
+    """Renyi orders around the best order for Gaussian noise that uses the whole budget."""
     rho = float(conversions.largest_zcdp(epsilon, slack)) or 1e-12
     centre = sqrt(max(1.0, log(slack.denominator) - log(slack.numerator)) / rho)
     excess = (Fraction(f"{centre * 2 ** (third / 3):.3g}") for third in range(-6, 16))
@@ -335,7 +339,7 @@ def _orders(epsilon: Fraction, slack: Fraction) -> list[Fraction]:
 
 
 def _menus(budget: ApproxDP, plan: Plan, slack: Fraction) -> list[Rule]:
-    """Menus of the plan's epsilons, at their common unit, or near the least if that is too fine."""
+    """Menus of the plan's epsilons: at their common unit, or near the least if that is too fine."""
     try:
         stated = [(loss.to(ApproxDP), count) for loss, count in plan]
     except ValueError:
@@ -354,7 +358,7 @@ def _menus(budget: ApproxDP, plan: Plan, slack: Fraction) -> list[Rule]:
 
 
 def _common(values: Iterable[Fraction]) -> Fraction:
-    """The largest number that all of these are multiples of."""
+    """The greatest common divisor of rationals."""
     each = list(values)
     bottom = lcm(*(value.denominator for value in each))
     return Fraction(gcd(*(int(value * bottom) for value in each)), bottom)

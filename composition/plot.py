@@ -1,8 +1,7 @@
-"""Pictures of an interaction: where the budget went, what rules would have done, what is promised.
+"""Pictures of an interaction: spending by launch, a comparison of rules, the privacy guarantee.
 
-Responsible for drawing, with matplotlib (extra `plot`), what the view of a queryable says; nothing
-is asked for it and nothing is spent. Each function gives a matplotlib `Figure` and saves it where a
-path is given.
+They are drawn with matplotlib (extra `plot`) from the view of a queryable, so no query is sent and
+nothing is charged. Each function returns a matplotlib `Figure`, and saves it if given a path.
 """
 
 from collections.abc import Iterable
@@ -27,10 +26,11 @@ _MOST_LAUNCHES = 2_000
 
 
 def spending(queryable: Queryable, path: str | Path | None = None) -> "Figure":
-    """How much of the budget was spent over the interaction, by child, and how much remains.
+    """Draw the spent part of the budget over the interaction, by child, and what remains.
 
-    One step a launch. Children of one name, or without one of one mechanism, are one colour; the
-    cheapest of many are drawn together. Of an odometer, which has no budget, the reported loss.
+    Each launch is one step. Children with the same name have one colour; children without a name
+    are grouped by mechanism. The cheapest groups of many are drawn together. For an odometer, which
+    has no budget, the reported loss is drawn.
 
     Raises:
         ValueError: not a filter or an odometer, nothing has been launched in it, or too much to
@@ -40,11 +40,11 @@ def spending(queryable: Queryable, path: str | Path | None = None) -> "Figure":
     charged = [child for child in node.children if child.receipt is not None]
     if node.account is None or not charged:
         raise ValueError(
-            "nothing to draw: spending is drawn of a filter or an odometer, once something has "
-            "been launched in it"
+            "launch a mechanism first: spending is drawn for a filter or an odometer in which "
+            "something was launched"
         )
     if len(charged) > _MOST_LAUNCHES:
-        raise ValueError(f"{len(charged):,} launches are too many to draw; see the ledger")
+        raise ValueError(f"read the ledger instead: {len(charged):,} launches are too many to draw")
     amounts, unit = _amounts(node, charged)
     names = _most_expensive([_name(child) for child in charged], amounts)
     figure = new_figure(8.0, 4.2)
@@ -80,7 +80,7 @@ def _live(value: object) -> Queryable:
 
 
 def _amounts(node: TreeNode, charged: list[TreeNode]) -> tuple[list[float], str]:
-    """What each launch added: in percent of the budget, or to the report."""
+    """What each launch added, in percent of the budget or in units of the report; and the unit."""
     accounts = [child.before for child in charged]
     values = [_level(account) for account in [*accounts, node.account] if account is not None]
     amounts = [max(after - before, 0.0) for before, after in pairwise(values)]
@@ -100,12 +100,12 @@ def _level(account: Account) -> float:
 
 
 def _name(child: TreeNode) -> str:
-    """What its colour is called; a leading underscore would hide it from the legend."""
+    """The label in the legend, which hides labels with a leading underscore."""
     return one_line(child.mechanism if child.name is None else child.name).lstrip("_") or "_"
 
 
 def _most_expensive(names: list[str], amounts: list[float]) -> list[str]:
-    """The names to tell apart, in the order of their first launch."""
+    """The names with a colour of their own, in the order of their first launch."""
     costs = dict.fromkeys(names, 0.0)
     for name, amount in zip(names, amounts, strict=True):
         costs[name] += amount
@@ -120,14 +120,15 @@ def rules(
     losses: Iterable[Loss] | None = None,
     path: str | Path | None = None,
 ) -> "Figure":
-    """What each rule would have admitted of what was launched, in that order.
+    """Draw how many of the launches, in their order, each rule would have admitted.
 
-    Refused launches are among them, and passed over where a rule refuses them, too.
+    Launches that were refused are included. A launch that a rule refuses is skipped.
 
     Args:
-        queryable: a filter; or a budget, and then
-        losses: of planned launches, of which `recommend` counts those before the first refusal in
-            the worst order.
+        queryable: a filter, or a budget.
+        losses: with a budget, the losses of planned launches; `recommend` counts those before the
+            first refusal in the worst order.
+        path: where to save the figure.
 
     Raises:
         ValueError: no budget, or nothing launched.
@@ -174,10 +175,11 @@ def _short(text: str) -> str:
 
 
 def guarantee(queryable: Queryable | Loss, path: str | Path | None = None) -> "Figure":
-    """What the whole promises: its trade-off curve and its privacy profile.
+    """Draw the trade-off curve and the privacy profile of a guarantee.
 
     Args:
-        queryable: its budget is drawn, or of what has none its report so far; or a loss.
+        queryable: a loss; or a queryable, whose budget is drawn, or its report if it has no budget.
+        path: where to save the figure.
 
     Raises:
         ValueError: the report is no privacy loss.

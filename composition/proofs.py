@@ -1,7 +1,7 @@
-"""Asking the table of theorems: a composition is admitted only by a cell that names one.
+"""Looking up the theorem that covers a composition in the table of `validity`.
 
-Responsible for finding the cell, and for refusing in words what has none. What `explain()` names
-as the theorem is read from that cell.
+A composition without such a cell is an `UnprovenCompositionError`, whose message says what to do
+instead. `explain()` shows the theorem of the cell.
 """
 
 from contextlib import suppress
@@ -42,20 +42,20 @@ from queryable.mechanism import InteractiveMechanism
 
 @attrs.frozen
 class Proof:
-    """What the table says of one composition: asked at construction, held at every launch."""
+    """The cell that covers one composition: looked up at construction, applied at every launch."""
 
     rule: Any
     measure: Measure
     column: Column
     cell: Proven
     rows: tuple[Row, ...] = attrs.field(repr=False)
-    """The table that was asked."""
+    """The table that it was looked up in."""
     vouched: bool = False
-    """Whether the theorem is the word of a rule's author, and not a row's."""
+    """Whether the theorem comes from `vouched_for` of a user's rule, and not from the table."""
 
     @property
     def theorem(self) -> str:
-        """What the cell names."""
+        """The theorem that the cell names."""
         return self.cell.theorem
 
     def cover(
@@ -64,10 +64,10 @@ class Proof:
         """Refuse a child that the theorem does not cover.
 
         Args:
-            coined: the child is charged as (epsilon, delta)-DP, which meets the condition.
+            coined: whether the child is charged as (epsilon, delta)-DP, which meets the condition.
 
         Raises:
-            UnprovenCompositionError: naming the problem and what to do instead.
+            UnprovenCompositionError: the child does not meet the cell's condition.
         """
         current = self.rows is validity.VALIDITY
         proof = self if current else ask(self.rule, self.measure, self.column)
@@ -78,14 +78,14 @@ class Proof:
 
 
 def ask(rule: Rule | Accumulator | Way, measure: Measure, column: Column) -> Proof:
-    """The proof of a composition.
+    """Look up the theorem that covers a composition.
 
     Args:
-        rule: by which launches are admitted or reported, or the way in which they compose.
-        measure: that launches state their loss in.
+        rule: the rule or accumulator that launches are charged by, or another way of composing.
+        measure: the measure that launches state their loss in.
 
     Raises:
-        UnprovenCompositionError: no row covers it, or the row says no; and what to do instead.
+        UnprovenCompositionError: no row covers it, or its cell says no.
     """
     stands, kind, rows = _stands_on(rule), kind_of(measure), validity.VALIDITY
     key = stands if isinstance(stands, Way) else type(stands)
@@ -104,7 +104,7 @@ def ask(rule: Rule | Accumulator | Way, measure: Measure, column: Column) -> Pro
     if not word:
         raise UnprovenCompositionError(
             f"{_composition(measure)} by {_name(stands)} has no row in composition.VALIDITY, the "
-            "table of what is proven; use a rule that has one, such as Basic(), or if you have a "
+            "table of what is proven; use a rule that has one, such as Basic(), or, if you have a "
             "theorem for a rule of your own, state it in its class as vouched_for = 'the theorem, "
             "where it is proved'"
         )
@@ -114,7 +114,7 @@ def ask(rule: Rule | Accumulator | Way, measure: Measure, column: Column) -> Pro
 
 
 def own_measure(mechanism: InteractiveMechanism[Any]) -> Measure | None:
-    """The measure of a mechanism's own loss; None where it states none, as an odometer."""
+    """The measure of a mechanism's own loss; None if it has none, such as an odometer."""
     try:
         own = mechanism.privacy_map(1)
         return own.measure if isinstance(own, Loss) else None
@@ -123,10 +123,10 @@ def own_measure(mechanism: InteractiveMechanism[Any]) -> Measure | None:
 
 
 def require_known(loss: Loss) -> None:
-    """Refuse a budget that is not exactly of a class that the table knows.
+    """Check that a budget is of exactly one of the classes in the table.
 
     Raises:
-        UnprovenCompositionError: a subclass, or a loss of somebody's own.
+        UnprovenCompositionError: it is of a subclass, or a user's own loss.
     """
     measure = loss.measure
     _require_known(measure, validity.VALIDITY)
@@ -149,7 +149,7 @@ def _require_known(measure: Measure, rows: tuple[Row, ...]) -> None:
 
 
 def _stands_on(rule: Any) -> Any:
-    """The rule or accumulator that it was made of: both are valid, or neither (Lemma 2.19)."""
+    """The rule or accumulator that a conversion was made of (valid or not together, Lemma 2.19)."""
     while True:
         match rule:
             case AccumulatorRule() if type(rule) is AccumulatorRule:
@@ -165,7 +165,7 @@ def _stands_on(rule: Any) -> Any:
 
 
 def _vouched(rule: Any) -> str:
-    """The theorem that the author of a rule's very class states; nothing is inherited."""
+    """The theorem that a rule's own class states in `vouched_for`, which is not inherited."""
     word = getattr(rule, "vouched_for", "") if "vouched_for" in vars(type(rule)) else ""
     return word.strip() if isinstance(word, str) else ""
 
@@ -184,7 +184,7 @@ def _refusal(what: str, verdict: Unproven) -> str:
 
 
 def hint(mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure | None) -> str:
-    """Which composition would take a mechanism that states no loss in `measure`."""
+    """A hint at compositions that take a mechanism without a loss in `measure`."""
     try:
         own: Loss = mechanism.privacy_map(d_in)
     except Exception:
@@ -203,7 +203,7 @@ def hint(mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure | Non
 
 
 def _own_budget(mechanism: InteractiveMechanism[Any], d_in: int, own: Loss) -> list[str]:
-    """Which composition in its own measure would take it, as the table says."""
+    """The composition in the mechanism's own measure that the table allows, as a hint."""
     for column, where in (
         (Column.ADAPTIVE, f"a budget of {measure_name(own.measure)}"),
         (Column.FIXED, "ConComp, with mechanisms fixed in advance,"),
@@ -215,7 +215,7 @@ def _own_budget(mechanism: InteractiveMechanism[Any], d_in: int, own: Loss) -> l
 
 
 def _rules_for(loss: Loss) -> list[str]:
-    """The rules for ApproxDP budgets that take such a loss as it is."""
+    """Rules for ApproxDP budgets that take such a loss without a conversion."""
     match loss:
         case ZCDP():
             return ["ViaZCDP()"]

@@ -1,7 +1,7 @@
 """Which theorem covers which composition, as one table.
 
-Responsible for the rows. `composition.proofs` asks them before a composition is made and before
-every launch: what no row covers is refused. The README's table is generated from them.
+`composition.proofs` looks a composition up here when it is constructed and at every launch; what no
+row covers is refused. The README's table is generated from these rows.
 """
 
 from composition.rules import (
@@ -271,7 +271,7 @@ VALIDITY: tuple[Row, ...] = (
 
 
 def as_markdown() -> str:
-    """The table, as the README shows it, and below it what its conditions mean."""
+    """The table in Markdown, for the README, followed by the meaning of its conditions."""
     header = "| Children | Rule | Fixed, interleaved | Adaptive, interleaved | Sequential |\n"
     cells = [row.cell(column) for row in VALIDITY for column in Column]
     conditions = {cell.where: None for cell in cells if isinstance(cell, Proven) and cell.where}

@@ -1,6 +1,6 @@
-"""What the table of theorems is made of: rows, cells, and the conditions of a cell.
+"""The classes that the table of theorems consists of: rows, cells, and conditions of cells.
 
-Responsible for the vocabulary. The rows are in `validity`, and `proofs` asks them.
+The rows themselves are in `validity`; `proofs` looks them up.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from queryable.mechanism import InteractiveMechanism, Measurement
 
 
 class Way(Enum):
-    """What composes without a rule, or by a rule that is no filter."""
+    """A way of composing that is no rule of a filter."""
 
     OPTIMAL = "optimal or numerical composition: ConComp(..., delta=), no filter"
     SOME_ORDER = "some order still fits"
@@ -37,16 +37,16 @@ class Column(Enum):
     """How mechanisms are composed."""
 
     FIXED = "fixed"
-    """All are there from the start, and are interleaved."""
+    """All mechanisms are given at the start, and queries to them are interleaved."""
     ADAPTIVE = "adaptive"
-    """They are launched on the way, and are interleaved."""
+    """Mechanisms are launched during the interaction, and queries to them are interleaved."""
     SEQUENTIAL = "sequential"
-    """A launch retires the earlier ones, or all are noninteractive."""
+    """A launch retires the earlier mechanisms, or all mechanisms are noninteractive."""
 
 
 @attrs.frozen
 class Unproven:
-    """Covered by no theorem: why not, and what to do instead."""
+    """No theorem covers the composition: the reason, and what to do instead."""
 
     problem: str
     instead: str
@@ -57,7 +57,7 @@ class Unproven:
 
 @attrs.frozen
 class Condition:
-    """What a theorem asks of each child, and the verdict for a child that does not have it."""
+    """What a theorem requires of each child, and the verdict for other children."""
 
     name: str
     says: str
@@ -70,7 +70,7 @@ class Condition:
 
 @attrs.frozen
 class Proven:
-    """Covered by a theorem, for the children that meet the condition, if there is one."""
+    """A theorem covers the composition, for children that meet the condition if there is one."""
 
     theorem: str
     where: Condition | None = None
@@ -81,7 +81,7 @@ class Proven:
 
 @attrs.frozen
 class Remark:
-    """True, but no compositor here runs this way, so that nothing is launched by it."""
+    """A true statement about a composition that no compositor here runs."""
 
     text: str
 
@@ -95,9 +95,11 @@ Kind = type
 
 
 def has_coin(mechanism: InteractiveMechanism[Any], d_in: int) -> bool:
-    """Whether its approximate zCDP has a delta of zero, from a coin, or from (epsilon, delta)-DP.
+    """Whether a mechanism's approximate zCDP composes concurrently.
 
-    The last must yield all that is claimed: a smaller rho would rest on something else.
+    It does if its delta is 0, is the probability of a coin tossed at the launch, or comes from
+    (epsilon, delta)-DP. In the last case the conversion must give the stated rho: a smaller rho
+    would need another proof.
     """
     if isinstance(mechanism, Measurement) or mechanism.coin_at_launch:
         return True
@@ -121,29 +123,29 @@ def kind_of(measure: Measure) -> Kind:
 
 
 def kind_name(kind: Kind) -> str:
-    """As it is written: `ZCDP`, `RDP.at(alpha)`."""
+    """The name in code: `ZCDP`, `RDP.at(alpha)`."""
     return _KIND_NAMES.get(kind, kind.__name__)
 
 
 def loss_class(kind: Kind) -> Kind:
-    """The one class of losses of a kind of measure."""
+    """The class of losses of a kind of measure."""
     return _LOSSES.get(kind, kind)
 
 
 @attrs.frozen
 class Row:
-    """What the children guarantee and the rules, with a cell for each kind of composition."""
+    """Measures of children and rules, with one cell for each kind of composition."""
 
     children: tuple[Kind, ...]
     """The kinds of measure that launches state their loss in."""
     rules: tuple[type[Rule] | type[Accumulator] | Way, ...]
-    """Exactly these classes: what is derived from them is another rule."""
+    """Exactly these classes; a subclass is another rule and needs a row of its own."""
     fixed: Cell
     adaptive: Cell
     sequential: Cell
 
     def cell(self, column: Column) -> Cell:
-        """The cell of a column."""
+        """The cell in a column."""
         found: Cell = getattr(self, column.value)
         return found
 

@@ -37,18 +37,19 @@ class ConComp(FixedComposition):
     Answers: Ask, PrivacyLossQuery. The opening is a tuple with each one's `Launched`.
 
     Privacy:
-        Claim: for every adversary, however it interleaves, loses at most the composition of the
-            mechanisms' losses; with an odometer among them there is no claim.
+        Claim: for every adversary, however it interleaves, the loss is at most the composition of
+            the mechanisms' losses. If one of them is an odometer there is no claim.
         Theorem: the one that `composition.VALIDITY` names under "fixed, interleaved"; with `delta`
             Haney et al. 2023, Theorem 1.8; for `FDP` curves Vadhan and Zhang 2023.
         Checked by: tests/audit/test_concurrent.py, tests/unit/composition/rules/test_optimal.py
     Args:
-        mechanisms: what is composed, child 0 first.
-        delta: if given, the loss is stated at this delta, as the better of two: the optimal
-            composition of the mechanisms' (epsilon_i, delta_i), where mechanisms whose own loss
-            says nothing of a delta, such as zCDP, get equal shares of what the others leave of it;
-            and the composition in a measure that takes all of them, converted once, at the order
-            that is best for the total. Else losses of one measure add up, deltas included.
+        mechanisms: the mechanisms, child 0 first.
+        delta: if given, the loss is an (epsilon, delta) at this delta, the better of two bounds.
+            One is the optimal composition of the mechanisms' (epsilon_i, delta_i); losses without
+            a delta, such as zCDP, get equal shares of what the others leave of it. The other is
+            the composition in a measure that takes all of them, converted once, at the order
+            that is best for the total. Without `delta`, losses of one measure add up, deltas
+            included.
     """
 
     mechanisms: tuple[InteractiveMechanism[Any], ...] = attrs.field(converter=_mechanisms)
@@ -66,10 +67,10 @@ class ConComp(FixedComposition):
                 self._proof(own).cover(mechanism, 1)
 
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
-        """The mechanisms' losses composed, in `measure` or the first that takes them all.
+        """The composed loss in `measure`, or in the first measure that all losses convert to.
 
         Raises:
-            ValueError: no theorem converts a loss, or no epsilon goes with `delta` at this `d_in`.
+            ValueError: no theorem converts a loss, or no epsilon exists for `delta` at this `d_in`.
         """
         maps = maps_at(self.mechanisms, d_in)
         if self.delta is not None and measure in (None, ApproxDP):
@@ -87,7 +88,7 @@ class ConComp(FixedComposition):
         return total((stated(measure) for stated in maps), measure)
 
     def guarantee(self) -> Guarantee:
-        """With the theorem for the measure that the losses are composed in."""
+        """The guarantee, with the theorem for the measure that the losses are composed in."""
         maps = maps_at(self.mechanisms, 1)
         if self.delta is None:
             measure = common_measure(maps)
@@ -96,7 +97,7 @@ class ConComp(FixedComposition):
         return attrs.evolve(documented(type(self)), theorem=f"{self._proof(measure).theorem}.")
 
     def _proof(self, measure: Measure) -> Proof:
-        """What the table of theorems says of the composition in a measure."""
+        """The theorem that covers the composition in a measure."""
         optimal = self.delta is not None and measure is ApproxDP
         return ask(Way.OPTIMAL if optimal else Basic(), measure, Column.FIXED)
 

@@ -1,8 +1,8 @@
-"""Ex-post accounting: a filter that charges what its children have realised, in whatever order.
+"""Ex-post accounting: a filter that charges children what their answers have cost.
 
-Responsible for which children are charged as they answer; the steps are those of every filter. What
-a step may cost at worst is checked before it. Nothing is refunded: what was not realised was never
-charged. Knows no mechanism.
+The steps are those of every filter (`adaptive`). This file says which children are charged as they
+answer. Before a step, its worst case is checked against the budget; after it, the realised cost is
+charged. There are no refunds, because unrealised cost is never charged.
 """
 
 from typing import Any
@@ -28,13 +28,13 @@ class ExPost(FiltCon):
     """Concurrent composition under a budget that is charged what children realise.
 
     Answers: Launch, Ask, PrivacyLossQuery, and CanAfford of a Launch or an Ask. A launch or an ask
-    that might not fit is `Refused`, state unchanged and live children unharmed.
+    that might not fit is `Refused`; the state does not change and live children go on answering.
 
     An `ExPostMechanism`, such as `LaplaceNoiseReduction`, is charged what its answers have cost so
-    far. Before each step the worst that the step may cost is checked against the budget; who stops
-    early has the rest left. Everything else, interactive or not, is charged its (epsilon, delta) in
-    full at its launch, and so is an ex-post mechanism launched with a `d_out`. A child that fails
-    has cost what the failed step might have.
+    far. Before each step the worst case of the step is checked against the budget. An analyst who
+    stops a child early keeps the rest of the budget. Every other mechanism is charged its
+    (epsilon, delta) in full at its launch, and so is an ex-post mechanism launched with a `d_out`.
+    A child that fails is charged the worst case of the failed step.
 
     `privacy_loss` reports the realised total, an `ExPostBound`; `privacy_map` the budget.
 

@@ -1,7 +1,8 @@
-"""What an ex-post private child is charged: what its transcript so far has cost, and no more.
+"""Claims of ex-post private children, and the account that adds them up.
 
-Responsible for one child's charge, for turning every way in which a mechanism can misstate it into
-an error before data are touched, or into the worst case after, and for the account of such charges.
+Such a child is charged what its transcript so far has cost. If the mechanism misstates this cost
+before data are touched, that is a `PrivacyClaimError`; afterwards the child is charged the worst
+case of the step.
 """
 
 from collections.abc import Callable
@@ -23,7 +24,7 @@ T = TypeVar("T")
 
 @attrs.frozen
 class ExPostClaim(Claim):
-    """A child that is charged what its transcript so far has cost; `loss` is that charge."""
+    """The claim of a child that is charged as it answers; `loss` is the charge so far."""
 
     loss: AdditiveLoss
     expense: Expense
@@ -33,50 +34,50 @@ class ExPostClaim(Claim):
 
     @classmethod
     def of(cls, mechanism: ExPostMechanism[Any], zero: AdditiveLoss, d_in: int) -> "ExPostClaim":
-        """A child about to be launched, charged its delta so far.
+        """The claim of a child before its launch: epsilon 0 and the mechanism's delta.
 
         Args:
-            zero: of the budget's measure.
+            zero: the zero loss of the budget's measure.
 
         Raises:
-            PrivacyClaimError: it does not say what it costs, or has a delta that no budget of this
-                measure takes.
+            PrivacyClaimError: the mechanism misstates its cost, or has a delta and the budget is
+                `PureDP`.
         """
         delta = _delta(mechanism, d_in)
         if delta and isinstance(zero, PureDP):
             name = type(mechanism).__name__
             raise PrivacyClaimError(f"{name} has a delta of its own: use an ApproxDP budget")
-        expense = _told(mechanism, mechanism.expense)
+        expense = _stated(mechanism, mechanism.expense)
         if not isinstance(expense, Expense):
             raise PrivacyClaimError(f"{type(mechanism).__name__} gives no Expense")
         charge = zero.of_parts((Fraction(0), delta)[: len(zero.parts)])
         return cls(mechanism, charge, expense, d_in)
 
     def understood(self, query: Query) -> Query:
-        """The query, read once.
+        """The query as plain data, read once.
 
         Raises:
             QueryError: the query is wrong.
         """
         mechanism: Any = self.mechanism
-        return _told(mechanism, lambda: mechanism.understood(query))
+        return _stated(mechanism, lambda: mechanism.understood(query))
 
     def at_worst(self, query: Query) -> AdditiveLoss:
-        """What the charge may become by one more query.
+        """An upper bound on the charge after one more query.
 
         Raises:
             QueryError: the query is wrong.
-            PrivacyClaimError: the mechanism does not say what it costs.
+            PrivacyClaimError: the mechanism misstates its cost.
         """
         return self._charge(lambda: self.expense.at_worst(query, self.d_in))
 
     def settled(
         self, query: Query, answer: Answer, worst: AdditiveLoss, *, alive: bool
     ) -> "tuple[ExPostClaim, bool]":
-        """The child after a step, and whether it goes on.
+        """The claim after a step, and whether the child stays alive.
 
-        One that has failed, or states a cost above what it had said at worst, does not, and has
-        cost the worst for good.
+        A child that failed, or states a cost above the worst case it had stated, is retired and
+        charged the worst case.
         """
         moved = self._answered(query, answer) if alive else None
         if moved is not None and moved.loss <= worst:
@@ -84,7 +85,7 @@ class ExPostClaim(Claim):
         return attrs.evolve(self, expense=_Unanswered(self.expense, query), loss=worst), False
 
     def loss_at(self, unit: int, d_in: int) -> AdditiveLoss:
-        """The charge so far, for data that differ in some other number of records."""
+        """The charge so far, for data that differ in `d_in` records."""
         if d_in == 0:
             return self.loss.zero()
         mechanism: Any = self.mechanism
@@ -92,7 +93,7 @@ class ExPostClaim(Claim):
         return self.loss.of_parts((epsilon, _delta(mechanism, d_in))[: len(self.loss.parts)])
 
     def realised(self, d_in: int) -> ExPostBound:
-        """The report of this child alone."""
+        """The report about this child alone, at `d_in` records."""
         return bound(self.loss_at(self.d_in, d_in).parts)
 
     def _answered(self, query: Query, answer: Answer) -> "ExPostClaim | None":
@@ -110,14 +111,14 @@ class ExPostClaim(Claim):
 
 @attrs.frozen
 class ExPostAccount(AdditiveAccount):
-    """A sum of charges that change while children answer."""
+    """The sum of charges that change as children answer."""
 
     def add(self, loss: AdditiveLoss) -> Self:
-        """One more child."""
+        """The account after one more launch."""
         return self._with(loss.parts)
 
     def moved(self, before: AdditiveLoss, after: AdditiveLoss) -> Self:
-        """The account once one child's charge has changed."""
+        """The account after one child's charge changed from `before` to `after`."""
         return self._with(tuple(b - a for a, b in zip(before.parts, after.parts, strict=True)))
 
     def _with(self, change: tuple[Fraction, ...]) -> Self:
@@ -125,53 +126,56 @@ class ExPostAccount(AdditiveAccount):
         return type(self)(total, self.budget, self.most)
 
     def total(self) -> ExPostBound:  # type: ignore[override]
-        """What was realised: no loss, which is what an account of a filter otherwise reports."""
+        """The realised total, an `ExPostBound`. It is no `Loss`: what follows may cost more."""
         return bound(self.sum.parts)
 
     def spent(self) -> AdditiveLoss:
-        """The sum as a loss, beside the budget."""
+        """The sum as a loss, to compare with the budget."""
         return self.sum.total()
 
 
 def bound(parts: tuple[Fraction, ...]) -> ExPostBound:
-    """The report of an account: its epsilon, and what its deltas sum to."""
+    """The report with the epsilon and delta of an account's parts."""
     return ExPostBound(parts[0], min(sum(parts[1:], Fraction(0)), Fraction(1)))
 
 
 @attrs.frozen
 class _Unanswered(Expense):
-    """A transcript that ended in a failure."""
+    """The expense of a transcript that ended in a failure."""
 
     before: Expense
     query: Query
 
     def epsilon(self, d_in: int) -> Fraction:
-        """What the answer might have cost."""
+        """The most that the answer to the failed query may have cost."""
         return self.before.at_worst(self.query, d_in)
 
     def at_worst(self, query: Query, d_in: int) -> Fraction:
-        """Nothing more: nothing is answered any more."""
+        """The same: the child answers no further query."""
         return self.epsilon(d_in)
 
     def after(self, query: Query, answer: Answer) -> Expense:
-        """The same."""
+        """The same: the child answers no further query."""
         return self
 
 
 def _delta(mechanism: ExPostMechanism[Any], d_in: int) -> Fraction:
-    return _told(mechanism, lambda: probability(mechanism.delta(d_in), "delta"))
+    return _stated(mechanism, lambda: probability(mechanism.delta(d_in), "delta"))
 
 
 def _epsilon(mechanism: Any, state: Callable[[], Fraction]) -> Fraction:
-    return _told(mechanism, lambda: exact(state(), "the expense"))
+    return _stated(mechanism, lambda: exact(state(), "the expense"))
 
 
-def _told(mechanism: Any, tell: Callable[[], T]) -> T:
-    """What a mechanism states, with every way it can be wrong turned into a `PrivacyClaimError`."""
+def _stated(mechanism: Any, state: Callable[[], T]) -> T:
+    """What a mechanism states about its cost; its errors become a `PrivacyClaimError`.
+
+    A `QueryError` passes unchanged.
+    """
     try:
-        return tell()
+        return state()
     except QueryError:
         raise
     except Exception as error:
         name = type(mechanism).__name__
-        raise PrivacyClaimError(f"{name} does not say what it costs: {error}") from None
+        raise PrivacyClaimError(f"{name} does not state its cost: {error}") from None

@@ -20,8 +20,8 @@ class FiltCon(AdaptiveComposition):
 
     Haney et al. 2023, Definition 2.7.
 
-    Answers: Launch, Ask, PrivacyLossQuery, CanAfford. A launch that does not fit is `Refused`,
-    state unchanged and live children unharmed.
+    Answers: Launch, Ask, PrivacyLossQuery, CanAfford. A launch that does not fit is `Refused`; the
+    state does not change and live children go on answering.
 
     Privacy:
         Claim: for data that differ in `d_in` records the interaction loses at most `budget`,
@@ -30,11 +30,12 @@ class FiltCon(AdaptiveComposition):
         Assumes: the launched privacy maps are sound; refusals depend on the view only.
         Checked by: tests/audit/test_filters.py
     Args:
-        budget: the most that may be lost.
-        rule: when a launch still fits; by default losses add.
+        budget: an upper bound on the total loss.
+        rule: decides whether a launch fits; by default losses add up.
         d_in: the records that the budget is stated for.
-        max_mechanisms: the most launches, the paper's K.
-        on_exceed: "refuse", or "halt" for the paper's Halt: from then on only the loss is told.
+        max_mechanisms: the largest number of launches, K in the paper.
+        on_exceed: "refuse", or "halt" for the paper's Halt: after it only `PrivacyLossQuery` is
+            answered.
         max_depth: how deep an `Ask` may be nested.
 
     Examples:
@@ -68,7 +69,7 @@ class FiltCon(AdaptiveComposition):
 
     @property
     def child_measure(self) -> Measure:
-        """As the rule says."""
+        """The measure that the rule takes under this budget."""
         return self.rule.child_measure(self.budget)
 
     @property
@@ -76,14 +77,14 @@ class FiltCon(AdaptiveComposition):
         return self.rule
 
     def loss(self, d_in: int) -> Loss:
-        """The budget up to the filter's `d_in`, the budget's group bound beyond."""
+        """The budget up to the filter's `d_in`; the group privacy bound of the budget above it."""
         return self.budget.group(group_size(d_in, self.d_in))
 
     def _report_at(self, account: Any, d_in: int) -> Report:
-        """The total; where it is capped by a budget that it does not fit, the budget's own map.
+        """The total at another `d_in`, or the group bound of the budget if that is needed.
 
-        A rule may report the whole budget for whatever it admits, and at another `d_in` the
-        children may lose more than it would admit.
+        Some rules report the whole budget, whatever they admitted. At another `d_in` the children
+        may lose more than such a rule admits, and then its report would be too small.
         """
         total: Report = account.total()
         capped = isinstance(total, type(self.budget)) and total <= self.budget
@@ -117,7 +118,7 @@ class Filt(FiltCon):
 
     Haney et al. 2023, Definition 2.5, Algorithm 2.
 
-    As `FiltCon`, but interactive children are a `QueryError`.
+    As `FiltCon`, but launching an interactive mechanism is a `QueryError`.
     """
 
     noninteractive = True
@@ -127,8 +128,8 @@ class Filt(FiltCon):
 class FiltSeq(FiltCon):
     """Sequential composition of interactive mechanisms under a budget.
 
-    As `FiltCon`, but a launch retires every earlier child, and with it all its descendants. For
-    mechanisms that no theorem lets interleave.
+    As `FiltCon`, but a launch retires every earlier child and all its descendants. It is for
+    mechanisms that are not known to compose concurrently.
 
     Privacy:
         Theorem: the one that `composition.VALIDITY` names under "sequential": a child that has
@@ -141,12 +142,13 @@ class FiltSeq(FiltCon):
 def _instead(remaining: Any) -> str:
     if remaining <= remaining.zero():
         return (
-            "nothing was read or charged. This budget is used up: what was launched goes on "
-            "answering, and anything further needs a budget from whoever gave this one"
+            "nothing was read or charged. This budget is used up: ask the children that run "
+            "already, or get a further budget from whoever gave this one"
         )
     return (
-        "nothing was read or charged. Launch what loses no more than remains: more noise, that is "
-        "a larger scale, or a smaller epsilon or rho; can_afford(mechanism) tells in advance"
+        "nothing was read or charged. Launch a mechanism that loses at most what remains, with "
+        "more noise (a larger scale, or a smaller epsilon or rho); can_afford(mechanism) tells in "
+        "advance"
     )
 
 

@@ -1,8 +1,8 @@
 """Privacy odometers: compositors that report (Haney et al. 2023, Algorithm 6).
 
-Two kinds, told apart by the type of what `privacy_loss` gives: a `Loss`, by additive and other
-accumulators, is about thresholds fixed in advance; a `TimeUniformBound`, by the rules of
-`composition.rules.time_uniform`, is about the realised loss at every moment at once.
+There are two kinds, and the type of their report tells which. A `Loss`, from additive and other
+accumulators, holds for thresholds fixed in advance. A `TimeUniformBound`, from the accumulators of
+`composition.rules.boundaries`, bounds the realised loss at every moment at once.
 """
 
 from typing import ClassVar
@@ -34,20 +34,20 @@ class OdomCon(AdaptiveComposition):
 
     Privacy:
         Claim: for every threshold fixed in advance, the view up to where the reported loss would
-            exceed it loses at most the threshold (Definition 2.11). This is no claim about the
-            report at a moment that the analyst picks by looking at answers; read so, it fails
+            exceed it loses at most the threshold (Definition 2.11). The report need not bound the
+            loss at a moment that the analyst picks by looking at answers
             (tests/attacks/test_advanced_read_as_time_uniform.py). With a time-uniform rule the
-            report is a `TimeUniformBound`, and it is that other claim.
+            report is a `TimeUniformBound`, whose claim is the one made.
         Theorem: Haney et al. 2023, Lemma 2.19 with the one that `composition.VALIDITY` names for
             the measure; that one alone for a time-uniform rule.
         Assumes: the launched privacy maps are sound.
         Checked by: tests/audit/test_odometers.py
     An odometer has no loss of its own. Launched with a `d_out` it runs as a filter at `d_out`. It
-    permits every launch, except where a time-uniform rule's share for deltas is used up.
+    permits every launch, unless a time-uniform rule has used up its share for deltas.
 
     Args:
         measure: what launches state their loss in: a `Loss` class, or `RDP.at(order)`.
-        rule: the accumulator G, or a time-uniform odometer; by default losses add.
+        rule: the accumulator G, or a time-uniform odometer; by default losses add up.
         d_in: the records that claims and the default report are stated for.
     """
 
@@ -82,14 +82,14 @@ class OdomCon(AdaptiveComposition):
         return self._accumulator
 
     def guarantee(self) -> Guarantee:
-        """By Lemma 2.19 too, where the report is a loss."""
+        """The guarantee; its theorem includes Lemma 2.19 if the report is a `Loss`."""
         words = super().guarantee()
         if isinstance(self._accumulator, TimeUniform):
             return words
         return attrs.evolve(words, theorem=f"{_LEMMA} with {words.theorem}")
 
     def loss(self, d_in: int) -> Loss:
-        """None of its own.
+        """Raise: an odometer has no loss of its own.
 
         Raises:
             PrivacyClaimError: always.
@@ -118,7 +118,7 @@ class OdomCon(AdaptiveComposition):
     ) -> Refused | None:
         if not candidate.objection:
             return None
-        instead = "nothing was read or charged; launch what has no delta, or a smaller one"
+        instead = "nothing was read or charged; launch a mechanism with a smaller delta, or none"
         return Refused(candidate.objection, requested, account.total(), instead=instead)
 
 
@@ -128,7 +128,7 @@ class Odom(OdomCon):
 
     Haney et al. 2023, Definition 2.9, Algorithm 4.
 
-    As `OdomCon`, but interactive children are a `QueryError`.
+    As `OdomCon`, but launching an interactive mechanism is a `QueryError`.
     """
 
     noninteractive = True
@@ -139,7 +139,7 @@ class Odom(OdomCon):
 class OdomSeq(OdomCon):
     """Sequential composition of interactive mechanisms with a report.
 
-    As `OdomCon`, but a launch retires every earlier child, and with it all its descendants.
+    As `OdomCon`, but a launch retires every earlier child and all its descendants.
     """
 
     interleaves = False

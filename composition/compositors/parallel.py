@@ -1,4 +1,4 @@
-"""Parallel composition: one mechanism to each part of the data (Haney et al. 2023, section 5.2)."""
+"""Parallel composition: one mechanism for each part of the data (Haney et al. 2023, sec. 5.2)."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -37,12 +37,12 @@ from queryable.messages import PrivacyLossQuery
 from queryable.quoting import an_instance, quoted
 from queryable.randomness.coins import ChildId
 
-_MOST_RECORDS = 10_000  # a map is asked at every number of records up to d_in
+_MOST_RECORDS = 10_000  # privacy maps are evaluated at every number of records up to d_in
 _LARGEST_CONVOLUTION = 100
-"""Records up to which flat maps are spread exactly; the time grows with their square."""
+"""The largest d_in with an exact convolution of additive losses; the time grows with its square."""
 
 _LARGEST_PRODUCT = 8
-"""The same for trade-off curves, whose products take longer."""
+"""The same for trade-off curves, whose tensor products take longer."""
 
 
 def _frozen(mechanisms: Mapping[ChildId, Any]) -> Mapping[ChildId, Any]:
@@ -54,20 +54,21 @@ class Parallel(FixedComposition):
     """Mechanisms on disjoint parts of one dataset, all interleavable.
 
     Answers: Ask, PrivacyLossQuery. Children are named by their part; the opening is a tuple with
-    each one's `Launched`. Using one part retires no other. A part's `privacy_loss` says what it
-    has spent, the whole's how much the part that spent most has.
+    each one's `Launched`. `privacy_loss` of a part is what that part has spent; of the whole it is
+    the largest of these.
 
     Privacy:
-        Claim: one record more or less changes one part, so at d_in=1 the loss is the largest
-            part's, in every measure. At d_in=d it is the supremum, over all ways to spread d
-            records over the parts, of the parts' losses composed; where losses are only
-            partially ordered, of each coordinate, and of curves the lower convex hull.
+        Claim: adding or removing one record changes one part, so at d_in=1 the loss is the
+            largest of the parts' losses, in every measure. At d_in=d it is the supremum of the
+            composed losses over all ways to spread d records over the parts. If losses are only
+            partially ordered, it is the supremum of each coordinate, and for curves the lower
+            convex hull.
         Theorem: Haney et al. 2023, section 5.2; docs/theory.md, parallel composition.
         Assumes: the data do not change; the partition is a public function of a single record.
         Checked by: tests/audit/test_parallel.py
     Args:
-        partition: how a record finds its part.
-        mechanisms: part name -> mechanism. A part without one is never looked at.
+        partition: assigns each record to a part.
+        mechanisms: part name -> mechanism. Records of a part without a mechanism are not used.
     """
 
     partition: Partition = attrs.field(validator=an_instance(Partition))
@@ -87,7 +88,7 @@ class Parallel(FixedComposition):
 
     @property
     def coin_at_launch(self) -> bool:  # type: ignore[override]
-        """Where every part has one."""
+        """Whether every part's mechanism has one."""
         return all(has_coin(each, 1) for each in self.mechanisms.values())
 
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
@@ -119,13 +120,13 @@ class Parallel(FixedComposition):
         return zero.of_parts(tuple(_supremum(curves, c, d_in) for c in coordinates))
 
     def guarantee(self) -> Guarantee:
-        """With the theorem of the table's cell."""
+        """The guarantee, with the theorem of the table's cell."""
         measure = common_measure(maps_at(self.mechanisms.values(), 1))
         theorem = ask(Way.PARTS, measure, Column.FIXED).theorem
         return attrs.evolve(documented(type(self)), theorem=f"{theorem}.")
 
     def _privacy_loss(self, state: FixedState, d_in: int) -> Loss:
-        """At d_in=1 the most that a part has spent so far; beyond, what was declared."""
+        """At d_in=1 the largest loss that a part has spent so far; at others the privacy map."""
         if d_in != 1:
             return map_at(self, d_in, None)
         spent = [self._spent(state, name) for name in self.mechanisms]
@@ -133,16 +134,16 @@ class Parallel(FixedComposition):
         return _join((loss.to(measure) for loss in spent), measure)
 
     def _spent(self, state: FixedState, name: ChildId) -> Loss:
-        """What a compositor says it has spent; of any other part, what was declared.
+        """What a part has spent, if it is a filter or an odometer; its privacy map otherwise.
 
-        Only a compositor's own report is known to leave its state alone. A person over one might
-        launch something to answer, and the charge would be lost with the state.
+        Only these answer `PrivacyLossQuery` without a change of their state. A postprocessor over
+        one might launch a mechanism to answer, and the charge would be lost with the state.
         """
         child = state.children.get(name)
         if child is None or not isinstance(child.mechanism, AdaptiveComposition):
             return map_at(self.mechanisms[name], 1, None)
         spent = child.mechanism.step(child.state, PrivacyLossQuery(1))[1]
-        if isinstance(spent, ExPostBound):  # what was realised is no loss, its budget is
+        if isinstance(spent, ExPostBound):  # a realised cost is no loss
             return map_at(self.mechanisms[name], 1, None)
         if not isinstance(spent, Loss):
             raise PrivacyClaimError(
@@ -184,11 +185,11 @@ def _join(losses: Iterable[Loss], measure: Measure) -> Loss:
 
 
 def _supremum(curves: "Counter[tuple[Parts, ...]]", coordinate: int, d_in: int) -> Fraction:
-    """The most that records d_1 + d_2 + ... <= d_in can cost.
+    """The supremum of the summed losses over all d_1 + d_2 + ... <= d_in.
 
-    Curves that are convex from zero are best served by one part with every record. Others need a
-    max-plus convolution, where of parts with equal curves at most `d_in` have a record each; for
-    many records it gives way to a bound, every part at its most.
+    If all curves are convex and start at 0, one part with all records attains it. Otherwise it is a
+    max-plus convolution; of parts with equal curves only `d_in` need to be counted. Above
+    `_LARGEST_CONVOLUTION` records the sum of every part's maximum is used as an upper bound.
     """
     columns = [([parts[coordinate] for parts in curve], n) for curve, n in curves.items()]
     if all(_convex(column) for column, _ in columns):
@@ -212,11 +213,11 @@ def _curve(loss: Loss) -> FDP:
 
 
 def _worst_curve(curves: "Counter[tuple[FDP, ...]]", d_in: int) -> FDP:
-    """The join of what every way to spread `d_in` records costs, or a curve below it.
+    """The join of the composed curves over all ways to spread `d_in` records, or a curve below it.
 
-    The same max-plus convolution, with joins for maxima and tensor products for sums: a product
-    with a join is below every product that it stands for. For many records every part that may
-    differ counts with the join of all.
+    The same convolution with joins for maxima and tensor products for sums. A product with a join
+    is below each product that it replaces. Above `_LARGEST_PRODUCT` records every part that may
+    differ counts with the join of all curves.
     """
     nothing = FDP.of_approx(0)
     if d_in > _LARGEST_PRODUCT:
@@ -237,7 +238,7 @@ def _worst_curve(curves: "Counter[tuple[FDP, ...]]", d_in: int) -> FDP:
 
 
 def _both(one: FDP, other: FDP) -> FDP:
-    """The tensor product; of no loss at all with a curve the curve, unshortened."""
+    """The tensor product. A factor without any loss is left out, so that the curve stays exact."""
     if one == one.zero():
         return other
     return one if other == other.zero() else one.compose(other)

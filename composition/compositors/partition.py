@@ -1,7 +1,7 @@
 """Partitions of a dataset into named, disjoint parts.
 
-Responsible for one guarantee by construction: every record is in exactly one part, and in which
-depends on that record and on public names alone. Knows no mechanism.
+By construction every record is in exactly one part, and which one depends only on that record and
+on public names.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -21,7 +21,7 @@ def _names(values: Iterable[Any]) -> tuple[ChildId, ...]:
         raise TypeError(f"names is the string {quoted(values)}; it should be a list of part names")
     if callable(values) or hasattr(values, "dtype"):
         raise TypeError(
-            f"names is a {type(values).__name__}, read off the data it seems; part names are "
+            f"names is a {type(values).__name__}, probably taken from the data; part names are "
             "public: write them out"
         )
     given = tuple(values)
@@ -46,15 +46,15 @@ def _name(value: Any) -> ChildId:
 
 @attrs.frozen
 class Partition:
-    """Which part each record is in.
+    """The assignment of records to parts.
 
     Args:
         key: a column's name, or a function of a single record. A record is a row: an element of a
             list or an array, or a dict of the columns of a frame.
-        names: the parts, public and fixed; a record belongs to the one that its key equals.
-        other: the part of every other record, whatever its key is: null, unhashable, no single
-            value, or a field that the record does not have. A key function that raises sends its
-            record there too.
+        names: the names of the parts, public and fixed. A record belongs to the part whose name
+            equals its key.
+        other: the part of every other record: one whose key is null, unhashable or no single
+            value, that lacks the field, or for which the key function raises.
     """
 
     key: str | Callable[[Any], Any] = attrs.field(converter=_key)
@@ -74,7 +74,7 @@ class Partition:
 
     @property
     def parts(self) -> tuple[ChildId, ...]:
-        """Every part's name."""
+        """The names of all parts."""
         return (*self.names, self.other)
 
     def require_part(self, name: object) -> None:
@@ -85,11 +85,11 @@ class Partition:
         """
         if isinstance(name, bool) or name not in self.parts:
             raise ValueError(
-                f"{quoted(name)} is no part; there are {', '.join(map(repr, self.parts))}"
+                f"{quoted(name)} is no part; the parts are {', '.join(map(repr, self.parts))}"
             )
 
     def split(self, dataset: Any, wanted: Iterable[ChildId]) -> Mapping[ChildId, Any]:
-        """The wanted parts of the dataset, in its own form."""
+        """The wanted parts, each in the form of the dataset."""
         rows: dict[ChildId, list[int]] = {name: [] for name in self.parts}
         for row, key in enumerate(self._keys(dataset)):
             rows[self._part(key)].append(row)
@@ -112,6 +112,6 @@ class Partition:
             value = key.item() if isinstance(key, np.generic) else key
             if not isinstance(value, bool) and isinstance(value, int | float | str):
                 return self.names[self.names.index(value)] if value in self.names else self.other
-        except Exception:  # a key of a class of its own, whose comparison may do anything
+        except Exception:  # a key of a user's class, whose comparison may raise
             return self.other
         return self.other

@@ -1,4 +1,4 @@
-"""The universal mechanism (Haney et al. 2023, Algorithm 10): any that fits, chosen late."""
+"""The universal mechanism (Haney et al. 2023, Algorithm 10): it is chosen by its first query."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from queryable.randomness.coins import SYSTEM, Coins
 
 @attrs.frozen
 class UniversalState:
-    """The data until a mechanism is chosen, then that mechanism and its state."""
+    """The data until a mechanism is launched, then that mechanism and its state."""
 
     dataset: Any = attrs.field(repr=False)
     mechanism: InteractiveMechanism[Any] | None = None
@@ -30,13 +30,13 @@ class UniversalState:
 
 @attrs.frozen
 class Universal(InteractiveMechanism[UniversalState]):
-    """Becomes the one mechanism that is launched in it, if that fits the budget.
+    """A mechanism that becomes the first one launched in it whose loss fits the budget.
 
-    Answers: one Launch, with the mechanism's opening; then whatever the mechanism answers. A
-    launch that does not fit is a `PrivacyClaimError` and may be followed by another.
+    Answers: one Launch, with the mechanism's opening; then what that mechanism answers. A launch
+    that does not fit is a `PrivacyClaimError`, after which another one is accepted.
 
     Privacy:
-        Claim: loses at most `budget` at `d_in`, for every adversary.
+        Claim: the loss is at most `budget` at `d_in`, for every adversary.
         Theorem: Haney et al. 2023, proof of Lemma 4.7: it is a postprocessing of what is launched.
         Checked by: tests/audit/test_reductions.py
     """
@@ -55,26 +55,26 @@ class Universal(InteractiveMechanism[UniversalState]):
         object.__setattr__(self, "proof", proof)
 
     def guarantee(self) -> Guarantee:
-        """With the theorem of the cell that admits its launch."""
+        """The guarantee, with the theorem of the table's cell."""
         return attrs.evolve(documented(type(self)), theorem=f"{self.proof.theorem}.")
 
     def loss(self, d_in: int) -> Loss:
-        """The budget up to `d_in`, its group bound beyond."""
+        """The budget up to the own `d_in`; the group privacy bound of the budget above it."""
         return self.budget.group(group_size(d_in, self.d_in))
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[UniversalState, Answer]:
-        """Nothing is chosen yet; says nothing."""
+        """Wait for a launch; there is no opening answer."""
         return UniversalState(dataset), None
 
     def step(
         self, state: UniversalState, query: Query, coins: Coins = SYSTEM
     ) -> tuple[UniversalState, Answer]:
-        """Launch, then pass everything on."""
+        """Take one launch, then pass every query to the mechanism."""
         messages = state.messages + 1
         own_coins = coins.spawn("launched", messages)
         mechanism = state.mechanism or self._chosen(query)
 
-        def after(moved: Any) -> Any:  # lost with its mechanism
+        def after(moved: Any) -> Any:  # None if the mechanism failed
             return moved and (UniversalState(None, mechanism, moved[0], messages), moved[1])
 
         if state.mechanism is None:
@@ -97,7 +97,7 @@ class Universal(InteractiveMechanism[UniversalState]):
         self.proof.cover(claim.mechanism, self.d_in, coined=claim.coined)
         if not claim.loss <= self.budget:
             raise PrivacyClaimError(
-                f"{claim.loss} does not fit the universal {self.budget}; nothing was read, and it "
-                "still waits for a launch that fits"
+                f"{claim.loss} does not fit the budget {self.budget} of Universal; nothing was "
+                "read; launch a mechanism that fits"
             )
         return claim.mechanism

@@ -1,4 +1,15 @@
-"""Continuation rules and their accumulators: when a launch still fits, and what has been lost."""
+"""Continuation rules F decide whether a launch fits, and accumulators G add losses up.
+
+- `base`: the base classes `Rule`, `Account`, `Accumulator`, `RunningAccount`.
+- `additive`: `Basic`, losses add coordinate by coordinate.
+- `slack`: `Whitehouse2023`, `ViaZCDP`, `Rogers2023`, `ViaGDP`, which split delta into a slack and
+  room for the launches' own deltas.
+- `rogers`: `Rogers2016`. `renyi`: `ViaRenyi`. `residue`: `GDPResidue`.
+- `menu`: `Menu`, with its worst case in `worst_case` and a search for costs in `costs`.
+- `time_uniform`: the base of time-uniform odometers, with the proof; `boundaries`: their formulas.
+- `duality`: filters from accumulators and back (Lemma 2.19).
+- `optimal`, `declared`: losses fixed in advance. These are valid for `ConComp`, not for filters.
+"""
 
 from composition.rules.additive import Additive, Basic, RunningSum, additive
 from composition.rules.base import Account, Accumulator, Rule, RunningAccount

@@ -22,13 +22,13 @@ from queryable.losses import (
 
 @attrs.frozen
 class RunningSum(RunningAccount):
-    """Coordinates added up exactly."""
+    """The exact sum of losses, coordinate by coordinate; the account of `Additive`."""
 
     zero: AdditiveLoss
     parts: Parts
 
     def add(self, loss: AdditiveLoss) -> "RunningSum":
-        """Every coordinate grows."""
+        """Add the loss to every coordinate."""
         return RunningSum(self.zero, add_parts(self.parts, loss.parts))
 
     def total(self) -> AdditiveLoss:
@@ -36,19 +36,19 @@ class RunningSum(RunningAccount):
         return self.zero.of_parts(self.parts)
 
     def packed(self, like: Any) -> Any:
-        """Numerators and denominators."""
+        """The numerators and denominators of the sum."""
         if type(like) is not type(self) or like.zero is not self.zero:
             return self
         return _integers(self.parts)
 
     def unpacked(self, packed: tuple[int, ...]) -> "RunningSum":
-        """With the zero of this one."""
+        """The sum, with the `zero` of this one."""
         return RunningSum(self.zero, _fractions(packed))
 
 
 @attrs.frozen
 class Additive(Accumulator):
-    """G adds losses up."""
+    """The accumulator G that adds losses up."""
 
     measure: Measure = attrs.field(converter=as_measure)
 
@@ -63,10 +63,10 @@ class Additive(Accumulator):
 
 
 def additive(loss: Loss) -> AdditiveLoss:
-    """The loss, if its measure composes adaptively by adding.
+    """The loss, if losses of its measure may be added under adaptive composition.
 
     Raises:
-        UnprovenCompositionError: it does not, and what to do instead.
+        UnprovenCompositionError: they may not.
     """
     if isinstance(loss, AdditiveLoss):
         return loss
@@ -79,18 +79,18 @@ def additive(loss: Loss) -> AdditiveLoss:
 
 @attrs.frozen
 class AdditiveAccount(Account):
-    """A sum against a budget, coordinate by coordinate."""
+    """A sum and a budget, compared coordinate by coordinate."""
 
     sum: RunningSum
     budget: AdditiveLoss
     most: Parts
 
     def add(self, loss: AdditiveLoss) -> "AdditiveAccount":
-        """The sum grows."""
+        """Add the loss to the sum."""
         return AdditiveAccount(self.sum.add(loss), self.budget, self.most)
 
     def add_many(self, loss: AdditiveLoss, count: int) -> "AdditiveAccount":
-        """The sum grows by so many times as much."""
+        """Add the loss `count` times."""
         grown = add_parts(self.sum.parts, tuple(count * part for part in loss.parts))
         return AdditiveAccount(RunningSum(self.sum.zero, grown), self.budget, self.most)
 
@@ -108,16 +108,16 @@ class AdditiveAccount(Account):
         return self.sum.parts[0]
 
     def share(self) -> Fraction:
-        """Of the coordinate that is used most."""
+        """The used part of the coordinate that is used most."""
         return max(map(of_whole, self.sum.parts, self.most))
 
     def packed(self, like: Any) -> Any:
-        """Numerators and denominators of the sum."""
+        """The numerators and denominators of the sum."""
         alike = type(like) is type(self) and like.budget is self.budget and like.most is self.most
         return _integers(self.sum.parts) if alike and like.sum.zero is self.sum.zero else self
 
     def unpacked(self, packed: tuple[int, ...]) -> Self:
-        """With the budget of this one."""
+        """The account, with the budget of this one."""
         return type(self)(RunningSum(self.sum.zero, _fractions(packed)), self.budget, self.most)
 
     def remaining(self) -> AdditiveLoss:
@@ -136,7 +136,7 @@ def _fractions(integers: tuple[int, ...]) -> Parts:
 
 @attrs.frozen
 class Basic(Rule):
-    """Losses add: epsilon; epsilon and delta; rho; Renyi at one order; mu squared.
+    """Losses add up: epsilon; epsilon and delta; rho; Renyi losses at each order; mu squared.
 
     Privacy:
         Theorem: Haney et al. 2023, Theorem 1.20 for (epsilon, delta), 4.6 for RDP, 4.10 for zCDP;
@@ -144,11 +144,11 @@ class Basic(Rule):
     """
 
     def monotone(self) -> bool:
-        """Sums are compared with the budget."""
+        """Yes: sums are compared with the budget."""
         return True
 
     def child_measure(self, budget: Loss) -> Measure:
-        """The budget's own."""
+        """The budget's own measure."""
         return budget.measure
 
     def open(self, budget: Loss) -> AdditiveAccount:

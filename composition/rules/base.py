@@ -1,10 +1,9 @@
-"""What a continuation rule and an accumulator are.
+"""The base classes of continuation rules F and accumulators G, and of their accounts.
 
-Responsible for F and G of the paper (Haney et al. 2023, Definitions 2.5, 2.6 and 2.8 for F, 2.12
-and 2.14 for G). A `Rule` is fixed at construction; its `Account` is the frozen, constant-size
-summary of what was charged.
-Adding a loss gives a candidate, which is committed only if it is `within` the budget.
-Knows no mechanism and no data.
+Haney et al. 2023 define F in Definitions 2.5, 2.6 and 2.8, and G in 2.12 and 2.14. An accumulator
+adds losses up; its running value is an account. A rule decides whether an account is within a
+budget. An account is a frozen value: adding a loss gives a candidate, which the compositor commits
+only if it is `within` the budget.
 """
 
 from abc import ABC, abstractmethod
@@ -16,27 +15,27 @@ from queryable.receipts import Account as Shown
 
 
 class RunningAccount(Shown):
-    """The running value of an accumulator G."""
+    """An account: the running value of an accumulator G."""
 
     @abstractmethod
     def add(self, loss: Any) -> Self:
-        """The tally after one more launch, whether or not it fits."""
+        """The account after one more launch, whether or not that fits."""
 
     @abstractmethod
     def total(self) -> Report:
-        """G: a bound on the loss so far, and of which kind."""
+        """The value of G: a bound on the loss so far."""
 
     @property
     def objection(self) -> str:
-        """Why even an odometer may not take the last loss; empty where it may."""
+        """Why an odometer must refuse the last loss; empty if it need not."""
         return ""
 
 
 class Account(RunningAccount):
-    """What has been charged under one rule."""
+    """The account of a rule: the charged losses, and the budget that they are compared with."""
 
     budget: Any = None
-    """The loss that it is held against."""
+    """The largest loss that is allowed."""
 
     @abstractmethod
     def total(self) -> Loss:
@@ -45,28 +44,29 @@ class Account(RunningAccount):
     @property
     @abstractmethod
     def within(self) -> bool:
-        """The continuation rule F: whether everything added so far fits the budget."""
+        """The continuation rule F: whether the losses added so far fit the budget."""
 
     @abstractmethod
     def remaining(self) -> Loss:
-        """The largest single loss that would still be admitted."""
+        """The largest single loss that would be admitted now."""
 
     def least(self) -> Fraction | None:
-        """The first coordinate of the least budget that admits what was added so far.
+        """The first coordinate of the least budget that admits the losses added so far.
 
-        The budget's other coordinates stay as they are. A function of what was added alone; None
-        where only another account, opened under that budget, tells.
+        The budget's other coordinates are kept. The value depends only on the losses. None if it
+        has to be found by opening accounts under other budgets.
         """
         return None
 
     def spent(self) -> object:
-        """What was charged, in the rule's own units; by default the bound on the loss."""
+        """The spent amount in the rule's own units; by default `total()`."""
         return self.total()
 
     def share(self) -> Fraction | None:
-        """How much of the budget is used, 0 to 1, for pictures; None where it is no number.
+        """The used part of the budget, from 0 to 1, for pictures; None if it is no number.
 
-        By default of the first coordinate: a second one, delta, may be a slack, all of it used.
+        By default that of the first coordinate. A second one, delta, may be a slack, which is all
+        used at the first launch.
         """
         total, budget = self.total(), self.budget
         if not isinstance(total, AdditiveLoss) or type(total) is not type(budget):
@@ -83,44 +83,44 @@ class Account(RunningAccount):
         return account
 
     def hint(self, loss: Any) -> str:
-        """What else to say when `loss` is refused."""
+        """A hint for the message when `loss` is refused; empty or starting with "; "."""
         return ""
 
 
 def of_whole(used: Fraction, whole: Fraction) -> Fraction:
-    """How much of a whole is used, 0 to 1; of nothing, all as soon as anything is."""
+    """The used part of a whole, from 0 to 1; if the whole is 0, it is 1 once `used` is above 0."""
     return min(used / whole, Fraction(1)) if whole else Fraction(bool(used))
 
 
 class Accumulator(ABC):
-    """G: what the losses charged so far come to (Haney et al. 2023, Definition 2.14).
+    """G: a bound on the total of the losses charged so far (Haney et al. 2023, Definition 2.14).
 
-    One of your own needs `vouched_for`, as a `Rule` does.
+    A subclass of your own needs `vouched_for`, as a `Rule` does.
     """
 
     measure: Measure
-    """What launches state their loss in."""
+    """The measure that launches state their loss in."""
 
     vouched_for: ClassVar[str] = ""
     """As in `Rule`."""
 
     @abstractmethod
     def open(self) -> RunningAccount:
-        """An empty tally."""
+        """An empty account."""
 
     def filter(self) -> "Rule | None":
-        """The rule [G(.) <= d], where there is more to it than comparing totals with d."""
+        """The rule [G(.) <= d], if it does more than compare totals with d; else None."""
         return None
 
 
 class Rule(ABC):
     """F: a continuation rule for budgets of some measure (Haney et al. 2023, Definition 2.8).
 
-    A compositor takes the rules that `composition.VALIDITY` has a row for. A rule of your own, one
-    derived from ours included, is taken on your word alone: its class states in `vouched_for` the
-    theorem that makes it a valid filter for every interleaving, and where that is proved. Without
-    it every compositor is an `UnprovenCompositionError`. That each path of launches fits the budget
-    is no such theorem: the optimal accountant has that, and breaks its claim
+    A compositor takes the rules that `composition.VALIDITY` has a row for. A rule of your own,
+    including a subclass of one of ours, must state in `vouched_for` the theorem that makes it a
+    valid filter for every interleaving, and where that is proved. Without it every compositor
+    raises `UnprovenCompositionError`. It is not enough that each path of launches fits the budget:
+    the optimal accountant has that property and breaks its claim
     (tests/attacks/test_optimal_as_filter.py).
 
     Examples:
@@ -133,11 +133,11 @@ class Rule(ABC):
     """The theorem that makes a rule of your own valid, and its source. It is not inherited."""
 
     def monotone(self) -> bool:
-        """Whether what a budget admits is admitted by every budget that is larger at equal delta.
+        """Whether a budget admits all that a smaller budget with the same delta admits.
 
-        A rule that derives parameters from its budget may not be. A rule has to say so to have an
-        accumulator (Haney et al. 2023, Lemma 2.19): of a rule that is not monotone, a budget within
-        a bound may admit what the bound itself does not.
+        Only a monotone rule has an accumulator (Haney et al. 2023, Lemma 2.19). By default False: a
+        rule that derives parameters from its budget may admit under a small budget what it refuses
+        under a larger one.
         """
         return False
 
@@ -146,7 +146,7 @@ class Rule(ABC):
         """The measure that launches must state their loss in.
 
         Raises:
-            ValueError: the rule is not about budgets of this measure.
+            ValueError: the rule does not take budgets of this measure.
         """
 
     @abstractmethod
@@ -154,5 +154,5 @@ class Rule(ABC):
         """An empty account.
 
         Raises:
-            ValueError: the rule is not about this budget.
+            ValueError: the rule does not take this budget.
         """

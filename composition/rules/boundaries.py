@@ -1,8 +1,8 @@
 """The boundaries of time-uniform odometers: from the variance so far to a bound on the loss.
 
-Responsible for the formulas, each rounded up, and for parameters that suit an expected variance
-(`optimised_at`). V is 2*rho of what was launched; every boundary contains the drift V/2. Why they
-hold, interleaved interactive children included, is in `time_uniform`.
+The formulas are rounded up. `optimised_at` chooses parameters for an expected variance. V is twice
+the sum of the rho_i of all launches, and every boundary contains the drift V/2. The proof, for
+interleaved interactive children, is in `time_uniform`.
 """
 
 from abc import abstractmethod
@@ -59,7 +59,7 @@ def _weights(values: Iterable[Any] | None) -> tuple[Fraction, ...] | None:
 
 @attrs.frozen
 class Boundary(TimeUniform):
-    """Base: a function of V = 2 * the sum of the rho_i."""
+    """Base of the odometers whose bound is a function of V = 2 * the sum of the rho_i."""
 
     def pure_bound(self, parts: Parts) -> Fraction:
         """The boundary at V = 2*rho."""
@@ -67,15 +67,15 @@ class Boundary(TimeUniform):
 
     @abstractmethod
     def boundary(self, variance: Fraction) -> Fraction:
-        """The bound at a variance above 0, from above."""
+        """The bound at a variance V above 0, rounded up."""
 
 
 @attrs.frozen
 class LinearOdometer(Boundary):
     """sqrt(2yL)/2 + sqrt(2L/y)*V/2 + V/2 with L = log(1/delta): the least line at V = y.
 
-    There it equals `target_epsilon`: y = (sqrt(2L + 2*target_epsilon) - sqrt(2L))^2. As a filter at
-    `target_epsilon` it admits V up to y, as `Whitehouse2023` does.
+    At V = y it equals `target_epsilon`: y = (sqrt(2L + 2*target_epsilon) - sqrt(2L))^2. As a filter
+    at `target_epsilon` it admits V up to y, as `Whitehouse2023` does.
 
     Privacy:
         Theorem: Whitehouse et al. 2023, Theorem 3 (filter odometer), whose y is misprinted with
@@ -121,7 +121,8 @@ class LinearOdometer(Boundary):
 class MixtureOdometer(Boundary):
     """sqrt(2(V + gamma)*log(sqrt((V + gamma)/gamma)/delta)) + V/2: a normal mixture of lines.
 
-    Two-sided; never below `OneSidedMixtureOdometer`, which bounds what privacy is about.
+    It bounds the loss on both sides, and is never below `OneSidedMixtureOdometer`. Privacy needs
+    only the upper side.
 
     Privacy:
         Theorem: Whitehouse et al. 2023, Theorem 3; interleaved by docs/theory.md. Over Brownian
@@ -133,7 +134,7 @@ class MixtureOdometer(Boundary):
 
     @classmethod
     def optimised_at(cls, delta: Number, variance: Number, **shares: Any) -> Self:
-        """The mixture that is least at this V (gamma to double precision)."""
+        """The mixture that is least at this V, with gamma in double precision."""
         chance = open_unit(delta, "delta")
         return cls(chance, _best_gamma(chance, positive(variance, "variance")), **shares)
 
@@ -150,7 +151,7 @@ class MixtureOdometer(Boundary):
 class OneSidedMixtureOdometer(Boundary):
     """s + V/2 with 2*sqrt(gamma/(V+gamma))*exp(s^2/(2(V+gamma)))*Phi(s/sqrt(V+gamma)) = 1/delta.
 
-    A half-normal mixture of lines, over positive slopes alone.
+    A mixture of lines over positive slopes, with half-normal weights.
 
     Privacy:
         Theorem: Howard et al. 2021, Proposition 6, for the supermartingales of `time_uniform`.
@@ -166,7 +167,7 @@ class OneSidedMixtureOdometer(Boundary):
         return cls(chance, _best_gamma(both, positive(variance, "variance")), **shares)
 
     def boundary(self, variance: Fraction) -> Fraction:
-        """The mixture's boundary; its root is enclosed, not approximated."""
+        """The mixture's boundary; its root s is enclosed rigorously."""
 
         def bound(v: arb, gamma: arb, delta: arb) -> arb:
             return (v + gamma).sqrt() * _half_normal_root(_log_mixture(v, gamma, delta)) + v / 2
@@ -178,8 +179,8 @@ class OneSidedMixtureOdometer(Boundary):
 class StitchedOdometer(Boundary):
     """1.7*sqrt(W(log log(2W/v0) + 0.72 log(5.2/delta))) + V/2, W = max(V, v0): stitched lines.
 
-    Grows like sqrt(V log log V), as slowly as any can. Below v0 the first line still holds, and
-    lies below its value at v0, so the bound stands there with W = v0.
+    It grows like sqrt(V log log V), which is the slowest possible rate. Below v0 the first line is
+    a valid bound and lies below its value at v0, so the formula with W = v0 is valid there.
 
     Privacy:
         Theorem: Whitehouse et al. 2023, Theorem 3; Howard et al. 2021, Theorem 1; interleaved by
@@ -190,7 +191,7 @@ class StitchedOdometer(Boundary):
 
     @classmethod
     def optimised_at(cls, delta: Number, variance: Number, **shares: Any) -> Self:
-        """The first line starts at this V."""
+        """The odometer whose first line starts at this V."""
         return cls(delta, variance, **shares)
 
     def boundary(self, variance: Fraction) -> Fraction:
@@ -205,7 +206,7 @@ class StitchedOdometer(Boundary):
 
 @attrs.frozen
 class _OfRogers(Boundary):
-    """Base: the two odometers of Rogers et al. 2016 need delta < 1/e."""
+    """Base of the two odometers of Rogers et al. 2016, which need delta < 1/e."""
 
     def __attrs_post_init__(self) -> None:
         if not self.delta < round_down(lambda one: (-one).exp(), Fraction(1)):
@@ -217,8 +218,9 @@ class _OfRogers(Boundary):
 class Rogers2016Odometer(_OfRogers):
     """For V in [1/n^2, 1]: sqrt(2V(log(110e) + 2 log(log(n)/delta))) + V/2.
 
-    Elsewhere sqrt(2(1/n^2 + V)(1 + log(1 + n^2 V)/2) log(4 log2(n)/delta)) + V/2. For comparison;
-    it is not monotone at 1/n^2, and V and its drift are the smaller ones of this module.
+    Elsewhere sqrt(2(1/n^2 + V)(1 + log(1 + n^2 V)/2) log(4 log2(n)/delta)) + V/2. It is for
+    comparison. It is not monotone at 1/n^2. V and the drift are those of this module, which are
+    smaller than in the paper.
 
     Privacy:
         Theorem: Rogers et al. 2016, Theorem 6.5; interleaved because it is never below
@@ -226,13 +228,13 @@ class Rogers2016Odometer(_OfRogers):
             `OneSidedMixtureOdometer(delta/4, 1/n^2)` outside (docs/theory.md).
 
     Args:
-        n: the size of the data there; any public integer from 3 on.
+        n: the size of the data in the paper; here any public integer of at least 3.
     """
 
     n: int = attrs.field(converter=_n)
 
     def boundary(self, variance: Fraction) -> Fraction:
-        """One formula inside the range, another outside."""
+        """The first formula for V in [1/n^2, 1], the second elsewhere."""
 
         def inside(v: arb, n: arb, delta: arb) -> arb:
             constant = 1 + arb(110).log()
@@ -255,14 +257,14 @@ class RogersLemma64Odometer(_OfRogers):
             `MixtureOdometer(delta, x)`: (1 + a)b >= a + b for b = log(2/delta) >= 1.
 
     Args:
-        x: the V around which it is good, any public number above 0.
+        x: the V near which the bound is good; any public number above 0.
     """
 
     x: Fraction = attrs.field(converter=_x)
 
     @classmethod
     def optimised_at(cls, delta: Number, variance: Number, **shares: Any) -> Self:
-        """The one that is least at this V, where (V + x)(1 + log(V/x + 1)/2) is: x = 0.2853 V."""
+        """The bound that is least at this V: x = 0.2853 V minimises (V + x)(1 + log(V/x + 1)/2)."""
         return cls(delta, positive(variance, "variance") * Fraction("0.2853"), **shares)
 
     def boundary(self, variance: Fraction) -> Fraction:
@@ -281,8 +283,8 @@ class RenyiOdometer(TimeUniform):
 
     R_j is the sum of the Renyi losses at alpha_j. Launches state Renyi privacy at these orders,
     `RDP.at(*orders)`; with a share for deltas they state approximate zCDP, and R_j = alpha_j*rho.
-    It takes any Renyi children, and near V = 2 log(1/delta)/(alpha_j - 1)^2 it is within
-    log(1/w_j)/(alpha_j - 1) of what a fixed time would give.
+    It takes children with any Renyi losses. Near V = 2 log(1/delta)/(alpha_j - 1)^2 it is within
+    log(1/w_j)/(alpha_j - 1) of the bound for a fixed time.
 
     Privacy:
         Theorem: docs/theory.md: a union of Ville's inequality at each order, which gets w_j*delta.
@@ -318,7 +320,7 @@ class RenyiOdometer(TimeUniform):
 
     @classmethod
     def optimised_at(cls, delta: Number, variance: Number, **shares: Any) -> Self:
-        """Seven orders, 70% of delta on the best at this V, 1 + sqrt(2 log(1/delta)/V)."""
+        """Seven orders; 70% of delta is for the best one at this V, 1 + sqrt(2 log(1/delta)/V)."""
         chance, v = open_unit(delta, "delta"), positive(variance, "variance")
         excess = sqrt_down(round_down(lambda d: -2 * d.log(), chance, bits=40) / v)
         factors = ("1/4", "2/5", "5/8", "1", "8/5", "5/2", "4")
@@ -326,11 +328,11 @@ class RenyiOdometer(TimeUniform):
         return cls(chance, [1 + Fraction(f) * excess for f in factors], weights, **shares)
 
     def pure_bound(self, parts: Parts) -> Fraction:
-        """The least order's."""
+        """The least bound of all orders."""
         return min(spent + price for spent, price in self._spent(parts))
 
     def room(self, parts: Parts, epsilon: Fraction) -> Parts:
-        """What each order has left; a launch that fits at one of them is admitted."""
+        """The rest of each order; a launch that fits at one order is admitted."""
         left = [max(epsilon - spent - price, Fraction(0)) for spent, price in self._spent(parts)]
         if self.deltas is None:
             return tuple(left)
@@ -350,8 +352,8 @@ def _log_mixture(v: arb, gamma: arb, delta: arb) -> arb:
 def _half_normal_root(level: arb) -> arb:
     """The u > 0 with u^2/2 + log(2*Phi(u)) = level, enclosed, for a level above 0.
 
-    The left side rises from 0 and is convex on u >= 0, so Newton's iteration comes down to the root
-    from sqrt(2*level); that the root lies in the interval given is then checked, not assumed.
+    The left side rises from 0 and is convex on u >= 0, so Newton's iteration descends to the root
+    from sqrt(2*level). It is then checked that the root lies in the returned interval.
     """
 
     def excess(u: arb) -> arb:

@@ -1,7 +1,7 @@
 """Costs of a menu for a declared mix of parameters.
 
-Responsible for a search among integer costs for those under which a budget takes the mix most
-often. Any costs are sound; which entries they favour is for the analyst to say, in advance.
+A search among integer costs for those under which a budget admits the mix most often. The privacy
+claim holds for any costs; they only decide which entries are cheap, so they are fixed in advance.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -23,18 +23,20 @@ _SHARES = tuple(Fraction(quarters, 4) for quarters in range(5))
 _SCALES = (1, 2, 3, 4, 6)
 _STEPS = (Fraction(1, 5), Fraction(1, 10), Fraction(1, 20))
 _GAIN = Fraction(1001, 1000)
-_FINE = 6_000  # units beyond which a higher resolution gains nothing worth its time
-_MOST_WORK = 200_000  # units that a search computes
+_FINE = 6_000  # units; a higher resolution gains too little for its time
+_MOST_WORK = 200_000  # the units that a search may compute
 
 Value = Callable[[Priced], Fraction]
 
 
 @attrs.frozen
 class Fitted:
-    """A menu whose costs were found for a mix, and what it admits.
+    """A menu whose costs suit a mix of launches.
 
-    `times` says how often the whole mix fits, as a ratio of units, `singly` how many launches of
-    each epsilon fit alone.
+    Attributes:
+        rule: the menu.
+        times: how many times the whole mix fits, as a ratio of units.
+        singly: how many launches of each epsilon fit alone.
     """
 
     rule: Menu
@@ -49,16 +51,17 @@ def fitted(
     slack: Any = None,
     spare: Iterable[Any] = (),
 ) -> Fitted:
-    """The menu of these parameters whose costs let the mix fit most often, as far as a search goes.
+    """Search a menu whose costs let a mix of launches fit as often as possible.
 
-    Costs between u^2, which is best for many small launches, and 1/(how many u fit alone), which
-    is fair to large ones, at several resolutions; then one entry at a time, while that helps.
+    Candidates lie between u^2, which is best for many small launches, and 1/(how many u fit alone),
+    which suits large ones, at several resolutions. Then single costs are changed while that helps.
+    The result need not be the optimum.
 
     Args:
         unit: the epsilon that every parameter is a multiple of.
-        mix: how often each parameter is launched; an int key counts units.
+        mix: the number of launches of each parameter; an int key counts units.
         slack: the rule's own share of delta; by default all of it.
-        spare: further entries, at no weight.
+        spare: further entries of the menu, which do not count in the mix.
     """
     if not isinstance(mix, Mapping):
         raise TypeError(f"mix is {quoted(mix)}; it should say how often each parameter is launched")
@@ -119,7 +122,7 @@ def _rising(costs: Iterable[int]) -> list[int]:
 
 
 def _improved(best: Priced, value: Value, tired: Callable[[], bool]) -> Priced:
-    """Costs changed one at a time, by a fifth, a tenth, a twentieth, while that gains."""
+    """Change costs one at a time, by a fifth, a tenth and a twentieth, while the value rises."""
     most = value(best)
     for step in _STEPS:
         gained = len(best) > 1
@@ -134,7 +137,7 @@ def _improved(best: Priced, value: Value, tired: Callable[[], bool]) -> Priced:
 
 
 def _moved(costs: Priced, place: int, share: Fraction) -> Priced | None:
-    """One cost changed by a share of it, at least by 1; None if costs would fall or vanish."""
+    """One cost changed by a share, at least by 1; None if the costs would be invalid."""
     steps, cost = costs[place]
     change = max(1, round(abs(share) * cost)) * (1 if share > 0 else -1)
     moved = (*costs[:place], (steps, cost + change), *costs[place + 1 :])

@@ -1,7 +1,7 @@
 """Filters from accumulators and back (Haney et al. 2023, Lemma 2.19).
 
-Responsible for the two constructions: F(.; d) = [G(.) <= d], and G(.) = the least d with
-F(.; d) = 1. The second needs budgets in a line and a rule that is monotone along it.
+The two constructions are F(.; d) = [G(.) <= d], and G(.) = the least d with F(.; d) = 1. The second
+needs totally ordered budgets and a rule that is monotone in them.
 """
 
 from fractions import Fraction
@@ -29,34 +29,34 @@ from queryable.quoting import quoted
 
 @attrs.frozen
 class AccumulatorAccount(Account):
-    """A tally held against a budget."""
+    """The account of an accumulator, compared with a budget."""
 
     running: RunningAccount
     empty: Loss
     budget: Loss
 
     def add(self, loss: Any) -> "AccumulatorAccount":
-        """The tally grows."""
+        """The account after one more launch."""
         return AccumulatorAccount(self.running.add(loss), self.empty, self.budget)
 
     @property
     def within(self) -> bool:
-        """G <= d."""
+        """Whether G <= d."""
         return self.total() <= self.budget
 
     def total(self) -> Loss:
-        """G."""
+        """The value of G."""
         total = self.running.total()
         assert isinstance(total, Loss)
         return total
 
     def least(self) -> Fraction | None:
-        """The total's first coordinate; it is compared with the budget's."""
+        """The first coordinate of the total."""
         total = self.total()
         return total.parts[0] if isinstance(total, AdditiveLoss) else None
 
     def remaining(self) -> Loss:
-        """The largest first coordinate, the others zero, that would still be admitted."""
+        """The largest loss that would be admitted now, with only the first coordinate above 0."""
 
         def loss(first: Fraction) -> AdditiveLoss:
             zero = self.empty
@@ -68,20 +68,20 @@ class AccumulatorAccount(Account):
 
 @attrs.frozen
 class AccumulatorRule(Rule):
-    """F(.; d) = [G(.) <= d]; write `filter_of(accumulator)`."""
+    """The rule F(.; d) = [G(.) <= d]; made by `filter_of(accumulator)`."""
 
     accumulator: Accumulator
 
     def monotone(self) -> bool:
-        """The total is compared with the budget."""
+        """Yes: the total is compared with the budget."""
         return True
 
     def child_measure(self, budget: Loss) -> Measure:
-        """What the accumulator takes."""
+        """The accumulator's measure."""
         return self.accumulator.measure
 
     def open(self, budget: Loss) -> AccumulatorAccount:
-        """An empty tally.
+        """An empty account.
 
         Raises:
             ValueError: totals of the accumulator cannot be compared with the budget.
@@ -100,7 +100,7 @@ class AccumulatorRule(Rule):
 def filter_of(accumulator: Accumulator) -> Rule:
     """The continuation rule F(.; d) = [G(.) <= d] of an accumulator G.
 
-    Of a time-uniform odometer: continue while its bound stays within epsilon.
+    Of a time-uniform odometer it is the rule that its bound stays within epsilon.
 
     Privacy:
         Theorem: Haney et al. 2023, Lemma 2.19: F is valid if and only if G is. For time-uniform
@@ -117,13 +117,13 @@ _NO_BUDGET = "no budget up to"
 
 @attrs.frozen
 class Line:
-    """Budgets that differ in their first coordinate alone: epsilon at a fixed delta, say."""
+    """Budgets that differ only in their first coordinate, such as epsilon at a fixed delta."""
 
     zero: AdditiveLoss
     delta: Fraction | None
 
     def at(self, first: Fraction) -> Loss:
-        """The budget there."""
+        """The budget with this first coordinate."""
         return self.zero.of_parts((first,) if self.delta is None else (first, self.delta))
 
     def beyond(self, first: Fraction) -> Loss:
@@ -133,11 +133,12 @@ class Line:
 
 @attrs.frozen
 class LeastBudget(RunningAccount):
-    """The losses so far; their total is the least budget that admits them all.
+    """The account of `RuleAccumulator`: its total is the least budget that admits all losses.
 
-    `ceiling` is their account under a budget larger than any worth having: what it does not
-    admit, because of its delta say, no budget in the line does. Most accounts know the least budget
-    (`Account.least`); of others the losses are kept and added up anew under each budget tried.
+    `ceiling` is the rule's account under a very large budget. What that budget does not admit,
+    because of its delta for example, no budget in the line admits. If the rule's account gives
+    the least budget (`Account.least`), it is used. If not, the losses are kept and added up again
+    under each budget that the search tries.
     """
 
     rule: Rule
@@ -147,10 +148,10 @@ class LeastBudget(RunningAccount):
     last: Loss | None = None
 
     def add(self, loss: Loss) -> "LeastBudget":
-        """One more loss.
+        """The account after one more loss.
 
         Raises:
-            PrivacyClaimError: no budget admits it, and the measure has no delta to say so.
+            PrivacyClaimError: no budget admits the loss, and the measure has no delta.
         """
         ceiling = self.ceiling.add(loss)
         if not ceiling.within and self.line.delta is None:
@@ -161,14 +162,14 @@ class LeastBudget(RunningAccount):
 
     @property
     def objection(self) -> str:
-        """There is no bound (Theorem 3.8's other branch); an odometer does not take the launch."""
+        """Why no budget admits the losses (the other branch of Theorem 3.8); empty if one does."""
         if self.ceiling.within:
             return ""
         at = self.line.at(_CEILING)
         return f"{_NO_BUDGET} {at} admits {self.last}{self.ceiling.hint(self.last)}"
 
     def total(self) -> Loss:
-        """The least budget, from above; a delta of 1 where none admits the losses."""
+        """The least budget, rounded up; its delta is 1 if no budget admits the losses."""
         if self.last is None:
             return self.line.zero
         known = self.ceiling.least()
@@ -190,21 +191,21 @@ class LeastBudget(RunningAccount):
 
 @attrs.frozen
 class RuleAccumulator(Accumulator):
-    """G(.) = the least budget in a line that the rule admits; write `accumulator_of(rule, ...)`."""
+    """G(.) = the least budget that admits the losses; made by `accumulator_of(rule, ...)`."""
 
     rule: Rule
     line: Line
 
     @property
     def measure(self) -> Measure:  # type: ignore[override]
-        """What the rule takes."""
+        """The measure that the rule takes."""
         return self.rule.child_measure(self.line.at(Fraction(1)))
 
     def open(self) -> LeastBudget:
-        """No losses yet.
+        """An empty account.
 
         Raises:
-            ValueError: the rule is not about such budgets.
+            ValueError: the rule does not take such budgets.
         """
         return LeastBudget(self.rule, self.line, Map(), self.rule.open(self.line.at(_CEILING)))
 
@@ -212,19 +213,21 @@ class RuleAccumulator(Accumulator):
 def accumulator_of(rule: Rule, measure: Measure, delta: Number | None = None) -> Accumulator:
     """The accumulator G(.) = least d with F(.; d) = 1 of a rule that is monotone in its budget.
 
-    Where no budget admits the launches G is a loss with delta = 1, which says nothing, as the
-    (infinity, infinity) of Theorem 3.8; an odometer refuses a launch that would take it there.
+    If no budget admits the launches, G is a loss with delta = 1, which bounds nothing, like
+    (infinity, infinity) in Theorem 3.8. An odometer refuses a launch that would lead there.
 
     Args:
-        measure: of the budgets. They must be totally ordered: for `ApproxDP` and `ApproxZCDP` at a
-            fixed `delta`.
+        rule: a monotone rule.
+        measure: the measure of the budgets.
+        delta: for `ApproxDP` and `ApproxZCDP`, whose budgets are totally ordered only at a fixed
+            delta.
 
     Privacy:
         Theorem: Haney et al. 2023, Lemma 2.19; Theorem 3.8 is G of `Whitehouse2023`.
-        Assumes: what a budget admits, every larger one admits: `Rule.monotone`.
+        Assumes: a budget admits all that a smaller one admits (`Rule.monotone`).
         Checked by: tests/audit/test_reductions.py, tests/attacks/test_some_budget_fits.py
     Raises:
-        ValueError: the rule does not say that it is monotone, or the budgets are not in a line.
+        ValueError: the rule is not monotone, or the budgets are not totally ordered.
     """
     if not isinstance(rule, Rule):
         raise TypeError(f"{quoted(rule)} is not a rule; use one such as Whitehouse2023()")
@@ -234,10 +237,10 @@ def accumulator_of(rule: Rule, measure: Measure, delta: Number | None = None) ->
         needed = "needs a fixed delta" if two else "takes no delta"
         raise ValueError(f"an accumulator of {measure_name(budgets_of)} budgets {needed}")
     if not rule.monotone():
-        weights = "; give it weights of its own, weights=[...]" if _weightless(rule) else ""
+        weights = "; give it weights, weights=[...]" if _weightless(rule) else ""
         raise ValueError(
-            f"{type(rule).__name__} is not known to be monotone in its budget: that some budget "
-            f"admits the launches would bound nothing{weights}"
+            f"{type(rule).__name__} is not known to be monotone in its budget, so the least budget "
+            f"that admits the launches bounds nothing{weights}"
         )
     zero = zero_of(budgets_of)
     if not isinstance(zero, AdditiveLoss) or len(zero.parts) != 1 + two:

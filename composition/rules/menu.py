@@ -1,7 +1,7 @@
-"""The menu filter: launches from a public menu, charged by their exact worst case.
+"""The menu filter: launches from a public menu of epsilons, charged in units of cost.
 
-Responsible for turning epsilons into entries and costs. What a budget is worth in units is found
-in `worst_case`, costs for a declared mix in `costs`.
+This file turns epsilons into entries of the menu and their costs. `worst_case` computes how many
+units a budget is worth; `costs` searches costs that suit a declared mix of launches.
 """
 
 from bisect import bisect_left
@@ -32,7 +32,7 @@ def entry(value: Any, unit: Fraction) -> int:
     """Read an entry of a menu: an int is a multiple of the unit, anything else an epsilon.
 
     Raises:
-        ValueError: not above 0, or an epsilon that is no multiple of the unit.
+        ValueError: it is not above 0, or an epsilon that is no multiple of the unit.
     """
     counts = isinstance(value, int | np.integer) and not isinstance(value, bool)
     multiple = Fraction(int(value)) if counts else exact(value, "menu entry") / unit
@@ -45,11 +45,11 @@ def entry(value: Any, unit: Fraction) -> int:
 
 
 def priced(unit: Fraction, menu: Iterable[Any], costs: Costs) -> Priced:
-    """The entries in rising order with their costs; by default the square of the entry.
+    """The entries in rising order with their costs; by default a cost is the entry squared.
 
     Raises:
-        ValueError: the menu is empty or names an entry twice; costs do not fit it, are below 1, or
-            fall as entries rise.
+        ValueError: the menu is empty or names an entry twice; or the costs do not fit the menu, are
+            below 1, or fall as entries rise.
     """
     entries = [entry(value, unit) for value in menu]
     if not entries:
@@ -75,14 +75,14 @@ def priced(unit: Fraction, menu: Iterable[Any], costs: Costs) -> Priced:
 
 @attrs.frozen(init=False)
 class Menu(Rule):
-    """Each launch costs its entry's units, of as many as the exact worst case allows.
+    """Each launch costs the units of its entry; the exact worst case limits the total units.
 
-    Launches are (epsilon_i, delta_i)-DP. An epsilon_i between two entries is charged as the one
-    above, never as several smaller ones; above the menu it is refused; epsilon_i = 0 is free.
+    Launches are (epsilon_i, delta_i)-DP. An epsilon_i between two entries is charged as the larger
+    one, never as several smaller ones. An epsilon_i above the menu is refused; 0 costs no units.
 
     Privacy:
-        Claim: what was launched is (epsilon, slack + deltas)-DP, and with the slack's units used
-            up some analyst attains it, up to rounding and to one unit.
+        Claim: all launches together are (epsilon, slack + deltas)-DP. Once all units are used, some
+            analyst attains this, up to rounding and one unit.
         Theorem: docs/theory.md, menu filter, after Kairouz, Oh, Viswanath 2017 and Whitehouse et
             al. 2023, Lemma 11; interleaved by Haney et al. 2023, Theorem 1.20.
         Assumes: unit, menu, costs and slack are fixed here. Recomputing the units as deltas arrive
@@ -108,7 +108,7 @@ class Menu(Rule):
         self.__attrs_init__(step, priced(step, menu, costs), slack_field(slack))
 
     def monotone(self) -> bool:
-        """The worst case falls as epsilon rises, so that the units rise; costs are fixed here."""
+        """Yes: costs are fixed, and the units of a budget rise with its epsilon."""
         return True
 
     def child_measure(self, budget: Loss) -> Measure:
@@ -117,10 +117,10 @@ class Menu(Rule):
         return ApproxDP
 
     def open(self, budget: Loss) -> "MenuAccount":
-        """An empty account; the units and the split of delta are fixed now.
+        """An empty account, with the units and the split of delta for this budget.
 
         Raises:
-            ValueError: a bad slack, or a unit too fine for the budget.
+            ValueError: the slack does not fit the budget, or the unit is too fine for it.
         """
         approx = require_approx(budget, self)
         slack = share_of(self.slack, approx)
@@ -130,21 +130,21 @@ class Menu(Rule):
 
 @attrs.frozen
 class Terms:
-    """What is the same for every account of a rule under one budget."""
+    """The facts that all accounts of a rule under one budget share."""
 
     unit: Fraction
     entries: tuple[int, ...]
     costs: tuple[int, ...]
     worst: tuple[float, ...] = attrs.field(repr=False, eq=False)
-    """By units used."""
+    """The worst-case delta, by number of units used."""
 
     @property
     def units(self) -> int:
-        """How many units the budget is."""
+        """The units of the budget."""
         return len(self.worst) - 1
 
     def cost(self, epsilon: Fraction) -> int:
-        """The units of a launch; more than there are if it is above the menu."""
+        """The units of a launch; more than the budget has if its epsilon is above the menu."""
         if epsilon == 0:
             return 0
         place = bisect_left(self.entries, epsilon / self.unit)
@@ -164,7 +164,7 @@ def _terms(epsilon: Fraction, unit: Fraction, priced: Priced, slack: Fraction) -
 
 @attrs.frozen
 class Units:
-    """What a menu filter has spent, in its own units."""
+    """The units that a menu filter has spent, and all it has."""
 
     used: int
     of: int
@@ -175,7 +175,7 @@ class Units:
 
 @attrs.frozen
 class MenuAccount(Account):
-    """Units used, and the sum of the deltas."""
+    """The units used, and the sum of the deltas."""
 
     budget: ApproxDP
     slack: Fraction
@@ -185,11 +185,11 @@ class MenuAccount(Account):
     started: bool = False
 
     def add(self, loss: ApproxDP) -> "MenuAccount":
-        """The entry's cost, and the delta."""
+        """Add one launch to the units and the deltas."""
         return self.add_many(loss, 1)
 
     def add_many(self, loss: ApproxDP, count: int) -> "MenuAccount":
-        """So many times both."""
+        """Add `count` equal launches to the units and the deltas."""
         used = self.used + count * self.terms.cost(loss.epsilon)
         deltas = self.deltas
         if loss.delta:
@@ -198,13 +198,14 @@ class MenuAccount(Account):
 
     @property
     def within(self) -> bool:
-        """Units are left, and slack + deltas are within delta."""
+        """Whether the units used are within the budget's, and slack + deltas within delta."""
         return self.used <= self.terms.units and self.slack + self.deltas <= self.budget.delta
 
     def total(self) -> ApproxDP:
-        """(epsilon, the worst case of the units used + the share for deltas), at first zero.
+        """(epsilon, worst case of the units used + share for deltas); zero before the first launch.
 
-        The share is reported whole: what is a function of both would be the recomputed rule.
+        The whole share is reported. A total that depends on the deltas used would be the rule
+        that recomputes its split, which is invalid.
         """
         if not self.started:
             return self.budget.zero()
@@ -216,12 +217,12 @@ class MenuAccount(Account):
         return Units(self.used, self.terms.units)
 
     def share(self) -> Fraction:
-        """Of the units, or of what the slack leaves of delta."""
+        """The used part of the units, or of what the slack leaves of delta if that is more."""
         deltas = of_whole(self.deltas, self.budget.delta - self.slack)
         return max(of_whole(Fraction(self.used), Fraction(self.terms.units)), deltas)
 
     def remaining(self) -> ApproxDP:
-        """The largest entry that the units left would take, with what is left of delta."""
+        """The largest entry that fits the remaining units, with the rest of delta."""
         left = self.terms.units - self.used
         fitting = [
             steps
@@ -232,7 +233,7 @@ class MenuAccount(Account):
         return ApproxDP(max(fitting, default=0) * self.terms.unit, room)
 
     def hint(self, loss: ApproxDP) -> str:
-        """Say so when a parameter is off the menu, or all of delta is the slack."""
+        """Says that epsilon is above the menu, or that the whole delta is the slack."""
         if loss.epsilon > self.terms.top:
             return f"; the largest epsilon on the menu is {shown(self.terms.top)}"
         return why_no_delta(loss.delta, self.slack, self.budget)

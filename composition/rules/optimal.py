@@ -1,17 +1,17 @@
-"""Optimal composition of (epsilon_i, delta_i)-DP fixed in advance.
+"""Optimal composition of (epsilon_i, delta_i)-DP with parameters fixed in advance.
 
-Responsible for the least (epsilon, delta) that a list of declared parameters implies (Kairouz, Oh,
-Viswanath 2017; Murtagh, Vadhan 2016). It is no rule for a filter: parameters that are chosen on the
-way break it (docs/theory.md, what must be shown to fail).
+The functions compute the least (epsilon, delta) that a list of declared parameters implies
+(Kairouz, Oh, Viswanath 2017; Murtagh, Vadhan 2016). They are no rule for a filter: the bound fails
+for parameters that depend on answers (docs/theory.md, what must be shown to fail).
 
-Theory of operation: the worst mechanisms are randomized responses that besides reveal everything
+Theory of operation: the worst mechanisms are randomized responses that also reveal everything
 with probability delta_i, so 1 - delta is (1 - delta*) times the product of (1 - delta_i), where
 delta* belongs to the responses alone. Each of those contributes epsilon_i or -epsilon_i to the
 loss. With A(s) and B(s) the probabilities, on either dataset, that the sum is s or more,
 
     delta*(epsilon) = max over s of A(s) - e^epsilon * B(s),
 
-which is solved for epsilon as easily as for delta.
+which can be solved for epsilon as well as for delta.
 """
 
 from collections import Counter, defaultdict
@@ -27,28 +27,30 @@ from queryable.losses.numbers import Number, ball, exact, probability, round_up,
 from queryable.quoting import quoted
 
 EXACT_SUMS = 2**12
-"""So many different sums are kept apart, whatever the losses."""
+"""Up to this many different sums are kept exactly."""
 
 EXACT_STEPS = 2**16
-"""So many steps of a common unit are, between the least and the largest sum."""
+"""Sums in up to this many steps of a common unit are kept exactly."""
 
 GRID = 2**14
-"""Otherwise losses are added up on a grid of about so many steps."""
+"""All other sums are rounded to a grid of about this many steps."""
 
 Repeated = tuple[tuple[Fraction, int], ...]
-"""Different values above zero, and how often each occurs."""
+"""Different values above zero, each with its number of occurrences."""
 
 
 def optimal_delta(losses: Iterable[Loss], epsilon: Number) -> Fraction:
-    """The least delta, from above, for which all the losses together are (epsilon, delta)-DP.
+    """The least delta, rounded up, for which all the losses together are (epsilon, delta)-DP.
 
-    Exact up to rounding outward if the sums of epsilons are few (`EXACT_SUMS`), or many but
-    multiples of a common unit (`EXACT_STEPS`). Else each epsilon counts as a mixture of two
-    neighbours on a grid of step h = 2*sum/`GRID`: at most the least delta at epsilon - k*h, for k
-    losses; in practice, the error being of second order in h, some thousandths too much at worst.
+    It is exact up to this rounding if there are few different sums of epsilons (`EXACT_SUMS`), or
+    the sums are multiples of a common unit (`EXACT_STEPS`). Otherwise each epsilon is replaced by
+    a mixture of two neighbours on a grid of step h = 2*sum/`GRID`. The result is then at most the
+    least delta at epsilon - k*h, for k losses. The error is of second order in h, in practice some
+    thousandths.
 
     Args:
         losses: `ApproxDP` or `PureDP`, fixed in advance.
+        epsilon: in nats.
     """
     epsilons, deltas = _declared(losses)
     at = exact(epsilon, "epsilon")
@@ -62,17 +64,17 @@ def optimal_delta(losses: Iterable[Loss], epsilon: Number) -> Fraction:
 
     try:
         return max(Fraction(0), min(Fraction(1), round_up(delta, at)))
-    except ArithmeticError:  # epsilons so large that their probabilities drown in rounding
+    except ArithmeticError:  # epsilons too large for the precision of the probabilities
         return Fraction(1)
 
 
 def optimal_epsilon(losses: Iterable[Loss], delta: Number) -> Fraction:
-    """The least epsilon, from above, for which all the losses together are (epsilon, delta)-DP.
+    """The least epsilon, rounded up, for which all the losses together are (epsilon, delta)-DP.
 
-    As exact as `optimal_delta`; never above the sum.
+    It is as exact as `optimal_delta`, and never above the sum of the epsilons.
 
     Raises:
-        ValueError: delta is below 1 - product of (1 - delta_i), and then no epsilon will do.
+        ValueError: delta is below 1 - product of (1 - delta_i); then no epsilon is enough.
     """
     epsilons, deltas = _declared(losses)
     return _least_epsilon(epsilons, deltas, probability(delta))
@@ -101,7 +103,7 @@ def _least_epsilon(epsilons: Repeated, deltas: Repeated, delta: Fraction) -> Fra
     total = _total(epsilons)
     try:
         return min(total, round_up(epsilon, star))
-    except ArithmeticError:  # a delta so small that the probabilities drown in rounding
+    except ArithmeticError:  # a delta too small for the precision of the probabilities
         return total
 
 
@@ -129,9 +131,9 @@ def _total(epsilons: Repeated) -> Fraction:
 
 
 def _sums_above(epsilons: Repeated, at: Fraction) -> list[tuple[Fraction, arb]]:
-    """The sums beyond `at`, the largest first, and their probabilities under the likelier dataset.
+    """The sums above `at`, the largest first, and their probabilities under the likelier dataset.
 
-    To be called in a formula, at its working precision.
+    Call it inside a formula of `round_up`, so that the working precision is right.
     """
     total = _total(epsilons)
     if at >= total:
@@ -148,7 +150,7 @@ def _sums_above(epsilons: Repeated, at: Fraction) -> list[tuple[Fraction, arb]]:
     return [(gain - total, mass) for gain, mass in gains if gain - total > at]
 
 
-# A gain is a sum's distance from the least: a response gains 2*epsilon_i or nothing.
+# A gain is the difference of a sum and the least sum. A response gains 2*epsilon_i or 0.
 
 
 def _response(epsilon: Fraction) -> tuple[arb, arb]:
@@ -157,7 +159,7 @@ def _response(epsilon: Fraction) -> tuple[arb, arb]:
 
 
 def _apart(epsilons: Repeated) -> list[tuple[Fraction, arb]]:
-    """Gains by their exact values, the largest first."""
+    """The exact gains with their probabilities, the largest first."""
     gains = {Fraction(0): arb(1)}
     for epsilon, count in epsilons:
         p, q = _response(epsilon)
@@ -171,12 +173,12 @@ def _apart(epsilons: Repeated) -> list[tuple[Fraction, arb]]:
 
 
 def _on_grid(epsilons: Repeated, step: Fraction) -> list[tuple[Fraction, arb]]:
-    """Gains in steps, as powers of a polynomial's variable, the largest first.
+    """The gains on a grid, computed as powers of a polynomial's variable, the largest first.
 
-    A gain between two steps goes to both, in proportions that keep its probability on either
-    dataset. In r = e^epsilon this replaces the convex delta(r) by its chord, which is above it, so
-    a weaker mechanism is composed (Doroshenko et al. 2022); and as the chord is below delta at its
-    left end, no epsilon gets more delta than epsilon - step had.
+    The probability of a gain between two steps is split between both, so that the probabilities
+    on both datasets are kept. In r = e^epsilon this replaces the convex delta(r) by its chord,
+    which is above it, so a less private mechanism is composed (Doroshenko et al. 2022). The chord
+    is below delta at its left end, so no epsilon gets more delta than epsilon - step had.
     """
     responses = []
     for epsilon, count in epsilons:
@@ -191,7 +193,7 @@ def _on_grid(epsilons: Repeated, step: Fraction) -> list[tuple[Fraction, arb]]:
 
 
 def _product(factors: Sequence[arb_poly]) -> arb_poly:
-    """Halves first, so that degrees grow evenly."""
+    """The product, computed by halves so that the factors have similar degrees."""
     if len(factors) == 1:
         return factors[0]
     middle = len(factors) // 2

@@ -1,21 +1,22 @@
 """A filter for (epsilon, delta) budgets that adds up Renyi privacy at several orders at once.
 
-Responsible for one inequality, docs/theory.md, weighted Renyi filter: with fixed weights w_j >= 0
-that sum to 1, R_j the sum at order alpha_j and
+The theorem is in docs/theory.md, weighted Renyi filter. With fixed weights w_j >= 0 that sum to 1,
+R_j the sum of the Renyi losses at order alpha_j and
 
     m(l) = sum over j of w_j * exp((alpha_j - 1)*(l - R_j)),
 
-whatever was launched is (epsilon, delta)-DP if (1 - e^(epsilon-l))/m(l) <= delta for all l >
-epsilon. That *some* order fits is no filter: which one may depend on answers.
+all launches together are (epsilon, delta)-DP if (1 - e^(epsilon-l))/m(l) <= delta for all l >
+epsilon. To require only that *some* order fits would be invalid, because which one fits may depend
+on answers.
 
 Theory of operation: g = log m is convex, so it lies above its tangent at any l, of slope s > 0 say.
 With the tangent in its place the supremum is elementary, and it is at most delta once epsilon is
 
     l - (g + log(1+s) + log(delta))/s - log(1 + 1/s).
 
-So every l gives an epsilon that is valid, for all l at once and not on a grid; the best is exact,
-and it solves g + log(1+s) = log(1/delta), which rises with l. It is looked for in floats, and then
-used in exact arithmetic.
+So every l gives a valid epsilon. The least epsilon is at the l that solves g + log(1+s) =
+log(1/delta), whose left side rises with l. This l is computed in floats and then used in exact
+arithmetic.
 """
 
 from collections.abc import Iterable
@@ -35,7 +36,7 @@ from queryable.losses.conversions import log_up
 from queryable.losses.numbers import ball, exact, named, round_up, several
 from queryable.losses.renyi import orders_of
 
-_CLIPPED = Fraction(10**12)  # floats only say where to look
+_CLIPPED = Fraction(10**12)  # floats only choose the l
 _MARGINS = tuple(Fraction(1, 2**bits) for bits in (44, 36, 28, 20))
 
 
@@ -49,21 +50,21 @@ def _weights(values: Iterable[Any] | None) -> tuple[Fraction, ...] | None:
 
 @attrs.frozen
 class ViaRenyi(Rule):
-    """The weighted mixture of all orders stays within (epsilon, slack).
+    """The bound of the weighted mixture of all orders stays within (epsilon, slack).
 
-    Launches state Renyi privacy at each of the orders, which has no delta.
+    Launches state their Renyi loss at each of the orders, which has no delta.
 
     Privacy:
-        Claim: what was launched is (epsilon, slack)-DP.
+        Claim: all launches together are (epsilon, slack)-DP.
         Theorem: docs/theory.md, weighted Renyi filter; every interleaving, by the supermartingale
             of interleaved Renyi mechanisms.
-        Assumes: orders, weights and slack are fixed, here or by the budget.
+        Assumes: orders, weights and slack are fixed, by this rule or by the budget.
         Checked by: tests/unit/composition/rules/test_renyi.py, tests/audit/test_rules.py
     Args:
         orders: above 1, rising.
-        weights: one an order, summing to 1 exactly. By default half is for the order that would
-            serve the budget best if all launches were Gaussian, and the rest is shared evenly.
-        slack: the delta it keeps to; by default all of the budget's.
+        weights: one for each order, with sum exactly 1. By default half of the weight is on the
+            order that is best for Gaussian launches, and the rest is shared evenly.
+        slack: the delta of the bound; by default all of the budget's.
     """
 
     orders: tuple[Fraction, ...] = attrs.field(converter=orders_of)
@@ -80,20 +81,20 @@ class ViaRenyi(Rule):
             raise ValueError(f"the weights sum to {sum(weights)}; they should sum to 1 exactly")
 
     def monotone(self) -> bool:
-        """With weights of its own. By default each budget has others, and then it is not.
+        """Yes, with given weights. Default weights depend on the budget, and then it is not.
 
-        That some budget within a bound admits a launch would be that some order fits
-        (tests/attacks/test_some_budget_fits.py).
+        With default weights, admitting what some budget admits would mean that some order fits,
+        which is invalid (tests/attacks/test_some_budget_fits.py).
         """
         return self.weights is not None or len(self.orders) == 1
 
     def child_measure(self, budget: Loss) -> Measure:
-        """Renyi privacy at these orders."""
+        """Renyi losses at these orders."""
         require_approx(budget, self)
         return RDP.at(*self.orders)
 
     def open(self, budget: Loss) -> "RenyiAccount":
-        """An empty account; weights and slack are fixed now."""
+        """An empty account, with the weights and the slack for this budget."""
         approx = require_approx(budget, self)
         slack = share_of(self.slack, approx)
         weights = self.weights or _for_gaussians(self.orders, float(approx.epsilon), slack)
@@ -105,7 +106,7 @@ class ViaRenyi(Rule):
 def _for_gaussians(
     orders: tuple[Fraction, ...], epsilon: float, slack: Fraction
 ) -> tuple[Fraction, ...]:
-    """Half of the weight where rho*alpha fits for the largest rho, the rest evenly."""
+    """Half of the weight on the order that fits the largest rho*alpha, the rest evenly."""
     if len(orders) == 1:
         return (Fraction(1),)
 
@@ -125,7 +126,7 @@ def _log(value: Fraction) -> float:
 
 @attrs.frozen
 class Mixture:
-    """Orders, their weights and the slack; in floats too, for finding where to look."""
+    """Orders, their weights and the slack; in floats too, for choosing l."""
 
     orders: tuple[Fraction, ...]
     weights: tuple[Fraction, ...]
@@ -140,7 +141,7 @@ class Mixture:
         object.__setattr__(self, "_log_weights", logs)
 
     def epsilon(self, losses: Parts) -> Fraction:
-        """The least epsilon at delta = slack for these sums, from above."""
+        """The least epsilon at delta = slack for these sums, rounded up."""
         if not any(losses):
             return Fraction(0)
         at = Fraction(self._tilt(self._floats(losses))[0])
@@ -163,13 +164,13 @@ class Mixture:
 
         try:
             return max(Fraction(0), round_up(epsilon, at, self.slack))
-        except ArithmeticError:  # losses beyond what exponents hold: each term alone is a bound
+        except ArithmeticError:  # overflow: each order alone gives a bound
             return min(
                 loss + log_up(1 / (weight * self.slack)) / excess for excess, weight, loss in used
             )
 
     def largest_rho(self, losses: Parts, epsilon: Fraction) -> Fraction:
-        """About the largest rho so that rho*alpha fits beside `losses` at every order."""
+        """Approximately the largest rho such that rho*alpha fits in addition to `losses`."""
         orders, start = self._excess + 1, self._floats(losses)
         target, rho = float(min(epsilon, _CLIPPED)), 0.0
         for _ in range(60):  # Newton's method; the slope is that of the mixture's mean
@@ -184,9 +185,9 @@ class Mixture:
         return np.array([float(min(loss, _CLIPPED)) for loss in losses])
 
     def _tilt(self, losses: NDArray[np.float64]) -> tuple[float, float, NDArray[np.float64]]:
-        """Where g + log(1 + s) = log(1/slack), the slope s there, and each order's part in it."""
+        """The l with g + log(1 + s) = log(1/slack), the slope s, and the orders' shares in s."""
         goal = -_log(self.slack)
-        # from the right: there one term alone is 1/slack, or a little more
+        # start on the right, where one term alone is at least 1/slack
         level = float(np.min(losses + (goal - self._log_weights) / self._excess))
         for _ in range(60):
             terms = self._log_weights + self._excess * (level - losses)
@@ -205,7 +206,7 @@ class Mixture:
 
 @attrs.frozen
 class RenyiAccount(Account):
-    """The sums so far, one an order, against epsilon."""
+    """The sums of the losses, one for each order."""
 
     budget: ApproxDP
     mixture: Mixture
@@ -214,11 +215,11 @@ class RenyiAccount(Account):
     started: bool = False
 
     def add(self, loss: AdditiveLoss) -> "RenyiAccount":
-        """Every sum grows."""
+        """Add one launch to every sum."""
         return self._with(add_parts(self.losses, loss.parts))
 
     def add_many(self, loss: AdditiveLoss, count: int) -> "RenyiAccount":
-        """Every sum grows by so many times as much."""
+        """Add `count` equal launches to every sum."""
         return self._with(add_parts(self.losses, tuple(count * part for part in loss.parts)))
 
     def _with(self, losses: Parts) -> "RenyiAccount":
@@ -226,7 +227,7 @@ class RenyiAccount(Account):
 
     @property
     def within(self) -> bool:
-        """The mixture's epsilon at the slack is within the budget's."""
+        """Whether the mixture's epsilon at the slack is within the budget's."""
         return self.mixture.epsilon(self.losses) <= self.budget.epsilon
 
     def total(self) -> ApproxDP:
@@ -240,9 +241,9 @@ class RenyiAccount(Account):
         return self.mixture.epsilon(self.losses)
 
     def remaining(self) -> AdditiveLoss:
-        """The largest curve rho*alpha, that of a Gaussian, that would still be admitted.
+        """The largest curve rho*alpha, that of a Gaussian, that would be admitted now.
 
-        Renyi curves are only partly ordered: one that is larger at some orders may fit too.
+        Renyi curves are only partially ordered: a curve that is larger at some orders may fit too.
         """
         most = self.mixture.largest_rho(self.losses, self.budget.epsilon)
         for margin in _MARGINS:
@@ -253,13 +254,13 @@ class RenyiAccount(Account):
         return self.empty
 
     def hint(self, loss: Loss) -> str:
-        """How much of epsilon the orders' conversion takes before anything is lost."""
+        """Says that the conversion of the orders alone exceeds epsilon, if it does."""
         least = self.mixture.epsilon(tuple(_NOTHING for _ in self.empty.parts))
         if least <= self.budget.epsilon:
             return ""
         return (
-            f"; at {named('delta', self.mixture.slack)} these orders take "
-            f"{named('epsilon', least)} even for no loss, name higher ones"
+            f"; name higher orders: at {named('delta', self.mixture.slack)} these give "
+            f"{named('epsilon', least)} even for no loss"
         )
 
 

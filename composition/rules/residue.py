@@ -1,10 +1,10 @@
-"""The residue filter: of an (epsilon, delta) budget, what Gaussian is left after each launch.
+"""The residue filter: the Gaussian DP that each launch leaves of an (epsilon, delta) budget.
 
-Responsible for launches with a randomized response or a Gaussian above them, on an ApproxDP budget.
+It takes launches that are dominated by a randomized response or by a Gaussian.
 
 Theory of operation: the state is a mu. A launch that RR_e dominates moves it to the largest m with
-RR_e and G_m, together, dominated by G_mu; by induction all that may follow is then G_m-DP given any
-answer. Domination has to hold at every t, and t = 0 decides it:
+RR_e and G_m, together, dominated by G_mu. By induction all later launches together are G_m-DP,
+given any answer. Domination has to hold at every t, and it does if it holds at t = 0:
 
     tanh(e/2) + 2*delta_m(e)/(1 + e^e) <= erf(mu/sqrt(8)),
 
@@ -48,15 +48,15 @@ _TIGHT = Fraction(1, 2**30)
 class GDPResidue(Rule):
     """After each launch the largest mu' such that the launch and G_mu' are dominated by G_mu.
 
-    The first launch is held against (epsilon, slack) itself, later ones against what is left.
+    The first launch is compared with (epsilon, slack) itself, later ones with what is left.
     Launches are (epsilon_i, delta_i)-DP, their deltas within what the slack leaves, or mu_i-GDP,
     which moves mu to sqrt(mu^2 - mu_i^2).
 
     Privacy:
-        Claim: slack + deltas <= delta and everything launched is (epsilon, delta)-DP.
+        Claim: all launches together are (epsilon, delta)-DP, and slack + deltas <= delta.
         Theorem: the module's, docs/theory.md, GDP residue filter, after Regehr et al. 2026;
             interleaved by Haney et al. 2023, Theorem 3.4.
-        Assumes: nothing about order: launches may come in any, but what fits depends on it.
+        Assumes: nothing about the order of launches, but how many fit depends on it.
         Checked by: tests/unit/composition/rules/test_residue.py, tests/audit/test_rules.py
     Args:
         slack: the rule's own share of delta, below 1; by default all of it.
@@ -65,7 +65,7 @@ class GDPResidue(Rule):
     slack: Fraction | None = attrs.field(default=None, converter=slack_field)
 
     def monotone(self) -> bool:
-        """The first residue rises with epsilon, and every later one with the one before."""
+        """Yes: the first residue rises with epsilon, and every later one with the one before."""
         return True
 
     def child_measure(self, budget: Loss) -> Measure:
@@ -74,7 +74,7 @@ class GDPResidue(Rule):
         return Dominated
 
     def open(self, budget: Loss) -> "ResidueAccount":
-        """An empty account; the split of delta is fixed now.
+        """An empty account, with the split of delta for this budget.
 
         Raises:
             ValueError: the slack is not above 0, above the budget's delta, or 1.
@@ -88,7 +88,7 @@ class GDPResidue(Rule):
 
 @attrs.frozen
 class ResidueAccount(Account):
-    """The mu that is left; None before anything but deltas was charged."""
+    """The mu that is left; None while only deltas were charged."""
 
     budget: ApproxDP
     slack: Fraction
@@ -98,7 +98,7 @@ class ResidueAccount(Account):
     exceeded: bool = False
 
     def add(self, loss: Dominated) -> "ResidueAccount":
-        """The mu falls, and the deltas grow."""
+        """Add one launch: mu falls and the deltas rise."""
         (deltas,) = add_parts((self.deltas,), (loss.delta,))
         mu = self.mu
         if loss.epsilon > 0:
@@ -119,15 +119,15 @@ class ResidueAccount(Account):
 
     @property
     def within(self) -> bool:
-        """Some mu is left, and slack + deltas are within delta."""
+        """Whether no launch exceeded the mu that was left, and slack + deltas are within delta."""
         return not self.exceeded and self.slack + self.deltas <= self.budget.delta
 
     def total(self) -> ApproxDP:
-        """The whole budget, once anything was launched."""
+        """The whole budget after the first launch, zero before."""
         return self.budget if self.started else self.budget.zero()
 
     def share(self) -> Fraction:
-        """Of the square of the first mu, or of what the slack leaves of delta."""
+        """The used part of the first mu squared, or of the delta beside the slack: the larger."""
         deltas = of_whole(self.deltas, self.budget.delta - self.slack)
         if self.mu is None:
             return max(Fraction(self.exceeded), deltas)
@@ -136,7 +136,7 @@ class ResidueAccount(Account):
         return max(of_whole(used, first**2), deltas)
 
     def remaining(self) -> Dominated:
-        """The largest epsilon, with what is left of delta, that would still be admitted."""
+        """The largest epsilon that would be admitted now, with the rest of delta."""
         if self.mu is None:
             epsilon = largest_first(self.budget.epsilon, self.slack)
         else:
@@ -145,12 +145,12 @@ class ResidueAccount(Account):
         return Dominated(epsilon, 0, left)
 
     def hint(self, loss: Dominated) -> str:
-        """Say so when all of delta is the slack."""
+        """Says that the whole delta is the slack, if the launch has a delta."""
         return why_no_delta(loss.delta, self.slack, self.budget)
 
 
 def largest_response(mu: Fraction) -> Fraction:
-    """The largest epsilon, from below, with RR_epsilon dominated by G_mu: the inequality, m = 0."""
+    """The largest epsilon, rounded down, with RR_epsilon dominated by G_mu (m = 0)."""
 
     def epsilon(m: arb) -> arb:
         x = m / arb(8).sqrt()
@@ -160,7 +160,7 @@ def largest_response(mu: Fraction) -> Fraction:
 
 
 def largest_first(budget: Fraction, slack: Fraction) -> Fraction:
-    """The largest epsilon, from below, with RR_epsilon within (budget, slack)-DP."""
+    """The largest epsilon, rounded down, for which RR_epsilon is (budget, slack)-DP."""
     return max(budget, round_down(lambda e, s: ((e.exp() + s) / (1 - s)).log(), budget, slack))
 
 
@@ -171,9 +171,9 @@ def _profile(m: arb, t: arb) -> arb:
 
 @lru_cache(maxsize=4096)
 def first_residue(budget: Fraction, slack: Fraction, epsilon: Fraction) -> Fraction | None:
-    """The largest m, from below, with RR_epsilon and G_m together within (budget, slack)-DP.
+    """The largest m, rounded down, for which RR_epsilon and G_m together are (budget, slack)-DP.
 
-    Both pairs are symmetric, so one direction is both.
+    Both pairs are symmetric, so one direction is enough.
     """
     if not epsilon <= largest_first(budget, slack):
         return None
@@ -187,9 +187,9 @@ def first_residue(budget: Fraction, slack: Fraction, epsilon: Fraction) -> Fract
 
 @lru_cache(maxsize=4096)
 def residue(mu: Fraction, epsilon: Fraction) -> Fraction | None:
-    """The largest m, from below, with RR_epsilon and G_m dominated by G_mu; None if not even 0.
+    """The largest m, rounded down, with RR_epsilon and G_m dominated by G_mu; None if 0 is not.
 
-    Found in floats, and certified on both sides: it fits, and hardly more does not.
+    It is found in floats and then checked exactly: m fits, and a slightly larger one does not.
     """
     if not epsilon <= largest_response(mu):
         return None
@@ -215,7 +215,7 @@ def _just_below(guess: float, fits: Callable[[Fraction], bool]) -> Fraction | No
 
 
 def _guess(mu: float, epsilon: float) -> float:
-    """Newton's method on the equality, in floats; 0 where they are of no use."""
+    """Newton's method on the equality, in floats; 0 if floats are not precise enough."""
     if not 1e-100 < epsilon < 50:
         return 0.0
     grown, target = exp(epsilon), erf(mu / sqrt(8)) - tanh(epsilon / 2)

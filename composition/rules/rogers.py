@@ -22,7 +22,7 @@ class Rogers2016(Rule):
     """S + sqrt(2 (V + x) (1 + log(V/x + 1)/2) L) <= epsilon, x = epsilon^2/(28.04 L).
 
     L is log(1/delta), V the sum of epsilon_i squared and S the sum of
-    epsilon_i*(e^epsilon_i - 1)/2. Launches are epsilon_i-DP; the whole delta is the rule's.
+    epsilon_i*(e^epsilon_i - 1)/2. Launches are epsilon_i-DP; the rule uses the whole delta.
 
     Privacy:
         Theorem: Rogers et al. 2016, Theorem 5.1; interleaved by Haney et al. 2023, Theorem 1.20.
@@ -30,7 +30,7 @@ class Rogers2016(Rule):
     """
 
     def monotone(self) -> bool:
-        """Although x is the budget's: epsilon rises by more than the bound does.
+        """Yes, although x depends on the budget: epsilon rises by more than the bound does.
 
         With u = V/x + 1, g = (V + x)(1 + log(u)/2) has dg/dx = (3 + log(u) - u)/2 <= 1 and g >= x,
         so sqrt(2 g L) rises by at most sqrt(2/28.04) < 0.27 per unit of epsilon.
@@ -58,7 +58,7 @@ class Rogers2016(Rule):
 
 @attrs.frozen
 class RogersAccount(Account):
-    """V and S so far."""
+    """V and S, the variance and the drift of the launches so far."""
 
     budget: ApproxDP
     variance: Fraction = Fraction(0)
@@ -66,11 +66,11 @@ class RogersAccount(Account):
     started: bool = False
 
     def add(self, loss: PureDP) -> "RogersAccount":
-        """Both grow."""
+        """Add one launch to the variance and the drift."""
         return self.add_many(loss, 1)
 
     def add_many(self, loss: PureDP, count: int) -> "RogersAccount":
-        """So many times both."""
+        """Add `count` equal launches to the variance and the drift."""
         epsilon = loss.epsilon
         variance, total_drift = add_parts(
             (self.variance, self.drift), (count * epsilon * epsilon, count * drift(epsilon))
@@ -78,7 +78,7 @@ class RogersAccount(Account):
         return RogersAccount(self.budget, variance, total_drift, started=True)
 
     def least(self) -> Fraction:
-        """Where the bound and epsilon meet, by bisection."""
+        """The least epsilon that the bound does not exceed, by bisection."""
 
         def admits(epsilon: Fraction) -> bool:
             budget = ApproxDP(epsilon, self.budget.delta)
@@ -88,7 +88,7 @@ class RogersAccount(Account):
 
     @property
     def bound(self) -> Fraction:
-        """The left-hand side, from above; no privacy loss of its own, since x is the budget's."""
+        """The left-hand side, rounded up. No privacy loss, because x depends on the budget."""
 
         def left(v: arb, s: arb, e: arb, d: arb) -> arb:
             log = -d.log()
@@ -99,13 +99,13 @@ class RogersAccount(Account):
 
     @property
     def within(self) -> bool:
-        """The bound is at most epsilon."""
+        """Whether the bound is at most epsilon."""
         return self.bound <= self.budget.epsilon
 
     def total(self) -> ApproxDP:
-        """The whole budget, once anything was launched."""
+        """The whole budget after the first launch, zero before."""
         return self.budget if self.started else self.budget.zero()
 
     def remaining(self) -> PureDP:
-        """The largest epsilon that would still be admitted."""
+        """The largest epsilon that would be admitted now."""
         return PureDP(greatest(lambda epsilon: self.add(PureDP(epsilon)).within))

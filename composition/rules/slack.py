@@ -1,9 +1,8 @@
-"""Rules for an (epsilon, delta) budget that add up something better than epsilon.
+"""Rules for an (epsilon, delta) budget that add up weights: epsilon squared, rho, or mu squared.
 
-Responsible for the three that share one shape: each launch adds a weight (epsilon squared, rho, mu
-squared), the total may not exceed a capacity solved for once, and delta is split at construction
-into the rule's slack and room for the launches' own deltas. Adjusting the split as the deltas
-arrive would break the guarantee.
+Each launch adds its weight. The total weight may not exceed a capacity, which is computed once from
+the budget. Delta is split at construction into the rule's slack and room for the launches' own
+deltas. A split that adapts to the deltas of the launches would break the guarantee.
 """
 
 from abc import abstractmethod
@@ -38,15 +37,15 @@ from queryable.quoting import quoted
 
 
 def slack_field(value: Any) -> Fraction | None:
-    """Read a share of delta: above 0 and at most 1; None stands for all of the budget's."""
+    """Read a slack: above 0 and at most 1; None stands for the budget's whole delta."""
     return None if value is None else positive(probability(value, "slack"), "slack")
 
 
 def share_of(slack: Fraction | None, budget: ApproxDP) -> Fraction:
-    """The slack fixed for a budget: what was asked for, by default all of delta.
+    """The slack under a budget: the given one, by default the whole delta.
 
     Raises:
-        ValueError: not above 0 or more than the budget's delta.
+        ValueError: it is 0 or more than the budget's delta.
     """
     share = budget.delta if slack is None else slack
     if not 0 < share <= budget.delta:
@@ -58,14 +57,14 @@ def share_of(slack: Fraction | None, budget: ApproxDP) -> Fraction:
 
 
 def why_no_delta(delta: Fraction, slack: Fraction, budget: ApproxDP) -> str:
-    """What to say to a launch with a delta of its own when all of the budget's is the slack."""
+    """A hint for a refused launch with a delta, if the slack is the budget's whole delta."""
     if delta > 0 and slack == budget.delta:
         return f"; all of delta is the rule's slack, pass a slack below {shown(slack)}"
     return ""
 
 
 def require_approx(budget: Loss, rule: Rule) -> ApproxDP:
-    """The budget, if it is (epsilon, delta).
+    """The budget, if it is an `ApproxDP`.
 
     Raises:
         ValueError: it is of another measure.
@@ -74,7 +73,7 @@ def require_approx(budget: Loss, rule: Rule) -> ApproxDP:
         raise TypeError(f"budget is {quoted(budget)}; it should be a loss: ApproxDP(1, '1e-6')")
     if not isinstance(budget, ApproxDP):
         raise ValueError(
-            f"{type(rule).__name__} is about ApproxDP budgets, not {measure_name(budget.measure)}"
+            f"{type(rule).__name__} takes ApproxDP budgets, not {measure_name(budget.measure)}"
         )
     return budget
 
@@ -84,16 +83,16 @@ _TINY = Fraction(1, 2**60)
 
 
 def delta_of(loss: Loss) -> Fraction:
-    """A launch's own delta; 0 where its measure has none."""
+    """A launch's own delta; 0 if its measure has none."""
     return loss.delta if isinstance(loss, ApproxDP | ApproxZCDP) else _ZERO
 
 
 @attrs.frozen
 class SlackRule(Rule):
-    """Base: weights against a capacity, and deltas against what the slack leaves.
+    """Base: the weights stay within a capacity, and the deltas within what the slack leaves.
 
     Args:
-        slack: the rule's own share of delta, fixed here; by default all of it, and then launches
+        slack: the rule's own share of delta. By default it is the whole delta, and then launches
             with a delta of their own are refused.
     """
 
@@ -102,40 +101,40 @@ class SlackRule(Rule):
     slack: Fraction | None = attrs.field(default=None, converter=slack_field)
 
     def monotone(self) -> bool:
-        """The capacity rises with epsilon at a fixed slack."""
+        """Yes: the capacity rises with epsilon at a fixed slack."""
         return True
 
     def child_measure(self, budget: Loss) -> Measure:
-        """What the rule adds up."""
+        """The measure in `takes`."""
         require_approx(budget, self)
         return self.takes
 
     def open(self, budget: Loss) -> "SlackAccount":
-        """An empty account; the split of delta is fixed now."""
+        """An empty account, with the split of delta for this budget."""
         approx = require_approx(budget, self)
         slack = share_of(self.slack, approx)
         return SlackAccount(self, approx, slack, self.capacity(approx.epsilon, slack))
 
     @abstractmethod
     def weight(self, loss: Any) -> Fraction:
-        """What a launch adds."""
+        """The weight of a launch."""
 
     @abstractmethod
     def capacity(self, epsilon: Fraction, slack: Fraction) -> Fraction:
-        """The largest total weight within (epsilon, slack), from below."""
+        """The largest total weight that is (epsilon, slack)-DP, rounded down."""
 
     @abstractmethod
     def epsilon(self, weight: Fraction, slack: Fraction) -> Fraction:
-        """The least epsilon for a total weight at delta = slack, from above."""
+        """The least epsilon of a total weight at delta = slack, rounded up."""
 
     @abstractmethod
     def largest(self, weight: Fraction, delta: Fraction) -> AdditiveLoss:
-        """The largest single loss of this weight and delta, from below."""
+        """The largest single loss with this weight and delta, rounded down."""
 
 
 @attrs.frozen
 class SlackAccount(Account):
-    """The weight so far against its capacity, and the sum of the deltas."""
+    """The total weight and its capacity, and the sum of the deltas."""
 
     rule: SlackRule
     budget: ApproxDP
@@ -146,7 +145,7 @@ class SlackAccount(Account):
     started: bool = False
 
     def add(self, loss: Any) -> "SlackAccount":
-        """The weight grows, and the deltas."""
+        """Add one launch to the weight and the deltas."""
         return self._with(self.rule.weight(loss), delta_of(loss))
 
     def add_many(self, loss: Any, count: int) -> "SlackAccount":
@@ -164,7 +163,7 @@ class SlackAccount(Account):
 
     @property
     def within(self) -> bool:
-        """The weight is within capacity, and slack + deltas within delta, as slack alone is."""
+        """Whether the weight is within the capacity, and slack + deltas within delta."""
         if not self.weight <= self.capacity:
             return False
         return not self.deltas or self.slack + self.deltas <= self.budget.delta
@@ -174,14 +173,14 @@ class SlackAccount(Account):
         if not self.started:
             return self.budget.zero()
         epsilon = self.rule.epsilon(self.weight, self.slack)
-        if self.weight <= self.capacity:  # then the budget's is a bound too, rounding or not
+        if self.weight <= self.capacity:  # then the budget is a bound too, whatever the rounding
             epsilon = min(epsilon, self.budget.epsilon)
         return ApproxDP(epsilon, min(Fraction(1), self.slack + self.deltas))
 
     def least(self) -> Fraction:
-        """Theorem 3.8's first coordinate: the epsilon of the weight at the slack.
+        """The first coordinate of Theorem 3.8: the epsilon of the weight at the slack.
 
-        Rounded up until the rule's own capacity, which is rounded down, is enough.
+        It is rounded up until the rule's capacity, which is rounded down, covers the weight.
         """
         epsilon, step = self.rule.epsilon(self.weight, self.slack), Fraction(1, 2**90)
         while not self.weight <= self.rule.capacity(epsilon, self.slack):
@@ -189,18 +188,18 @@ class SlackAccount(Account):
         return epsilon
 
     def share(self) -> Fraction:
-        """Of the capacity, or of what the slack leaves of delta."""
+        """The used part of the capacity, or of what the slack leaves of delta if that is more."""
         deltas = of_whole(self.deltas, self.budget.delta - self.slack)
         return max(of_whole(self.weight, self.capacity), deltas)
 
     def remaining(self) -> AdditiveLoss:
-        """The loss that the capacity and delta that are left would take."""
+        """The loss that uses the rest of the capacity and of delta."""
         room = max(self.capacity - self.weight, Fraction(0))
         left = max(self.budget.delta - self.slack - self.deltas, Fraction(0))
         return self.rule.largest(room, left)
 
     def hint(self, loss: Any) -> str:
-        """Say so when all of delta is the slack."""
+        """Says that the whole delta is the slack, if the launch has a delta."""
         return why_no_delta(delta_of(loss), self.slack, self.budget)
 
 
@@ -236,7 +235,7 @@ class Whitehouse2023(SlackRule):
         return round_up(lambda v, s: (-2 * v * s.log()).sqrt() + v / 2, weight, slack)
 
     def largest(self, weight: Fraction, delta: Fraction) -> ApproxDP:
-        """Epsilon is the square root."""
+        """Epsilon is the square root of the weight."""
         return ApproxDP(sqrt_down(weight), delta)
 
 
@@ -244,8 +243,8 @@ class Whitehouse2023(SlackRule):
 class ViaZCDP(SlackRule):
     """Sum of rho_i <= the largest rho that gives (epsilon, slack)-DP; slack + deltas <= delta.
 
-    Launches state approximate zCDP: a mechanism's own zCDP where it has one, epsilon_i *
-    tanh(epsilon_i / 2) for an epsilon_i-DP one, with delta_i beside it for an
+    Launches state approximate zCDP. That is a mechanism's own zCDP if it has one, and rho =
+    epsilon_i * tanh(epsilon_i / 2) for an epsilon_i-DP one, together with delta_i for an
     (epsilon_i, delta_i)-DP one.
 
     Privacy:
@@ -264,11 +263,11 @@ class ViaZCDP(SlackRule):
         return conversions.largest_zcdp(epsilon, slack)
 
     def epsilon(self, weight: Fraction, slack: Fraction) -> Fraction:
-        """The conversion."""
+        """The conversion to epsilon."""
         return conversions.zcdp_to_approx(weight, slack)
 
     def largest(self, weight: Fraction, delta: Fraction) -> ApproxZCDP:
-        """Rho is the weight."""
+        """The weight is rho."""
         return ApproxZCDP(weight, delta)
 
 
@@ -276,9 +275,9 @@ class ViaZCDP(SlackRule):
 class Rogers2023(ViaZCDP):
     """Sum of rho_i <= rho with rho + 2 sqrt(rho log(1/slack)) = epsilon; slack + deltas <= delta.
 
-    The paper's rule for Brownian noise reductions beside approximate zCDP, for comparison: it never
-    admits more than `ViaZCDP`, which differs in the conversion alone. A reduction refined to
-    variance t has cost rho = l2^2 / (2t).
+    The paper's rule for Brownian noise reductions beside approximate zCDP, for comparison. It
+    differs from `ViaZCDP` only in the conversion, and never admits more. A reduction refined to
+    variance t costs rho = l2^2 / (2t).
 
     Privacy:
         Theorem: Rogers et al. 2023, Theorem 5, which is misprinted with 2 sqrt(2 rho log(1/slack));
@@ -326,9 +325,9 @@ class ViaGDP(SlackRule):
         return conversions.largest_gdp(epsilon, slack) ** 2
 
     def epsilon(self, weight: Fraction, slack: Fraction) -> Fraction:
-        """The conversion."""
+        """The conversion to epsilon."""
         return conversions.gdp_to_approx(sqrt_up(weight), slack)
 
     def largest(self, weight: Fraction, delta: Fraction) -> GDP:
-        """Mu is the square root."""
+        """Mu is the square root of the weight."""
         return GDP(sqrt_down(weight))

@@ -1,13 +1,13 @@
 """Time-uniform odometers: bounds on the realised loss that hold at every moment at once.
 
-Responsible for what all of them share: what launches add to, the report, and stopping where the
-report would pass an epsilon. The bounds themselves are in `boundaries`. Knows no mechanism.
+This file has what all of them share: the account, the report, and the filter that stops where the
+report would exceed an epsilon. The formulas of the bounds are in `boundaries`.
 
 Theory of operation: fix neighbouring data x, x' and an adversary. Let L_n be the log-likelihood
 ratio of the view after n messages, and R_n(alpha) the sum of the Renyi losses r_i at order alpha of
-what was launched so far, whole children charged at launch. For a child with transcript h let V_i(h)
-be the supremum over continuations of E[(P/P')^(alpha - 1) given h]. It is at least 1, and at most
-exp((alpha - 1)*r_i) at the start. So exp((alpha - 1)(L_n - R_n)) times the product of the V_i is a
+all launches so far; a child is charged in full at its launch. For a child with transcript h let
+V_i(h) be the supremum over continuations of E[(P/P')^(alpha - 1) given h]. It is at least 1, and at
+most exp((alpha - 1)*r_i) at the start. So exp((alpha - 1)(L_n - R_n)) times the product of the V_i is a
 nonnegative supermartingale under every interleaving: a launch multiplies it by at most 1, an ask
 keeps its expectation or lowers it. It starts at 1 and dominates exp((alpha - 1)(L_n - R_n)); by
 Ville's inequality L_n > R_n + log(1/delta)/(alpha - 1) at *some* n with probability at most delta.
@@ -70,7 +70,7 @@ def _margin(value: Any) -> Fraction | None:
 
 @attrs.frozen
 class TimeUniform(Accumulator):
-    """Base of the time-uniform odometers; for `OdomCon(measure, rule=...)` or alone.
+    """Base of the time-uniform odometers; used in `OdomCon(measure, rule=...)` or alone.
 
     Privacy:
         Claim: for neighbouring data at a d_in fixed in advance and every adversary, the probability
@@ -90,9 +90,9 @@ class TimeUniform(Accumulator):
     deltas*bad > (e^margin - 1)*(1 - deltas)*good, so that there P <= deltas*bad/(1 - e^-margin).
 
     Args:
-        delta: the probability that the bound fails, the children's own delta_i apart.
-        deltas: the most that the delta_i of children may sum to; without it they must be 0.
-        margin: what is added to the bound for their sake.
+        delta: the probability that the bound fails, without the children's own delta_i.
+        deltas: the largest sum of the children's delta_i; without it they must be 0.
+        margin: the epsilon added to the bound once a child has a delta.
     """
 
     delta: Fraction = attrs.field(converter=_delta)
@@ -126,26 +126,26 @@ class TimeUniform(Accumulator):
 
     @abstractmethod
     def pure_bound(self, parts: Parts) -> Fraction:
-        """The bound, from above, once launches have added up to `parts`, deltas aside."""
+        """The bound, rounded up, for launches that sum to `parts`, without their deltas."""
 
     def room(self, parts: Parts, epsilon: Fraction) -> Parts:
-        """The largest further launch, deltas aside, that keeps the bound within `epsilon`."""
+        """The largest further launch, without a delta, that keeps the bound within `epsilon`."""
         fits = greatest(lambda more: self.pure_bound((parts[0] + more,)) <= epsilon)
         return (fits,)
 
     def open(self) -> "TimeUniformAccount":
-        """Nothing launched."""
+        """An empty account."""
         return TimeUniformAccount(self, self._nothing())
 
     def filter(self) -> "Stopping":
-        """The filter that stops where the bound would pass its epsilon."""
+        """The filter that refuses launches which would take the bound above its epsilon."""
         return Stopping(self)
 
     def bound(self, losses: Iterable[Loss]) -> Fraction:
-        """The epsilon reported after launches of these losses, from above; 0 after none.
+        """The epsilon reported after launches of these losses, rounded up; 0 after none.
 
         Raises:
-            ValueError: a loss has no bound in `measure`, or deltas that sum to too much.
+            ValueError: a loss does not convert to `measure`, or the deltas sum to more than theirs.
         """
         account = self.open()
         for loss in losses:
@@ -174,13 +174,13 @@ class TimeUniform(Accumulator):
 
 @attrs.frozen
 class TimeUniformAccount(RunningAccount):
-    """What the launches so far add up to; with a share for deltas, their sum comes last."""
+    """The sum of the launches so far; with a share for deltas, their sum is the last part."""
 
     odometer: TimeUniform
     parts: Parts
 
     def add(self, loss: AdditiveLoss) -> "TimeUniformAccount":
-        """All of the child is charged at its launch; by its asks would be unsound."""
+        """Add a child's whole loss at its launch. Charging it ask by ask would be unsound."""
         return TimeUniformAccount(self.odometer, add_parts(self.parts, loss.parts))
 
     @property
@@ -190,26 +190,26 @@ class TimeUniformAccount(RunningAccount):
 
     @property
     def pure(self) -> Parts:
-        """Everything but that sum."""
+        """The parts without the sum of the deltas."""
         return self.parts if self.odometer.deltas is None else self.parts[:-1]
 
     @property
     def epsilon(self) -> Fraction:
-        """The bound, with the margin once a child had a delta; 0 while nothing can be lost."""
+        """The bound, plus the margin once a child has a delta; 0 while all losses are 0."""
         margin = self.odometer.margin if self.deltas else None
         bound = self.odometer.pure_bound(self.pure) if any(self.pure) else _ZERO
         return bound + (margin or _ZERO)
 
     @property
     def delta(self) -> Fraction:
-        """Fixed in advance; 0 while nothing can be lost, 1 once the deltas pass their share."""
+        """`total_delta`; 0 while all losses are 0, and 1 if the deltas exceed their share."""
         if self.objection:
             return Fraction(1)
         return self.odometer.total_delta if any(self.parts) else _ZERO
 
     @property
     def objection(self) -> str:
-        """The children's deltas must stay within the share that was fixed for them."""
+        """A message if the children's deltas exceed the share that was fixed for them."""
         share = self.odometer.deltas
         if share is None or self.deltas <= share:
             return ""
@@ -222,30 +222,30 @@ class TimeUniformAccount(RunningAccount):
 
 @attrs.frozen
 class Stopping(Rule):
-    """Continue while a time-uniform bound stays within epsilon; write `filter_of(odometer)`.
+    """The rule that a time-uniform bound stays within epsilon; made by `filter_of(odometer)`.
 
     Privacy:
         Claim: (epsilon, delta)-DP.
-        Theorem: no launch takes the bound past epsilon, so a loss above epsilon, at the end or
-            anywhere, is one above the bound of its moment: probability at most delta. And
-            (epsilon, delta)-DP follows from P(L > epsilon) <= delta.
+        Theorem: no launch takes the bound above epsilon. So a loss above epsilon, at any moment, is
+            above the bound of that moment, which has probability at most delta. P(L > epsilon)
+            <= delta implies (epsilon, delta)-DP.
     """
 
     odometer: TimeUniform
 
     def monotone(self) -> bool:
-        """The bound is compared with epsilon."""
+        """Yes: the bound is compared with epsilon."""
         return True
 
     def child_measure(self, budget: Loss) -> Measure:
-        """What the odometer takes."""
+        """The odometer's measure."""
         return self.odometer.measure
 
     def open(self, budget: Loss) -> "StoppingAccount":
         """An empty account.
 
         Raises:
-            ValueError: the budget is not (epsilon, delta) with a delta that covers the odometer's.
+            ValueError: the budget is no `ApproxDP`, or its delta is below the odometer's.
         """
         name = type(self.odometer).__name__
         if not isinstance(budget, ApproxDP):
@@ -273,11 +273,11 @@ class StoppingAccount(Account):
 
     @property
     def within(self) -> bool:
-        """The bound is at most epsilon, and the deltas within their share."""
+        """Whether the bound is at most epsilon, and the deltas are within their share."""
         return not self.running.objection and self.running.epsilon <= self.budget.epsilon
 
     def total(self) -> ApproxDP:
-        """Lemma 2.19's G: the least budget at this delta that admits what was launched."""
+        """G of Lemma 2.19: the least budget at this delta that admits the launches so far."""
         return ApproxDP(self.running.epsilon, self.running.delta)
 
     def least(self) -> Fraction:
@@ -285,7 +285,7 @@ class StoppingAccount(Account):
         return self.running.epsilon
 
     def remaining(self) -> Loss:
-        """A launch this large would be admitted; with deltas left, one that has them."""
+        """A largest launch that would be admitted now, with the rest of the deltas if possible."""
         odometer, running = self.running.odometer, self.running
         if odometer.deltas is None or odometer.margin is None:
             return self._loss(odometer.room(running.pure, self.budget.epsilon))
@@ -303,6 +303,6 @@ class StoppingAccount(Account):
         return zero.room(parts)
 
     def hint(self, loss: Any) -> str:
-        """Say so when it is the deltas that do not fit."""
+        """Says that the deltas do not fit, if they do not."""
         objection = self.add(loss).running.objection
         return f"; {objection}" if objection else ""

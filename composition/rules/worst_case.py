@@ -1,7 +1,7 @@
 """The exact worst case of launches from a public menu, by dynamic programming.
 
-Responsible for w_b(0): the most that (P - e^epsilon * P')+ can come to, over every adaptive
-analyst that launches randomized responses from a menu within b units. Knows no rule.
+w_b(0) is the supremum of (P - e^epsilon * P')+ over all adaptive analysts that launch randomized
+responses from a menu within b units.
 
 Theory of operation: with b units left and a loss of l steps so far, in units of the probability
 under P (docs/theory.md, menu filter),
@@ -10,8 +10,8 @@ under P (docs/theory.md, menu filter),
                   max over u with cost c_u <= b of p_u*w_{b-c_u}(l+u) + (1-p_u)*w_{b-c_u}(l-u) ),
 
 p_u = 1/(1 + e^(-u*step)). It rises with l and with b, and is at most 1. Every value here is at or
-above the true one: beyond the upper edge of the lattice it is 1, below the lower edge that of the
-edge, and constants are enlarged by more than the floats of a step can lose.
+above the true one: above the upper edge of the lattice it is 1, below the lower edge it is the
+value at the edge, and constants are enlarged by more than a step in floats can lose.
 """
 
 from collections import deque
@@ -27,23 +27,23 @@ from queryable.losses import conversions
 from queryable.losses.numbers import named, round_up, shown
 
 Priced = tuple[tuple[int, int], ...]
-"""(steps, cost), one an entry."""
+"""(steps, cost) of each entry."""
 
 MOST_UNITS = 2**17
-"""Budgets of more units are refused, they would take too long."""
+"""Budgets of more units are refused, because they would take too long."""
 
 MOST_STEPS = 2**15
-"""So are lattices of more steps."""
+"""Lattices of more steps are refused for the same reason."""
 
 _STEP = 1 + Fraction(1, 2**49)  # two roundings, and one of the constant, lose under 4/2**53
 _STOP = 1 + 2.0**-46  # expm1 and a conversion lose under 16/2**53, whatever the platform
-_FLOOR = 1e-250  # far above where floats lose digits, far below any delta
-_FAR = Fraction(1000)  # e^-1000 is nothing beside a step of floats
-_SHARP = 16  # edges are where about e^-16 of the slack is left
+_FLOOR = 1e-250  # above the subnormal floats, below any delta
+_FAR = Fraction(1000)  # e^-1000 is below the precision of floats
+_SHARP = 16  # the lattice ends where about e^-16 of the slack is left
 
 
 def worst_cases(epsilon: Fraction, step: Fraction, priced: Priced, slack: Fraction) -> list[float]:
-    """w_b(0) for b = 0, 1, ... while it is within the slack, from above.
+    """w_b(0), rounded up, for b = 0, 1, ... while it is within the slack.
 
     Raises:
         ValueError: the lattice is too fine for the budget.
@@ -85,7 +85,7 @@ def _levels(epsilon: Fraction, step: Fraction, priced: Priced, slack: Fraction) 
 
 
 def _edges(epsilon: Fraction, step: Fraction, largest: int, slack: Fraction) -> tuple[int, int]:
-    """Steps beyond which hardly any analyst gets; wrong ones cost tightness, never soundness."""
+    """The edges of the lattice. Bad edges make the bound looser, never too small."""
     mu = float(conversions.largest_gdp(epsilon, slack))
     far = mu * sqrt(2 * (_SHARP + log(slack.denominator) - log(slack.numerator)))
     high = max(epsilon, Fraction(far + mu * mu / 2)) / step + 2 * largest + 2
@@ -99,12 +99,12 @@ def _edges(epsilon: Fraction, step: Fraction, largest: int, slack: Fraction) -> 
 
 
 def _stopped(excess: Fraction) -> float:
-    """1 - e^-excess, or 0, from above."""
+    """max(1 - e^-excess, 0), rounded up."""
     return max(-expm1(-float(min(excess, _FAR))) * _STOP, _FLOOR) if excess > 0 else _FLOOR
 
 
 def _chances(loss: Fraction) -> tuple[float, float]:
-    """p and 1 - p, enlarged."""
+    """p and 1 - p, rounded up."""
     likely = round_up(lambda e: 1 / (1 + (-e).exp()), loss) if loss < _FAR else Fraction(1)
     unlikely = round_up(lambda e: 1 / (1 + e.exp()), min(loss, _FAR))
     return float(likely * _STEP), float(unlikely * _STEP)

@@ -112,7 +112,7 @@ def test_an_odometers_guarantee_is_its_report_if_that_is_a_loss() -> None:
 def test_where_there_is_nothing_to_draw_it_says_so() -> None:
     empty = Queryable(FiltCon(PureDP(1)), None)
     for wrong in (empty, Queryable(ConComp([Toy()]), None)):
-        with pytest.raises(ValueError, match="nothing to draw"):
+        with pytest.raises(ValueError, match="launch a mechanism first"):
             plot.spending(wrong)
     with pytest.raises(ValueError, match="which has a budget"):
         plot.rules(Queryable(OdomCon(PureDP), None))

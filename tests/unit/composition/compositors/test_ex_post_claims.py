@@ -127,7 +127,7 @@ def test_a_cost_that_is_not_told_in_advance_stops_the_ask(stated: Any) -> None:
     """Before anything runs; the child has not moved and nothing was charged."""
     table = Queryable(ExPost(PureDP(1)), None)
     child = table(Asked(stated))
-    with pytest.raises(PrivacyClaimError, match="Asked does not say what it costs"):
+    with pytest.raises(PrivacyClaimError, match="Asked does not state its cost"):
         child("ask")
     assert table.privacy_loss() == ExPostBound(0, 0)
 

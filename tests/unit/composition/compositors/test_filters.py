@@ -135,7 +135,7 @@ def test_a_filter_in_a_filter_is_charged_its_budget() -> None:
 
 def test_the_rule_and_the_budget_must_fit() -> None:
     """A rule about another measure is refused at construction, by name."""
-    with pytest.raises(ValueError, match="Whitehouse2023 is about ApproxDP"):
+    with pytest.raises(ValueError, match="Whitehouse2023 takes ApproxDP"):
         FiltCon(PureDP(1), rule=Whitehouse2023())
     with pytest.raises(TypeError):
         FiltCon(PureDP(1), rule=Basic)  # type: ignore[arg-type]
