@@ -7,13 +7,13 @@ Theory of operation: fix neighbouring data x, x' and an adversary. Let L_n be th
 ratio of the view after n messages, and R_n(alpha) the sum of the Renyi losses r_i at order alpha of
 all launches so far; a child is charged in full at its launch. For a child with transcript h let
 V_i(h) be the supremum over continuations of E[(P/P')^(alpha - 1) given h]. It is at least 1, and at
-most exp((alpha - 1)*r_i) at the start. So exp((alpha - 1)(L_n - R_n)) times the product of the V_i is a
-nonnegative supermartingale under every interleaving: a launch multiplies it by at most 1, an ask
-keeps its expectation or lowers it. It starts at 1 and dominates exp((alpha - 1)(L_n - R_n)); by
+most exp((alpha - 1)*r_i) at the start. So exp((alpha - 1)(L_n - R_n)) times the product of the V_i
+is a nonnegative supermartingale under every interleaving: a launch multiplies it by at most 1, an
+ask keeps its expectation or lowers it. It starts at 1 and dominates exp((alpha - 1)(L_n - R_n)); by
 Ville's inequality L_n > R_n + log(1/delta)/(alpha - 1) at *some* n with probability at most delta.
-Every bound in `boundaries` is a mixture or a weighted union of these over alpha, or above one.
-With zCDP children R_n(alpha) = alpha*rho, and V = 2*rho is the variance that the literature speaks
-of: epsilon_i^2 for an epsilon_i-DP child there, 2*epsilon_i*tanh(epsilon_i/2), which is less, here.
+Every bound in `boundaries` is a mixture or a weighted union of these over alpha, or above one. With
+zCDP children R_n(alpha) = alpha*rho, and V = 2*rho is the variance that the literature speaks of:
+epsilon_i^2 for an epsilon_i-DP child there, 2*epsilon_i*tanh(epsilon_i/2), which is less, here.
 """
 
 from abc import abstractmethod
