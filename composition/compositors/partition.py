@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from queryable.data.constants import plain
-from queryable.data.rows import column_values, records, take
+from queryable.data.rows import column_values, rows_of, take
 from queryable.quoting import quoted
 from queryable.randomness.coins import ChildId
 
@@ -98,7 +98,7 @@ class Partition:
     def _keys(self, dataset: Any) -> Iterable[Any]:
         if isinstance(self.key, str):
             return column_values(dataset, self.key)
-        return map(self._key_of, records(dataset))
+        return map(self._key_of, rows_of(dataset))
 
     def _key_of(self, record: Any) -> Any:
         assert callable(self.key)

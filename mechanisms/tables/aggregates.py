@@ -14,7 +14,7 @@ import numpy as np
 from mechanisms.tables.arrays import totals_of_arrays
 from mechanisms.tables.privacy_unit import PrivacyUnit, contribution, root
 from mechanisms.tables.request import Request, Tabular
-from queryable.data.rows import Array
+from queryable.data.cells import Array
 from queryable.quoting import quoted
 from queryable.statistics import IntegerStatistic
 

@@ -10,7 +10,7 @@ from mechanisms.tables.aggregates import Aggregate
 from mechanisms.tables.predicates import column_name
 from mechanisms.tables.request import Categories, Request
 from mechanisms.tables.statistics import categories_of
-from queryable.data.rows import Array
+from queryable.data.cells import Array
 from queryable.quoting import quoted
 
 

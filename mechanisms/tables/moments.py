@@ -10,7 +10,7 @@ import numpy as np
 
 from mechanisms.tables.request import Request, Term
 from mechanisms.tables.statistics import ColumnStatistic
-from queryable.data.rows import Array
+from queryable.data.cells import Array
 
 
 @attrs.frozen

@@ -15,7 +15,7 @@ from mechanisms.tables.predicates import Where, column_name, where_field
 from mechanisms.tables.privacy_unit import PrivacyUnit, root
 from mechanisms.tables.request import Bins, Request, Term
 from mechanisms.tables.scalars import Scalar, scalars
-from queryable.data.rows import Array
+from queryable.data.cells import Array
 from queryable.losses.numbers import probability
 
 

@@ -14,7 +14,7 @@ from mechanisms.tables.lattice import Lattice
 from mechanisms.tables.predicates import And, Comparison, IsIn, Not, Or, Where, column_name
 from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.scalars import Scalar, scalars
-from queryable.data.rows import Array
+from queryable.data.cells import Array
 
 
 @attrs.frozen

@@ -19,7 +19,7 @@ from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Categories, Request, Term
 from mechanisms.tables.scalars import Scalar, scalars
 from mechanisms.tables.signed import signed
-from queryable.data.rows import Array
+from queryable.data.cells import Array
 from queryable.losses.numbers import positive, shown
 from queryable.quoting import quoted
 

@@ -15,7 +15,7 @@ from mechanisms.tables.engines.protocol import Choice, Engine
 from mechanisms.tables.predicates import column_name
 from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Request, Tabular
-from queryable.data.rows import Array
+from queryable.data.cells import Array
 from queryable.datasets import Described
 from queryable.losses.numbers import natural, several
 from queryable.quoting import quoted

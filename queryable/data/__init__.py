@@ -1,1 +1,1 @@
-"""Columns, rows and constants of tables in memory."""
+"""Reading tables in memory: columns, rows, and constants to compare them with."""

@@ -1,15 +1,16 @@
-"""Columns of the forms that tables in memory come in, cell by cell.
+"""Reads one column of any table in memory, and says which cells are missing.
 
-Responsible for reading one column of an array, a mapping of columns, a list of records, or a
-pandas, polars or Arrow frame, and for saying which cells are missing. Imports no frame library:
-frames are recognised by what they can do. Everything here touches data, so it runs inside the
-fault boundary.
+A table is an array, a mapping of columns, a list of records, or a pandas, polars or Arrow frame. No
+frame library is imported: frames are recognised by their methods. All functions touch data, so they
+run inside the fault boundary.
 
-Every result for one record depends on that record and on the column's type alone, never on other
-records: each claim about sensitivity rests on that. So missing cells are taken out before a
-library can turn a column with a null into floats, lists are never given a common type, and a cell
-that a library cannot convert is missing instead of an error. How a column is read is decided by
-its type, found on an empty slice of it.
+The result for one record depends only on that record and on the column's type, never on other
+records. Every claim about sensitivity relies on this. Therefore:
+
+- Missing cells are removed before a library can turn a column with a null into floats.
+- The cells of a list are not converted to a common type.
+- A cell that a library cannot convert is missing; it is not an error.
+- The way to read a column depends on its type, which is found on an empty slice of it.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -22,21 +23,21 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 
-_TYPED = "biufcSUMm"  # kinds of numpy types whose operations fail for no value
+_TYPED = "biufcSUMm"  # kinds of numpy types whose operations do not fail for any value
 
 
-_PRESENT = frozenset({bool, int, str, bytes})  # of these Python types every cell has a value
+_PRESENT = frozenset({bool, int, str, bytes})  # cells of these Python types are never missing
 
 
 class Cells(NamedTuple):
-    """A column: which records have a cell, and the cells of those."""
+    """A column: a mask of the records that have a cell, and the cells of those records."""
 
     present: Mask
     values: Array
 
 
 def count_records(dataset: Any) -> int:
-    """How many records the dataset holds: the length of an array, or of a table's columns."""
+    """Return the number of records: the length of an array, or of a table's columns."""
     if not isinstance(dataset, Mapping):
         return len(dataset)
     lengths = {len(column) for column in dataset.values()}
@@ -46,13 +47,13 @@ def count_records(dataset: Any) -> int:
 
 
 def cells(dataset: Any, name: str) -> Cells:
-    """A column of any kind of table.
+    """Read a column of a table.
 
-    None, NaN, NaT, a frame's nulls, a field that a record of a list does not have, and a cell that
-    cannot be read or compared with itself are missing.
+    Missing are None, NaN, NaT, a frame's nulls, fields that a record of a list does not have, and
+    cells that cannot be read or compared with themselves.
 
     Raises:
-        KeyError, ValueError, TypeError: there is no such column, or it is none of single cells.
+        KeyError, ValueError, TypeError: no such column, or its cells are not single values.
     """
     if isinstance(dataset, list | tuple):
         field = itemgetter(name)
@@ -65,7 +66,7 @@ def cells(dataset: Any, name: str) -> Cells:
     if values.dtype.kind == "T":  # numpy's text of any length, whose nulls may be of any class
         values = values.astype(object)
     if values.dtype.kind not in f"O{_TYPED}":
-        raise TypeError(f"column {name!r} holds {values.dtype}, which is not one value a cell")
+        raise TypeError(f"column {name!r} holds {values.dtype}, not one value for each cell")
     there = _not_missing(values)
     present = given.copy()
     present[given] = there
@@ -73,17 +74,19 @@ def cells(dataset: Any, name: str) -> Cells:
 
 
 def python_values(values: Array) -> list[Any]:
-    """Cells as Python has them, None for one that Python cannot hold."""
+    """Return cells as Python objects, with None for a cell that Python cannot represent."""
     return _each(values.tolist, values.item, len(values))
 
 
 def objects(column: Iterable[Any], count: int) -> Array:
-    """An array of these objects themselves, whatever they are."""
+    """Return an array of the objects, without converting them."""
     return np.fromiter(column, dtype=object, count=count)
 
 
 def read(column: Any) -> tuple[Mask, Array]:
-    """Which cells of a list, an array or a frame's column are not null, and those.
+    """Return a mask of the cells that are not null, and those cells.
+
+    The column is a list, an array, or a frame's column.
 
     Raises:
         TypeError: it is none of these.
@@ -105,7 +108,7 @@ def _of_polars(column: Any) -> tuple[Mask, Array]:
         column = column.cast(str).cast(bytes)
         try:
             column = column.cast(str)
-        except Exception:  # some cell is not UTF-8, at which polars panics later
+        except Exception:  # a cell is not UTF-8; polars would panic on it later
             return _all_given([_text(cell) for cell in column.to_list()])
     elif not _is_typed(column.clear()):
         return _all_given(_each(column.to_list, column.__getitem__, len(column)))
@@ -115,7 +118,7 @@ def _of_polars(column: Any) -> tuple[Mask, Array]:
 def _of_pandas(column: Any) -> tuple[Mask, Array]:
     dtype = column.dtype
     if isinstance(dtype, np.dtype) and dtype.kind == "O":
-        return _all_given(column.to_numpy())  # pandas compares cells when it looks for nulls
+        return _all_given(column.to_numpy())  # pandas would compare cells to find nulls
     if hasattr(dtype, "pyarrow_dtype") or getattr(dtype, "storage", None) == "pyarrow":
         return _of_arrow(column.array.__arrow_array__())
     if hasattr(column, "cat"):
@@ -128,7 +131,7 @@ def _of_pandas(column: Any) -> tuple[Mask, Array]:
 
 
 def _of_categories(column: Any) -> tuple[Mask, Array]:
-    """By their codes: pandas would convert the cells, to a type that depends on how many are."""
+    """Read categories by their codes: the type of cells from pandas depends on the data."""
     valid, values = _of_pandas(column.categories.to_series())
     place, codes = np.cumsum(valid) - 1, column.codes.to_numpy()
     given = codes >= 0
@@ -144,10 +147,10 @@ def _of_arrow(column: Any) -> tuple[Mask, Array]:
 
 
 def _is_typed(empty: Any) -> bool:
-    """Whether a frame's library has a numpy type for such a column, which no value changes."""
+    """Whether a column has a numpy type that does not depend on its values."""
     try:
         plain = np.asarray(empty)
-    except Exception:  # depends on the type alone: there are no cells
+    except Exception:  # depends only on the type, because there are no cells
         return False
     return plain.ndim == 1 and plain.dtype.kind in _TYPED
 
@@ -158,16 +161,16 @@ def _all_given(values: Iterable[Any]) -> tuple[Mask, Array]:
 
 
 def _each(whole: Callable[[], Any], one: Callable[[int], Any], count: int) -> list[Any]:
-    """The cells of a column as a list; where they cannot be read as a whole, one by one."""
+    """Return the cells as a list; if reading all of them fails, read them one by one."""
     try:
         return list(whole())
-    except BaseException as error:  # polars panics, which is no Exception
+    except BaseException as error:  # a panic of polars is not an Exception
         _pass_on(error)
     return [_or_none(one, index) for index in range(count)]
 
 
 def _or_none(read: Callable[[Any], Any], place: Any) -> Any:
-    """An element, None where there is none or where it cannot be read."""
+    """Return an element, or None if it does not exist or cannot be read."""
     try:
         return read(place)
     except BaseException as error:
@@ -176,7 +179,7 @@ def _or_none(read: Callable[[Any], Any], place: Any) -> Any:
 
 
 def _pass_on(error: BaseException) -> None:
-    """Interrupts are about the machine, not about a cell."""
+    """Raise the error again if it is an interrupt, which is not caused by a cell."""
     if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit):
         raise error
 
@@ -192,7 +195,7 @@ def _not_missing(values: Array) -> Mask:
     if values.dtype == object:
         there = (type(cell) in _PRESENT or _is_value(cell) for cell in values)
         return np.fromiter(there, dtype=bool, count=len(values))
-    equal: Mask = values == values  # noqa: PLR0124 (NaN and NaT are the values that are not)
+    equal: Mask = values == values  # noqa: PLR0124 (NaN and NaT differ from themselves)
     return equal
 
 
@@ -201,5 +204,5 @@ def _is_value(cell: Any) -> bool:
         return False
     try:
         return bool(cell == cell)  # noqa: PLR0124
-    except Exception:  # pandas.NA, or a cell that is no scalar: never a fault
+    except Exception:  # pandas.NA, or a cell that is not a scalar: it is missing
         return False

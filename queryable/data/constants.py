@@ -1,7 +1,7 @@
-"""Public constants as values of exactly Python's own types.
+"""Converts public constants to values of exactly Python's own types.
 
-Responsible for one thing: a constant that is compared with cells has no methods of the analyst's,
-which would be handed the cells. Knows no data.
+A constant is compared with cells. If its class were the analyst's, its methods would receive the
+cells.
 """
 
 from datetime import date, datetime, timedelta, timezone
@@ -14,14 +14,14 @@ _EXACT = (bool, int, float, str, bytes, date, timedelta, np.datetime64, np.timed
 
 
 def plain(value: Any) -> Any:
-    """The same value as an exact bool, int, float, str, bytes, date, datetime or timedelta.
+    """Return an equal value of type bool, int, float, str, bytes, date, datetime or timedelta.
 
-    numpy's moments and durations are left as they are, its other scalars become Python's. A time
-    zone becomes its offset at that moment.
+    numpy's datetime64 and timedelta64 are kept, and its other scalars become Python's. A time zone
+    becomes its UTC offset at that moment.
 
     Raises:
         TypeError: a value of another type.
-        ValueError: a value that these types do not hold, such as a part of a microsecond.
+        ValueError: a value that these types cannot represent, such as a fraction of a microsecond.
     """
     kind = type(value)
     if kind in _EXACT:
@@ -31,19 +31,19 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.generic) and not isinstance(value, float | str | bytes):
         item = np.generic.item(value)
         if type(item) not in _EXACT:
-            raise TypeError(f"{kind.__name__} is no number, string or date")
+            raise TypeError(f"{kind.__name__} is not a number, string or date")
         return item
     rebuilt = _of_subclass(value)
     if not value == rebuilt:
         raise ValueError(
-            f"it is a {kind.__name__} that no {type(rebuilt).__name__} equals; give parts of a "
-            "microsecond as numpy.datetime64 or numpy.timedelta64"
+            "give fractions of a microsecond as numpy.datetime64 or numpy.timedelta64: this "
+            f"{kind.__name__} is not equal to any {type(rebuilt).__name__}"
         )
     return plain(rebuilt)
 
 
 def _of_subclass(value: Any) -> Any:
-    """A value of the builtin type, read with that type's own methods."""
+    """Return a value of the builtin type, read with the methods of the builtin type."""
     match value:
         case int():
             return int.__int__(value)
@@ -59,11 +59,11 @@ def _of_subclass(value: Any) -> Any:
             return date.fromordinal(date.toordinal(value))
         case timedelta():
             return timedelta.__add__(value, timedelta())
-    raise TypeError(f"{type(value).__name__} is no number, string or date")
+    raise TypeError(f"{type(value).__name__} is not a number, string or date")
 
 
 def _with_offset(value: datetime) -> datetime:
-    """The moment at a fixed offset: a `tzinfo` of the analyst's would be asked for every cell."""
+    """Return the moment at a fixed offset; a `tzinfo` of the analyst would be called for cells."""
     offset = value.utcoffset()
     if offset is None:
         return value.replace(tzinfo=None)

@@ -1,8 +1,8 @@
-"""Rows of the forms that tables in memory come in.
+"""Reads and selects rows of any table in memory.
 
-Responsible for taking rows out of arrays, mappings of columns, lists of records and frames alike.
-Imports no frame library: frames are recognised by what they can do. Everything here touches data,
-so it runs inside the fault boundary. What a row is does not depend on other rows.
+A table is an array, a mapping of columns, a list of records, or a frame. No frame library is
+imported: frames are recognised by their methods. All functions touch data, so they run inside the
+fault boundary. The content of a row does not depend on other rows.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from queryable.data.cells import Array as Array  # noqa: PLC0414 (modules that read no cells name it)
 from queryable.data.cells import cells, python_values
 
 
 def column_values(dataset: Any, name: str) -> list[Any]:
-    """One column as Python values, None where a cell is missing.
+    """Return one column as Python values, with None for a missing cell.
 
-    A record of a list that has no such field misses it, so that no record's fields decide whether
-    the column is there. Other forms say in public which columns they have.
+    If a record of a list does not have the field, its cell is missing, so no record decides whether
+    the column exists. The columns of other tables are public.
 
     Raises:
         KeyError, ValueError, TypeError: there is no such column.
@@ -28,8 +27,8 @@ def column_values(dataset: Any, name: str) -> list[Any]:
     return [next(given) if there else None for there in present.tolist()]
 
 
-def records(dataset: Any) -> Iterable[Any]:
-    """The rows, one by one: elements of a sequence or an array, else dicts of the columns."""
+def rows_of(dataset: Any) -> Iterable[Any]:
+    """Iterate over the rows: elements of a sequence or an array, else dicts by column name."""
     if isinstance(dataset, list | tuple | np.ndarray):
         return iter(dataset)
     names = list(dataset.keys() if isinstance(dataset, dict) else _columns(dataset))
@@ -38,19 +37,22 @@ def records(dataset: Any) -> Iterable[Any]:
 
 
 def _columns(frame: Any) -> Iterable[str]:
-    """The names; Arrow's `columns` are the columns themselves."""
+    """Return the column names; the `columns` of an Arrow table are its data."""
     names: Iterable[str] = getattr(frame, "column_names", None) or frame.columns
     return names
 
 
 def take(dataset: Any, rows: Sequence[int]) -> Any:
-    """Some rows, in the dataset's own form; arrays are read-only, an index of pandas is dropped."""
+    """Return the rows at these positions, in the dataset's own form.
+
+    Arrays become read-only. The index of a pandas frame is dropped.
+    """
     if isinstance(dataset, list | tuple):
         return type(dataset)([dataset[row] for row in rows])
     if isinstance(dataset, dict):
         return {name: take(column, rows) for name, column in dataset.items()}
     indices = np.asarray(rows, dtype=np.intp)
-    if hasattr(dataset, "iloc"):  # pandas, whose index would say how many rows are in other parts
+    if hasattr(dataset, "iloc"):  # the old index would reveal how many rows are in other parts
         return dataset.iloc[indices].reset_index(drop=True)
     taken = dataset.take(indices) if hasattr(dataset, "to_pylist") else dataset[indices]
     if isinstance(taken, np.ndarray):

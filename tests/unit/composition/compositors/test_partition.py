@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from composition import Partition
-from queryable.data.rows import records
+from queryable.data.rows import rows_of
 
 KEYS = st.one_of(
     st.sampled_from(["a", "b", "other", "c", 0, 1, 2, True, False, None, 1.0, (), float("nan")]),
@@ -91,7 +91,7 @@ def test_every_form_of_data(dataset: Any, key: Any) -> None:
     """A part has the form of the whole; a missing key is in the other part."""
     parts = Partition(key, ["a", "b"]).split(dataset, ["a", "b", "other"])
     assert all(type(part) is type(dataset) for part in parts.values())
-    values = {name: [row["v"] for row in records(part)] for name, part in parts.items()}
+    values = {name: [row["v"] for row in rows_of(part)] for name, part in parts.items()}
     assert values == {"a": [1, 3], "b": [2], "other": [4]}
 
 

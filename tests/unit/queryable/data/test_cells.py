@@ -1,4 +1,4 @@
-"""Reading columns: every kind of table, and that records do not influence each other."""
+"""Reading columns of every kind of table; records do not influence each other."""
 
 import datetime as dt
 from decimal import Decimal
@@ -33,22 +33,22 @@ TABLES = {
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES.keys())
 def test_tables(table: Any) -> None:
-    """Every kind of table gives the same cells, and its missing one is missing."""
+    """Every kind of table gives the same cells and the same missing cell."""
     present, values = cells(table, "age")
     assert present.tolist() == [True, False, True]
     assert values.tolist() == [30, 10.5]
     assert count_records(table) == 3
 
 
-def test_counting_needs_a_length_only() -> None:
-    """Arrays and lists of anything can be counted; a mapping counts its columns' records."""
+def test_counting_needs_only_a_length() -> None:
+    """Arrays and lists have their length; a mapping has the length of its columns."""
     assert count_records(np.zeros((4, 2))) == 4
     assert count_records(["a", "b"]) == 2
     assert count_records({}) == 0
 
 
-def test_ragged_columns_are_no_table() -> None:
-    """Columns of different lengths have no records."""
+def test_columns_of_different_lengths_are_refused() -> None:
+    """The number of records would be ambiguous."""
     ragged = {"a": [1], "b": [1, 2]}
     with pytest.raises(ValueError, match="lengths"):
         count_records(ragged)
@@ -56,8 +56,8 @@ def test_ragged_columns_are_no_table() -> None:
         cells(ragged, "a")
 
 
-def test_a_column_is_one_cell_a_record() -> None:
-    """A column of rows is refused."""
+def test_a_column_has_one_cell_for_each_record() -> None:
+    """A column whose cells are rows is refused."""
     with pytest.raises(ValueError, match="one cell"):
         cells({"a": np.zeros((3, 2))}, "a")
 
@@ -75,14 +75,14 @@ BIG = 2**53 + 1
     ids=["polars", "pandas", "list"],
 )
 @pytest.mark.parametrize("other", [None, 7])
-def test_a_missing_cell_changes_no_other(column: Any, other: Any) -> None:
-    """An integer beyond 2^53 stays itself beside a null, where libraries would give floats."""
+def test_a_missing_cell_does_not_change_other_cells(column: Any, other: Any) -> None:
+    """An integer beyond 2^53 stays exact beside a null, where libraries would use floats."""
     _, values = cells({"x": column(BIG, other)}, "x")
     assert int(values[0]) == BIG
 
 
-def test_lists_get_no_common_type() -> None:
-    """A float beside an integer does not make it a float."""
+def test_cells_of_lists_keep_their_types() -> None:
+    """An integer beside a float stays an integer."""
     _, values = cells({"x": [BIG, 0.5]}, "x")
     assert values[0] == BIG
 
@@ -120,7 +120,7 @@ def test_types_do_not_depend_on_the_data(series: Any) -> None:
 
 
 class Hostile:
-    """A cell that does not even compare with itself."""
+    """A cell whose comparison with itself fails."""
 
     def __eq__(self, other: object) -> bool:
         raise RuntimeError("the patient is 47")
@@ -134,7 +134,7 @@ class Hostile:
     ids=lambda value: type(value).__name__,
 )
 def test_missing_objects(missing: Any) -> None:
-    """What has no value, or is no scalar, is missing and no fault."""
+    """A cell without a value, or not a scalar, is missing and does not fail."""
     present, values = cells({"x": ["a", missing]}, "x")
     assert present.tolist() == [True, False]
     assert values.tolist() == ["a"]
@@ -160,19 +160,19 @@ UNREADABLE: dict[str, Any] = {
 
 @pytest.mark.parametrize("column", UNREADABLE.values(), ids=UNREADABLE)
 def test_a_cell_that_cannot_be_read_is_missing(column: Any) -> None:
-    """A library that fails to convert one cell hides no other one."""
+    """If a library cannot convert one cell, the other cells are still read."""
     assert column_values({"x": column}, "x") == [None, "a"]
     assert Histogram("x", ["a"])({"x": column}).tolist() == [1]
 
 
-def test_a_time_with_nanoseconds_hides_no_other() -> None:
-    """Python's times have none, so Arrow refuses to convert the whole column."""
+def test_a_time_with_nanoseconds_does_not_hide_others() -> None:
+    """Python's times have no nanoseconds, so Arrow refuses to convert the whole column."""
     times = pa.chunked_array([[1, 10**9]], type=pa.time64("ns"))
     assert column_values({"x": times}, "x")[1] == dt.time(0, 0, 1)
 
 
 @pytest.mark.parametrize("unit", ["D", "s", "us", "ns"])
-def test_far_moments_compare_as_what_they_are(unit: str) -> None:
+def test_far_moments_compare_correctly(unit: str) -> None:
     """numpy compares moments of two resolutions modulo 2**64."""
     ends = np.array([-(2**63) + 1, 0, 2**63 - 1]).astype(f"M8[{unit}]")
     for constant in (dt.datetime(1800, 1, 1), np.datetime64("1800-01-01T00:00:00.000001")):  # noqa: DTZ001

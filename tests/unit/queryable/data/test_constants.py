@@ -1,4 +1,4 @@
-"""Constants as exactly Python's own types."""
+"""Constants become values of exactly Python's own types."""
 
 import datetime as dt
 import enum
@@ -47,12 +47,12 @@ def test_the_same_value(value: Any, expected: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [pd.Timestamp("2020-01-01") + pd.Timedelta("1ns"), pd.NaT])
-def test_what_would_be_rounded(value: Any) -> None:
-    with pytest.raises(ValueError, match="no datetime equals"):
+def test_values_that_would_be_rounded_are_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match="is not equal to any datetime"):
         plain(value)
 
 
 @pytest.mark.parametrize("value", [None, pd.NA, 1j, [1], np.longdouble(1), object()])
-def test_what_is_no_constant(value: Any) -> None:
-    with pytest.raises(TypeError, match="no number, string or date"):
+def test_other_types_are_refused(value: Any) -> None:
+    with pytest.raises(TypeError, match="is not a number, string or date"):
         plain(value)
