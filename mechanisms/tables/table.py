@@ -102,7 +102,7 @@ class Table(Tabular, Described):
 
     @property
     def misread(self) -> Any:
-        """Counts of what could not be read in a CSV file; None for other sources.
+        """Counts of what could not be read in a file; None for other sources.
 
         Private, because it depends on rows. It is for the data's owner, who decides whether to mend
         the file; no launch, error or display shows it.

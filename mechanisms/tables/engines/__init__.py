@@ -5,7 +5,9 @@
 - `duckdb`: the default engine, for files and frames; `sql` is its dialect.
 - `opening`: the files that DuckDB opens, and the restriction to these files.
 - `csv_files`: CSV files split into rows and cells; `cells` reads a cell's text as a value.
-- `frames`: pandas, polars and numpy data as Arrow tables.
+- `parquet_files`: Parquet files, and a copy without invalid cells.
+- `frames`: pandas, polars and numpy data as Arrow tables; `objects` converts Python objects.
+- `validity`: invalid cells of Arrow columns made missing.
 - `ibis`: Spark, Postgres, SQLite and other databases through Ibis.
 - `rowwise`: the Ibis expressions that are accepted as a source.
 - `backends`: what differs between the databases behind Ibis.

@@ -1,8 +1,8 @@
-"""What Ibis's backends do each in their own way: sessions, hashes, constants of text and bytes.
+"""What differs between the databases behind Ibis: sessions, hashes, constants of text and bytes.
 
-Responsible for one rule about constants: nothing that an escape convention, a session's setting or
-a substitution of variables reads in a special way is written into a statement. Text of other
-characters than letters, digits and a few signs is spelled in hexadecimal digits. Knows no request.
+Constants follow one rule: nothing is written into a statement that an escape convention, a
+session's setting or a substitution of variables could interpret. Text with characters other than
+letters, digits and a few signs is written in hexadecimal digits.
 """
 
 import re
@@ -21,7 +21,7 @@ _SETTINGS = {"standard_conforming_strings": "on", "server_encoding": "UTF8"}
 
 
 def require_session(backend: Any) -> None:
-    """Check that a session of Postgres reads text constants by the SQL standard, and has Unicode.
+    """Check that a Postgres session reads text constants by the SQL standard, and uses Unicode.
 
     Raises:
         ValueError: it does not.
@@ -32,22 +32,22 @@ def require_session(backend: Any) -> None:
         with backend.con.cursor() as cursor:
             [found] = cursor.execute(f"SHOW {setting}").fetchone()
         if found != needed:
-            raise ValueError(f"the session has {setting} = {found}; it should be {needed}")
+            raise ValueError(f"set {setting} = {needed} in the session; it is {found}")
 
 
 @attrs.frozen
 class Constants:
-    """Constants of text and bytes, by the functions of one backend."""
+    """Constants of text and bytes, made with the functions of one database."""
 
     name: str
     _text: Callable[[str], Expression] | None = None
     _bytes: Callable[[str], Expression] | None = None
 
     def text(self, value: str) -> Expression:
-        """A text, spelled in hexadecimal digits unless it is plain.
+        """A text, written in hexadecimal digits unless it is plain.
 
         Raises:
-            TypeError: the backend cannot hold it, or how it is spelled there is not known.
+            TypeError: the database cannot hold it, or no way to write it there is known.
         """
         import ibis
 
@@ -55,26 +55,26 @@ class Constants:
             return ibis.literal(value)
         if self._text is None:
             raise TypeError(
-                f"on {self.name} constants of text are of letters A to Z, digits, spaces and "
-                "_ . , / + - alone"
+                f"use only letters A to Z, digits, spaces and _ . , / + - in constants of text on "
+                f"{self.name}"
             )
         if self.name == "postgres" and "\0" in value:
-            raise TypeError("no text of Postgres has a NUL character, as this constant has")
+            raise TypeError("leave NUL characters out of constants: no text of Postgres has one")
         return self._text(value.encode().hex())
 
     def bytes(self, value: bytes) -> Expression:
-        """Some bytes, spelled in hexadecimal digits.
+        """Bytes, written in hexadecimal digits.
 
         Raises:
-            TypeError: how they are spelled there is not known.
+            TypeError: no way to write them on this database is known.
         """
         if self._bytes is None:
-            raise TypeError(f"constants of bytes are not known on {self.name}")
+            raise TypeError(f"leave constants of bytes out: they cannot be written on {self.name}")
         return self._bytes(value.hex())
 
 
 def constants_of(backend: Any) -> Constants:
-    """How text and bytes are spelled on a backend."""
+    """How text and bytes are written on a database."""
     match backend.name:
         case "duckdb":
             unhex = _function("unhex", str, result=bytes)
@@ -105,7 +105,7 @@ def _text_of_hex(digits: str) -> str:
 
 
 def _function(name: str, *given: type, result: type) -> Callable[..., Expression]:
-    """A function of the database's own, by the types that it takes and gives."""
+    """A function of the database itself, by the types of its arguments and its result."""
     import ibis
 
     def unary(value):  # type: ignore[no-untyped-def]
@@ -121,7 +121,7 @@ def _function(name: str, *given: type, result: type) -> Callable[..., Expression
 
 
 def digest_of(backend: Any) -> Callable[[Expression], Expression]:
-    """A hash of text on this backend.
+    """A hash of text on this database.
 
     Raises:
         ValueError: it has none.
@@ -132,9 +132,11 @@ def digest_of(backend: Any) -> Callable[[Expression], Expression]:
     if backend.has_operation(ops.HexDigest):
         return lambda text: text.hexdigest("md5")
     if backend.name != "sqlite":
-        raise ValueError(f"Ibis has no md5 on {backend.name}; rows cannot be chosen by a hash")
+        raise ValueError(
+            f"use another database: Ibis has no md5 on {backend.name}, and rows are chosen by it"
+        )
 
-    def queryable_md5(text: bytes) -> str:  # SQLite's text may be no UTF-8
+    def queryable_md5(text: bytes) -> str:  # SQLite's text may be invalid UTF-8
         return md5(text, usedforsecurity=False).hexdigest()
 
     backend.con.create_function("queryable_md5", 1, queryable_md5, deterministic=True)
@@ -143,7 +145,7 @@ def digest_of(backend: Any) -> Callable[[Expression], Expression]:
 
 
 def instants_of_spark(backend: Any, source: Any) -> dict[str, Kind]:
-    """Spark's timestamps are moments, whatever zone shows them; Ibis does not tell them apart."""
+    """The columns of Spark that are instants. Ibis does not distinguish them from timestamps."""
     if backend.name != "pyspark":
         return {}
     fields = backend.raw_sql(backend.compile(source)).schema
@@ -152,7 +154,7 @@ def instants_of_spark(backend: Any, source: Any) -> dict[str, Kind]:
 
 
 def statement_of(backend: Any, expression: Any) -> str:
-    """The SQL of an expression, of a size that the backend takes. Reads no rows.
+    """The SQL of an expression, if the database accepts its size. Reads no rows.
 
     Raises:
         ValueError: it does not.
@@ -163,14 +165,14 @@ def statement_of(backend: Any, expression: Any) -> str:
             backend.con.execute(f"EXPLAIN {statement}").close()
     except Exception:
         raise ValueError(
-            f"the query is too large for {backend.name}, or asks what it has not; use fewer "
-            "constants, or nest fewer predicates"
+            f"use fewer constants, or nest fewer predicates: the query is too large for "
+            f"{backend.name}, or uses a function that it does not have"
         ) from None
     return statement
 
 
 def rows_of(backend: Any, expression: Any, statement: str) -> list[tuple[Any, ...]]:
-    """Run an expression; not compiled again where a statement's rows can be fetched as they are."""
+    """Run an expression; where its SQL can be run directly, it is not compiled again."""
     if backend.name not in ("duckdb", "sqlite", "postgres"):
         return [tuple(row.values()) for row in backend.to_pyarrow(expression).to_pylist()]
     backend._run_pre_execute_hooks(expression)  # tables in memory are registered

@@ -1,8 +1,8 @@
 """Predicates, groups and terms compiled to an engine's expressions.
 
-Responsible for what each means, once for all engines: null and NaN are missing, every expression
-has a value for every row and raises for none, and sums are of exact integers. Knows engines only
-as a `Dialect`, and no data.
+Their meaning is defined here, once for all engines: null and NaN are missing, every expression has
+a value for every row and raises for none, and sums are of exact integers. An engine provides its
+expressions as a `Dialect`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ from mechanisms.tables.request import Bins, Categories, Term
 from mechanisms.tables.scalars import Scalar
 
 Expression: TypeAlias = Any
-"""An engine's expression; it understands + - * / & | ~ and comparisons."""
+"""An engine's expression; it supports + - * / & | ~ and comparisons."""
 
 Kinds: TypeAlias = Mapping[str, Kind]
 
@@ -30,7 +30,7 @@ _MOST_SINGLE_DIGITS = 10**6
 
 
 class Dialect(Protocol):
-    """What an engine's expressions are made with."""
+    """How an engine's expressions are written."""
 
     largest_dividend: int
     """The largest integer that `quotient` divides exactly."""
@@ -39,7 +39,7 @@ class Dialect(Protocol):
         """The cell in a column, in a form that compares with `literal`."""
 
     def literal(self, kind: Kind, value: Any) -> Expression:
-        """A value of a column's domain, as `kinds.placed` gives it."""
+        """A value of a column's domain, as `column_types.placed` returns it."""
 
     def whole(self, value: int) -> Expression:
         """A 64-bit integer."""
@@ -54,52 +54,52 @@ class Dialect(Protocol):
         """Whether the cell is neither null nor NaN; never null itself."""
 
     def one_of(self, cell: Expression, values: Sequence[Expression]) -> Expression:
-        """Whether a cell that is there equals one of some values, at least one."""
+        """Whether a cell that is present equals one of some values, at least one."""
 
     def position(self, cell: Expression, values: Sequence[tuple[int, Expression]]) -> Expression:
-        """The number of the first value that the cell equals, -1 where it equals none."""
+        """The number of the first value that the cell equals, -1 if none."""
 
     def when(self, condition: Expression, yes: Expression, no: Expression) -> Expression:
-        """One or the other."""
+        """`yes` where the condition holds, else `no`."""
 
     def clipped(self, value: Expression, low: Expression, high: Expression) -> Expression:
-        """The value, or the bound that it is beyond."""
+        """The value clipped to the bounds."""
 
     def magnitude(self, value: Expression) -> Expression:
         """The absolute value of a float."""
 
     def floor(self, value: Expression) -> Expression:
-        """The largest whole float that is not above."""
+        """The largest whole float at or below the value."""
 
     def as_double(self, value: Expression) -> Expression:
-        """A float as one of 64 bits that `clipped` makes finite, NaN included."""
+        """A float of any width as a 64-bit float. `clipped` makes it finite, also if it is NaN."""
 
     def as_single(self, value: Expression) -> Expression:
-        """A float rounded to 32 bits, as a 64-bit one."""
+        """A float rounded to 32 bits, as a 64-bit float."""
 
     def as_whole(self, value: Expression) -> Expression:
         """A whole float within 64 bits, or an integer, as a 64-bit integer."""
 
     def multiples(self, cell: Expression, kind: Kind, low: int, high: int) -> Expression:
-        """A number's multiple of its column's step, clipped, as a 64-bit integer."""
+        """A number as a multiple of its column's step, clipped, as a 64-bit integer."""
 
     def quotient(self, dividend: Expression, divisor: int) -> Expression:
-        """The quotient of integers, rounded down, of a dividend that is not negative."""
+        """The quotient of integers, rounded down; the dividend is not negative."""
 
 
 @attrs.frozen
 class Compiler:
-    """Compiles for one engine and one table's columns.
+    """Compiles requests for one engine and one table's columns.
 
-    Raises (every method): KeyError, TypeError: the request does not fit the columns. That depends
-    on public things alone.
+    Raises (every method): KeyError, TypeError: the request does not fit the columns. This depends
+    on public values alone.
     """
 
     dialect: Dialect
     kinds: Kinds
 
     def kind(self, column: str) -> Kind:
-        """What a column holds."""
+        """The kind (type) of a column."""
         if column not in self.kinds:
             raise KeyError(f"there is no column {column!r}")
         return self.kinds[column]
@@ -125,9 +125,13 @@ class Compiler:
             case Not(predicate):
                 return ~self.selected(predicate)
             case Predicate():
-                raise TypeError(f"a table does not know the predicate {type(where).__name__}")
+                raise TypeError(
+                    "write the predicate with comparisons, is_in, &, | and ~: a table cannot "
+                    f"evaluate {type(where).__name__}"
+                )
         raise TypeError(
-            "where is a function; a table takes an expression such as column('age') >= 30"
+            "write where as an expression such as column('age') >= 30: a table cannot evaluate a "
+            "function"
         )
 
     def _compared(self, column: str, operator: str, value: Scalar) -> Expression:
@@ -136,7 +140,7 @@ class Compiler:
         return self.dialect.present(cell, kind) & self._holds(cell, kind, operator, value)
 
     def _is_in(self, column: str, values: Iterable[Scalar]) -> Expression:
-        """One list, however many values: backends limit how deep expressions nest."""
+        """One list for all values, because databases limit how deep expressions nest."""
         kind = self.kind(column)
         equals = [placed(kind, "==", value) for value in values]
         literals = [self.dialect.literal(kind, it[1]) for it in equals if not isinstance(it, bool)]
@@ -157,13 +161,13 @@ class Compiler:
         return self._equals_one(cell, kind, [literal for _, literal in self.members(by)])
 
     def members(self, by: Categories) -> list[tuple[int, Expression]]:
-        """Each category that a cell can equal: its index, and the value to compare with."""
+        """The index and the literal of each category that a cell can equal."""
         kind = self.kind(by.column)
         values = ((index, member(kind, value)) for index, value in enumerate(by.values))
         return [(i, self.dialect.literal(kind, value)) for i, value in values if value is not None]
 
     def group(self, by: Categories | Bins) -> Expression:
-        """The index of a row's group; of a row in none, anything."""
+        """The index of a row's group; any value for a row in no group."""
         kind, cell = self._grouped(by.column)
         if isinstance(by, Bins):
             return self._bin(cell, kind, by.steps, 0)
@@ -176,7 +180,7 @@ class Compiler:
     def _bin(
         self, cell: Expression, kind: Kind, steps: tuple[tuple[str, Scalar], ...], below: int
     ) -> Expression:
-        """A binary search written out: nested to the logarithm of the number of steps."""
+        """A binary search as nested expressions, as deep as the logarithm of the steps."""
         if not steps:
             return self.dialect.whole(below)
         middle = len(steps) // 2
@@ -188,7 +192,7 @@ class Compiler:
         )
 
     def _holds(self, cell: Expression, kind: Kind, operator: str, value: Scalar) -> Expression:
-        """A comparison of a cell that is there."""
+        """A comparison of a cell that is present."""
         outcome = placed(kind, operator, value)
         if isinstance(outcome, bool):
             return self.dialect.truth(outcome)
@@ -210,12 +214,13 @@ class Compiler:
         return self.dialect.when(present, moved if term.power == 1 else moved * moved, zero)
 
     def units(self, column: str, lattice: Lattice) -> Expression:
-        """The cell in whole units of a lattice, as `Lattice.units` has it; of no cell, anything."""
+        """The cell in whole units of a lattice, as `Lattice.units`; any value if it is missing."""
         kind = self.kind(column)
         if kind.family != "number":
             raise TypeError(
-                f"{column!r}, a column of {kind.declared or kind.name}, cannot be added up; if its "
-                f"cells are numbers cast it, in a file by Table(.., types={{{column!r}: 'DOUBLE'}})"
+                f"give a column of numbers: {column!r}, a column of {kind.declared or kind.name}, "
+                "cannot be added up. If its cells are numbers, cast it, in a CSV file by "
+                f"Table(.., types={{{column!r}: 'DOUBLE'}})"
             )
         cell = self.dialect.cell(column, kind)
         units = self._of_float if kind.name == "float" else self._of_multiple

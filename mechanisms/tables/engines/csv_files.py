@@ -1,14 +1,14 @@
-"""Rows of a CSV file, each of them decided by its own text.
+"""Rows and cells of a CSV file; each record is split on its own.
 
-Responsible for where a record begins and ends and for its cells, as text. The format is RFC 4180
-with what the caller says of it; nothing is guessed from rows. Knows no type and no engine.
+The format is RFC 4180 with the options that the caller gives; nothing is guessed from rows. Cells
+are text here; `cells` reads them as values.
 
 Lines end in LF or CRLF. A CR elsewhere is a character of its cell, as programs write it that end
-lines in LF. A record that closes the quotations which it opens is a row by itself, whatever stands
-before it or behind it: the reader is in the same state at its beginning and at its end. If its
-number of cells is not the header's, it is one row of missing cells. A record that leaves a
-quotation open, or goes on after it was closed, does not parse: its first line is a row of missing
-cells, and reading goes on with the second line.
+lines in LF. A record that closes the quotations that it opens is a row on its own, whatever comes
+before or after it, because the reader is in the same state at its beginning and at its end. If its
+number of cells differs from the header's, it is one row of missing cells. A record that leaves a
+quotation open, or continues after it was closed, does not parse: its first line is a row of missing
+cells, and reading continues with the second line.
 """
 
 import codecs
@@ -28,17 +28,17 @@ LONGEST_RECORD = 2**24
 LONGEST_CELL = 2**16
 _ENCODINGS = r"utf-8(-sig)?|ascii|iso8859-\d+|cp(125\d|437|85\d|866)|koi8-[rtu]|mac-roman"
 _REPLACED = "\N{REPLACEMENT CHARACTER}"
-_RETURN = "\ud800"  # stands for a CR within a cell; no text that was decoded holds it
+_RETURN = "\ud800"  # replaces a CR within a cell; decoded text never contains it
 
 
 @attrs.frozen
 class CsvFormat:
-    """How a CSV file is written: public, and said by its owner.
+    """How a CSV file is written: public, and given by its owner.
 
     Args:
         separator: one character between cells.
-        quote: one character around cells that hold separators, line breaks or itself, which is
-            then doubled. None: each line is a row, whatever it holds.
+        quote: one character around cells that contain separators, line breaks or the character
+            itself, which is then doubled. None: each line is a row, whatever it contains.
         encoding: UTF-8, ASCII, or one with a character for each byte of the families ISO 8859,
             cp125x, cp85x and KOI8, such as "latin-1" or "cp1252".
     """
@@ -54,9 +54,9 @@ class CsvFormat:
             if not (isinstance(value, str) and len(value) == 1 and value.isascii()):
                 raise ValueError(f"{name} is {value!r}; it should be one ASCII character")
             if value in "\r\n\0":
-                raise ValueError(f"{name} is {value!r}, which ends lines")
+                raise ValueError(f"{name} is {value!r}; it should be a character within lines")
         if self.separator == self.quote:
-            raise ValueError("separator and quote are the same character")
+            raise ValueError("separator and quote should be different characters")
         if not _stateless(self.encoding):
             raise ValueError(
                 f"encoding is {self.encoding!r}; it should be utf-8, or one with a character for "
@@ -64,12 +64,12 @@ class CsvFormat:
             )
 
     def text(self, line: bytes) -> str:
-        """What bytes say; U+FFFD for those that are no text."""
+        """The text of bytes, with U+FFFD for bytes that do not decode."""
         return line.decode(self.encoding, "replace")
 
 
 def _stateless(encoding: Any) -> bool:
-    """Whether no byte changes what characters behind it are."""
+    """Whether in this encoding no byte changes the meaning of later ones."""
     try:
         return re.fullmatch(_ENCODINGS, codecs.lookup(encoding).name) is not None
     except (LookupError, TypeError):
@@ -77,18 +77,18 @@ def _stateless(encoding: Any) -> bool:
 
 
 class _TooLongError(Exception):
-    """A record is longer than is kept in memory."""
+    """A record is longer than the limit for records in memory."""
 
 
 class _Lines:
-    """The lines of a file, one at a time, and the way back to where a record began."""
+    """The lines of a file, one at a time, with the position where the current record began."""
 
     def __init__(self, stream: BinaryIO, csv_format: CsvFormat) -> None:
         self.stream, self.csv_format = stream, csv_format
         self.waiting: deque[bytes] = deque()
         self.record: list[bytes] = []
         self.size = 0  # of the lines in the record
-        self.returns = False  # whether one of them holds a CR that ends no line
+        self.returns = False  # whether one of them has a CR that does not end a line
         self.rest = b""  # read, not yet a whole line
         self.start = len(codecs.BOM_UTF8) if stream.read(3) == codecs.BOM_UTF8 else 0
         stream.seek(self.start)
@@ -114,7 +114,7 @@ class _Lines:
         return body.replace("\r", _RETURN) + end
 
     def block(self) -> bytes:
-        """The next whole lines; nothing at the end of the file."""
+        """The next whole lines; empty at the end of the file."""
         while True:
             chunk = self.stream.read(PIECE)
             block = self.rest + chunk
@@ -126,10 +126,10 @@ class _Lines:
                 raise _TooLongError
 
     def next_record(self, reader: Iterator[list[str]]) -> list[str] | None:
-        """The cells of the next record, None for one that does not parse.
+        """The cells of the next record, None if it does not parse.
 
         Raises:
-            StopIteration: there is none.
+            StopIteration: the file has ended.
         """
         row = None
         try:
@@ -146,12 +146,12 @@ class _Lines:
         return row
 
     def passed(self, size: int) -> None:
-        """So many bytes are done with."""
+        """Move the beginning of the record forward by this many bytes."""
         self.start += size
         self.record, self.size, self.returns = [], 0, False
 
     def go(self, position: int) -> None:
-        """Read on from a position where a record begins."""
+        """Continue at a position where a record begins."""
         self.stream.seek(position)
         self.start, self.rest = position, b""
         self.waiting.clear()
@@ -194,10 +194,10 @@ def _end(stream: BinaryIO, start: int, csv_format: CsvFormat) -> int:
 
 @attrs.define
 class CsvFile:
-    """One file that is read once: its header, then its rows in batches.
+    """A file that is read once: its header, then its rows in batches.
 
     Args:
-        misfits: how many rows did not parse or fit the header. Private.
+        misfits: how many rows do not parse or do not fit the header. Private.
     """
 
     path: Path
@@ -208,7 +208,7 @@ class CsvFile:
         """The names of the columns: the first record.
 
         Raises:
-            ValueError: there is none.
+            ValueError: the file has none.
         """
         with self._opened() as stream:
             lines = _Lines(stream, self.csv_format)
@@ -221,7 +221,7 @@ class CsvFile:
         return tuple(name or f"column{i}" for i, name in enumerate(row))
 
     def batches(self, width: int) -> Iterator[Any]:
-        """Arrow tables of text, with columns named 0, 1, ...; missing where a cell is none."""
+        """Arrow tables of text with columns named 0, 1, ...; null where a cell is missing."""
         with self._opened() as stream:
             lines = _Lines(stream, self.csv_format)
             reader = self._reader(lines)
@@ -243,15 +243,15 @@ class CsvFile:
                     break
                 if row is not None and len(row) == width:
                     rows.append(row)
-                elif row != []:  # an empty line is no row
+                elif row != []:  # an empty line is not a row
                     misfits += 1
             if rows or misfits:
                 yield self._table(_columns(rows, width), misfits)
 
     def _at_once(self, lines: _Lines, width: int) -> tuple[list[Any], int] | None:
-        """The next lines as columns and misfits, if they are whole records; else they wait.
+        """The next lines as columns and misfits if they are whole records; else they are queued.
 
-        It is a short cut: record by record they would be the same.
+        This is only faster: record by record the result is the same.
         """
         try:
             block = lines.block()
@@ -267,13 +267,13 @@ class CsvFile:
         return found
 
     def _split(self, block: bytes, width: int) -> tuple[list[Any], int] | None:
-        """Lines without a quotation mark."""
+        """Split lines that have no quotation mark."""
         import pyarrow as pa
         from pyarrow import csv as arrow
 
         quote = self.csv_format.quote
         if (quote is not None and quote.encode() in block) or block.startswith(codecs.BOM_UTF8):
-            return None  # Arrow would take the mark of a byte order off
+            return None  # Arrow would remove the byte order mark
         names, misfits = [str(i) for i in range(width)], []
 
         def misfit(row: Any) -> str:
@@ -301,7 +301,7 @@ class CsvFile:
         return [table.column(name).combine_chunks() for name in names], len(misfits)
 
     def _parsed(self, block: bytes, width: int) -> tuple[list[Any], int] | None:
-        """Lines that are whole records, each of which parses."""
+        """Split lines that are whole records, each of which parses."""
         try:
             rows = list(self._reader(io.StringIO(self.csv_format.text(block), newline="\n")))
         except csv.Error:
@@ -340,7 +340,7 @@ def _columns(rows: list[list[str]], width: int) -> list[Any]:
 
 
 def _missing(cells: Any) -> Any:
-    """The cells, null where they are empty, too long or hold what is no text."""
+    """The cells, null where they are empty, too long or contain undecodable bytes."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -355,10 +355,10 @@ def _missing(cells: Any) -> Any:
 def csv_files(
     paths: Iterable[Path], csv_format: Mapping[str, Any]
 ) -> tuple[tuple[str, ...], list[CsvFile]]:
-    """Files of one header, and the names of their columns.
+    """Files with one header, and the names of their columns.
 
     Raises:
-        ValueError: the headers differ, or two names do but for upper and lower case.
+        ValueError: the headers differ, or two names are equal when case is ignored.
     """
     files = []
     for path in paths:
@@ -366,8 +366,8 @@ def csv_files(
         files.append(CsvFile(path, CsvFormat(**(tabs | dict(csv_format)))))
     headers = [file.header() for file in files]
     if any(header != headers[0] for header in headers):
-        raise ValueError("the files have not the same columns in the same order")
+        raise ValueError("give files with the same columns in the same order")
     names = headers[0]
     if len({name.lower() for name in names}) < len(names):
-        raise ValueError("two columns have the same name, but for upper and lower case")
+        raise ValueError("rename a column: two have the same name, ignoring case")
     return names, files

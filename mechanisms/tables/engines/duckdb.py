@@ -1,7 +1,6 @@
 """DuckDB, the embedded engine: files larger than memory, and frames without a copy.
 
-Responsible for opening a source, for naming its columns' kinds, and for one SQL statement a
-request. Knows no statistic and no privacy.
+It opens a source, finds the kinds of its columns, and runs one SQL statement per request.
 """
 
 import re
@@ -27,7 +26,7 @@ from mechanisms.tables.engines.protocol import Choice, interrupts
 from mechanisms.tables.engines.sql import DuckDBDialect, Sql, identifier
 from mechanisms.tables.request import Bins, Categories, Request
 
-_MOST = 2**63 - 2  # 2**63 - 1 is infinity: as a constant it fails, on the first row it meets
+_MOST = 2**63 - 2  # 2**63 - 1 is infinity, which fails as a constant on the first row
 _KINDS = {
     "BOOLEAN": column_types.BOOLEAN,
     "FLOAT": column_types.real(32),
@@ -57,7 +56,7 @@ _KINDS = {
 
 
 def kind_of(declared: str, *, written: bool = False) -> Kind:
-    """The kind of a column that DuckDB describes so."""
+    """The kind of a column, from DuckDB's name of its type."""
     if written:
         return column_types.WRITTEN
     if digits := re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", declared):
@@ -71,7 +70,7 @@ def kind_of(declared: str, *, written: bool = False) -> Kind:
 
 @attrs.frozen
 class Plan:
-    """A statement and its parameters: public constants."""
+    """A statement and its parameters, which are public constants."""
 
     statement: str
     parameters: tuple[Any, ...]
@@ -81,18 +80,18 @@ class DuckDB:
     """A source opened with DuckDB.
 
     A CSV file is copied once, at opening, into a database of its own in a folder that only this
-    user can read, and so is a Parquet file with cells that are not valid. Afterwards DuckDB can
-    read the opened files and nothing else.
+    user can read. So is a Parquet file with cells that are not valid. Afterwards DuckDB can read
+    the opened files and nothing else.
 
     Args:
         source: a path of a CSV or Parquet file or a pattern of such paths, or an Arrow table.
-        columns: which to know; by default all.
-        written: the names of columns of an Arrow table that are text for Python objects.
-        types: of columns of a CSV file and of `written` ones, by name, in DuckDB's words; a cell
-            that is none is missing.
-        separator, quote, encoding: of a CSV file, see `csv_files.Dialect`. By default a comma (a
+        columns: the columns to use; by default all.
+        written: the names of columns of an Arrow table whose text represents Python objects.
+        types: of columns of a CSV file and of `written` ones, by name, as DuckDB names them; a cell
+            that does not parse becomes missing.
+        separator, quote, encoding: of a CSV file, see `csv_files.CsvFormat`. By default a comma (a
             tabulator in a .tsv file), a double quotation mark, UTF-8.
-        memory_limit: as "500MB"; beyond it DuckDB writes to `temp_directory`.
+        memory_limit: such as "500MB"; beyond it DuckDB writes to `temp_directory`.
         threads: how many it may use.
         temp_directory: where a folder is made that only this user can read, for rows that do not
             fit into memory; `close` removes it. By default the system's folder for such files.
@@ -115,13 +114,13 @@ class DuckDB:
         self.sources = Sources.of(source) if isinstance(source, str | Path) else Sources()
         csv = self.sources.form == "csv"
         if not csv and dialect:
-            raise TypeError(f"{next(iter(dialect))} is for CSV files")
+            raise TypeError(f"leave {next(iter(dialect))} out; it is for CSV files")
         types = {} if types is None else types
         if not csv and any(name not in written for name in types):
             raise TypeError("types is for CSV files and Python objects; others have their own")
         self._folder = mkdtemp(prefix="queryable-", dir=temp_directory)
-        # of its own: DuckDB may go on reading and writing there
         limits = {"memory_limit": memory_limit, "threads": threads}
+        # A folder of its own: DuckDB keeps access to it.
         config: dict[str, Any] = {"temp_directory": self._folder}
         config |= {name: limit for name, limit in limits.items() if limit is not None}
         database = Path(self._folder, "rows") if csv else ":memory:"
@@ -161,7 +160,7 @@ class DuckDB:
         lock_down(self._connection, opened)
 
     def _view(self, relation: Any) -> None:
-        """The view `data`, with a column for each way to read a written one."""
+        """Create the view `data`, with further columns for each reading of an undeclared column."""
         names = {name: identifier(name) for name in self.kinds}
         self._written: dict[str, dict[str, str]] = {}
         self._columns = {
@@ -185,10 +184,10 @@ class DuckDB:
     def _arrow(self, source: Any, types: Mapping[str, str]) -> Any:
         names = [str(name).lower() for name in source.column_names]
         if len(set(names)) < len(names):
-            raise ValueError("two columns have the same name, but for upper and lower case")
+            raise ValueError("rename a column: two have the same name, ignoring case")
         if types:
             source = self._typed(source, types)
-        self._frame = source  # what the view reads must outlive it
+        self._frame = source  # the view reads it, so it has to be kept alive
         return self._connection.from_arrow(source)
 
     def _typed(self, source: Any, types: Mapping[str, str]) -> Any:
@@ -205,7 +204,7 @@ class DuckDB:
         return source
 
     def _csv(self, types: Mapping[str, str], dialect: dict[str, Any]) -> Any:
-        """The cells, in a table of our own; each is cast by itself."""
+        """The cells in a table of the database; each cell is cast on its own."""
         names, files = csv_files(self.sources.paths, dialect)
         _named(types, names)
         declared = [sql_type(types[name]) if name in types else "VARCHAR" for name in names]
@@ -230,7 +229,7 @@ class DuckDB:
             ]
         self._connection.commit()
         self.sources.require_unchanged()
-        self.sources = Sources()  # the copy is what is asked
+        self.sources = Sources()  # from here on, the copy is read
         [(rows, *read)] = relation.aggregate(
             ", ".join(["count(*)", *(f"count({identifier(name)})" for name in names)])
         ).fetchall()
@@ -242,10 +241,10 @@ class DuckDB:
         return relation
 
     def plan(self, request: Request, choice: Choice) -> Plan:
-        """One statement for the whole request.
+        """Compile the request to one statement.
 
-        The rows of a unit are chosen by windows over truth values, keys and terms, so that no
-        long text is held while they are sorted.
+        The rows of a unit are chosen by windows over truth values, keys and terms, so that no long
+        text is held while rows are sorted.
         """
         self.sources.require_unchanged()
         dialect = DuckDBDialect()
@@ -280,7 +279,7 @@ class DuckDB:
         return Plan(statement, tuple(dialect.parameters))
 
     def _chosen(self, compiler: Compiler, request: Request, choice: Choice, inner: str) -> str:
-        """The selected rows among those of each unit that count, as SQL after FROM."""
+        """The selected rows among the counted rows of each unit, as SQL after FROM."""
         per = request.per
         assert per is not None
         every = ", ".join(map(identifier, self.kinds))
@@ -312,7 +311,7 @@ class DuckDB:
         return f"(SELECT * FROM {source} QUALIFY {' AND '.join(caps)})" if caps else source
 
     def run(self, plan: Plan) -> list[tuple[int, ...]]:
-        """Every group's indices and sums."""
+        """The indices and sums of every group."""
         self.sources.require_unchanged()
         with self._lock, interrupts():
             result = self._connection.execute(plan.statement, list(plan.parameters))
@@ -321,7 +320,7 @@ class DuckDB:
         return [tuple(map(int, row)) for row in rows]
 
     def close(self) -> None:
-        """Close the connection and remove what was written."""
+        """Close the connection and delete what was written to disk."""
         self._finish()
 
 
@@ -331,10 +330,10 @@ def _let_go(connection: Any, folder: str) -> None:
 
 
 def _named(names: Iterable[str], columns: Iterable[str]) -> list[str]:
-    """The names, if all are columns.
+    """The names, if all of them are columns.
 
     Raises:
-        ValueError: one is none.
+        ValueError: one is not.
     """
     wanted, known = list(names), list(columns)
     for name in wanted:
@@ -344,9 +343,9 @@ def _named(names: Iterable[str], columns: Iterable[str]) -> list[str]:
 
 
 def _unit(column: str, kind: Kind) -> str:
-    """What rows are of one unit by: the cell, or the digest of a long one.
+    """The value that identifies a row's unit: the cell, or the digest of a long one.
 
-    A digest has 64 characters, and cells of less than 64 stand for themselves.
+    A digest has 64 characters, and only cells of fewer than 64 are used directly.
     """
     name, digest = identifier(column), f"sha256({identifier(column)})"
     if kind.name == "bytes":
@@ -357,7 +356,7 @@ def _unit(column: str, kind: Kind) -> str:
 
 
 def _order(column: str, kind: Kind, written: Mapping[str, Readings]) -> list[str]:
-    """What the rows of a unit are put in order by: numbers first, and the beginning of a text."""
+    """The order of a unit's rows: by number first, then by the beginning of the text."""
     name = identifier(column)
     if column in written:
         return [identifier(written[column]["number"]), f"left({name}, 100)"]
@@ -365,10 +364,10 @@ def _order(column: str, kind: Kind, written: Mapping[str, Readings]) -> list[str
 
 
 def _key(compiler: Compiler, by: Categories | Bins) -> Sql:
-    """What rows are grouped by: a cell itself, as a hash table on it is fastest.
+    """The value that rows are grouped by: the cell itself if possible, as this is fastest.
 
-    Cells that equal one category are one key, or a unit's rows would be bounded in each of them:
-    intervals, a month and thirty days say, are grouped by the category's index.
+    Cells that equal one category must have one key, because a unit's rows are bounded per key.
+    Intervals, such as a month and thirty days, are grouped by the category's index.
     """
     if _by_index(compiler, by):
         key: Sql = compiler.group(by)

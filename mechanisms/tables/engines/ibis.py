@@ -1,6 +1,6 @@
-"""Ibis: the same requests on Spark, BigQuery, Postgres, SQLite and what else Ibis speaks to.
+"""Ibis: requests evaluated on Spark, BigQuery, Postgres, SQLite and other databases.
 
-Responsible for compiling a request to one Ibis expression. Knows no statistic and no privacy.
+A request is compiled to one Ibis expression.
 """
 
 import warnings
@@ -29,10 +29,11 @@ from mechanisms.tables.engines.rowwise import require_row_wise
 from mechanisms.tables.request import Request, Term
 
 _LIMB = 22
-"""Bits of the parts that numbers are added up in: 2**41 rows of them fit 64 bits."""
+"""Bits of the parts that numbers are added up in: sums of 2**41 parts fit in 64 bits."""
 
 _HASHED = {"boolean", "integer", "decimal", "float", "text", "date", "timestamp", "instant"}
-"""Kinds whose cells have a text to hash; rows that differ in others only are hashed alike."""
+"""Kinds whose cells are hashed as text; rows that differ in other columns only have equal hashes.
+"""
 
 
 def kind_of(declared: Any) -> Kind:
@@ -63,7 +64,7 @@ def _since(elapsed: timedelta) -> datetime:
     try:
         return datetime(1970, 1, 1) + elapsed  # noqa: DTZ001 (the zone is the column's)
     except OverflowError:
-        raise TypeError("no engine of Ibis compares with times beyond the year 9999") from None
+        raise TypeError("give a time before the year 10000 to a table of Ibis") from None
 
 
 @attrs.frozen
@@ -100,7 +101,7 @@ class IbisDialect:
             case "timestamp" | "instant":
                 micros = value * step / 1000
                 if micros.denominator != 1:
-                    raise TypeError("no engine of Ibis compares with parts of a microsecond")
+                    raise TypeError("give a time in whole microseconds to a table of Ibis")
                 moment = _since(timedelta(microseconds=int(micros)))
                 zone = UTC if kind.name == "instant" else None
                 return ibis.literal(moment.replace(tzinfo=zone))
@@ -125,7 +126,7 @@ class IbisDialect:
         return ibis.literal(value)
 
     def present(self, cell: Expression, kind: Kind) -> Expression:
-        """Neither null nor NaN."""
+        """Whether the cell is neither null nor NaN."""
         there = cell.notnull()
         if kind.name == "decimal" and self.constants.name == "postgres":  # its NUMERIC has NaN
             cell = cell.cast("float64")
@@ -134,24 +135,24 @@ class IbisDialect:
         return there & ~cell.isnan()
 
     def one_of(self, cell: Expression, values: Sequence[Expression]) -> Expression:
-        """Whether the cell equals one of the values; null of no cell."""
+        """Whether the cell equals one of the values; null if there is no cell."""
         return cell.isin(values)
 
     def position(self, cell: Expression, values: Sequence[tuple[int, Expression]]) -> Expression:
-        """The number of the value that the cell equals, -1 of none."""
+        """The number of the value that the cell equals, -1 if none."""
         import ibis
 
         cases = [(cell == value, self.whole(number)) for number, value in values]
         return ibis.cases(*cases, else_=self.whole(-1)) if cases else self.whole(-1)
 
     def when(self, condition: Expression, yes: Expression, no: Expression) -> Expression:
-        """One or the other."""
+        """`yes` where the condition holds, else `no`."""
         import ibis
 
         return ibis.ifelse(condition, yes, no)
 
     def clipped(self, value: Expression, low: Expression, high: Expression) -> Expression:
-        """Within bounds; of a null, or a NaN that is above nothing, the lower bound."""
+        """The value clipped to the bounds; `low` for a null, or a NaN that compares false."""
         return self.when(value > low, self.when(value < high, value, high), low)
 
     def magnitude(self, value: Expression) -> Expression:
@@ -159,7 +160,7 @@ class IbisDialect:
         return value.abs()
 
     def floor(self, value: Expression) -> Expression:
-        """The largest whole number that is not above."""
+        """The largest whole number at or below the value."""
         return value.floor().cast("float64")
 
     def as_double(self, value: Expression) -> Expression:
@@ -167,24 +168,28 @@ class IbisDialect:
         return value.cast("float64")
 
     def as_single(self, value: Expression) -> Expression:
-        """Rounded to 32 bits."""
+        """The value rounded to 32 bits."""
         return value.cast("float32").cast("float64")
 
     def as_whole(self, value: Expression) -> Expression:
-        """As a 64-bit integer."""
+        """The value as a 64-bit integer."""
         return value.cast("int64")
 
     def multiples(self, cell: Expression, kind: Kind, low: int, high: int) -> Expression:
-        """Clipped before it is cast.
+        """The cell's multiple of its step, clipped before the cast.
 
-        A decimal goes by the nearest double: below 2**49 steps that is less than half a step off.
+        A decimal is converted to the nearest double. Below 2**49 steps the error is less than half
+        a step.
         """
         if kind.name != "decimal":
             whole = cell.cast("int64") if kind.name == "boolean" else cell
             return self.as_whole(self.clipped(whole, self._untyped(low), self._untyped(high)))
         assert kind.step is not None
         if max(abs(low), abs(high)) >= 2**49:
-            raise TypeError("the bounds of a sum are too far apart for so fine a decimal")
+            raise TypeError(
+                "give a sum narrower bounds: they are too wide for the digits of this decimal "
+                "column"
+            )
         steps = cell.cast("float64") * self.double(float(kind.step.denominator))
         steps = self.clipped(steps, self.double(float(low)), self.double(float(high)))
         return self.as_whole((steps + self.double(0.5)).floor())
@@ -196,7 +201,7 @@ class IbisDialect:
         return ibis.literal(value)
 
     def quotient(self, dividend: Expression, divisor: int) -> Expression:
-        """The quotient as doubles, rounded down: whole numbers up to 2**53 divide rightly."""
+        """The quotient of doubles, rounded down; exact for whole numbers up to 2**53."""
         return self.as_whole((dividend / self.whole(divisor)).floor())
 
 
@@ -211,11 +216,11 @@ class Plan:
 
 
 class Ibis:
-    """An Ibis table.
+    """A source opened with Ibis.
 
     Args:
-        source: an Ibis table, connected to a backend.
-        columns: which to know; by default all.
+        source: an Ibis table, connected to a database.
+        columns: the columns to use; by default all.
     """
 
     def __init__(self, source: Any, *, columns: Iterable[str] | None = None) -> None:
@@ -223,7 +228,7 @@ class Ibis:
         import ibis.expr.operations as ops
 
         if not isinstance(source, ibis.Table):
-            raise TypeError(f"source is a {type(source).__name__} of Ibis; it should be a table")
+            raise TypeError(f"give an Ibis table; source is a {type(source).__name__} of Ibis")
         self._backend = source.get_backend()
         require_row_wise(source, self._backend.name)
         require_session(self._backend)
@@ -242,10 +247,10 @@ class Ibis:
         self._last: tuple[str, Plan] | None = None
 
     def plan(self, request: Request, choice: Choice) -> Plan:
-        """One expression for the whole request. The last one is kept: a launch asks twice.
+        """Compile the request to one expression. A launch asks twice, so the last plan is cached.
 
         Raises:
-            ValueError: the backend does not take so large a statement.
+            ValueError: the database does not accept so large a statement.
         """
         key, last = repr((request, choice)), self._last
         if last is not None and last[0] == key:
@@ -286,17 +291,17 @@ class Ibis:
         return Plan(totals, statement_of(self._backend, totals), len(names), tuple(parts))
 
     def run(self, plan: Plan) -> Iterable[tuple[int, ...]]:
-        """Every group's indices and sums, put together from their parts."""
+        """The indices and sums of every group, with sums put together from their parts."""
         with warnings.catch_warnings(), interrupts():
-            warnings.simplefilter("ignore")  # a backend's would be about the data
+            warnings.simplefilter("ignore")  # a warning of the database could depend on the data
             rows = rows_of(self._backend, plan.expression, plan.statement)
         return [_joined(row, plan) for row in rows]
 
     def close(self) -> None:
-        """Nothing: the connection is the curator's."""
+        """Do nothing: the connection belongs to the curator."""
 
     def _within_max_rows(self, request: Request, choice: Choice) -> Any:
-        """Of each unit the rows that count."""
+        """The counted rows of each unit."""
         import ibis
 
         assert request.per is not None
@@ -320,7 +325,7 @@ class Ibis:
         return [rows[name].asc(nulls_first=False) for name in names]
 
     def _capped(self, rows: Any, request: Request, choice: Choice, names: list[str]) -> Any:
-        """Of each unit the groups that count, and in each the rows."""
+        """The rows in the counted groups of each unit, up to the bound in each group."""
         import ibis
 
         per = request.per
@@ -350,7 +355,7 @@ def _joined(row: Iterable[Any], plan: Plan) -> tuple[int, ...]:
 
 
 def _fresh(name: str, columns: Iterable[str]) -> str:
-    """A name that begins like no column."""
+    """A name that is not the beginning of any column's name."""
     while any(column.lower().startswith(name) for column in columns):
         name += "_"
     return name
@@ -369,11 +374,11 @@ def _text(rows: Any, names: Iterable[str], known: Mapping[str, Kind], seed: int)
 
 
 def _limbs(term: Term, value: Expression) -> list[Expression]:
-    """A number in parts of 22 bits, the last one signed, so that no sum of them overflows."""
+    """A number in parts of 22 bits, the last one signed, so that no sum of parts overflows."""
     limbs, largest = [], term.largest
     while largest >= 1 << _LIMB:
         low = value & ((1 << _LIMB) - 1)
         limbs.append(low)
-        value = ((value - low) / (1 << _LIMB)).cast("int64")  # exact: 41 bits at most are set
+        value = ((value - low) / (1 << _LIMB)).cast("int64")  # exact: at most 41 bits are set
         largest >>= _LIMB
     return [*limbs, value]

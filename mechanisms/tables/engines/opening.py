@@ -1,7 +1,6 @@
-"""What a table opens: the files that a path names, as they were then, and nothing else.
+"""The files that a table opens, and the restriction of DuckDB to these files.
 
-Responsible for reading paths literally, for noticing that a file changed, and for taking from
-DuckDB what it does not need. Knows no rows.
+Paths are read literally, and a file that changes after opening is detected.
 """
 
 import re
@@ -13,7 +12,7 @@ from typing import Any
 import attrs
 
 SETTINGS = {
-    # statistics of a Parquet file are its writer's, and some writers leave NaN out of them
+    # the statistics in a Parquet file are computed by its writer, and some writers leave out NaN
     "disabled_optimizers": "statistics_propagation,filter_pushdown",
     "preserve_insertion_order": "false",
     "autoinstall_known_extensions": "false",
@@ -27,14 +26,14 @@ _PARQUET = (".parquet", ".pq")
 
 @attrs.frozen
 class Misread:
-    """What of a file could not be read. Private: for the owner of the data alone.
+    """Counts of what could not be read in a file. Private: for the data's owner alone.
 
     Args:
-        rows: how many the file has.
-        misfits: how many of them are missing altogether: lines of a CSV file that do not parse, or
+        rows: the number of rows in the file.
+        misfits: how many rows are missing entirely: lines of a CSV file that do not parse, or that
             have another number of cells than the header.
-        cells: of each column with a declared type, or of a Parquet file with text or times, how
-            many cells are missing because they are no value of the type.
+        cells: for each column with a declared type, or of a Parquet file with text or times, how
+            many cells are missing because they are not valid values of the type.
     """
 
     rows: int
@@ -44,7 +43,7 @@ class Misread:
 
 @attrs.frozen
 class Sources:
-    """Files, by the paths that they have behind all links, and what they were when opened."""
+    """Files, by their paths with all links resolved, and their stamps at opening."""
 
     form: str = "frame"
     paths: tuple[Path, ...] = ()
@@ -56,13 +55,13 @@ class Sources:
 
         Raises:
             ValueError: an address on a network, a folder, or another sort of file.
-            FileNotFoundError: there is none.
+            FileNotFoundError: no file is there.
         """
         name = str(source)
         if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", name):
             raise ValueError(
-                f"source is {name!r}, an address on a network; a table opens files of this "
-                "machine: download it first"
+                f"download the file first, and give its path: source is {name!r}, an address on a "
+                "network"
             )
         form = "csv" if name.lower().endswith(_CSV) else "parquet"
         if form == "parquet" and not name.lower().endswith(_PARQUET):
@@ -73,21 +72,21 @@ class Sources:
             raise FileNotFoundError(f"no file matches the pattern {name!r}")
         paths = tuple(Path(each).resolve(strict=True) for each in found)
         if any(path.is_dir() for path in paths):
-            raise ValueError(f"source is {name!r}, a folder; give a file or a pattern of files")
+            raise ValueError(f"give a file or a pattern of files; source is {name!r}, a folder")
         return cls(form, paths, tuple(map(_stamp, paths)))
 
     def require_unchanged(self) -> None:
         """Check size, inode and time of every file against those at opening.
 
         Raises:
-            ValueError: one differs.
+            ValueError: one of them differs.
         """
         for path, stamp in zip(self.paths, self.stamps, strict=True):
             if _stamp(path) != stamp:
-                raise ValueError("a file of the table has changed since it was opened")
+                raise ValueError("open the table again: a file has changed since it was opened")
 
     def plain(self, folder: str) -> list[str]:
-        """Paths that DuckDB takes for no patterns: links in a folder where it would."""
+        """Paths that DuckDB does not read as patterns; others are replaced by links."""
         named = []
         for i, path in enumerate(self.paths):
             if has_magic(str(path)) or "\\" in str(path):
@@ -108,7 +107,7 @@ def _stamp(path: Path) -> tuple[int, ...]:
 
 
 def lock_down(connection: Any, opened: Iterable[str]) -> None:
-    """Leave a connection the opened files, and no way to change that."""
+    """Restrict a connection to the opened files, and lock its configuration."""
     paths = ", ".join("'" + path.replace("'", "''") + "'" for path in opened)
     connection.execute(f"SET allowed_paths = [{paths}]")
     connection.execute("SET enable_external_access = false")

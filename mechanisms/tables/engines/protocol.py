@@ -1,4 +1,4 @@
-"""What a `Table` needs of an engine. Knows no engine."""
+"""The interface between a `Table` and the engine that adds up its rows."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,12 +12,12 @@ from mechanisms.tables.request import Request
 
 @attrs.frozen
 class Choice:
-    """How the rows of a unit are put in order, the first of which are counted.
+    """The order of a unit's rows; the first of them are counted.
 
-    By a public column where there is one, then by a hash of the seed and the whole row, then by
-    the cells that the statistic reads, or what it makes of them. Rows that tie are equal in all of
-    these, so it makes no difference to the statistic which of them counts. The order of arrival
-    never decides.
+    Rows are ordered by a public column if there is one, then by a hash of the seed and the whole
+    row, then by the cells that the statistic reads, or by what it computes from them. Rows that tie
+    are equal in all of these, so it makes no difference to the statistic which of them is counted.
+    The order in the source never decides.
     """
 
     seed: int
@@ -26,7 +26,7 @@ class Choice:
 
 @contextmanager
 def interrupts() -> Iterator[None]:
-    """Raise an interrupt as `KeyboardInterrupt`, where DuckDB makes an error of its own of it."""
+    """Raise an interrupt as `KeyboardInterrupt` where DuckDB turns it into an error of its own."""
     try:
         yield
     except Exception as error:
@@ -37,24 +37,24 @@ def interrupts() -> Iterator[None]:
 
 
 class Engine(Protocol):
-    """Adds up rows exactly. It decides nothing about privacy and draws no noise."""
+    """Adds up rows exactly. Privacy and noise are not its concern."""
 
     kinds: Mapping[str, Kind]
-    """What each column holds."""
+    """The kind (type) of each column."""
 
     def plan(self, request: Request, choice: Choice) -> Any:
-        """The request compiled; reads no rows.
+        """Compile a request. Reads no rows.
 
         Raises:
             KeyError, TypeError: the request does not fit the columns' types.
         """
 
     def run(self, plan: Any) -> Iterable[tuple[int, ...]]:
-        """Read the rows, once: for each group that has any, its indices and its sums.
+        """Read the rows once, and return the indices and sums of each group that has rows.
 
-        A group may come in several parts, to be added. A unit's rows are bounded, and groups are
-        bounded within a unit, before anything is added up.
+        A group may be returned in several parts, which are to be added. A unit's rows, and its
+        groups, are bounded before anything is added up.
         """
 
     def close(self) -> None:
-        """Let go of the data."""
+        """Close the source."""

@@ -1,8 +1,8 @@
-"""Which Ibis expressions have rows that depend on one row of the source each.
+"""The Ibis expressions that are accepted as a source: those with one row per row of one table.
 
-Responsible for refusing every other one when a table is opened: behind a limit, a join or a window
-one unit's rows decide about another's, and no bound on contributions holds. What is accepted is
-listed; an operation that is not on the list is refused. Knows no data.
+Every other expression is rejected when a table is opened. Behind a limit, a join or a window one
+unit's rows decide about another's, and no bound on contributions holds. Accepted operations are
+listed; an operation that is not on the list is rejected.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ _RELATIONS = {
     "InMemoryTable",
     "Project",
 }
-"""Relations whose rows are rows of their parent, each kept, left out or computed by itself."""
+"""Relations that keep, leave out or compute each row of their parent independently."""
 
 _MODULES = {"logical", "numeric", "strings", "structs", "temporal"}
 """Ibis's modules of scalar operations: functions of one row's values."""
@@ -43,7 +43,7 @@ _VALUES = {
     "SimpleCase",
     "TryCast",
 }
-"""Scalar operations of its other modules."""
+"""Accepted scalar operations of its other modules."""
 
 _OBJECTIONS = (
     ("Limit", "a limit", "leave it out; a statistic's where= chooses rows"),
@@ -64,14 +64,16 @@ _OBJECTIONS = (
     ("ScalarUDF", "a function of your own", "compute the column in the database beforehand"),
     ("Impure", "a random number or the time", "give a constant, or compute the column beforehand"),
 )
-"""Operations by class, what they are called, and what to write instead."""
+"""Operations by class, their names in messages, and what to write instead."""
 
 
 def require_row_wise(source: Any, backend: str) -> None:
-    """Check an expression, public as it is: every row of it is made of one row of one table.
+    """Check that every row of an expression is computed from one row of one table.
+
+    The expression is public.
 
     Raises:
-        ValueError: it is not, or casts text in a way that one cell can make fail.
+        ValueError: it is not, or it casts text in a way that one cell can make fail.
     """
     tables, waiting, seen = 0, [source.op()], set()
     while waiting:
@@ -84,7 +86,7 @@ def require_row_wise(source: Any, backend: str) -> None:
         _require_total(node, backend)
         tables += type(node).__name__ in ("DatabaseTable", "InMemoryTable")
     if tables != 1:
-        raise ValueError(f"source reads {tables} tables; it should read one, row by row")
+        raise ValueError(f"give a source that reads one table, row by row; it reads {tables}")
 
 
 def _require_accepted(node: Any) -> None:
@@ -103,13 +105,13 @@ def _require_accepted(node: Any) -> None:
     fallback = type(node).__name__, "give a table, with filters and computed columns"
     what, instead = next(known, fallback)
     raise ValueError(
-        f"source has {what}, and behind it no bound on what one unit contributes is known to hold: "
-        f"{instead}"
+        f"source has {what}; {instead}. With it, no bound on what one unit contributes is known to "
+        "hold"
     )
 
 
 def _require_total(node: Any, backend: str) -> None:
-    """Text that is no number or time fails a cast on every backend but SQLite."""
+    """Reject casts of text: a cell that does not parse makes them fail, except on SQLite."""
     import ibis.expr.operations as ops
 
     if backend == "sqlite":
@@ -120,6 +122,6 @@ def _require_total(node: Any, backend: str) -> None:
     elif not isinstance(node, ops.StringToTimestamp | ops.StringToDate | ops.StringToTime):
         return
     raise ValueError(
-        f"source reads text as {node.dtype}, which one cell can make fail: write "
-        f".try_cast({str(node.dtype)!r}), which makes a cell that does not fit missing"
+        f"write .try_cast({str(node.dtype)!r}), by which a cell that does not parse becomes "
+        f"missing: source reads text as {node.dtype}, which one cell can make fail"
     )

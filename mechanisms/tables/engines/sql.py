@@ -1,7 +1,7 @@
 """SQL for DuckDB, as expressions with Python operators.
 
-Responsible for quoting: a name is an identifier in double quotes, a constant of text or bytes is a
-bound parameter, and nothing else of a request is written into a statement but numbers.
+All quoting is here. A name is written as an identifier in double quotes, a constant of text or
+bytes is a bound parameter, and of the rest of a request only numbers are written into a statement.
 """
 
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ from mechanisms.tables.column_types import Kind
 
 
 def identifier(name: str) -> str:
-    """A column's name as an SQL identifier, whatever is in it."""
+    """A column's name as an SQL identifier, whatever characters it has."""
     return '"' + name.replace('"', '""') + '"'
 
 
 @attrs.frozen(eq=False)
 class Sql:
-    """An expression. Comparing it makes another one."""
+    """An SQL expression. A comparison makes another expression."""
 
     text: str
 
@@ -77,7 +77,7 @@ class DuckDBDialect:
         self.parameters: list[Any] = []
 
     def cell(self, column: str, kind: Kind) -> Sql:
-        """The cell; an enumeration or a UUID as its text."""
+        """The cell; enumerations and UUIDs as text."""
         name = identifier(column)
         as_text = kind.name == "text" and kind.declared != "VARCHAR"
         return Sql(f"CAST({name} AS VARCHAR)" if as_text else name)
@@ -108,14 +108,15 @@ class DuckDBDialect:
                 whole = kind.step != 1
                 count = nanoseconds // 1000 if whole else nanoseconds
                 moment = _TEMPORAL[kind.name, whole].format(count)
-                return Sql(f"CAST({moment} AS {kind.declared})")  # or cells might be cast, and fail
+                # Without this cast, DuckDB might cast the cells, and fail.
+                return Sql(f"CAST({moment} AS {kind.declared})")
 
     def whole(self, value: int) -> Sql:
         """A 64-bit integer."""
         return Sql(f"({int(value)})::BIGINT")
 
     def double(self, value: float) -> Sql:
-        """A float, by its shortest decimal."""
+        """A float, written as its shortest decimal."""
         return Sql(f"'{float(value)!r}'::DOUBLE")
 
     def truth(self, value: bool) -> Sql:
@@ -123,7 +124,7 @@ class DuckDBDialect:
         return Sql("TRUE" if value else "FALSE")
 
     def present(self, cell: Sql, kind: Kind) -> Sql:
-        """Neither null nor NaN."""
+        """Whether the cell is neither null nor NaN."""
         there = f"{cell.text} IS NOT NULL"
         return Sql(
             f"({there} AND NOT isnan({cell.text}))" if kind.name == "float" else f"({there})"
@@ -134,16 +135,16 @@ class DuckDBDialect:
         return Sql(f"({cell.text} IN ({', '.join(value.text for value in values)}))")
 
     def position(self, cell: Sql, values: Sequence[tuple[int, Sql]]) -> Sql:
-        """The number of the value that the cell equals, -1 of none."""
+        """The number of the value that the cell equals, -1 if none."""
         cases = [f"WHEN {cell.text} = {value.text} THEN {int(n)}" for n, value in values]
         return Sql(f"(CASE {' '.join(cases)} ELSE -1 END)") if cases else self.whole(-1)
 
     def when(self, condition: Sql, yes: Sql, no: Sql) -> Sql:
-        """One or the other."""
+        """A `CASE` of two values."""
         return Sql(f"CASE WHEN {condition.text} THEN {yes.text} ELSE {no.text} END")
 
     def clipped(self, value: Sql, low: Sql, high: Sql) -> Sql:
-        """Within bounds."""
+        """The value clipped to the bounds."""
         return Sql(f"least(greatest({value.text}, {low.text}), {high.text})")
 
     def magnitude(self, value: Sql) -> Sql:
@@ -151,23 +152,23 @@ class DuckDBDialect:
         return Sql(f"abs({value.text})")
 
     def floor(self, value: Sql) -> Sql:
-        """The largest whole float that is not above."""
+        """The largest whole float at or below the value."""
         return Sql(f"floor({value.text})")
 
     def as_double(self, value: Sql) -> Sql:
-        """A float of 64 bits; to `least`, NaN is above everything."""
+        """A 64-bit float. NaN is above everything for `least`."""
         return Sql(f"CAST({value.text} AS DOUBLE)")
 
     def as_single(self, value: Sql) -> Sql:
-        """Rounded to 32 bits."""
+        """The value rounded to 32 bits."""
         return Sql(f"CAST(CAST({value.text} AS FLOAT) AS DOUBLE)")
 
     def as_whole(self, value: Sql) -> Sql:
-        """As a 64-bit integer."""
+        """The value as a 64-bit integer."""
         return Sql(f"CAST({value.text} AS BIGINT)")
 
     def multiples(self, cell: Sql, kind: Kind, low: int, high: int) -> Sql:
-        """Clipped before it is cast, so that the cast cannot overflow."""
+        """The cell's multiple of its step, clipped first, so that the cast cannot overflow."""
         if kind.name == "boolean":
             return self.clipped(self.as_whole(cell), self.whole(low), self.whole(high))
         bounds = self.literal(kind, low), self.literal(kind, high)
@@ -176,7 +177,10 @@ class DuckDBDialect:
             assert kind.step is not None
             step = kind.step.denominator
             if max(abs(low), abs(high)) * step >= 10**38:
-                raise TypeError("the bounds of a sum are too far apart for so fine a decimal")
+                raise TypeError(
+                    "give a sum narrower bounds: they are too wide for the digits of this decimal "
+                    "column"
+                )
             inside = Sql(f"CAST({inside.text} AS DECIMAL(38, {len(str(step)) - 1})) * {step}")
         return self.as_whole(inside)
 

@@ -223,7 +223,7 @@ def test_check_says_publicly_what_a_launch_would_hide(statistic: Any) -> None:
         (lambda: Table(PEOPLE, columns=["weight"]), ValueError, "weight"),
         (lambda: Table({"age": np.arange(3)}, types={"age": "INT"}), TypeError, "CSV"),
         (lambda: Table(PEOPLE, seed=2**63), ValueError, "seed"),
-        (lambda: Table({"a": [1], "A": [2]}), ValueError, "upper and lower"),
+        (lambda: Table({"a": [1], "A": [2]}), ValueError, "two have the same name, ignoring case"),
         (lambda: Count(per=3), TypeError, "per is 3"),
     ],
 )

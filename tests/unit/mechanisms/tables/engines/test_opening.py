@@ -63,7 +63,7 @@ def test_files_have_the_same_columns(tmp_path: Path) -> None:
     "address", ["s3://a/b.parquet", "https://example.org/a.csv", "hf://datasets/a/b.parquet"]
 )
 def test_an_address_is_refused_in_words(address: str) -> None:
-    with pytest.raises(ValueError, match="download it first"):
+    with pytest.raises(ValueError, match="download the file first"):
         Table(address)
 
 

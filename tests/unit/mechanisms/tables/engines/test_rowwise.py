@@ -127,12 +127,12 @@ def test_one_more_person_moves_other_rows_behind_a_limit(connection: Any) -> Non
 def test_a_column_is_no_table(connection: Any) -> None:
     with quietly():
         source = connection.table("data").x
-    with pytest.raises(TypeError, match="should be a table"):
+    with pytest.raises(TypeError, match="give an Ibis table"):
         Table(source)
 
 
 def test_the_names_on_the_lists_are_operations_of_ibis() -> None:
-    """A name that is misspelled would accept or refuse nothing."""
+    """A misspelled name would match no operation."""
     import ibis.expr.operations as ops
 
     names = {name for name, _, _ in _OBJECTIONS} | _RELATIONS | _VALUES
