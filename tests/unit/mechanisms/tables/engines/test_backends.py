@@ -87,7 +87,7 @@ def postgres() -> Iterator[Any]:
 def test_a_session_with_other_strings_is_refused(postgres: Any) -> None:
     """With backslashes that escape, a constant could end its own quotation marks."""
     postgres.raw_sql("SET standard_conforming_strings = off").close()
-    with pytest.raises(ValueError, match="standard_conforming_strings = on .*it is off"):
+    with pytest.raises(ValueError, match=r"standard_conforming_strings = on .*it is off"):
         Table(postgres.table("data"))
 
 
