@@ -1,7 +1,8 @@
-"""The data of running queryables: seen through read-only views, and known not to be samples.
+"""Checks on datasets: read-only views, private data in rehearsals, and fitting statistics.
 
-Responsible for these courtesies, and for holding a statistic against what a dataset says of
-itself in public. None is a sandbox: see the README.
+Responsible for three checks that prevent mistakes. Mechanisms get arrays as read-only views;
+`rehearse` refuses the data of a queryable; a statistic must fit the public description of a table.
+None of them is a sandbox: see the README.
 """
 
 import re
@@ -23,7 +24,7 @@ _in_use: "WeakValueDictionary[int, Any]" = WeakValueDictionary()
 
 
 def protected(dataset: Any) -> Any:
-    """The dataset as mechanisms get it: arrays are read-only views.
+    """The dataset that mechanisms get: arrays are replaced by read-only views.
 
     Raises:
         TypeError: a one-shot iterator, which the second mechanism would find empty; or a path.
@@ -45,22 +46,22 @@ def protected(dataset: Any) -> Any:
 
 
 def remember(dataset: Any) -> None:
-    """Note that some queryable runs over this dataset; it is not kept alive."""
+    """Register a dataset as private, without keeping it alive."""
     for each in _pieces(dataset):
         try:
             _in_use[id(each)] = each
-        except TypeError:  # a list, a number: it cannot be told apart
+        except TypeError:  # lists and numbers have no weak references
             continue
 
 
 def is_private(value: Any) -> bool:
-    """Whether it is, or is made of, data that a queryable in this process was given."""
+    """Whether a value is, or contains, data that a queryable in this process was given."""
     pieces = (each for each in _pieces(value) if each is not None)
     return any(_in_use.get(id(each)) is each for each in pieces)
 
 
 def _pieces(dataset: Any) -> Iterator[Any]:
-    """The object itself, the columns of a mapping, and the arrays that views are views of."""
+    """The object, the columns of a mapping, and the base arrays of views."""
     yield dataset
     if isinstance(dataset, Mapping):
         for column in dataset.values():
@@ -71,25 +72,25 @@ def _pieces(dataset: Any) -> Iterator[Any]:
 
 
 class Described(ABC):
-    """A dataset that says in public what it can be asked, such as a table with typed columns."""
+    """A dataset with a public description, such as a table with typed columns."""
 
     @abstractmethod
     def check(self, statistic: IntegerStatistic) -> None:
-        """Hold a statistic against the public description. Reads no rows.
+        """Check that a statistic fits the public description. Reads no rows.
 
         Raises:
-            KeyError, TypeError, ValueError: it does not fit, and why.
+            KeyError, TypeError, ValueError: it does not fit; the text says why.
         """
 
 
 def require_answerable(dataset: Any, holder: Any) -> None:
-    """Check what a launch or a query wants to evaluate, where the dataset says in public what fits.
+    """Check that the statistics of a launch or query fit the dataset's public description.
 
-    Depends on the message and on the description, never on a row: so a wrong column's name costs
-    nothing and may be named. A user's own function is not looked into.
+    The result depends on the message and the description, never on a row. So a wrong column name
+    is not charged, and the error may quote it. A user's own functions are not checked.
 
     Args:
-        holder: a mechanism, whose fields are looked at, or a statistic.
+        holder: a statistic, or a mechanism whose fields may be statistics.
 
     Raises:
         QueryError: a statistic does not fit.
@@ -109,7 +110,7 @@ def _objection(dataset: Described, statistic: IntegerStatistic) -> str | None:
         dataset.check(statistic)
     except (KeyError, TypeError, ValueError) as error:
         return str(error.args[0]) if error.args else type(error).__name__
-    except Exception:  # not for the analyst's eyes; if it comes again, a launch hides it
+    except Exception:  # it may hold more than public facts; the launch will hide it
         return None
     return None
 

@@ -1,21 +1,21 @@
-"""Every error of the project; imports nothing.
+"""The errors of the project. This module imports nothing.
 
-The texts depend on public things only: the query, the parameters and the accounting.
-What went wrong while data may have been touched is told to the curator alone
-(`Queryable(on_fault=...)`); the analyst sees the constant text of `MechanismFault`.
+Texts depend on public values only: the query, the parameters and the accounting. Exceptions that
+are raised while data may have been touched go to the curator (`Queryable(on_fault=...)`); the
+analyst sees the constant text of `MechanismFault`.
 """
 
 
 class InteractiveError(Exception):
-    """Base of every error an analyst meets."""
+    """Base class of all errors that an analyst can get."""
 
 
 class QueryError(InteractiveError):
-    """The query is wrong: the analyst's fault, public, and nothing has changed."""
+    """The query is wrong. The error is public, and nothing has changed."""
 
 
 class UnknownQueryError(QueryError):
-    """The mechanism does not answer queries of this kind."""
+    """The mechanism does not answer queries of this type."""
 
 
 class UnknownChildError(QueryError):
@@ -23,7 +23,7 @@ class UnknownChildError(QueryError):
 
 
 class RetiredChildError(QueryError):
-    """The child no longer answers: it failed, or a later launch retired it."""
+    """The child answers no more queries: it failed, or a later launch retired it."""
 
 
 class ReentrantQueryError(QueryError):
@@ -31,14 +31,14 @@ class ReentrantQueryError(QueryError):
 
 
 class PrivacyClaimError(QueryError):
-    """The claimed loss is below the privacy map, or there is no map in the measure asked for."""
+    """The claimed loss is below the privacy map, or no map exists in the measure asked for."""
 
 
 class UnprovenCompositionError(QueryError):
-    """No theorem covers this composition; the text names the open problem and an alternative."""
+    """No theorem covers this composition. The text names the open problem and an alternative."""
 
 
-def _told(amount: object, *, exactly: bool = False) -> str:
+def _text_of(amount: object, *, exactly: bool = False) -> str:
     try:
         return repr(amount) if exactly else str(amount)
     except Exception:
@@ -46,10 +46,10 @@ def _told(amount: object, *, exactly: bool = False) -> str:
 
 
 class QueryRefusedError(InteractiveError):
-    """The mechanism declined; state and live children are unharmed.
+    """The mechanism declined the query. Its state and its live children are unchanged.
 
-    `requested`, `spent` and `remaining` are losses of the filter that refused, the innermost one,
-    or None where a refusal is not about a budget. `instead` says what to do now, in words.
+    `requested`, `spent` and `remaining` are losses of the innermost filter that refused, or None
+    where the refusal is not about a budget. `instead` is advice in words.
     """
 
     def __init__(
@@ -61,14 +61,14 @@ class QueryRefusedError(InteractiveError):
         instead: str = "",
     ) -> None:
         amounts = (("requested", requested), ("spent", spent), ("remaining", remaining))
-        alike = requested is not None and _told(requested) == _told(remaining)  # so: exactly
+        alike = requested is not None and _text_of(requested) == _text_of(remaining)  # show exactly
         told = [
-            f"{name} {_told(amount, exactly=alike)}"
+            f"{name} {_text_of(amount, exactly=alike)}"
             for name, amount in amounts
             if amount is not None
         ]
         text = f"{reason} ({', '.join(told)})" if told else reason
-        super().__init__(f"{text}; {_told(instead)}" if instead else text)
+        super().__init__(f"{text}; {_text_of(instead)}" if instead else text)
         self.reason = reason
         self.requested = requested
         self.spent = spent
@@ -77,7 +77,7 @@ class QueryRefusedError(InteractiveError):
 
 
 class MechanismFault(InteractiveError):  # noqa: N818 (the contract's name)
-    """A mechanism failed while data may have been touched; its charge is kept, its cause hidden."""
+    """A mechanism failed while data may have been touched. Its charge is kept, the cause hidden."""
 
     def __init__(self) -> None:
         super().__init__(

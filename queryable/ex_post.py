@@ -1,8 +1,8 @@
-"""Ex-post privacy: mechanisms whose loss is bounded by what was said, not in advance.
+"""Ex-post privacy: mechanisms whose loss is bounded by a function of their answers.
 
-Responsible for what such a mechanism states: a pure, public machine that reads queries and answers
-and says how much they may have cost, and how much one more query may cost at worst. Knows no
-mechanism, no compositor and no data.
+Responsible for `Expense`, the bound that such a mechanism states: a pure function of the queries
+and answers so far. It bounds their loss, and the loss after one more query in the worst case. It
+reads no data.
 """
 
 from abc import ABC, abstractmethod
@@ -16,11 +16,11 @@ from queryable.messages import Answer, Query
 
 @attrs.frozen
 class Opening:
-    """The launch itself, as the first query of a transcript: its answer is the opening."""
+    """The launch, as the first query of a transcript; its answer is the opening answer."""
 
 
 class Expense(ABC):
-    """What a transcript may have cost. A frozen value, and a function of public things alone."""
+    """The bound on the loss of a transcript: a frozen value, a function of public values."""
 
     @abstractmethod
     def epsilon(self, d_in: int) -> Fraction:
@@ -28,19 +28,19 @@ class Expense(ABC):
 
     @abstractmethod
     def at_worst(self, query: Query, d_in: int) -> Fraction:
-        """The largest that E can be once `query` has been answered.
+        """The largest possible E after `query` has been answered.
 
         Raises:
-            QueryError: the query is wrong; what the mechanism itself would say.
+            QueryError: the query is wrong; the error that the mechanism would raise.
         """
 
     @abstractmethod
     def after(self, query: Query, answer: Answer) -> "Expense":
-        """The transcript with one more exchange."""
+        """The expense of the transcript with one more exchange."""
 
 
 class ExPostMechanism(InteractiveMechanism[State]):
-    """An interactive mechanism that states, besides any loss in advance, a realised one.
+    """An interactive mechanism with a bound on its realised loss, its expense.
 
     Privacy:
         Claim: let M(h) and M'(h) be the probabilities of the answers in a transcript h, given its
@@ -50,22 +50,22 @@ class ExPostMechanism(InteractiveMechanism[State]):
             It is enough that the realised loss log(M/M') is above E, at some moment, with
             probability at most delta: the definition of Ligett et al. 2017 and Rogers et al. 2023.
         Checked by: tests/audit/test_ex_post.py
-    An (epsilon, delta)-DP mechanism is one with a constant E.
+    An (epsilon, delta)-DP mechanism is the special case of a constant E.
     """
 
     @abstractmethod
     def expense(self) -> Expense:
-        """That of the empty transcript, before the mechanism was launched."""
+        """The expense of the empty transcript, before the launch."""
 
     def delta(self, d_in: int) -> Fraction:
-        """The probability that the expense says too little; by default it never does."""
+        """The probability that the realised loss exceeds the expense; 0 by default."""
         return Fraction(0)
 
     def understood(self, query: Query) -> Query:
-        """The query as plain data; by default as it is.
+        """The query as plain data; by default the query itself.
 
-        A query is an object that an analyst made, and may say something else when it is read again.
-        What is checked, answered and charged is what this gives.
+        A query is an object of the analyst and may give other values when it is read again. The
+        result of this method is what is checked, answered and charged.
 
         Raises:
             QueryError: the query is wrong.

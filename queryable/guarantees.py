@@ -1,7 +1,7 @@
-"""What a mechanism guarantees, in words, read off its docstring.
+"""The guarantee of a mechanism in words, read from its docstring.
 
-Responsible for finding the "Privacy:" section that every mechanism's docstring has, so that what is
-explained to an analyst is what its author wrote and a test checks. Knows no mechanism.
+Responsible for parsing the "Privacy:" section of mechanisms' docstrings. The explanation that an
+analyst reads is therefore the text that a test checks.
 """
 
 import inspect
@@ -14,9 +14,9 @@ _ENTRY = re.compile(r"^(\s*)(Claim|Theorem|Assumes|Checked by):\s*(.*)$")
 
 @attrs.frozen
 class Guarantee:
-    """In words: what it is, what is claimed, by which theorem, under which assumptions.
+    """A summary of the mechanism, its claim, the theorem and the assumptions, in words.
 
-    A part that nobody has written is empty.
+    A part that the docstring does not have is empty.
     """
 
     summary: str = ""
@@ -26,7 +26,7 @@ class Guarantee:
 
 
 def documented(kind: type) -> Guarantee:
-    """The guarantee as written in a class's docstring; what it leaves out, in its bases'."""
+    """The guarantee in a class's docstring; missing parts come from its base classes."""
     found: dict[str, str] = {}
     for each in kind.__mro__:
         doc = each.__dict__.get("__doc__")
@@ -41,7 +41,7 @@ def documented(kind: type) -> Guarantee:
 
 
 def _entries(doc: str) -> dict[str, str]:
-    """The entries of the Privacy section; an entry goes on while lines are indented deeper."""
+    """The entries of the Privacy section. Lines that are indented deeper continue an entry."""
     entries: dict[str, list[str]] = {}
     name, depth, inside = "", 0, False
     for line in doc.splitlines():

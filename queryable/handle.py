@@ -1,8 +1,8 @@
 """The analyst's handle on a running mechanism.
 
-Responsible for turning answers into Python: `Launched` into a child handle, `Refused` and `Failed`
-into exceptions. Knows no compositor and does no accounting: a `Queryable` is a root, which runs the
-tree, and a path in it.
+Responsible for translating answers: `Launched` becomes a child handle or a plain answer, `Refused`
+and `Failed` become exceptions. A `Queryable` consists of a root, which runs the tree of mechanisms,
+and a path in that tree. It does no accounting.
 """
 
 from collections.abc import Callable, Mapping
@@ -42,23 +42,24 @@ from queryable.view import View
 
 A = TypeVar("A")
 
-_AFTER_HALT = "it has halted for good and tells only its privacy_loss; work elsewhere"
+_AFTER_HALT = "launch in another filter: this one has halted for good and answers only privacy_loss"
 
 
 class Queryable:
     """A running interactive mechanism.
 
     Args:
-        mechanism: what to run.
-        dataset: the data, opaque to everything but the mechanism. It must not change while the
-            queryable lives; arrays are seen through read-only views.
-        coins: `SeededCoins` are taken only with `allow_seeded=True`: whoever knows the seed knows
-            the noise.
-        on_fault: the curator's callback for what was raised while data may have been touched.
-            It is told data-dependent things, so it must not print where the analyst reads.
+        mechanism: the mechanism to run.
+        dataset: the data, which only the mechanism reads. It must not change while the queryable
+            lives. Mechanisms see arrays through read-only views.
+        coins: the source of randomness. `SeededCoins` need `allow_seeded=True`, because the seed
+            determines the noise.
+        on_fault: the curator's callback for exceptions that were raised while data may have been
+            touched. They may depend on the data, so the callback must not print where the analyst
+            reads.
 
-    A queryable refuses to be copied, pickled, used in a forked process or asked from inside one
-    of its own queries. Threads may share it: queries are answered one at a time.
+    A queryable cannot be copied, pickled, used in a forked process, or asked from inside one of its
+    own queries. Threads may share it; queries are answered one at a time.
 
     Examples:
         >>> from composition import FiltCon
@@ -75,7 +76,7 @@ class Queryable:
     __slots__ = ("__weakref__", "_path", "_root", "opening")
 
     opening: Any
-    """The mechanism's first answer; queryables where it launched children itself."""
+    """The mechanism's opening answer; children that it launched are queryables."""
 
     def __init__(
         self,
@@ -117,7 +118,7 @@ class Queryable:
 
         Raises:
             QueryError: the query is wrong; nothing has changed.
-            QueryRefusedError: declined, with what was requested, spent and remains.
+            QueryRefusedError: the query was declined; states what was requested, spent and remains.
             MechanismFault: the mechanism failed; its charge is kept.
         """
         answer = self._root.tell(self._path, query)
@@ -145,7 +146,7 @@ class Queryable:
         *,
         name: str | None = None,
     ) -> Any:
-        """Launch a mechanism: a measurement gives its answer, any other a child `Queryable`.
+        """Launch a mechanism: return a measurement's answer, or a child `Queryable` otherwise.
 
         A launch with a name happens once. Launching an equal mechanism under the same name again
         returns the same answer or child and is not charged. Mechanisms compare by value, functions
@@ -175,7 +176,7 @@ class Queryable:
         self, query: Query, d_out: Loss | None = None, *, name: str | None = None
     ) -> Any: ...
     def __call__(self, query: Query, d_out: Loss | None = None, *, name: str | None = None) -> Any:
-        """`launch` for a mechanism, `ask` for anything else."""
+        """`launch` a mechanism, `ask` any other query."""
         if isinstance(query, InteractiveMechanism):
             return self.launch(query, d_out, name=name)
         if name is not None or d_out is not None:
@@ -185,7 +186,8 @@ class Queryable:
     def privacy_loss(self, d_in: int | None = None) -> Report:
         """The loss so far, for data that differ in `d_in` records (default: the budget's unit).
 
-        A `Loss`, or of a time-uniform odometer a `TimeUniformBound`.
+        Returns:
+            A `Loss`; for a time-uniform odometer a `TimeUniformBound`.
         """
         mechanism = self._root.mechanism
         if not self._path and not mechanism.reports_loss:
@@ -194,7 +196,7 @@ class Queryable:
         return report
 
     def can_afford(self, mechanism: InteractiveMechanism[Any], d_out: Loss | None = None) -> bool:
-        """Whether a launch would be admitted now. Charges nothing and runs nothing."""
+        """Whether a launch would be admitted now. Nothing is charged or run."""
         affordable: bool = self.ask(CanAfford(Launch(mechanism, d_out)))
         return affordable
 
@@ -210,10 +212,10 @@ class Queryable:
     def view(self) -> View:
         """The exchanges at or below this queryable, in order.
 
-        A view must keep every exchange that was charged, changed a state or was random. Polls are
-        none of these: what `can_afford` and a compositor's `privacy_loss` answer follows from the
-        rest of the view. So of polls only the last thousand are kept, and the last report of each
-        mechanism; questions that a person in the middle answers are no polls.
+        The view keeps every exchange that was charged, changed a state or was random. Answers of
+        `can_afford` and of a compositor's `privacy_loss` follow from these, so only the last
+        thousand of such polls are kept, and the last report of each mechanism. Queries that a
+        person in the middle answers are not polls.
         """
         depth = len(self._path)
         below = (each for each in self._root.exchanges() if each.path[:depth] == self._path)
@@ -221,23 +223,23 @@ class Queryable:
 
     @property
     def node(self) -> TreeNode:
-        """The tree of mechanisms from here down as data: what `tree` prints."""
+        """The tree of mechanisms from here down, as the data that `tree` prints."""
         root = self._root
         return History.of(root.mechanism, root.opening, *root.record()).at(self._path)
 
     def ledger(self) -> Ledger:
-        """Every launch at or below this queryable: its claim, its charge, the running total."""
+        """Every launch at or below this queryable, with its claim, its charge and the total."""
         return ledger_of(*self._root.record(), self._path)
 
     def tree(self) -> str:
         """The tree of mechanisms from here down, as text to print.
 
-        Made of the view alone, as `ledger` is: reading it asks nothing and spends nothing.
+        Like `ledger`, it is a function of the view: nothing is asked and nothing is charged.
         """
         return as_text(self.node)
 
     def explain(self) -> str:
-        """In plain words: what is guaranteed here, by which theorem, under which assumptions."""
+        """The guarantee in plain words, with its theorem and its assumptions."""
         from queryable.display.explanation import explained
 
         return explained(self.node, nested=self._path != ())

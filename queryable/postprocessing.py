@@ -1,7 +1,7 @@
 """Interactive postprocessing: a person in the middle (Haney et al. 2023, Definition 2.15).
 
-Responsible for Algorithm 7. A person passes messages between an analyst and a mechanism, may keep
-a state and toss coins, and never sees the data, which is why it costs nothing.
+Responsible for Algorithm 7. A person in the middle passes messages between an analyst and a
+mechanism. It may keep a state and toss coins. It never sees the data, so it has no privacy cost.
 """
 
 from abc import ABC, abstractmethod
@@ -24,28 +24,28 @@ PersonState = TypeVar("PersonState")
 
 @attrs.frozen
 class FromAnalyst:
-    """The analyst asks the person: the paper's v = Q on the way in."""
+    """A message to the person: the analyst's query, the paper's v = Q."""
 
     query: Any
 
 
 @attrs.frozen
 class FromMechanism:
-    """The mechanism answers the person: the paper's v = A on the way in."""
+    """A message to the person: the mechanism's answer, the paper's v = A."""
 
     answer: Any
 
 
 @attrs.frozen
 class ToMechanism:
-    """The person asks the mechanism: the paper's v' = Q."""
+    """A message of the person: a query to the mechanism, the paper's v' = Q."""
 
     query: Any
 
 
 @attrs.frozen
 class ToAnalyst:
-    """The person answers the analyst: the paper's v' = A."""
+    """A message of the person: the answer to the analyst, the paper's v' = A."""
 
     answer: Any
 
@@ -53,8 +53,8 @@ class ToAnalyst:
 class PersonInTheMiddle(ABC, Generic[PersonState]):
     """A randomised postprocessing of a whole interaction (Haney et al. 2023, Definition 2.15).
 
-    The first message is `FromMechanism(opening)`, the mechanism's opening answer; `ToAnalyst` of
-    it becomes the opening of the postprocessed mechanism.
+    The first message is `FromMechanism(opening)` with the mechanism's opening answer. The person's
+    first `ToAnalyst` is the opening answer of the postprocessed mechanism.
     """
 
     @abstractmethod
@@ -65,10 +65,10 @@ class PersonInTheMiddle(ABC, Generic[PersonState]):
     def step(
         self, state: PersonState, message: FromAnalyst | FromMechanism, coins: Coins
     ) -> tuple[PersonState, ToMechanism | ToAnalyst]:
-        """Hear one message, say one.
+        """Receive one message and return the next one.
 
         Raises:
-            QueryError: the analyst's query is wrong; only before anything was asked for it.
+            QueryError: the analyst's query is wrong. Raise it only before the mechanism is asked.
         """
 
     def __matmul__(self, mechanism: InteractiveMechanism[Any]) -> "Postprocessed[PersonState]":
@@ -80,12 +80,12 @@ class PersonInTheMiddle(ABC, Generic[PersonState]):
 
 @attrs.frozen
 class PostprocessedState(Generic[PersonState]):
-    """Both states, and how often each party has been spoken to (for their coins)."""
+    """The states of both, and the number of messages to each, which selects their coins."""
 
     mechanism: Any = attrs.field(repr=False)
     person: PersonState = attrs.field(repr=False)
     asked: int = 0
-    heard: int = 0
+    told: int = 0
 
 
 @attrs.frozen
@@ -100,8 +100,8 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
         Assumes: the postprocessor never sees the data.
         Checked by: tests/unit/queryable/test_postprocessing.py
     Args:
-        max_rounds: how many exchanges a person may have with the mechanism before it must answer;
-            one that goes on is taken for failed.
+        max_rounds: the number of exchanges with the mechanism after which the person must have
+            answered; otherwise it has failed.
     """
 
     mechanism: InteractiveMechanism[Any] = attrs.field(validator=an_instance(InteractiveMechanism))
@@ -115,22 +115,22 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
 
     @property
     def height(self) -> int:
-        """One more than the mechanism's."""
+        """The mechanism's height plus 1."""
         return nested([self.mechanism])
 
     @property
     def reports_loss(self) -> bool:  # type: ignore[override]
-        """As the mechanism does."""
+        """The mechanism's `reports_loss`."""
         return self.mechanism.reports_loss
 
     @property
     def composes(self) -> bool:  # type: ignore[override]
-        """As the mechanism does: the person sees no data."""
+        """The mechanism's `composes`: the person sees no data."""
         return self.mechanism.composes
 
     @property
     def coin_at_launch(self) -> bool:  # type: ignore[override]
-        """As the mechanism has."""
+        """The mechanism's `coin_at_launch`."""
         return self.mechanism.coin_at_launch
 
     @property
@@ -139,11 +139,11 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
         return f"{type(self.person).__name__} @ {public_name(self.mechanism)}"
 
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
-        """The mechanism's own."""
+        """The mechanism's privacy map."""
         return self.mechanism.privacy_map(d_in, measure)
 
     def guarantee(self) -> Guarantee:
-        """The person's or one's own words, on top of what the mechanism rests on."""
+        """The person's guarantee, with the theorem and the assumptions of the mechanism added."""
         own, inner = documented(type(self)), guarantee(self.mechanism)
         person = documented(type(self.person))
         name = public_name(self.mechanism)
@@ -162,7 +162,7 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
     def init(
         self, dataset: Any, coins: Coins = SYSTEM
     ) -> tuple[PostprocessedState[PersonState], Answer]:
-        """Start both; the person turns the mechanism's opening into the analyst's."""
+        """Start both; the person translates the mechanism's opening answer."""
         inner, opening = self.mechanism.init(dataset, coins.spawn("mechanism", 0))
         state = PostprocessedState(inner, self.person.init(), asked=1)
         return self._converse(state, FromMechanism(opening), coins)
@@ -170,38 +170,38 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
     def step(
         self, state: PostprocessedState[PersonState], query: Query, coins: Coins = SYSTEM
     ) -> tuple[PostprocessedState[PersonState], Answer]:
-        """Let the person answer, by way of the mechanism as often as it likes."""
-        state, reply = self._hear(state, FromAnalyst(query), coins)
+        """Let the person answer; it may ask the mechanism up to `max_rounds` times."""
+        state, reply = self._speak(state, FromAnalyst(query), coins)
         if isinstance(reply, ToAnalyst):
             return state, reply.answer
         state, answer = self._ask(state, reply, coins)
-        # From here on the mechanism has moved. An error now cannot mean "nothing has changed",
-        # and its text may hold an answer that is not paid for once the new state is dropped.
+        # The mechanism has moved. An error now cannot mean "nothing has changed", and its text may
+        # hold an answer whose charge would be lost with the new state.
         return touching_data(lambda: self._converse(state, FromMechanism(answer), coins))
 
     def _converse(
         self, state: PostprocessedState[PersonState], message: FromMechanism, coins: Coins
     ) -> tuple[PostprocessedState[PersonState], Answer]:
         for _ in range(self.max_rounds):
-            state, reply = self._hear(state, message, coins)
+            state, reply = self._speak(state, message, coins)
             if isinstance(reply, ToAnalyst):
                 return state, reply.answer
             state, answer = self._ask(state, reply, coins)
             message = FromMechanism(answer)
         raise MechanismFault
 
-    def _hear(
+    def _speak(
         self,
         state: PostprocessedState[PersonState],
         message: FromAnalyst | FromMechanism,
         coins: Coins,
     ) -> tuple[PostprocessedState[PersonState], ToMechanism | ToAnalyst]:
-        person, reply = self.person.step(state.person, message, coins.spawn("person", state.heard))
+        person, reply = self.person.step(state.person, message, coins.spawn("person", state.told))
         if not isinstance(reply, ToMechanism | ToAnalyst):
             raise TypeError(
                 f"a person answers ToMechanism or ToAnalyst, not {type(reply).__name__}"
             )
-        return PostprocessedState(state.mechanism, person, state.asked, state.heard + 1), reply
+        return PostprocessedState(state.mechanism, person, state.asked, state.told + 1), reply
 
     def _ask(
         self, state: PostprocessedState[PersonState], reply: ToMechanism, coins: Coins
@@ -210,8 +210,8 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
             inner, answer = self.mechanism.step(
                 state.mechanism, reply.query, coins.spawn("mechanism", state.asked)
             )
-        return PostprocessedState(inner, state.person, state.asked + 1, state.heard), plain(answer)
+        return PostprocessedState(inner, state.person, state.asked + 1, state.told), plain(answer)
 
 
 def _gone(moved: Any) -> None:
-    """What stands of a person that was interrupted in a conversation: it is lost with its child."""
+    """A person that is interrupted in a conversation fails together with its mechanism."""

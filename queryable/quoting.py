@@ -1,7 +1,4 @@
-"""How error messages show what a caller passed: briefly, and whatever it is.
-
-Knows nothing else of the library.
-"""
+"""Texts of values for error messages: short, and safe for values of any type."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -11,7 +8,7 @@ _LONGEST = 60
 
 
 def quoted(value: object) -> str:
-    """A text of at most 60 characters, also where the value's own `repr` fails or never ends."""
+    """The `repr` of a value in at most 60 characters; the name of its type if `repr` fails."""
     try:
         text = str.__str__(str(value) if type(value) is Fraction else repr(value))
     except Exception:  # also a RecursionError, and an int of too many digits
@@ -20,7 +17,7 @@ def quoted(value: object) -> str:
 
 
 def an_instance(kind: type) -> Callable[[Any, Any, Any], None]:
-    """A validator for attrs: the value is of this class. Its message always comes about."""
+    """An attrs validator: the value is an instance of this class."""
 
     def check(_: object, attribute: Any, value: object) -> None:
         if not isinstance(value, kind):
@@ -30,7 +27,7 @@ def an_instance(kind: type) -> Callable[[Any, Any, Any], None]:
 
 
 def one_of(*names: str) -> Callable[[Any, Any, Any], None]:
-    """A validator for attrs: the value is one of these strings, exactly."""
+    """An attrs validator: the value is exactly one of these strings."""
 
     def check(_: object, attribute: Any, value: object) -> None:
         if type(value) is not str or value not in names:

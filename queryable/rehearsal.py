@@ -1,8 +1,8 @@
-"""Rehearsals: a mechanism run on public sample data, with everything said that goes wrong.
+"""Rehearsals: a mechanism runs on public sample data, and every error is shown.
 
-Responsible for finding an analyst's own bugs before they cost anything. What a rehearsal shows is
-not private: it has no budget, hides no error and gives the exact values of statistics. It is for
-data that anybody may see, made up or published, and never for a part of the real ones.
+Responsible for finding an analyst's bugs before a launch is charged. A rehearsal is not private: it
+has no budget, hides no error and shows the exact values of statistics. The sample must be public,
+made up or published, and never a part of the private data.
 """
 
 from collections.abc import Iterable
@@ -29,15 +29,15 @@ from queryable.view import Exchange, View
 
 @attrs.frozen
 class Rehearsal:
-    """What a mechanism did with a public sample. Not private: exact values are in it.
+    """The run of a mechanism on a public sample. It is not private: it holds exact values.
 
     Attributes:
-        mechanism: its public name.
-        claim: what it would be charged at d_in=1, in its own measure; None for an odometer.
-        values: of the statistics it holds, by field, exact: what noise would be added to.
-        opening: its first answer; a measurement's answer.
-        answers: to the queries.
-        within: how far the answer is from the value with 95% confidence, where that is known.
+        mechanism: the public name.
+        claim: the charge at d_in=1 in the mechanism's own measure; None for an odometer.
+        values: the exact values of the mechanism's statistics, by field, before noise.
+        opening: the opening answer; for a measurement its answer.
+        answers: the answers to the queries.
+        within: the half-width of the 95% confidence interval of the answer, where it is known.
     """
 
     mechanism: str
@@ -66,21 +66,21 @@ def rehearse(
     """Run a mechanism, its statistics and some queries on public sample data; charges nothing.
 
     Args:
-        sample: data that are public. What this function shows is not private, so it must never be
-            given the real data or a part of them; the data of a running queryable are refused.
-        queries: what to ask it, for an interactive mechanism.
+        sample: public data. The result is not private, so never pass the real data or a part of
+            them. The data of a running queryable are refused.
+        queries: the queries to an interactive mechanism.
 
     Raises:
-        TypeError: the sample is a queryable, what one has told, or its very data.
-        Exception: whatever the mechanism, a statistic or a predicate raises, as it was raised:
-            the error that a real run would hide.
+        TypeError: the sample is a queryable, its data, or a view or ledger of one.
+        Exception: any exception of the mechanism, a statistic or a predicate, unchanged. A real
+            run would hide it.
     """
     if not isinstance(mechanism, InteractiveMechanism):
         raise TypeError(f"mechanism is {quoted(mechanism)}; it should be an InteractiveMechanism")
     _require_public(sample)
     data = protected(sample)
     claim = _claim(mechanism)
-    values = {name: _heard(each, data) for name, each in _statistics(mechanism)}
+    values = {name: _exact_value(each, data) for name, each in _statistics(mechanism)}
     answers = []
     with collecting() as faults:
         state, opening = begin(mechanism, data, SYSTEM)
@@ -96,21 +96,21 @@ def rehearse(
 
 
 def _require_public(sample: Any) -> None:
-    told = Queryable | View | Exchange | Ledger | LedgerRow
-    if isinstance(sample, told):
+    private = Queryable | View | Exchange | Ledger | LedgerRow
+    if isinstance(sample, private):
         raise TypeError(
             f"sample is a {type(sample).__name__}; a rehearsal takes public data, made up or "
             "published, never a queryable"
         )
     if is_private(sample):
         raise TypeError(
-            "sample is the data of a queryable, or a part of them: a rehearsal shows exact values "
-            "and would give them away; make up a few records instead"
+            "make up a few records: the sample is the data of a queryable, or a part of them, and "
+            "a rehearsal would show their exact values"
         )
 
 
 def _claim(mechanism: InteractiveMechanism[Any]) -> Loss | None:
-    """Its own loss; a map that is wrong raises as it is, but an odometer has none."""
+    """The mechanism's own loss, None for an odometer. Errors of a privacy map are raised."""
     try:
         return mechanism.privacy_map(1)
     except PrivacyClaimError:
@@ -127,8 +127,8 @@ def _statistics(mechanism: InteractiveMechanism[Any]) -> list[tuple[str, Any]]:
     return [pair for pair in fields if isinstance(pair[1], IntegerStatistic | Bit)]
 
 
-def _heard(statistic: Any, data: Any) -> Any:
-    """The exact value; what goes wrong is raised and not hidden."""
+def _exact_value(statistic: Any, data: Any) -> Any:
+    """The exact value of a statistic; exceptions are raised and not hidden."""
     with collecting() as faults:
         try:
             return statistic(data)

@@ -1,7 +1,7 @@
 """Statistics: functions of the data with declared sensitivity and shape.
 
-Responsible for evaluating one inside the fault boundary and for checking that the result has the
-declared shape and is made of integers. Knows no noise and no accounting.
+Responsible for evaluating a statistic inside the fault boundary, and for checking that the result
+has the declared shape and consists of integers.
 """
 
 from abc import ABC, abstractmethod
@@ -17,7 +17,7 @@ from queryable.faults import touching_data
 from queryable.losses.numbers import exact, natural
 
 _INTEGERS: tuple[Any, ...] = (int, np.integer, np.bool_)
-_NO_ENTRIES: tuple[Any, ...] = (bool, np.bool_, np.timedelta64)  # which numpy counts as integers
+_NO_ENTRIES: tuple[Any, ...] = (bool, np.bool_, np.timedelta64)  # numpy takes them for integers
 
 
 class IntegerStatistic(ABC):
@@ -35,18 +35,18 @@ class IntegerStatistic(ABC):
 
     @property
     def public_name(self) -> str:
-        """What trees and ledgers call it: made of public facts alone, by default its class."""
+        """The name in trees and ledgers, by default that of the class. It must be public."""
         return type(self).__name__
 
     @abstractmethod
     def value(self, dataset: Any) -> Any:
-        """The exact value; may raise, the text never reaches the analyst."""
+        """The exact value. Exceptions may be raised; their text does not reach the analyst."""
 
     def __call__(self, dataset: Any) -> Any:
         """The value, checked: an int, or an int64 or object array of `shape`.
 
         Raises:
-            MechanismFault: whatever went wrong; details go to the curator.
+            MechanismFault: the evaluation failed; the curator gets the details.
         """
         return touching_data(lambda: self._checked(self.value(dataset)))
 
@@ -71,7 +71,7 @@ class IntegerStatistic(ABC):
 
 
 def _integers(array: Any) -> Any:
-    """Entries as they are, given no common type: int64 where all of them fit, else Python's."""
+    """The entries as int64 where all of them fit, else as Python integers."""
     integers = np.empty(array.shape, dtype=object)
     for place, entry in np.ndenumerate(array):
         number: Any = entry.item() if isinstance(entry, np.ndarray) and entry.shape == () else entry
@@ -98,13 +98,14 @@ def _l2(value: Any) -> Fraction:
 
 @attrs.frozen
 class Statistic(IntegerStatistic):
-    """A user's function of the data with the sensitivities they vouch for.
+    """A user's function of the data with sensitivities that the user guarantees.
 
     Args:
-        function: data -> int, or an integer array of `shape`.
-        l1, l2: bounds on the change in these norms per record added or removed. There is no
-            default: nothing checks them, and every claim rests on them.
-        shape: None for one integer; part of the claim, checked at every evaluation.
+        function: a function from the data to an int, or to an integer array of `shape`.
+        l1, l2: bounds on the change in these norms when one record is added or removed. They have
+            no default: they cannot be checked, and every claim depends on them.
+        shape: the shape of the array, or None for one integer. It is part of the claim and is
+            checked at every evaluation.
     """
 
     function: Callable[[Any], Any] = attrs.field(validator=attrs.validators.is_callable())
@@ -113,7 +114,7 @@ class Statistic(IntegerStatistic):
     shape: tuple[int, ...] | None = attrs.field(kw_only=True, default=None, converter=_shape)
 
     def value(self, dataset: Any) -> Any:
-        """What the function says."""
+        """The value of `function`."""
         return self.function(dataset)
 
 
@@ -127,7 +128,7 @@ class Bit:
         """The bit.
 
         Raises:
-            MechanismFault: whatever went wrong; details go to the curator.
+            MechanismFault: the evaluation failed; the curator gets the details.
         """
         return touching_data(lambda: self._checked(self.function(dataset)))
 

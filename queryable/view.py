@@ -1,6 +1,6 @@
-"""Views: what an adversary sees of an interaction (Haney et al. 2023, Definition 1.6).
+"""Views: the queries and answers that an adversary sees (Haney et al. 2023, Definition 1.6).
 
-Responsible for the record and for running an adversary against a mechanism without a handle.
+Responsible for views, and for running an adversary against a mechanism without a handle.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ from queryable.receipts import AskReceipt
 class Exchange:
     """One query and its answer; `path` leads from the root to the child that was asked.
 
-    `receipts` are of compositors on the path whose charges this answer changed.
+    `receipts` are those of compositors on the path whose charges changed with this answer.
     """
 
     path: tuple[ChildId, ...]
@@ -32,9 +32,9 @@ class Exchange:
 
 @attrs.frozen
 class View:
-    """The opening answer, then every exchange in order; `len` counts exchanges.
+    """The opening answer and every exchange in order; `len` counts exchanges.
 
-    The answers are what an adversary sees in Haney et al. 2023, Definition 1.6.
+    Its answers are the view of Haney et al. 2023, Definition 1.6.
     """
 
     opening: Answer = None
@@ -51,20 +51,20 @@ class View:
 
     @property
     def answers(self) -> tuple[Answer, ...]:
-        """The answers alone."""
+        """The answers, without the opening."""
         return tuple(exchange.answer for exchange in self.exchanges)
 
     def then(self, query: Query, answer: Answer) -> "View":
-        """The view one exchange later."""
+        """The view with one more exchange."""
         return View(self.opening, (*self.exchanges, exchange(query, answer)))
 
 
 Adversary = Callable[[View], Any]
-"""Any callable from the view so far to the next query, or None to stop."""
+"""A function from the view so far to the next query, or to None to stop."""
 
 
 def exchange(query: Query, answer: Answer) -> Exchange:
-    """An exchange, with nested `Ask`s read as a path and receipts put beside the answer."""
+    """An exchange: nested `Ask`s become the path, and wrapped receipts are unwrapped."""
     path = []
     while isinstance(query, Ask):
         path.append(query.child)
@@ -84,14 +84,14 @@ def interact(
     coins: Coins = SYSTEM,
     max_rounds: int | None = None,
 ) -> View:
-    """Let the adversary talk to the mechanism until one of them halts; return its view.
+    """Run the interaction of an adversary and a mechanism until one halts; return the view.
 
-    The interaction of Haney et al. 2023, Definition 1.5: it ends when the adversary gives None or
-    the mechanism answers `Halted`, which is the last answer of the view. A child that halts, seen
-    through an `Ask`, ends nothing but itself.
+    This is the interaction of Haney et al. 2023, Definition 1.5. It ends when the adversary returns
+    None or the mechanism answers `Halted`, which is then the last answer of the view. `Halted` from
+    a child, as the answer to an `Ask`, does not end the interaction.
 
     Args:
-        max_rounds: stop after as many exchanges, for adversaries that never do.
+        max_rounds: the number of exchanges after which to stop; None for no limit.
 
     Raises:
         QueryError: the adversary asked something illegal.
@@ -121,11 +121,10 @@ def truncated_view(
     coins: Coins = SYSTEM,
     max_rounds: int | None = None,
 ) -> View:
-    """The adversary's view of an odometer up to where its report leaves `threshold`.
+    """The adversary's view of an odometer, truncated where its report exceeds `threshold`.
 
-    Haney et al. 2023, Definition 2.10 and Algorithm 5.
-
-    The report is read after each answer, from the new state; the answer that crosses is dropped.
+    Haney et al. 2023, Definition 2.10 and Algorithm 5. The report is read after each answer, from
+    the new state. The answer at which it first exceeds the threshold is dropped.
     """
     most = None if max_rounds is None else natural(max_rounds, "max_rounds")
     with collecting() as faults:

@@ -1,9 +1,9 @@
 """The handles of one tree by path, held weakly.
 
-Responsible for two promises at once: a child has one handle as long as somebody holds it, and a
-tree whose handles are all dropped frees its data at that moment. Handles refer to the root, so the
-root must not refer to handles. It keeps what a handle is made of, the child's opening answer, and
-makes the handle again when it is asked for.
+Responsible for two properties. A child has one handle for as long as a caller holds it, and the
+data are freed as soon as a caller holds no handle of the tree. Handles refer to the root, so the
+root holds only weak references to handles. It keeps each child's opening answer, from which the
+handle is made again on request.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,31 +18,31 @@ H = TypeVar("H")
 
 
 class Handles(Generic[H]):
-    """What is known of the children of one tree."""
+    """The opening answers of the children of one tree, and their handles in use."""
 
     def __init__(self) -> None:
         self._openings: dict[Path, dict[ChildId, Answer]] = {}
         self._alive: WeakValueDictionary[Path, H] = WeakValueDictionary()
 
     def find(self, path: Path, opening: Answer) -> H | None:
-        """The handle that somebody holds of the child at `path` with this very opening."""
+        """The handle in use of the child at `path`, if it has this very opening object."""
         known = self.openings(path[:-1])
         if path[-1] in known and known[path[-1]] is opening:
             return self._alive.get(path)
         return None
 
     def add(self, path: Path, opening: Answer, handle: H) -> None:
-        """Note a child, and its handle for as long as somebody holds it."""
+        """Add a child, and its handle for as long as a caller holds it."""
         self._openings.setdefault(path[:-1], {})[path[-1]] = opening
         self._alive[path] = handle
 
     def openings(self, path: Path) -> Mapping[ChildId, Answer]:
-        """The children at a path by id, and how they opened."""
+        """The opening answers of the children at a path, by id."""
         return self._openings.get(path, {})
 
 
 class Children(Mapping[ChildId, H]):
-    """The children of one handle by id; a handle is looked up or made when it is read."""
+    """The children of one handle by id; a child's handle is found or made when it is read."""
 
     def __init__(
         self, openings: Mapping[ChildId, Answer], handle: Callable[[ChildId, Answer], H]

@@ -1,13 +1,14 @@
-"""The log of a running tree: what was asked and answered, packed.
+"""The log of a running tree: queries and answers, packed.
 
-Responsible for keeping a million launches in little memory and out of the garbage collector's way.
-An entry is three places in three lists. What consecutive launches have in common, such as the
-mechanism and the charge, is kept once; an account is kept as integers where it can be read back
-exactly. An exchange that cannot be packed is kept as it is. Exchanges are made again when read.
+Responsible for keeping a million launches in little memory, as objects that the garbage collector
+does not scan. An entry is one place in each of three lists. Data that launches share, such as the
+mechanism and the charge, are kept once, in a `Shape`. An account is kept as integers from which it
+can be restored exactly. An exchange that cannot be packed is kept as it is. Exchanges are made
+again when they are read.
 
-Polls, questions that changed no state and were answered with a report or a bool, are kept apart,
-and only the last `POLLS` of them, with the last report of each mechanism: what a compositor reports
-follows from the rest of the view. Knows no handle, no compositor and no rule.
+A poll is a query that changed no state and was answered with a report or a bool. Polls follow from
+the rest of the view, so only the last `POLLS` of them are kept, and the last report of each
+mechanism.
 """
 
 from array import array
@@ -28,17 +29,17 @@ from queryable.view import Exchange
 Path = tuple[ChildId, ...]
 
 POLLS = 1_000
-"""How many polls are kept."""
+"""The number of polls that are kept."""
 
 _SHAPES = 64
-"""How many kinds of launches are recognised when they come again."""
+"""The number of shapes that are remembered for packing further launches."""
 
 
 @attrs.frozen(eq=False)
 class Shape:
-    """What launches of one measurement at one place have in common.
+    """The common part of launches of one measurement at one path.
 
-    `receipt` is that of the first of them; of the others only the account differs.
+    `receipt` is the receipt of the first launch; the others differ in the account only.
     """
 
     path: Path
@@ -46,7 +47,7 @@ class Shape:
     receipt: Receipt
 
     def packed(self, launch: Launch, receipt: Receipt) -> Any:
-        """The account of one more of these launches; None if it is another kind of launch."""
+        """The packed account of a launch of this shape; None if the launch has another shape."""
         mine = self.receipt
         if (
             launch.mechanism is not self.launch.mechanism
@@ -59,13 +60,13 @@ class Shape:
         return receipt.account.packed(mine.account)
 
     def receipt_at(self, packed: Any) -> Receipt:
-        """The receipt of the launch with this account."""
+        """The receipt of the launch with this packed account."""
         mine = self.receipt
         account = packed if isinstance(packed, Account) else mine.account.unpacked(packed)
         return Receipt(mine.mechanism, mine.d_out, mine.d_in, mine.charged, account)
 
     def exchange(self, answer: Answer, packed: Any) -> Exchange:
-        """The exchange, made again."""
+        """The exchange with this answer and packed account."""
         told = Launched(None, answer, receipt=self.receipt_at(packed))
         return Exchange(self.path, self.launch, told)
 
@@ -76,7 +77,7 @@ def _same(one: Any, other: Any) -> bool:
 
 @attrs.frozen
 class _Poll:
-    """A poll, and where it stands: after how many entries, as which of the polls."""
+    """A poll with its position: the number of entries before it, and its number among polls."""
 
     after: int
     number: int
@@ -84,7 +85,7 @@ class _Poll:
 
 
 class Log:
-    """Entries and polls. The owner says how many of each count, and may take back the rest."""
+    """Entries and polls. The owner knows how many of each are valid; the rest is overwritten."""
 
     def __init__(self) -> None:
         self.entries: list[Shape | Exchange] = []
@@ -103,7 +104,7 @@ class Log:
             del column[count:]
         try:
             entry, answer, account = self._packed(exchange)
-        except Exception:  # a receipt that is none of ours
+        except Exception:  # the receipt is not ours
             entry, answer, account = exchange, None, None
         self.answers.append(answer)
         self.accounts.append(account)
@@ -124,7 +125,7 @@ class Log:
         shape = self._shapes.get(key)
         account = None if shape is None else shape.packed(launch, receipt)
         if shape is None or account is None:
-            charged: Any = receipt.account  # a person may have put anything here
+            charged: Any = receipt.account  # a person in the middle may have put any value here
             if not isinstance(launch.mechanism, InteractiveMechanism):
                 return exchange, None, None
             if not isinstance(charged, Account):
@@ -151,7 +152,7 @@ class Log:
                 self._reports[oldest.exchange.path] = oldest
 
     def _take_back(self, polls: int) -> None:
-        """Forget a poll that did not count, or was interrupted while it was added."""
+        """Drop polls that are not valid, such as one that was interrupted while it was added."""
         while self._polls and self._polls[-1].number >= polls:
             self._polls.pop()
         del self._polled_after[len(self._polled_before) :]
@@ -159,24 +160,24 @@ class Log:
             self._polled_before[-1] = polls
 
     def record(self, count: int, polls: int) -> "Record":
-        """What counts of it now."""
+        """The valid part, as of now."""
         kept = (*self._reports.values(), *tuple(self._polls))
         return Record(self, count, [each for each in kept if each.number < polls])
 
     def sequence(self, index: int) -> int:
-        """Which of all exchanges an entry was, polls among them."""
+        """The number of an entry among all exchanges, polls included."""
         place = bisect_right(self._polled_after, index) - 1
         return index if place < 0 else index + self._polled_before[place]
 
     def exchange(self, index: int) -> Exchange:
-        """An entry, as it was."""
+        """The exchange of an entry."""
         entry = self.entries[index]
         if isinstance(entry, Exchange):
             return entry
         return entry.exchange(self.answers[index], self.accounts[index])
 
     def path(self, index: int) -> Path:
-        """Where an entry was asked."""
+        """The path of an entry."""
         return self.entries[index].path
 
     def receipt(self, index: int) -> Receipt:
@@ -187,14 +188,14 @@ class Log:
 
 
 class Record:
-    """A log as far as it counted at some moment."""
+    """The valid part of a log at one moment."""
 
     def __init__(self, log: Log, count: int, polls: list[_Poll]) -> None:
         self.log, self.count = log, count
         self._polls = sorted(polls, key=lambda each: each.number)
 
     def numbered(self) -> Iterator[tuple[int, Exchange]]:
-        """Every exchange that is kept, with its number."""
+        """Every exchange that is kept, with its number among all exchanges."""
         for piece in self.pieces():
             if isinstance(piece, range):
                 for index in piece:
@@ -203,7 +204,7 @@ class Record:
                 yield piece
 
     def pieces(self) -> Iterator[range | tuple[int, Exchange]]:
-        """The exchanges with their numbers, packed launches at one place together as a range."""
+        """The numbered exchanges; successive packed launches at one path are a range of entries."""
         start = 0
         for poll in self._polls:
             yield from self._entries(start, poll.after)
@@ -212,7 +213,7 @@ class Record:
         yield from self._entries(start, self.count)
 
     def entries(self) -> Iterator[range]:
-        """All entries, in order: packed launches at one place together, any other by itself."""
+        """All entries as ranges: consecutive packed launches at one path, or one other entry."""
         at = 0
         for piece in self._entries(0, self.count):
             places = piece if isinstance(piece, range) else range(at, at + 1)
@@ -235,7 +236,7 @@ class Record:
 
 
 def is_poll(exchange: Exchange) -> bool:
-    """Whether an exchange, if it changed no state, was a poll."""
+    """Whether an exchange that changed no state is a poll."""
     if isinstance(exchange.query, CanAfford):
         return isinstance(exchange.answer, bool)
     return isinstance(exchange.query, PrivacyLossQuery) and isinstance(exchange.answer, Report)

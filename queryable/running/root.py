@@ -1,15 +1,17 @@
-"""The one mutable thing of a running tree: its present moment, behind a lock.
+"""The root of a running tree: the only mutable object, behind a lock.
 
-Responsible for folding `step` over an opaque state, for the log, and for what stands when a message
-fails. Knows no handle, no compositor and no accounting.
+Responsible for folding `step` over an opaque state, for the log, and for the state that stands when
+a message fails. Does no accounting.
 
-Theory of operation: one `Root` owns everything that changes. A query at path (0, 2) travels as
-`Ask(0, Ask(2, query))`, so every parent sees it and may refuse. State, log and names change
-together, by one assignment. Faults are told to the curator and exceptions raised after that.
+Theory of operation: a `Root` owns everything that changes. A query at path (0, 2) is sent as
+`Ask(0, Ask(2, query))`, so every parent sees it and may refuse. State, log and names are replaced
+together, by one assignment. After that, faults are reported to the curator and exceptions are
+raised.
 
-An interrupt may come between any two instructions, in the handlers of another one too. So nothing
-depends on a handler: while a message is under way its `_Flight` is what the root holds, and whoever
-comes next settles one that did not come back.
+An interrupt may arrive between any two instructions, also inside an exception handler. Therefore
+correctness depends on no handler. While a message runs, the root holds its `_Flight`, which has the
+state before the message. If the message does not return, the next access settles it: it computes
+the state that stands from the flight.
 """
 
 import os
@@ -44,13 +46,17 @@ from queryable.view import Exchange, exchange
 
 @attrs.frozen
 class _Named:
-    """The mark of a launch that was given a name, and its answer."""
+    """The mark of a named launch, and its answer."""
 
     mark: Any
     answer: Answer
 
     def recalled(self, name: str, taken: Any) -> Answer:
-        """The answer, for a launch with the same mark."""
+        """The answer, if `taken` equals the mark.
+
+        Raises:
+            QueryError: it does not.
+        """
         where = difference(self.mark, taken)
         if not where:
             return self.answer
@@ -65,12 +71,13 @@ class _Named:
 
 @attrs.frozen
 class _Moment:
-    """What a commit replaces as a whole: the state, how much of the log counts, and the names.
+    """The values that a commit replaces together.
 
     Attributes:
-        exchanges, polls: how much of the log counts.
-        names: what launches were called, by their number among all exchanges.
-        named: the launches that were given a name, by path and name.
+        state: of the root mechanism.
+        exchanges, polls: how many entries and polls of the log are valid.
+        names: the names of launches by the number of their exchange.
+        named: the named launches by path and name.
     """
 
     state: Any
@@ -82,7 +89,7 @@ class _Moment:
 
 @attrs.frozen
 class _Flight:
-    """A message under way: what stood before it, and what stands if it does not come back."""
+    """A running message: the moment before it, and the scope that tells what stands after it."""
 
     before: _Moment
     scope: Scope
@@ -121,9 +128,9 @@ class Root:
         self._now = _Moment(state)
 
     def tell(self, path: Path, query: Query, name: str | None = None) -> Answer:
-        """Send a query to the mechanism at `path`, commit the new state, return the answer.
+        """Send a query to the mechanism at `path`, commit the new state, and return the answer.
 
-        A launch of a name that has been launched there is not sent: its answer is the old one.
+        A launch whose name was used at this path is not sent; the old answer is returned.
         """
         taken = None if name is None else _marked(query)
         message = query
@@ -176,7 +183,7 @@ class Root:
     ) -> _Moment:
         """Put the new state in place together with its exchange and name, by one assignment.
 
-        Until then the exchange is beyond the part of the log that counts.
+        Until that assignment, the exchange is beyond the valid part of the log.
         """
         names, named = now.names, now.named
         if name is not None:
@@ -194,7 +201,7 @@ class Root:
         return moment
 
     def _settled(self) -> _Moment:
-        """The present moment; of a message that did not come back, what stands. With the lock."""
+        """The present moment, after settling a message that did not return. Needs the lock."""
         now = self._now
         if isinstance(now, _Moment):
             return now
@@ -206,7 +213,7 @@ class Root:
         return self._commit(before, state, exchange(now.message, answer), now.name)
 
     def _present(self) -> _Moment:
-        """What may be read now: while a message is under way, what stood before it."""
+        """The moment to read from: while a message runs, the one before it."""
         now = self._now
         if isinstance(now, _Moment):
             return now
@@ -216,7 +223,7 @@ class Root:
             return self._settled()
 
     def exchanges(self) -> Iterator[Exchange]:
-        """What has been asked and answered, in order, as far as it is kept."""
+        """The exchanges that are kept, in order."""
         return (exchange for _, exchange in self.record()[0].numbered())
 
     def record(self) -> tuple[Record, Mapping[int, str]]:
@@ -226,12 +233,16 @@ class Root:
 
     def _tell_curator(self, faults: list[BaseException]) -> None:
         if self.on_fault is not None:
-            _told(self.on_fault, faults)
+            _report(self.on_fault, faults)
         raise_interrupt(faults)
 
 
 def _marked(query: Query) -> Any:
-    """The mark of a launch; whatever a user's values raise is about their own mechanism."""
+    """The mark of a launch.
+
+    Raises:
+        QueryError: reading or hashing a value of the user's mechanism failed.
+    """
     try:
         return mark(query)
     except Exception:
@@ -245,7 +256,7 @@ def _marked(query: Query) -> Any:
         del wrong  # its traceback has this frame
 
 
-def _told(on_fault: Callable[[BaseException], object], faults: list[BaseException]) -> None:
+def _report(on_fault: Callable[[BaseException], object], faults: list[BaseException]) -> None:
     for fault in list(faults):
         try:
             on_fault(fault)

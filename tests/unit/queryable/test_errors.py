@@ -76,7 +76,7 @@ def test_refusals_say_what_to_do_instead() -> None:
     assert "max_mechanisms" in refusal_of(full, Toy())
     sparse = Queryable(SparseVector(-(10**6), 1), [1, 2, 3])
     assert sparse.ask(Count()) is True
-    assert "Launch another" in refusal_of(sparse, Count())
+    assert "launch another" in refusal_of(sparse, Count())
     uniform = OneSidedMixtureOdometer("1e-6", 1, deltas="1e-7", margin="0.1")
     odometer = Queryable(OdomCon(ApproxZCDP, uniform), None)
     loud = RandomizedResponse(bool, epsilon="0.1", delta="1e-3")

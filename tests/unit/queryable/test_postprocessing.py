@@ -87,7 +87,7 @@ def test_a_person_may_ask_more_than_once() -> None:
     assert isinstance(opening, int)
     state, (first, second) = mechanism.step(state, "bits", SeededCoins(2))
     assert first != second
-    assert (state.asked, state.heard) == (3, 4)
+    assert (state.asked, state.told) == (3, 4)
 
 
 def test_a_persons_coins_are_fresh_each_time_it_hears() -> None:

@@ -61,7 +61,7 @@ def test_a_wrong_shape_is_said() -> None:
 def test_interactive_mechanisms_are_asked() -> None:
     done = rehearse(SparseVector(1, 1), SAMPLE, [Count(), Count(column("age") > 99)])
     assert len(done.answers) == 2
-    with pytest.raises(QueryError, match="compares"):
+    with pytest.raises(QueryError, match="IntegerStatistic"):
         rehearse(SparseVector(1, 1), SAMPLE, ["nonsense"])
     inside = rehearse(FiltCon(PureDP(1)), SAMPLE, [Launch(Toy())])
     assert inside.claim == PureDP(1)
