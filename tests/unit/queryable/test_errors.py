@@ -64,7 +64,7 @@ def refusal_of(q: Queryable, query: object) -> str:
 
 
 def test_refusals_say_what_to_do_instead() -> None:
-    """Whoever declines says what was not done, and how to go on."""
+    """Each refusal advises what to launch or ask instead."""
     q = Queryable(FiltCon(PureDP("0.15")), [1, 2, 3])
     q.launch(Toy())
     text = refusal_of(q, Toy())
@@ -80,7 +80,7 @@ def test_refusals_say_what_to_do_instead() -> None:
     uniform = OneSidedMixtureOdometer("1e-6", 1, deltas="1e-7", margin="0.1")
     odometer = Queryable(OdomCon(ApproxZCDP, uniform), None)
     loud = RandomizedResponse(bool, epsilon="0.1", delta="1e-3")
-    assert "no delta, or a smaller one" in refusal_of(odometer, loud)
+    assert "a smaller delta, or none" in refusal_of(odometer, loud)
     halting = Queryable(FiltCon(PureDP("0.05"), on_exceed="halt"), None)
     assert "halted for good" in refusal_of(halting, Toy())
 
