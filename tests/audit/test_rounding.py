@@ -518,7 +518,7 @@ def test_every_rounding_is_here() -> None:
     compared = {case.of for case in CASES}
     for name, value in vars(composition).items():
         if inspect.isclass(value) and issubclass(value, Rule | TimeUniform):
-            assert value in compared or name in EXACT
+            assert value in compared or name in EXACT, f"add a @rounded case for {name}"
     for name, value in vars(conversions).items():
         if getattr(value, "__module__", "") == conversions.__name__ and not name.startswith("_"):
-            assert value in compared or name in SEARCHES
+            assert value in compared or name in SEARCHES, f"add a @rounded case for {name}"

@@ -126,6 +126,7 @@ def composed(kind: Kind, rule: Any, column: Column) -> InteractiveMechanism[Any]
         return Universal(BUDGETS[kind])
     if rule is Way.REALISED:
         return ExPost(BUDGETS[kind])
+    assert rule in RULES, f"add an instance of {rule.__name__} to RULES in this file"
     made, sequential = RULES[rule](kind), column is Column.SEQUENTIAL
     if isinstance(made, Accumulator):
         return (OdomSeq if sequential else OdomCon)(made.measure, made)
