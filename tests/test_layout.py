@@ -8,7 +8,8 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,24 @@ RANDOM = (
     "os.urandom",
     "os.getrandom",
 )
+
+FLOORS = {
+    "queryable": (
+        *("errors", "quoting", "data", "guarantees", "losses", "randomness", "half_widths"),
+        *("mechanism", "answers", "receipts", "messages", "optional", "ex_post", "faults"),
+        *("accuracy", "postprocessing", "statistics", "view", "datasets", "running", "display"),
+        *("handle", "rehearsal", "audit"),
+    ),
+    "mechanisms": (
+        *("privacy_maps", "sampling", "tables", "additive", "gaussian", "laplace"),
+        *("randomized_response", "exponential", "sparse_vector", "refinement"),
+        "multiplicative_weights",
+    ),
+    "composition": (
+        *("rules", "verdicts", "validity", "proofs", "compositors", "planning", "plot"),
+    ),
+}
+"""The rooms and single modules of each package, lowest first: each may import those before it."""
 
 Check = Callable[[ast.Module, str], Iterator[str]]
 
@@ -126,6 +145,77 @@ def printing(tree: ast.Module, package: str) -> Iterator[str]:
         match node:
             case ast.Call(func=ast.Name(id="print"), lineno=line):
                 yield f"print on line {line}"
+
+
+def modules_named() -> dict[str, Path]:
+    """Every module by its dotted name; a package by its own."""
+    return {
+        ".".join(path.with_suffix("").parts).removesuffix(".__init__"): path for path in modules()
+    }
+
+
+def imported_modules(source: ast.AST, names: Collection[str]) -> set[str]:
+    """The modules of ours that are imported anywhere in a source, lazily or for types only too."""
+    found = set(imports(source))
+    return {name for name in found if name in names} | {
+        name.rpartition(".")[0] for name in found if name not in names
+    } & set(names)
+
+
+def circles(graph: Mapping[str, Collection[str]]) -> list[list[str]]:
+    """The groups of modules that import each other, directly or not."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return [error.args[1]]
+    return []
+
+
+def upward(
+    graph: Mapping[str, Collection[str]], floors: Mapping[str, tuple[str, ...]]
+) -> list[str]:
+    """Imports that lead from a room to one above it, and rooms that are on no floor."""
+    complaints = []
+    for importer, targets in graph.items():
+        package, room, *_ = (*importer.split("."), "")
+        if not room:
+            continue
+        if room not in floors[package]:
+            complaints.append(f"{package}.{room} is on no floor")
+            continue
+        for target in targets:
+            other, above, *_ = (*target.split("."), "")
+            if other == package and above != room:
+                level = floors[package].index
+                if not above or above not in floors[package] or level(above) > level(room):
+                    complaints.append(f"{importer} imports {target}")
+    return sorted(set(complaints))
+
+
+def import_graph() -> dict[str, set[str]]:
+    """Which module imports which, within the packages."""
+    named = modules_named()
+    return {
+        name: imported_modules(ast.parse((ROOT / path).read_text(encoding="utf-8")), named) - {name}
+        for name, path in named.items()
+    }
+
+
+def test_rooms_import_downward_only() -> None:
+    assert upward(import_graph(), FLOORS) == []
+
+
+def test_no_import_circles() -> None:
+    """Between any modules, imports in functions and for types only included."""
+    assert circles(import_graph()) == []
+
+
+def test_circles_and_upward_imports_are_found() -> None:
+    floors = {"queryable": ("losses", "handle")}
+    assert upward({"queryable.losses.numbers": {"queryable.handle"}}, floors)
+    assert upward({"queryable.attic": set()}, floors)
+    assert not upward({"queryable.handle": {"queryable.losses"}}, floors)
+    assert circles({"queryable.a": {"queryable.b"}, "queryable.b": {"queryable.a"}})
 
 
 CHECKS: tuple[Check, ...] = (arrows, third_parties, eager, randomness, unfinished, printing)
