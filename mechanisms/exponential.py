@@ -14,6 +14,7 @@ import numpy as np
 from mechanisms.privacy_maps import with_zcdp
 from mechanisms.sampling.choices import PermuteAndFlipLaw, Softmax
 from queryable.losses import Loss, Measure, PureDP, total
+from queryable.losses.fields import read_positive_epsilon
 from queryable.losses.numbers import exact, natural, positive
 from queryable.mechanism import Measurement
 from queryable.quoting import an_instance, quoted
@@ -36,10 +37,6 @@ def _scores(value: Any) -> IntegerStatistic:
     return value
 
 
-def _epsilon(value: Any) -> Fraction:
-    return positive(value, "epsilon")
-
-
 def _sensitivity(value: Any) -> Fraction:
     return positive(value, "sensitivity")
 
@@ -56,7 +53,7 @@ class _ChoiceByScore(Measurement[Chosen]):
     """Fields and checks of the mechanisms that choose by scores."""
 
     scores: IntegerStatistic = attrs.field(converter=_scores)
-    epsilon: Fraction = attrs.field(converter=_epsilon)
+    epsilon: Fraction = attrs.field(converter=read_positive_epsilon)
     sensitivity: Fraction = attrs.field(kw_only=True, converter=_sensitivity)
     monotone: bool = attrs.field(kw_only=True, default=False, validator=an_instance(bool))
 

@@ -30,6 +30,7 @@ from queryable import (
     UnknownQueryError,
 )
 from queryable.data.cells import Array, cells
+from queryable.losses.fields import read_positive_epsilon
 from queryable.losses.numbers import natural, positive
 from queryable.quoting import quoted
 from queryable.statistics import IntegerStatistic
@@ -157,10 +158,6 @@ def _updates(value: Any) -> int:
     return _at_least_one(value, "updates")
 
 
-def _epsilon(value: Any) -> Fraction:
-    return positive(value, "epsilon")
-
-
 def _threshold(value: Any) -> Fraction:
     return positive(value, "threshold")
 
@@ -205,7 +202,7 @@ class PrivateMultiplicativeWeights(PersonInTheMiddle[WeightsState]):
 
     universe: int = attrs.field(converter=_universe)
     records: int = attrs.field(kw_only=True, converter=_records)
-    epsilon: Fraction = attrs.field(kw_only=True, converter=_epsilon)
+    epsilon: Fraction = attrs.field(kw_only=True, converter=read_positive_epsilon)
     threshold: Fraction = attrs.field(kw_only=True, converter=_threshold)
     updates: int = attrs.field(kw_only=True, converter=_updates)
     learning_rate: float = attrs.field(kw_only=True, default=4.0)

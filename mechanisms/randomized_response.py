@@ -8,7 +8,8 @@ import attrs
 from mechanisms.sampling.laws import TruthfulAnswer
 from queryable.losses import ApproxDP, Loss, PureDP
 from queryable.losses.conversions import log_up
-from queryable.losses.numbers import exact, probability, shown
+from queryable.losses.fields import read_delta
+from queryable.losses.numbers import exact, shown
 from queryable.mechanism import Measurement
 from queryable.quoting import quoted
 from queryable.randomness.coins import Coins
@@ -44,10 +45,6 @@ def _odds(value: Any) -> Fraction | None:
     return odds
 
 
-def _delta(value: Any) -> Fraction:
-    return probability(value, "delta")
-
-
 @attrs.frozen
 class RandomizedResponse(Measurement["bool | Revealed"]):
     """A bit of the data, answered truthfully with probability e^epsilon / (1 + e^epsilon).
@@ -74,7 +71,7 @@ class RandomizedResponse(Measurement["bool | Revealed"]):
     bit: Bit = attrs.field(converter=_bit)
     epsilon: Fraction | None = attrs.field(default=None, kw_only=True, converter=_epsilon)
     odds: Fraction | None = attrs.field(default=None, kw_only=True, converter=_odds)
-    delta: Fraction = attrs.field(default=Fraction(0), kw_only=True, converter=_delta)
+    delta: Fraction = attrs.field(default=Fraction(0), kw_only=True, converter=read_delta)
     _truthful: Law[bool] = attrs.field(init=False, repr=False, eq=False)
 
     def __attrs_post_init__(self) -> None:

@@ -10,7 +10,8 @@ from mechanisms.tables.signed import signed
 from queryable.datasets import require_answerable
 from queryable.errors import QueryError, UnknownQueryError
 from queryable.losses import PureDP
-from queryable.losses.numbers import exact, natural, positive, shown
+from queryable.losses.fields import read_positive_epsilon
+from queryable.losses.numbers import exact, natural, shown
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Query, Refused
 from queryable.randomness.coins import SYSTEM, Coins
@@ -19,10 +20,6 @@ from queryable.statistics import IntegerStatistic
 
 def _threshold(value: Any) -> Fraction:
     return signed(value, "threshold")
-
-
-def _epsilon(value: Any) -> Fraction:
-    return positive(value, "epsilon")
 
 
 def _cutoff(value: Any) -> int:
@@ -85,7 +82,7 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
     """
 
     threshold: Fraction = attrs.field(converter=_threshold)
-    epsilon: Fraction = attrs.field(converter=_epsilon)
+    epsilon: Fraction = attrs.field(converter=read_positive_epsilon)
     cutoff: int = attrs.field(default=1, converter=_cutoff)
     sensitivity: int = attrs.field(default=1, kw_only=True, converter=_sensitivity)
 

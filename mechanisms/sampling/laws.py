@@ -19,6 +19,7 @@ from flint import arb
 from mechanisms.sampling.blocks import LARGEST_SPREAD, Curve, Tickets
 from mechanisms.sampling.cks import coin_exp, laplace
 from queryable.losses.conversions import log_up
+from queryable.losses.fields import read_epsilon
 from queryable.losses.numbers import ball, exact, positive, round_down, round_up, sqrt_up
 from queryable.randomness.intervals import Chance, Interval
 from queryable.randomness.laws import FairBits, Law
@@ -36,10 +37,6 @@ def _variance(value: Any) -> Fraction:
     return positive(value, "variance")
 
 
-def _epsilon(value: Any) -> Fraction:
-    return exact(value, "epsilon")
-
-
 @attrs.frozen
 class BernoulliExp(Law[bool]):
     """True with probability exp(-exponent), for a rational exponent >= 0."""
@@ -55,7 +52,7 @@ class BernoulliExp(Law[bool]):
 class TruthfulAnswer(Law[bool]):
     """True with probability e^epsilon / (1 + e^epsilon): randomized response answers truthfully."""
 
-    epsilon: Fraction = attrs.field(converter=_epsilon)
+    epsilon: Fraction = attrs.field(converter=read_epsilon)
 
     def sample(self, source: FairBits) -> bool:
         """One draw: True with weight 1 and False with weight exp(-epsilon)."""

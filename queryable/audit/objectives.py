@@ -18,7 +18,8 @@ from flint import arb
 
 from queryable.audit.divergences import factor_below
 from queryable.losses.conversions import log_up
-from queryable.losses.numbers import exact, round_up
+from queryable.losses.fields import read_epsilon, read_order
+from queryable.losses.numbers import round_up
 
 
 class Unbounded(Exception):  # noqa: N818 (a result rather than an error)
@@ -44,15 +45,11 @@ class Divergence(ABC):
         """Return the divergence, given the total of the terms."""
 
 
-def _epsilon(value: Any) -> Fraction:
-    return exact(value, "epsilon")
-
-
 @attrs.frozen
 class HockeyStick(Divergence):
     """The hockey-stick divergence: the least delta at epsilon."""
 
-    epsilon: Fraction = attrs.field(converter=_epsilon)
+    epsilon: Fraction = attrs.field(converter=read_epsilon)
 
     def term(self, p: Fraction, q: Fraction) -> Fraction:
         """Return max(0, p - e^epsilon q)."""
@@ -63,18 +60,11 @@ class HockeyStick(Divergence):
         return total
 
 
-def _order(value: Any) -> Fraction:
-    order = exact(value, "alpha")
-    if not order > 1:
-        raise ValueError(f"alpha should be above 1 (a Renyi order); it is {value}")
-    return order
-
-
 @attrs.frozen
 class Renyi(Divergence):
     """The Renyi divergence of order alpha > 1; terms are exact for integers up to 32."""
 
-    alpha: Fraction = attrs.field(converter=_order)
+    alpha: Fraction = attrs.field(converter=read_order)
 
     def term(self, p: Fraction, q: Fraction) -> Fraction:
         """Return p^alpha / q^(alpha-1)."""
