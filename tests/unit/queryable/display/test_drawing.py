@@ -8,7 +8,7 @@ from queryable.display.drawing import CLAIMED, EXACT, INK, SERIES, floats, new_f
 
 
 def contrast(one: str, other: str) -> float:
-    """As the WCAG has it."""
+    """Return the contrast ratio as defined by the WCAG."""
 
     def luminance(colour: str) -> float:
         linear = [
@@ -23,11 +23,11 @@ def contrast(one: str, other: str) -> float:
 @pytest.mark.parametrize("colour", sorted({INK, CLAIMED, EXACT, *SERIES}))
 @pytest.mark.parametrize("page", ["#ffffff", "#111111"])
 def test_colours_are_legible_on_white_and_on_black(colour: str, page: str) -> None:
-    """WCAG asks 3 of graphics and large text; orange on white is a little below."""
+    """The WCAG require 3 for graphics and large text; orange on white has slightly less."""
     assert contrast(colour, page) >= 2.7
 
 
-def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ImportError, match=r"queryable\[plot\]"):
         new_figure(1, 1)

@@ -81,13 +81,13 @@ def test_everything_can_be_explained(subject: Any) -> None:
     assert "`" not in text
 
 
-def test_a_mechanism_of_which_nothing_is_known_has_its_claim_and_no_theorem() -> None:
+def test_an_undocumented_mechanism_has_a_claim_and_no_theorem() -> None:
     text = " ".join(explain(Toy()).split())
     assert "PureDP(epsilon=0.1)" in text
     assert "no theorem is named; the author of the mechanism vouches for the claim" in text
 
 
-def test_a_running_one_tells_what_was_spent_and_what_is_in_it() -> None:
+def test_a_running_mechanism_is_explained_with_its_account_and_children() -> None:
     q = Queryable(FiltCon(PureDP(1)), {"a": [1]})
     for _ in range(3):
         q.launch(SparseVector(1, "0.1"))
@@ -120,11 +120,11 @@ def test_losses_in_words(loss: Any, said: str) -> None:
     assert said in in_words(loss)
 
 
-def test_a_budget_for_several_records_says_so() -> None:
+def test_a_budget_for_several_records_names_their_number() -> None:
     assert "removing 3 records" in " ".join(explain(FiltCon(PureDP(1), d_in=3)).split())
 
 
-def test_broken_words_are_no_words() -> None:
+def test_a_guarantee_that_fails_is_left_out() -> None:
     class Mute(Toy):
         def guarantee(self) -> Any:
             raise ValueError("no")
@@ -132,7 +132,7 @@ def test_broken_words_are_no_words() -> None:
     assert "no theorem is named" in " ".join(explain(Mute()).split())
 
 
-def test_a_rule_of_ones_own_has_its_authors_theorem() -> None:
+def test_a_custom_rule_is_explained_with_the_theorem_of_its_author() -> None:
     class Mine(Basic):
         """As Basic."""
 

@@ -1,4 +1,4 @@
-"""What is read off the view: which mechanisms run where, and how they fare."""
+"""The tree computed from the view: mechanisms, their status and their charges."""
 
 from typing import Any, ClassVar
 
@@ -56,7 +56,7 @@ def test_children_are_live_answered_and_failed() -> None:
     assert [row.outcome for row in q.ledger()] == ["charged", "charged", "failed", "charged"]
 
 
-def test_refusals_are_counted_and_are_no_children() -> None:
+def test_refusals_are_counted_and_add_no_children() -> None:
     q = Queryable(FiltCon(PureDP("0.15")), None)
     q.launch(TOY)
     for _ in range(3):
@@ -66,14 +66,14 @@ def test_refusals_are_counted_and_are_no_children() -> None:
     assert (root.refused, len(root.children)) == (3, 1)
 
 
-def test_a_wrong_query_leaves_no_trace() -> None:
+def test_a_wrong_query_adds_no_row() -> None:
     q = Queryable(FiltCon(PureDP(1)), None)
     with pytest.raises(QueryError):
         q.launch("no mechanism")  # type: ignore[arg-type]
     assert len(q.ledger()) == 0
 
 
-def test_a_later_launch_retires_children_and_theirs() -> None:
+def test_a_later_launch_retires_children_and_grandchildren() -> None:
     q = Queryable(FiltSeq(PureDP(1)), None)
     team = q.launch(FiltCon(PureDP("0.5")))
     team.launch(TOY)
@@ -85,7 +85,7 @@ def test_a_later_launch_retires_children_and_theirs() -> None:
 
 
 class Fainting(Courier):
-    """Does not survive the answer to one question."""
+    """Fails at the answer to one question."""
 
     def step(self, state: Any, message: Any, coins: Any) -> Any:
         if message == FromAnalyst("faint"):
@@ -95,7 +95,7 @@ class Fainting(Courier):
         return super().step(state, message, coins)
 
 
-def test_what_failed_takes_its_children_along() -> None:
+def test_a_failure_retires_the_children() -> None:
     q = Queryable(FiltCon(PureDP(1)), "data")
     person = q.launch(Postprocessed(FiltCon(PureDP("0.5")), Fainting()))
     person.launch(TOY)
@@ -106,7 +106,7 @@ def test_what_failed_takes_its_children_along() -> None:
     assert statuses(root_of(q).children[0]) == ["retired"]
 
 
-def test_a_halted_filter_says_so() -> None:
+def test_a_halted_filter_is_shown_as_halted() -> None:
     q = Queryable(FiltCon(PureDP("0.1"), on_exceed="halt"), None)
     q.launch(TOY)
     with pytest.raises(QueryRefusedError, match="halted for good"):
@@ -126,7 +126,7 @@ def test_nested_launches_have_their_path() -> None:
     assert inner.ledger()[0].total == inner.privacy_loss()
 
 
-def test_fixed_children_stand_in_the_tree_from_the_start() -> None:
+def test_fixed_children_are_in_the_tree_from_the_start() -> None:
     parts = Partition("k", ["a", "b"])
     filters = {"a": FiltCon(PureDP("0.5")), "b": Filt(PureDP("0.5"))}
     q = Queryable(FiltCon(PureDP(1)), {"k": ["a", "b"]})
@@ -140,8 +140,8 @@ def test_fixed_children_stand_in_the_tree_from_the_start() -> None:
     assert root_of(deep).children[0].children[0].children[0].path == (0, 0, 0)
 
 
-def test_behind_a_person_only_its_claim_is_known() -> None:
-    """What it launches is not in the view; what it says it has spent is."""
+def test_a_postprocessor_is_shown_with_its_claim_only() -> None:
+    """The view contains its reported loss, but not its launches."""
     data: Any = [0, 1, 1]
     person = PrivateMultiplicativeWeights(3, records=3, epsilon=1, threshold=2, updates=2)
     q = Queryable(person @ FiltCon(PureDP(1)), data)
@@ -151,8 +151,8 @@ def test_behind_a_person_only_its_claim_is_known() -> None:
     assert root_of(q).reported == root_of(q).spent == spent
 
 
-def test_a_person_that_passes_an_answer_on_passes_its_receipt_on() -> None:
-    """The person's own node has no spending: what it does by itself is not in the view."""
+def test_a_forwarded_answer_keeps_its_receipt() -> None:
+    """The postprocessor's own node has no account: its own launches are not in the view."""
     q = Queryable(Postprocessed(FiltCon(PureDP(1)), Courier()), None)
     q.launch(TOY)
     (row,) = q.ledger()
@@ -164,7 +164,7 @@ def test_a_person_that_passes_an_answer_on_passes_its_receipt_on() -> None:
 
 @attrs.frozen
 class Retelling(Courier):
-    """Says in its own words that something was launched."""
+    """Rewrites the answer to a launch."""
 
     receipt: Any = None
 
@@ -195,7 +195,7 @@ def test_leaves_and_universals_as_roots() -> None:
 
 
 class Capricious(Toy):
-    """Its privacy map fails the second time."""
+    """Its privacy map fails when it is called again."""
 
     calls: ClassVar[list[int]] = []
 
@@ -206,7 +206,7 @@ class Capricious(Toy):
         return PureDP("0.1")
 
 
-def test_a_map_that_is_no_function_is_shown_as_it_was_charged() -> None:
+def test_an_inconsistent_privacy_map_is_shown_as_charged() -> None:
     q = Queryable(FiltCon(PureDP(1)), None)
     Capricious.calls.clear()
     q.launch(Capricious())
@@ -217,14 +217,14 @@ def test_a_map_that_is_no_function_is_shown_as_it_was_charged() -> None:
 
 
 class Silent(FiltCon):
-    """A filter that forgets its receipts."""
+    """A filter that gives no receipts."""
 
     def step(self, state: Any, query: Any, coins: Any = None) -> Any:
         after, answer = super().step(state, query, coins)
         return after, attrs.evolve(answer, receipt=None) if isinstance(query, Launch) else answer
 
 
-def test_a_compositor_that_gives_no_receipt_has_no_total() -> None:
+def test_a_compositor_without_receipts_has_no_total() -> None:
     q = Queryable(Silent(PureDP(1)), None)
     assert root_of(q).account is not None
     q.launch(TOY)
@@ -233,8 +233,8 @@ def test_a_compositor_that_gives_no_receipt_has_no_total() -> None:
     assert (row.claim, row.loss, row.total) == (PureDP("0.1"), None, None)
 
 
-def test_a_launch_in_what_has_failed_is_not_charged() -> None:
-    """Nothing says what it was charged, since nothing was."""
+def test_a_launch_in_a_failed_mechanism_is_not_charged() -> None:
+    """Its rows have no loss and no total."""
     q = Queryable(Fails(PureDP(1)), None)
     q.launch(TOY)
     with pytest.raises(MechanismFault):
@@ -252,7 +252,7 @@ def test_a_launch_in_what_has_failed_is_not_charged() -> None:
 
 
 class Fails(FiltCon):
-    """A filter that does not survive one question."""
+    """A filter that fails at one query."""
 
     def step(self, state: Any, query: Any, coins: Any = None) -> Any:
         if query == "fail":

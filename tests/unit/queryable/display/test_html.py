@@ -11,7 +11,7 @@ VOID = {"br", "hr", "img", "meta"}
 
 
 class Checked(HTMLParser):
-    """Every tag is closed in its turn; what text and which attributes there are."""
+    """Checks that tags are closed in order, and collects the text and the attributes."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class Checked(HTMLParser):
         self.text += data
 
 
-def test_it_shows_the_tree() -> None:
+def test_the_page_shows_the_tree() -> None:
     q = Queryable(FiltCon(PureDP(1)), None)
     q.launch(Toy(), name="visits")
     q.launch(FiltCon(PureDP("0.2"))).launch(Toy())
@@ -47,7 +47,7 @@ def test_it_shows_the_tree() -> None:
     assert ("style", "width:40%") in page.attributes
 
 
-def test_what_people_wrote_is_escaped() -> None:
+def test_names_are_escaped() -> None:
     hostile = "<script>alert('x')</script> & \"quotes\""
     q = Queryable(FiltCon(PureDP(1)), None)
     q.launch(Toy(), name=hostile)
@@ -70,7 +70,7 @@ def test_many_children_are_folded_and_the_page_stays_small() -> None:
     assert len(html) < 60_000
 
 
-def test_an_odometer_has_no_bar_but_its_total() -> None:
+def test_an_odometer_has_a_total_and_no_bar() -> None:
     q = Queryable(OdomCon(PureDP), None)
     q.launch(Toy())
     page = Checked(q._repr_html_())

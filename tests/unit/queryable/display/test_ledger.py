@@ -26,7 +26,7 @@ def session() -> Queryable:
 LEDGER = session().ledger()
 
 
-def test_rows_tell_what_happened() -> None:
+def test_rows_state_every_launch() -> None:
     assert [row.sequence for row in LEDGER] == [0, 1, 2, 3, 4]
     assert [row.path for row in LEDGER] == [(), (), (), (2,), ()]
     assert [row.name for row in LEDGER] == ["first", None, None, None, None]
@@ -36,7 +36,7 @@ def test_rows_tell_what_happened() -> None:
     assert LEDGER[0].claim == PureDP("1/10")
 
 
-def test_it_is_a_list_that_cannot_be_changed() -> None:
+def test_a_ledger_is_an_immutable_sequence() -> None:
     assert len(LEDGER[1:3]) == 2
     assert isinstance(LEDGER[1:3], Ledger)
     assert session().ledger() == LEDGER

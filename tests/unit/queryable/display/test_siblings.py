@@ -1,4 +1,4 @@
-"""Siblings are a list of nodes, most of which are made when they are looked at."""
+"""Siblings are a sequence of nodes, most of which are made when they are read."""
 
 import pytest
 from hypothesis import given
@@ -10,7 +10,7 @@ PIECES = st.lists(st.one_of(st.none(), st.integers(1, 5)), max_size=8)
 
 
 def built(pieces: list[int | None]) -> tuple[Siblings[str], list[str]]:
-    """Nodes (None) and runs of a length, and the same as a list."""
+    """Build siblings from nodes (None) and run lengths, and the equal list."""
     siblings: Siblings[str] = Siblings()
     flat: list[str] = []
     for length in pieces:
@@ -43,7 +43,7 @@ def test_counts_make_few_nodes(pieces: list[int | None]) -> None:
     assert counts == tallied(flat, lambda node: node[:4], "run ")
 
 
-def test_what_is_not_there() -> None:
+def test_missing_places_and_steps_are_refused() -> None:
     siblings, _ = built([None, 2])
     with pytest.raises(IndexError):
         siblings[3]

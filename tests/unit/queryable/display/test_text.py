@@ -29,7 +29,7 @@ def test_a_small_tree() -> None:
     assert team.tree().splitlines()[0].startswith("[1] FiltCon")
 
 
-def test_reading_it_asks_nothing() -> None:
+def test_displays_send_no_query() -> None:
     q = Queryable(FiltCon(PureDP(1)), None)
     q.launch(Toy())
     assert all([q.tree(), q.ledger(), q.explain(), q._repr_html_()])
@@ -72,12 +72,12 @@ def test_a_wide_tree_of_wide_trees_stays_short() -> None:
     ("share", "said"),
     [(0, "0%"), ("1/1000", "<1%"), ("1/2", "50%"), ("9999/10000", ">99%"), (1, "100%")],
 )
-def test_what_is_not_nothing_or_all_is_not_shown_as_that(share: object, said: str) -> None:
+def test_only_exact_shares_are_shown_as_0_or_100_percent(share: object, said: str) -> None:
     assert percent(Fraction(share)) == said  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("spent", ["0.001", "0.999"])
-def test_bars_say_the_same(spent: str) -> None:
+def test_bars_are_neither_empty_nor_full_in_between(spent: str) -> None:
     q = Queryable(FiltCon(PureDP(1)), None)
     q.launch(Toy(PureDP(spent)))
     bar = q.tree().split("[")[1].split("]")[0]
@@ -86,7 +86,7 @@ def test_bars_say_the_same(spent: str) -> None:
 
 @pytest.mark.parametrize("name", ["two\nlines", "\x1b[2Jcleared", "tab\there"])
 def test_names_stay_on_their_line(name: str) -> None:
-    """A name is the analyst's own, but a terminal is everybody's."""
+    """A name cannot add lines or control characters to a terminal."""
     q = Queryable(FiltCon(PureDP(1)), None)
     q.launch(Toy(), name=name)
     assert len(q.tree().splitlines()) == 3

@@ -1,4 +1,4 @@
-"""Losses that are a response and a Gaussian: what is stated without loss, and what is not."""
+"""`Dominated`: exact conversions, composition, groups, and refusals."""
 
 from fractions import Fraction
 
@@ -16,14 +16,14 @@ from queryable.losses import zero_of
         (GDP("0.3"), Dominated(0, "0.3", 0)),
     ],
 )
-def test_both_families_are_stated_exactly_and_come_back(loss: object, stated: Dominated) -> None:
-    """A loss and its statement convert into each other, unchanged."""
+def test_both_families_convert_exactly_and_back(loss: object, stated: Dominated) -> None:
+    """A loss converts to `Dominated` and back without a change."""
     assert loss.to(Dominated) == stated  # type: ignore[attr-defined]
     assert stated.to(type(loss)) == loss  # type: ignore[arg-type]
 
 
 def test_coordinates_add_up_and_are_compared() -> None:
-    """Epsilons and deltas add, mus add as squares; every coordinate counts in the order."""
+    """Epsilons and deltas add up, mus as squares; the order compares every coordinate."""
     both = Dominated("0.1", 3, "1e-9") + Dominated("0.2", 4, "1e-9")
     assert both == Dominated("0.3", 5, "2e-9")
     assert Dominated("0.1", 3, 0) <= both
@@ -31,8 +31,8 @@ def test_coordinates_add_up_and_are_compared() -> None:
     assert zero_of(Dominated) == Dominated(0, 0, 0)
 
 
-def test_what_no_theorem_converts_is_refused() -> None:
-    """zCDP is dominated by no such pair; a mixture of both kinds has no other measure or group."""
+def test_conversions_without_a_theorem_are_refused() -> None:
+    """zCDP does not convert. With two kinds of parts there is no conversion and no group bound."""
     with pytest.raises(ValueError, match="no theorem converts"):
         ZCDP("0.1").to(Dominated)
     mixed = Dominated("0.1", "0.1", 0)
@@ -43,7 +43,7 @@ def test_what_no_theorem_converts_is_refused() -> None:
 
 
 def test_groups_of_one_kind_are_those_of_its_own_measure() -> None:
-    """Twice the records: twice epsilon, with the delta that goes with it; twice mu."""
+    """For twice the records epsilon and mu double, and delta follows the group formula."""
     grown = ApproxDP("0.1", "1e-9").group(2)
     assert Dominated("0.1", 0, "1e-9").group(2) == Dominated(grown.epsilon, 0, grown.delta)
     assert Dominated(0, "0.1", 0).group(2) == Dominated(0, Fraction(1, 5), 0)

@@ -11,7 +11,7 @@ MEASURES = [each.measure for each in LOSSES]
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_zero_is_the_unit_of_composition_and_the_least(loss: Loss) -> None:
-    """Composing with no loss changes nothing, and no loss is below every loss."""
+    """Composing with zero changes nothing, and zero is below every loss."""
     assert loss + loss.zero() == loss
     assert loss.zero() <= loss
     assert loss.zero() == zero_of(loss.measure)
@@ -32,7 +32,7 @@ def test_measures_are_not_mixed(first: Loss, second: Loss) -> None:
 
 
 def test_a_loss_is_not_compared_with_a_number() -> None:
-    """`PureDP(1) <= 2` is an error, not an answer."""
+    """`PureDP(1) <= 2` is an error."""
     with pytest.raises(TypeError):
         PureDP(1) <= 2  # noqa: B015
     with pytest.raises(TypeError):
@@ -40,8 +40,8 @@ def test_a_loss_is_not_compared_with_a_number() -> None:
 
 
 @pytest.mark.parametrize("loss", [RDP(8, 1), ApproxZCDP(1, "1e-6")])
-def test_no_group_bound_is_made_up(loss: Loss) -> None:
-    """Where no theorem bounds groups the answer is an error that says so."""
+def test_groups_without_a_theorem_are_refused(loss: Loss) -> None:
+    """If no theorem bounds groups, the error says so."""
     with pytest.raises(ValueError, match="no group bound"):
         loss.group(2)
 
@@ -56,20 +56,20 @@ def test_converting_to_the_own_measure_is_the_identity(loss: Loss) -> None:
     ("loss", "measure"), [(PureDP(1), ZCDP), (PureDP(1), PureDP), (GDP(1), ZCDP)], ids=str
 )
 def test_a_superfluous_delta_is_refused(loss: Loss, measure: object) -> None:
-    """A delta that the target measure has no place for is not dropped in silence."""
+    """A delta that the target measure does not have is an error; it is not ignored."""
     with pytest.raises(ValueError, match="no delta"):
         loss.to(measure, "1e-6")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("value", [None, "ZCDP", Loss, PureDP(1), int])
-def test_what_is_no_measure_is_a_type_error(value: object) -> None:
+def test_other_values_are_not_measures(value: object) -> None:
     """A measure is a loss class, not a name or a value."""
     with pytest.raises(TypeError, match="not a measure"):
         as_measure(value)
 
 
 def test_measures_have_names() -> None:
-    """Errors and tables name a measure as it is written in code."""
+    """The name of a measure is its spelling in code."""
     assert [measure_name(each) for each in MEASURES] == [
         "PureDP",
         "ApproxDP",

@@ -1,4 +1,4 @@
-"""Losses: order, composition, groups and conversions."""
+"""The measures: parameters, order, composition, groups and conversions."""
 
 from fractions import Fraction
 
@@ -16,7 +16,7 @@ MEASURES = [each.measure for each in LOSSES]
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_a_loss_round_trips_through_its_repr(loss: Loss) -> None:
-    """A printed loss can be pasted back, exactly."""
+    """The repr of a loss is an expression with exactly its value."""
     assert eval(repr(loss)) == loss
 
 
@@ -58,15 +58,15 @@ def test_gaussian_composition_rounds_up(first: Fraction, second: Fraction) -> No
     assert GDP(1).room((square,)).mu ** 2 <= square
 
 
-def test_deltas_beyond_one_say_one() -> None:
-    """Composed deltas stop at one, where they say nothing any more."""
+def test_deltas_above_one_become_one() -> None:
+    """The delta of a composition is at most one."""
     assert (ApproxDP(1, "0.7") + ApproxDP(1, "0.7")).delta == 1
     assert (ApproxZCDP(1, "0.7") + ApproxZCDP(1, "0.7")).delta == 1
 
 
 @given(value=rationals)
 def test_groups(value: Fraction) -> None:
-    """Groups of three: 3 epsilon, 9 rho, 3 mu; a group of none loses nothing."""
+    """Groups of three: 3 epsilon, 9 rho, 3 mu; a group of size zero has zero loss."""
     assert PureDP(value).group(3) == PureDP(3 * value)
     assert ZCDP(value).group(3) == ZCDP(9 * value)
     assert GDP(value).group(3) == GDP(3 * value)
@@ -100,14 +100,14 @@ IMPOSSIBLE = [
 
 
 @pytest.mark.parametrize(("loss", "measure"), IMPOSSIBLE, ids=str)
-def test_conversions_that_are_no_theorem_are_refused(loss: Loss, measure: object) -> None:
-    """A conversion that would be false is an error, not a number."""
+def test_conversions_without_a_theorem_are_refused(loss: Loss, measure: object) -> None:
+    """A conversion without a theorem is an error."""
     with pytest.raises(ValueError, match="no theorem"):
         loss.to(measure)  # type: ignore[arg-type]
 
 
 def test_conversions_are_the_formulas() -> None:
-    """Each conversion hands its own parameters to the right formula."""
+    """Each conversion passes its parameters to the right formula."""
     one, delta = Fraction(1), Fraction("1e-6")
     assert PureDP(1).to(ZCDP) == ZCDP(formulas.pure_to_zcdp(one))
     assert PureDP(1).to(RDP.at(8)) == RDP(8, formulas.pure_to_rdp(one, Fraction(8)))
@@ -125,7 +125,7 @@ def test_conversions_are_the_formulas() -> None:
     assert GDP(1).delta(1) == formulas.gdp_delta(one, one)
 
 
-def test_an_approximate_zcdp_delta_is_shared_out() -> None:
+def test_the_delta_of_approximate_zcdp_is_subtracted() -> None:
     """delta0-approximate rho-zCDP at delta converts at delta - delta0, and needs more than it."""
     loss = ApproxZCDP(1, "4e-7")
     converted = loss.to(ApproxDP, "1e-6")
@@ -136,14 +136,14 @@ def test_an_approximate_zcdp_delta_is_shared_out() -> None:
 
 @pytest.mark.parametrize("delta", [None, 0])
 @pytest.mark.parametrize("loss", [ZCDP(1), RDP(8, 1), GDP(1)], ids=str)
-def test_a_missing_delta_is_asked_for(loss: Loss, delta: object) -> None:
-    """A bound that holds at every delta > 0 does not pick one."""
+def test_a_missing_delta_is_an_error(loss: Loss, delta: object) -> None:
+    """If a bound holds at every delta > 0, the caller has to choose one."""
     with pytest.raises(ValueError, match="say delta"):
         loss.to(ApproxDP, delta)  # type: ignore[arg-type]
 
 
-def test_a_delta_below_the_own_one_is_refused() -> None:
-    """(1, 1e-6) is not (1, 1e-7)."""
+def test_a_delta_below_that_of_the_loss_is_refused() -> None:
+    """(1, 1e-6)-DP does not imply (1, 1e-7)-DP."""
     assert ApproxDP(1, "1e-6").to(ApproxDP, "1e-5") == ApproxDP(1, "1e-5")
     with pytest.raises(ValueError, match="no theorem"):
         ApproxDP(1, "1e-6").to(ApproxDP, "1e-7")
@@ -165,7 +165,7 @@ def test_a_delta_below_the_own_one_is_refused() -> None:
 def test_bad_parameters_are_refused_at_construction(
     construct: object, name: str, value: object
 ) -> None:
-    """NaN, infinity, negatives, bools and empty strings never become a loss; the name is told."""
+    """NaN, infinity, negatives, bools and empty strings are refused; the error has the name."""
     with pytest.raises(ValueError, match=f"{name} is .* should be"):
         construct(value)  # type: ignore[operator]
 

@@ -1,4 +1,4 @@
-"""Exact parameters, and rounding on the stated side."""
+"""Exact parameters, directed rounding, and numbers as text."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -33,8 +33,8 @@ TENTH = Fraction(1, 10)
     [0.1, "0.1", "1/10", " .1 ", "1e-1", "+0.1", Decimal("0.1"), TENTH, np.float64(0.1)],
     ids=repr,
 )
-def test_a_tenth_is_a_tenth_however_written(written: object) -> None:
-    """Every way to write one tenth is read as exactly one tenth."""
+def test_every_way_to_write_one_tenth_is_exact(written: object) -> None:
+    """All are read as exactly 1/10."""
     assert exact(written) == TENTH
 
 
@@ -53,7 +53,7 @@ def test_a_tenth_is_a_tenth_however_written(written: object) -> None:
     ],
 )
 def test_numbers_are_read_exactly(written: object, meant: object) -> None:
-    """Integers and floats at the edges of their range lose nothing."""
+    """Integers and floats at the ends of their range are read exactly."""
     assert exact(written) == meant
 
 
@@ -106,15 +106,15 @@ def test_floats_stand_for_their_shortest_repr(value: float) -> None:
     ],
     ids=lambda value: repr(value)[:20],
 )
-def test_what_is_no_parameter_is_refused(written: object) -> None:
-    """NaN, infinities, negatives, bools, empty, malformed and astronomic values are refused."""
+def test_malformed_parameters_are_refused(written: object) -> None:
+    """NaN, infinities, negatives, bools, empty, malformed and huge values are refused."""
     with pytest.raises(ValueError, match="epsilon"):
         exact(written, "epsilon")
 
 
 @pytest.mark.parametrize("written", [float("nan"), -1, True, "", "1/0"])
-def test_the_message_says_what_would_be_right(written: object) -> None:
-    """A refusal names the parameter, the value and the forms that are taken."""
+def test_the_message_says_which_values_are_accepted(written: object) -> None:
+    """The error names the parameter, the value and the accepted forms."""
     with pytest.raises(ValueError, match=r"rho is .*; it should be .*1/20"):
         exact(written, "rho")
 
@@ -124,14 +124,14 @@ def test_the_message_says_what_would_be_right(written: object) -> None:
     [None, b"1", 1j, [1], np.array([1, 2]), object()],
     ids=lambda written: type(written).__name__,
 )
-def test_what_is_no_number_is_a_type_error(written: object) -> None:
-    """Things that are not numbers are refused by type."""
+def test_other_types_are_a_type_error(written: object) -> None:
+    """Values that are not numbers are refused with a `TypeError`."""
     with pytest.raises(TypeError, match="epsilon"):
         exact(written, "epsilon")
 
 
 def test_positive_refuses_zero_and_probability_refuses_more_than_one() -> None:
-    """The bounds of scales and of deltas are enforced, ends included as they should be."""
+    """A scale of 0 and a delta above 1 are refused; a delta of 0 or 1 is accepted."""
     with pytest.raises(ValueError, match="greater than zero"):
         positive(0)
     assert probability(1) == 1
@@ -142,14 +142,14 @@ def test_positive_refuses_zero_and_probability_refuses_more_than_one() -> None:
 
 @pytest.mark.parametrize("value", [True, np.False_, -1, np.int64(-5)])
 def test_counts_refuse_bools_and_negatives(value: object) -> None:
-    """`True` is not one record."""
+    """`True` is not read as 1."""
     with pytest.raises(ValueError, match="integer"):
         natural(value, "d_in")
 
 
 @pytest.mark.parametrize("value", [1.0, "1", None, Fraction(1)])
-def test_counts_refuse_what_is_no_integer(value: object) -> None:
-    """A count is an int, not a number that happens to be whole."""
+def test_counts_refuse_other_types(value: object) -> None:
+    """A count is an int; a float with an integer value is refused."""
     with pytest.raises(TypeError, match="integer"):
         natural(value, "d_in")
 
@@ -182,7 +182,7 @@ def test_rounding_is_directed_and_tight(name: str, x: Fraction) -> None:
 
 
 def test_a_tiny_result_is_rounded_outward_without_filling_the_memory() -> None:
-    """exp(-10**30) is above zero and below something printable; neither bound takes long."""
+    """exp(-10**30) is bounded by zero and a small positive rational, both computed quickly."""
     above = round_up(lambda x: (-x).exp(), Fraction(10**30))
     assert 0 < above < Fraction(1, 2**1000)
     assert round_down(lambda x: (-x).exp(), Fraction(10**30)) == 0
@@ -192,14 +192,14 @@ def test_a_tiny_result_is_rounded_outward_without_filling_the_memory() -> None:
 
 
 @pytest.mark.parametrize("formula", [lambda x: x.exp(), lambda x: 1 / (x - x)])
-def test_no_finite_bound_is_an_error_not_a_number(formula: object) -> None:
-    """An astronomic or infinite value raises; it is never silently some finite number."""
+def test_a_value_without_a_finite_bound_is_an_error(formula: object) -> None:
+    """A huge or infinite value raises an error."""
     with pytest.raises(ArithmeticError):
         round_up(formula, Fraction(10**30))  # type: ignore[arg-type]
 
 
-def test_rounding_leaves_the_callers_precision_alone() -> None:
-    """flint's precision belongs to the process: it is as it was after a call."""
+def test_rounding_does_not_change_the_working_precision() -> None:
+    """flint's working precision is global; after a call it has its old value."""
     before = flint.ctx.prec
     round_up(flint.arb.exp, Fraction(1))
     assert flint.ctx.prec == before
@@ -207,14 +207,14 @@ def test_rounding_leaves_the_callers_precision_alone() -> None:
 
 @given(st.fractions(min_value=0, max_value=10**6, max_denominator=10**6))
 def test_square_roots_bracket_and_squares_are_exact(x: Fraction) -> None:
-    """Both roots are on their side, and the root of a rational square is that rational."""
+    """`sqrt_down` and `sqrt_up` enclose the root; the root of a rational square is exact."""
     assert sqrt_down(x) ** 2 <= x <= sqrt_up(x) ** 2
     assert sqrt_down(x * x) == x == sqrt_up(x * x)
 
 
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=400))
 def test_totals_are_never_below_the_sum_and_stay_short(denominators: list[int]) -> None:
-    """A running total is exact until it is long, and above the exact sum from then on."""
+    """A running total is exact while it is short, and above the exact sum when it is long."""
     total = true = Fraction(0)
     for denominator in denominators:
         step = Fraction(1, denominator**20 + 1)
@@ -225,7 +225,7 @@ def test_totals_are_never_below_the_sum_and_stay_short(denominators: list[int]) 
 
 
 def test_long_totals_are_shortened() -> None:
-    """A total beyond the bound is replaced, by one that is above it by next to nothing."""
+    """A total of too many bits is replaced by a slightly larger one of few bits."""
     long = Fraction(1, 3**4000)
     short = bounded_total(long)
     assert long < short < long * (1 + Fraction(1, 2**1000))

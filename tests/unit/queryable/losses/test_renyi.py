@@ -14,8 +14,8 @@ def test_a_higher_order_implies_a_lower_one() -> None:
     assert RDP(8, 1) <= RDP(8, 1)
 
 
-def test_bare_rdp_is_no_measure() -> None:
-    """RDP needs an order, and the message says how to name one."""
+def test_bare_rdp_is_not_a_measure() -> None:
+    """RDP needs an order, and the message shows how to name one."""
     with pytest.raises(ValueError, match=r"RDP\.at\(8\)"):
         as_measure(RDP)
     with pytest.raises(ValueError, match="above 1"):

@@ -1,4 +1,4 @@
-"""Reports: which are losses, which are bounds on what was realised, and that they do not mix."""
+"""Reports: bounds on the realised loss have their own order and do not mix with losses."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ BOUNDS = (ExPostBound, TimeUniformBound)
 
 @pytest.mark.parametrize("bound", BOUNDS)
 def test_order_and_zero(bound: Any) -> None:
-    """Within a kind, smaller in both coordinates is smaller; zero is below all."""
+    """Bounds of one kind are ordered by both coordinates; zero is the least."""
     small, large = bound("0.1", "1e-6"), bound("0.2", "1e-6")
     assert small <= large
     assert large >= small
@@ -23,7 +23,7 @@ def test_order_and_zero(bound: Any) -> None:
 
 @pytest.mark.parametrize("bound", BOUNDS)
 def test_kinds_do_not_mix(bound: Any) -> None:
-    """Comparing with a loss or another kind of bound, and adding at all, is a `TypeError`."""
+    """Comparing with a loss or another kind of bound is a `TypeError`, and so is any sum."""
     one = bound("0.1", "1e-6")
     others = [PureDP(1), ApproxDP(1, "1e-6"), 1, *(kind(1, 1) for kind in BOUNDS if kind != bound)]
     for other in others:
@@ -42,7 +42,7 @@ def test_parameters_are_checked(bound: Any, epsilon: Any, delta: Any) -> None:
         bound(epsilon, delta)
 
 
-def test_they_say_what_they_are() -> None:
+def test_the_text_of_reports() -> None:
     assert str(ExPostBound("0.1", 0)) == "ExPostBound(loss <= 0.1 for these answers)"
     assert "except with probability 1e-06" in str(ExPostBound("0.1", "1e-6"))
     assert "at all times" in str(TimeUniformBound("0.1", "1e-6"))
