@@ -1,4 +1,4 @@
-"""Tables in memory of every kind, with cells that are meant to break whoever reads them.
+"""In-memory tables of every kind, with cells that are meant to make a reader fail.
 
 Responsible for building a table of fixed types from rows. Knows no statistic.
 """

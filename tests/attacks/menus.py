@@ -1,4 +1,4 @@
-"""The game that attacks on menu filters play: losses on a lattice, in floats."""
+"""The worst adaptive analyst against a menu filter: losses on a lattice, in floats."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""Advanced composition read at the worst moment: 12.97% instead of 5%, exactly."""
+"""Advanced composition read as a time-uniform bound fails with probability 12.97%, not 5%."""
 
 from math import log, sqrt
 

@@ -1,4 +1,4 @@
-"""Lists and arrays that change after they have been checked: what was checked is what is used.
+"""Lists and arrays that change after they were checked: the checked values are used.
 
 A naive constructor checks the caller's list and keeps it. The analyst, or another thread of theirs,
 changes it before it is read again, and a weight of a billion was never checked.

@@ -1,4 +1,4 @@
-"""A public constant must not make a query fail after it was charged, whatever it is.
+"""No public constant may make a query fail after it was charged.
 
 Each either works, and gives what plain Python gives, or is refused before anything is charged.
 """

@@ -1,4 +1,4 @@
-"""A constant whose class has methods of the analyst's must not be handed cells, or write SQL."""
+"""Constants of an analyst's class: their methods must not get cells or write SQL."""
 
 import datetime as dt
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Pictures of an interaction tell nothing that its answers did not.
+"""Pictures of an interaction show only what its answers contain.
 
 Two runs over neighbouring data whose answers are forced to be equal, by noise that makes up for the
 difference; their states differ. Whatever is shown of them must be the same to the letter.

@@ -1,4 +1,4 @@
-"""A time-uniform bound without the drift: passed with 67% instead of 5%.
+"""A time-uniform bound without the drift fails with probability 67%, not 5%.
 
 Rogers et al. 2023, Theorem 4, as printed bounds the loss of Brownian noise reduction at a stopping
 time by sqrt((T + gamma) log((T + gamma)/(delta^2 gamma))) with T the sum of 1/t_i. That is what the

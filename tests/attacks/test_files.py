@@ -1,4 +1,4 @@
-"""One person's rows in a file neither move nor hide another person's.
+"""One person's rows in a file do not change or hide another person's rows.
 
 Each attack is a file that one of its rows made be read differently: quotation marks, line breaks,
 dates, and statistics that Parquet writers leave NaN out of.

@@ -1,4 +1,4 @@
-"""Interrupts between any two instructions: nothing has happened, or the charge stands.
+"""Interrupts between any two instructions: either nothing has changed, or the charge is made.
 
 After each interrupt the tree has to answer, the last total of its ledger has to equal
 `privacy_loss`, and nothing may have run uncharged. Here an interrupt is raised at points of a

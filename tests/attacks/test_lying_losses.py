@@ -1,4 +1,4 @@
-"""Attacks: losses and numbers of classes that compare, convert or add up as they like.
+"""Attacks: losses and numbers of classes with false comparisons, conversions and sums.
 
 Python asks the right operand first if its class derives from that of the left one, so a subclass of
 `PureDP` decides `loss <= d_out` by itself. Every naive acceptance below is refused, or read as the

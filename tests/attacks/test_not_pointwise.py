@@ -1,4 +1,4 @@
-"""(epsilon, delta)-DP taken for a bound on the loss that fails with probability delta: false.
+"""(epsilon, delta)-DP does not bound the loss with probability 1 - delta.
 
 A bound on the loss at each view, but for views of probability delta, is *pointwise* (pDP); the
 time-uniform odometers are about such bounds. Whitehouse et al. 2023, Appendix F, has a mechanism

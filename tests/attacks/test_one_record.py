@@ -1,4 +1,4 @@
-"""One record that is meant to break what reads it: nothing fails, and nobody else moves.
+"""One record that is meant to make a reader fail: nothing fails, and other rows are unaffected.
 
 A naive reader gives columns a common type, asks a library to convert them as a whole, or compares
 cells, and fails when one record holds a signalling NaN: an analyst who sees the failure knows that

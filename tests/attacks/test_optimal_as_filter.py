@@ -1,4 +1,4 @@
-"""An optimal accountant used as a filter: each path fits the budget, choosing by answers does not.
+"""An optimal accountant used as a filter: each path fits, but an adaptive choice does not.
 
 One attack on both rules, in exact sums of Gaussian tails: a small response, then the largest
 response that is admitted after a yes, and the largest Gaussian after a no.

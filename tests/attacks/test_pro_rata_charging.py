@@ -1,4 +1,4 @@
-"""A time-uniform odometer that charges interactive children ask by ask: passed too often.
+"""A time-uniform odometer that charges interactive children ask by ask fails too often.
 
 A mechanism that may be asked twice may tell everything the first time, and then half of its price
 is charged for all of its loss. Whoever goes on as long as it takes passes the report with

@@ -1,4 +1,4 @@
-"""Reports of a privacy loss are no channel, and never too small."""
+"""Reports of a privacy loss reveal nothing about the data, and are never too small."""
 
 import os
 import sys

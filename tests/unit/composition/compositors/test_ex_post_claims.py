@@ -1,4 +1,4 @@
-"""ExPostClaim children: their charge, and every way in which a mechanism can misstate it."""
+"""Ex-post claims: the charge of a child, and every way in which a mechanism can misstate it."""
 
 from collections.abc import Callable
 from fractions import Fraction

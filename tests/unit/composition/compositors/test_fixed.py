@@ -1,4 +1,4 @@
-"""What ConComp and Parallel share: the children are fixed, and start at once."""
+"""The base of ConComp and Parallel: children are fixed in advance and all started at once."""
 
 from typing import Any
 
