@@ -194,9 +194,9 @@ def hint(mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure | Non
     if not isinstance(own, Loss) or own.measure == measure:
         return ""
     rules = [] if measure is PureDP else _rules_for(own)
-    hints = [f"an ApproxDP budget with rule={rule} would take its {own}" for rule in rules]
+    hints = [f"write rule={rule} for a filter that takes its {own}" for rule in rules]
     if measure is ApproxDP and not isinstance(own, PureDP | ApproxDP):
-        hints.append("d_out=ApproxDP(epsilon, delta) charges its conversion, where there is one")
+        hints.append("launch(.., d_out=ApproxDP(epsilon, delta)) charges its conversion, if any")
     if measure in (PureDP, ApproxDP):
         hints += _own_budget(mechanism, d_in, own)
     return "".join(f"; {each}" for each in hints)

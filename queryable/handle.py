@@ -34,6 +34,7 @@ from queryable.messages import (
     Refused,
     d_in_of,
 )
+from queryable.postprocessing import PersonInTheMiddle
 from queryable.quoting import quoted
 from queryable.randomness.coins import SYSTEM, ChildId, Coins, SystemCoins
 from queryable.running.handles import Children, Path
@@ -88,9 +89,7 @@ class Queryable:
         on_fault: Callable[[BaseException], object] | None = None,
     ) -> None:
         if not isinstance(mechanism, InteractiveMechanism):
-            raise TypeError(
-                f"mechanism is {_named(mechanism)}; it should be an InteractiveMechanism"
-            )
+            raise TypeError(f"{_without_mechanism(mechanism)}, not an InteractiveMechanism")
         if not (allow_seeded or isinstance(coins, SystemCoins)):
             raise ValueError(
                 f"coins are {quoted(coins)}: their noise can be recomputed. Pass "
@@ -276,6 +275,14 @@ class Queryable:
         raise HandleError("a queryable cannot be copied or pickled: its budget would be copied too")
 
     __copy__ = __deepcopy__ = __reduce_ex__ = __reduce__ = __getstate__ = _uncopyable
+
+
+def _without_mechanism(value: object) -> str:
+    """What to write instead of a value that is no mechanism, and what the value is."""
+    name = called(type(value))
+    if isinstance(value, PersonInTheMiddle):
+        return f"write {name}(..) @ FiltCon(budget): {name} alone is a postprocessor"
+    return f"give a mechanism, such as FiltCon(budget): it is {_named(value)}"
 
 
 def _named(value: object) -> str:

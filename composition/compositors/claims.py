@@ -15,6 +15,7 @@ from queryable.losses import AdditiveLoss, ApproxDP, Loss, Measure, PureDP, grou
 from queryable.losses.loss import genuine, stated_in
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Launch, Query
+from queryable.postprocessing import PersonInTheMiddle
 from queryable.statistics import Bit, IntegerStatistic
 
 
@@ -197,7 +198,7 @@ def map_at(mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure | N
     except Exception as error:
         wanted = "" if measure is None else f" in {measure_name(measure)}"
         advice = hint(mechanism, d_in, measure)
-        raise PrivacyClaimError(f"{name} states no loss{wanted}: {error}{advice}") from None
+        raise PrivacyClaimError(f"{name} states no loss{wanted}{advice}: {error}") from None
     if not isinstance(loss, Loss) or not genuine(loss):
         raise PrivacyClaimError(f"the privacy map of {name} gave {named(loss)}, not a loss")
     if measure is not None and not stated_in(loss, measure):
@@ -223,4 +224,6 @@ def named(value: object) -> str:
         return f"the class {called(value)}; make an instance of it"
     if isinstance(value, IntegerStatistic | Bit):
         return f"{called(type(value))}, a function of the data; wrap it in one that adds noise"
+    if isinstance(value, PersonInTheMiddle):
+        return f"{called(type(value))}; write {called(type(value))}(..) @ FiltCon(budget)"
     return called(type(value))

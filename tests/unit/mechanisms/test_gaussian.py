@@ -9,6 +9,7 @@ import pytest
 from composition import FiltCon, GDPResidue, ViaGDP, ViaZCDP, admitted
 from mechanisms import Count, Gaussian, Histogram
 from queryable import GDP, RDP, ZCDP, ApproxDP, Dominated, Queryable, SeededCoins, Statistic
+from queryable.errors import PrivacyClaimError
 from tests.reference import gaussian_profile, mp, real
 
 COUNT = Count()
@@ -141,3 +142,8 @@ def test_every_coordinate_adds_to_the_delta() -> None:
         Gaussian(COUNT, scale=2).privacy_map(1, Dominated)
     q = Queryable(FiltCon(ApproxDP(1, "1e-6"), GDPResidue("9e-7")), [1, 2, 3])
     q.launch(Gaussian(COUNT, scale=40))
+
+
+def test_under_epsilon_and_delta_the_error_says_first_what_to_write() -> None:
+    with pytest.raises(PrivacyClaimError, match=r"ApproxDP; write rule=ViaZCDP\(\) for a filter"):
+        Queryable(FiltCon(ApproxDP(1, "1e-6")), [1, 2]).launch(Gaussian(Count(), rho="1/10"))

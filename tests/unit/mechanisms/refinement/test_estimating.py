@@ -239,3 +239,12 @@ def test_estimates_compare_by_value() -> None:
     assert one == same != other
     assert hash(one) == hash(same)
     assert str(Estimate(Fraction(5, 2), Fraction(1, 4))) == "2.5 with variance 0.25"
+
+
+def test_a_postprocessor_alone_says_what_to_write() -> None:
+    message = r"write BrownianNoiseReduction\(\.\.\) @ FiltCon\(budget\)"
+    alone: Any = BrownianNoiseReduction()
+    with pytest.raises(TypeError, match=message):
+        Queryable(alone, [1])
+    with pytest.raises(QueryError, match=message):
+        Queryable(FiltCon(ZCDP(1)), [1]).launch(alone)
