@@ -95,7 +95,7 @@ def test_the_scale_is_the_largest_that_is_accurate_enough(kind: Any, within: int
     assert accuracy(coarser, 0.9) > within
 
 
-def test_mechanisms_without_additive_noise_say_so() -> None:
+def test_mechanisms_without_additive_noise_raise() -> None:
     for mechanism in (RandomizedResponse(bool, odds=3), SparseVector(1, 1), "Laplace"):
         with pytest.raises(TypeError, match="noise of a known law"):
             accuracy(mechanism)  # type: ignore[arg-type]

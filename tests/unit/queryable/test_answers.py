@@ -21,7 +21,7 @@ SEVEN = NoisyInt(7, LAW)
 ARRAY = noisy_array(np.array([1, 2, 3]), LAW)
 
 
-def test_released_numbers_know_their_noise() -> None:
+def test_released_numbers_carry_the_law_of_their_noise() -> None:
     """Straight from a mechanism, and through a filter and its handle."""
     data = {"a": np.arange(10)}
     q = Queryable(FiltCon(PureDP(9)), data, coins=SeededCoins(1), allow_seeded=True)
@@ -60,12 +60,12 @@ def test_a_noisy_int_is_an_int_in_every_other_respect() -> None:
         lambda n: sum([n, n]),
     ],
 )
-def test_what_is_computed_from_it_is_plain(work) -> None:
+def test_results_of_arithmetic_are_plain(work) -> None:
     """The noise of twice an answer has another law."""
     assert type(work(SEVEN)) is int
 
 
-def test_frames_and_arrays_take_it_as_an_int() -> None:
+def test_frames_and_arrays_store_a_noisy_int_as_an_int() -> None:
     assert np.array([SEVEN, 8]).dtype == np.int64
     assert pd.Series([SEVEN, 8]).dtype == np.int64
     assert pl.Series([SEVEN, 8]).dtype == pl.Int64
@@ -75,7 +75,7 @@ def test_frames_and_arrays_take_it_as_an_int() -> None:
 @pytest.mark.parametrize(
     "again", [copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))]
 )
-def test_a_copy_of_an_int_knows_it_too(again) -> None:
+def test_a_copy_of_a_noisy_int_keeps_its_noise(again) -> None:
     other = again(SEVEN)
     assert other == 7
     assert other.interval(0.9) == SEVEN.interval(0.9)
@@ -110,15 +110,15 @@ def test_a_noisy_array_is_an_array_in_every_other_respect() -> None:
         lambda a: a @ np.ones((3, 1)),
     ],
 )
-def test_what_is_made_of_an_array_is_plain(work) -> None:
-    """A part chosen by looking at the values would not be covered as often as it says."""
+def test_parts_and_copies_of_a_noisy_array_are_plain(work) -> None:
+    """A part that was selected after the values were seen has a smaller coverage."""
     assert not isinstance(work(ARRAY), NoisyArray)
 
 
 @pytest.mark.parametrize(
     "work", [lambda a: a.reshape(3, 1), lambda a: a.astype(float), lambda a: a.copy()]
 )
-def test_what_stays_a_noisy_array_has_no_interval(work) -> None:
+def test_derived_noisy_arrays_have_no_interval(work) -> None:
     with pytest.raises(ValueError, match="interval of the answer itself"):
         work(ARRAY).interval(0.9)
 
@@ -129,8 +129,8 @@ def test_intervals_near_the_ends_of_int64_do_not_wrap() -> None:
     assert least[0] < 2**63 - 1 < most[0]
 
 
-def test_laws_of_views_are_about_the_numbers_alone() -> None:
-    """Equal answers count as one, whatever their noise was."""
+def test_laws_of_views_ignore_the_noise_of_answers() -> None:
+    """Equal answers with different noise laws are one outcome."""
     assert hashable(SEVEN) == hashable(7) == hashable(NoisyInt(7, DiscreteLaplace(5)))
     assert hashable(ARRAY) == (1, 2, 3)
     mechanism = Laplace(Count(), epsilon=3)

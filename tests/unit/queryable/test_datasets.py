@@ -23,7 +23,7 @@ def test_arrays_are_read_through_views() -> None:
     assert seen["a"][0] == 7
 
 
-def test_what_was_remembered_is_private() -> None:
+def test_registered_datasets_are_private() -> None:
     array, frame = np.arange(5), pd.DataFrame({"a": [1]})
     assert not is_private(array)
     for data in (array, frame, {"a": array}):
@@ -34,8 +34,8 @@ def test_what_was_remembered_is_private() -> None:
     assert not is_private([1, 2, 3])
 
 
-def test_it_is_not_kept_alive() -> None:
-    """Nor is whatever comes to lie at its place taken for it."""
+def test_a_registered_dataset_is_not_kept_alive() -> None:
+    """A later object at the same address is not private."""
     array = np.arange(1000)
     alive = weakref.ref(array)
     remember({"a": array})
@@ -45,15 +45,15 @@ def test_it_is_not_kept_alive() -> None:
     assert not any(is_private(np.arange(1000)) for _ in range(100))
 
 
-def test_what_cannot_be_told_apart_is_left() -> None:
+def test_values_without_weak_references_are_not_registered() -> None:
     remember([1, 2, 3])
     remember(None)
     assert not is_private(None)
 
 
 @pytest.mark.parametrize("path", ["visits.csv", "data/VISITS.CSV", "s3://a/b.parquet", Path("v")])
-def test_a_path_is_no_data(path: Any) -> None:
-    """Else a count would count its letters."""
+def test_a_path_is_refused_as_a_dataset(path: Any) -> None:
+    """A count of a string would count its characters."""
     with pytest.raises(TypeError, match="open it"):
         Queryable(FiltCon(ZCDP(1)), path)
     assert protected("some text") == "some text"
@@ -71,7 +71,7 @@ class Narrow(Described):
         raise self.error
 
 
-def test_what_does_not_fit_is_said_and_costs_nothing() -> None:
+def test_a_statistic_that_does_not_fit_is_an_error_and_not_charged() -> None:
     """Wrong names, wrong types and a forgotten unit; the table goes on."""
     rows = {"person": [1, 1, 2], "city": ["Lyon", "Graz", None]}
     with Table(rows, privacy_unit="person", max_rows=2) as table:
@@ -98,8 +98,8 @@ def test_what_does_not_fit_is_said_and_costs_nothing() -> None:
             assert isinstance(search(Count(per=per)), bool)
 
 
-def test_only_descriptions_are_asked() -> None:
-    """Data without one are not touched; a function of the user's own is not looked into."""
+def test_only_datasets_with_a_description_are_checked() -> None:
+    """Other data are not touched, and user functions are not checked."""
     described = Narrow(KeyError("no"))
     require_answerable(described, Gaussian(Statistic(len, l1=1, l2=1), rho=1))
     require_answerable(described, Recorder([]))
@@ -112,8 +112,8 @@ def test_only_descriptions_are_asked() -> None:
         require_answerable(described, Count())
 
 
-def test_what_a_description_cannot_tell_is_left_to_the_launch() -> None:
-    """An error of its own must not end the tree."""
+def test_an_error_of_the_description_is_left_to_the_launch() -> None:
+    """Such an error does not end the tree."""
     queryable = Queryable(FiltCon(PureDP(1)), Narrow(RuntimeError("engine")))
     require_answerable(Narrow(RuntimeError("engine")), Count())
     assert queryable.privacy_loss() == PureDP(0)

@@ -26,13 +26,13 @@ def test_the_analysts_faults_are_query_errors(error: type[Exception]) -> None:
 
 
 def test_faults_and_refusals_are_no_query_errors() -> None:
-    """What was charged, or declined by the accounting, is not mistaken for a wrong query."""
+    """An `except QueryError` does not catch failures that were charged, or refusals."""
     for error in (errors.MechanismFault, errors.QueryRefusedError, errors.HandleError):
         assert issubclass(error, errors.InteractiveError)
         assert not issubclass(error, errors.QueryError)
 
 
-def test_a_refusal_carries_and_tells_the_amounts() -> None:
+def test_a_refusal_has_the_amounts_as_attributes_and_in_its_text() -> None:
     """A refusal's attributes and text name what was requested, spent and remaining."""
     error = errors.QueryRefusedError("no", PureDP("0.3"), PureDP("0.8"), PureDP("0.2"))
     assert (error.requested, error.spent, error.remaining) == (
@@ -49,7 +49,7 @@ def test_a_refusal_without_amounts_is_its_reason() -> None:
     assert str(errors.QueryRefusedError("cutoff reached")) == "cutoff reached"
 
 
-def test_amounts_that_look_alike_are_told_exactly() -> None:
+def test_amounts_that_round_to_the_same_text_are_shown_exactly() -> None:
     error = errors.QueryRefusedError("no", PureDP("1/3"), PureDP("2/3"), PureDP("0.333333333"))
     assert "1/3" in str(error)
     assert "333333333/1000000000" in str(error)
@@ -63,7 +63,7 @@ def refusal_of(q: Queryable, query: object) -> str:
     return str(caught.value)
 
 
-def test_refusals_say_what_to_do_instead() -> None:
+def test_refusals_give_advice() -> None:
     """Each refusal advises what to launch or ask instead."""
     q = Queryable(FiltCon(PureDP("0.15")), [1, 2, 3])
     q.launch(Toy())
@@ -85,12 +85,12 @@ def test_refusals_say_what_to_do_instead() -> None:
     assert "halted for good" in refusal_of(halting, Toy())
 
 
-def test_what_to_do_instead_is_no_part_of_an_answer() -> None:
-    """Two refusals are equal when their amounts are: laws of views are about those."""
+def test_advice_is_not_compared() -> None:
+    """Two refusals with equal reasons and amounts are one outcome in laws of views."""
     assert Refused("no", instead="go home") == Refused("no")
 
 
-def test_every_fault_reads_the_same() -> None:
+def test_every_fault_has_the_same_text() -> None:
     """A fault takes no argument, so nothing about the data can be put in it."""
     assert str(errors.MechanismFault()) == str(errors.MechanismFault())
     with pytest.raises(TypeError):

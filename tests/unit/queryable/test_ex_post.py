@@ -35,15 +35,15 @@ class Silent(ExPostMechanism[None]):
         return state, None
 
 
-def test_by_default_an_expense_never_says_too_little() -> None:
-    """No delta, at any distance; and an expense is no loss in advance."""
+def test_the_default_delta_of_an_expense_is_zero() -> None:
+    """At every `d_in`. An expense does not give the mechanism a privacy map."""
     assert [Silent().delta(d_in) for d_in in (0, 1, 5)] == [0, 0, 0]
     with pytest.raises(PrivacyClaimError, match="Silent"):
         Silent().privacy_map(1)
 
 
 def test_an_expense_must_be_stated() -> None:
-    """A mechanism without one, or an expense that cannot tell the worst, is no such thing."""
+    """Classes without `expense`, or without `at_worst`, cannot be instantiated."""
 
     class Unstated(ExPostMechanism[None]):
         init, step = Silent.init, Silent.step
@@ -56,6 +56,6 @@ def test_an_expense_must_be_stated() -> None:
             kind()
 
 
-def test_the_opening_is_a_query_like_any_other() -> None:
-    """It is a value, so that transcripts can be compared."""
+def test_the_opening_compares_by_value() -> None:
+    """So transcripts can be compared."""
     assert Opening() == Opening()

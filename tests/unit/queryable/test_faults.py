@@ -35,7 +35,7 @@ def test_touching_data_hides_everything(fault: BaseException) -> None:
 
 
 def test_touching_data_passes_values() -> None:
-    """Nothing happens to code that works."""
+    """A result is returned unchanged."""
     assert touching_data(lambda: 3) == 3
 
 
@@ -48,7 +48,7 @@ def test_nested_boundaries_report_once() -> None:
 
 @pytest.mark.parametrize("fault", FAULTS, ids=repr)
 def test_a_failed_init_is_none(fault: BaseException) -> None:
-    """At a launch everything is a failure, a `QueryError` included: data may have been touched."""
+    """At a launch every exception is a failure, also `QueryError`: data may have been touched."""
     with collecting() as faults:
         assert contained_init(lambda: raising(fault)(None)) is None
     assert faults == [fault]
@@ -64,7 +64,7 @@ def test_a_query_error_of_a_step_is_about_the_query() -> None:
 
 
 @pytest.mark.parametrize("returned", [None, 5, (1,), (1, 2, 3)])
-def test_no_pair_is_a_failure(returned: object) -> None:
+def test_a_result_that_is_no_pair_is_a_failure(returned: object) -> None:
     """A mechanism that does not return (state, answer) fails inside the boundary."""
     with collecting() as faults:
         assert contained_init(lambda: returned) is None  # type: ignore[arg-type,return-value]
@@ -83,12 +83,12 @@ def test_scopes_nest() -> None:
 
 
 def test_without_a_scope_faults_are_dropped() -> None:
-    """A bare step outside any handle contains faults all the same."""
+    """A step outside any handle contains faults as well."""
     assert contained_init(lambda: raising(ValueError(SECRET))(None)) is None
 
 
 class _Loaded(KeyboardInterrupt):
-    """An interrupt class that a statistic might make up to carry data out."""
+    """An interrupt class that a statistic could define to carry data out."""
 
     text = SECRET
 
@@ -102,7 +102,7 @@ class _Loaded(KeyboardInterrupt):
     ],
 )
 def test_interrupts_are_raised_bare(fault: BaseException, raised: type[BaseException]) -> None:
-    """An interrupt goes on as a new one of the builtin class, with nothing in it."""
+    """An interrupt is raised as a new instance of the builtin class, without arguments."""
     faults = [ValueError(SECRET), fault]
     with pytest.raises(raised) as caught:
         raise_interrupt(faults)
@@ -114,12 +114,12 @@ def test_interrupts_are_raised_bare(fault: BaseException, raised: type[BaseExcep
 
 
 class _Odd(BaseException):
-    """Not an `Exception`, and no interrupt that anyone waits for."""
+    """A class derived from `BaseException` that is no known interrupt."""
 
 
 @pytest.mark.parametrize("fault", [ValueError(SECRET), _Odd(SECRET)])
 def test_no_interrupt_no_raise(fault: BaseException) -> None:
-    """Ordinary faults, and made-up base exceptions, stop at the boundary."""
+    """Ordinary faults, and unknown classes of `BaseException`, stop at the boundary."""
     faults = [fault]
     raise_interrupt(faults)
     assert faults == []

@@ -41,20 +41,20 @@ def test_the_privacy_section_is_read() -> None:
     )
 
 
-def test_what_a_class_leaves_out_its_base_says() -> None:
+def test_missing_parts_come_from_the_base_class() -> None:
     assert documented(Derived) == Guarantee(
         "Another.", "a claim that goes on.", "Another 2002.", "things."
     )
     assert documented(Silent).theorem == "Another 2002."
 
 
-def test_nothing_is_made_up() -> None:
+def test_a_class_without_a_docstring_has_an_empty_guarantee() -> None:
     assert documented(type("Blank", (), {})) == Guarantee()
     assert documented(InteractiveMechanism).theorem == ""
 
 
 @pytest.mark.parametrize("module", [mechanisms, composition], ids=lambda each: each.__name__)
-def test_every_public_mechanism_says_what_it_claims_and_why(module: object) -> None:
+def test_every_public_mechanism_documents_its_claim_and_theorem(module: object) -> None:
     """The classes alone: what a compositor's theorem is depends on its rule."""
     kinds = [getattr(module, name) for name in module.__all__]  # type: ignore[attr-defined]
     found = [

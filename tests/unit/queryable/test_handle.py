@@ -44,7 +44,7 @@ ONE = FiltCon(PureDP(1))
 
 
 def test_a_measurement_gives_its_answer_and_a_mechanism_a_child() -> None:
-    """A launch returns what the analyst wants: the answer, or a queryable to go on with."""
+    """A launch returns the answer of a measurement, and a queryable otherwise."""
     q = Queryable(ONE, None)
     assert isinstance(q(RandomWord()), int)
     child = q(RandomBits())
@@ -53,7 +53,7 @@ def test_a_measurement_gives_its_answer_and_a_mechanism_a_child() -> None:
     assert isinstance(child.ask("bits"), int)
 
 
-def test_a_call_is_sugar() -> None:
+def test_a_call_launches_or_asks() -> None:
     """Calling launches a mechanism and asks anything else."""
     q = Queryable(ONE, None)
     child = q(Toy(), TENTH)
@@ -71,7 +71,7 @@ def test_children_are_found_by_id() -> None:
 
 
 def test_grandchildren_are_reached_through_their_parents() -> None:
-    """A launch far down, by path or by handle, gives the same handle at the same place."""
+    """A launch in a grandchild, by path or by handle, returns the same handle."""
     q = Queryable(ONE, None)
     inner = q(FiltCon(PureDP("0.5")))
     by_path = q.ask(Ask(0, Launch(Toy())))
@@ -81,7 +81,7 @@ def test_grandchildren_are_reached_through_their_parents() -> None:
 
 
 def test_a_launch_through_a_person_gives_a_child() -> None:
-    """`Launched` in an answer is what makes a child, through however many persons."""
+    """`Launched` in an answer makes a child, through any number of persons."""
     q = Queryable(Courier() @ (Courier() @ ONE), None)
     child = q(Toy())
     assert child.ask("bits") == 0
@@ -112,7 +112,7 @@ def test_the_view_is_one_log_filtered_by_path() -> None:
 
 
 def test_wrong_queries_are_not_in_the_view() -> None:
-    """A `QueryError` is no exchange: nothing has happened."""
+    """A `QueryError` is no exchange, because nothing has changed."""
     q = Queryable(ONE, None)
     with pytest.raises(UnknownQueryError):
         q.ask("nonsense")
@@ -126,8 +126,8 @@ def test_a_mechanism_is_required(mechanism: Any) -> None:
         Queryable(mechanism, None)
 
 
-def test_seeded_coins_need_a_word() -> None:
-    """Whoever knows the seed knows the noise: seeds are for tests, and must be asked for."""
+def test_seeded_coins_need_allow_seeded() -> None:
+    """The seed determines the noise, so seeds are for tests."""
     with pytest.raises(ValueError, match="allow_seeded=True"):
         Queryable(ONE, None, coins=SeededCoins(1))
     Queryable(ONE, None, coins=SeededCoins(1), allow_seeded=True)
@@ -193,7 +193,7 @@ def test_the_data_are_read_only_and_shared(wrap: Any) -> None:
     array[0] = 1  # the caller's own array stays theirs
 
 
-def test_a_one_shot_iterator_is_no_dataset() -> None:
+def test_a_one_shot_iterator_is_refused_as_a_dataset() -> None:
     """The second mechanism would find it empty."""
     with pytest.raises(TypeError, match="iterator"):
         Queryable(ONE, iter([1, 2]))
@@ -336,7 +336,7 @@ def test_a_query_error_shows_no_frame_of_a_mechanism() -> None:
 
 @pytest.mark.parametrize("at_launch", [True, False])
 def test_a_failing_root_repeats_a_constant(at_launch: bool) -> None:
-    """A root that failed says the same to everything and is not run again."""
+    """A root that failed gives one answer to every query and is not run again."""
     faults: list[BaseException] = []
     mechanism = Faulty(raising(ValueError(SECRET)), at_launch=at_launch)
     if at_launch:
@@ -354,7 +354,7 @@ def test_a_failing_root_repeats_a_constant(at_launch: bool) -> None:
 
 
 def test_an_interrupted_start_is_bare() -> None:
-    """A `KeyboardInterrupt` inside the root's `init` leaves nothing behind but itself."""
+    """A `KeyboardInterrupt` inside the root's `init` is raised without context."""
     mechanism = Faulty(raising(KeyboardInterrupt(SECRET)), at_launch=True)
     with pytest.raises(KeyboardInterrupt) as caught:
         Queryable(mechanism, None)
@@ -391,7 +391,7 @@ def test_a_reentrant_statistic_is_a_fault(at_launch: bool) -> None:
     ],
 )
 def test_every_use_from_inside_is_reentrant(use: Any) -> None:
-    """Reading the loss, dry runs, siblings and nonsense alike: none from inside a query."""
+    """Reports, dry runs, siblings and wrong queries are all refused inside a query."""
     faults: list[BaseException] = []
     q = Queryable(ONE, None, on_fault=told(faults))
     q(Toy())
@@ -409,7 +409,7 @@ def test_another_queryable_may_be_used_inside() -> None:
 
 
 def test_a_curators_own_error_is_dropped() -> None:
-    """What `on_fault` raises would be about the data, so the analyst does not see it either."""
+    """An exception of `on_fault` may depend on the data, so the analyst does not see it."""
 
     def clumsy(fault: BaseException) -> None:
         raise ValueError(SECRET) from fault
@@ -422,7 +422,7 @@ def test_a_curators_own_error_is_dropped() -> None:
 
 
 def test_the_curator_may_ask() -> None:
-    """`on_fault` is told after the new state is safe, outside the lock."""
+    """`on_fault` is called after the commit, outside the lock."""
     losses = []
     q = Queryable(ONE, None, on_fault=lambda fault: losses.append(q.privacy_loss()))
     with pytest.raises(MechanismFault):
@@ -440,7 +440,7 @@ def test_nothing_is_printed(capfd: Any) -> None:
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_broken_mechanism_ends_itself_only() -> None:
+def test_a_broken_mechanism_retires_only_itself() -> None:
     """A step that returns no pair retires that child; its parent and siblings go on."""
 
     class NoPair(Toy):
@@ -487,7 +487,7 @@ def test_a_wrong_d_in_is_a_query_error(d_in: Any) -> None:
 
 
 def test_sixteen_threads_never_overspend() -> None:
-    """Hammered by 16 threads a filter admits exactly what fits, and the log is whole."""
+    """A filter that 16 threads use admits exactly what fits, and the log is complete."""
     q = Queryable(FiltCon(PureDP(1)), None)
     child = q(RandomBits(PureDP(0)))
     admitted, refused, errors = [], [], []
@@ -517,7 +517,7 @@ def test_sixteen_threads_never_overspend() -> None:
 
 
 def test_a_dry_run_changes_nothing() -> None:
-    """`can_afford` says what a launch would meet; it runs and charges nothing."""
+    """`can_afford` predicts the outcome of a launch; it runs and charges nothing."""
     q = Queryable(FiltCon(PureDP("0.15")), None)
     ran: list[Any] = []
     probe = Faulty(ran.append, at_launch=True)

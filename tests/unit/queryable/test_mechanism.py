@@ -27,7 +27,7 @@ from tests.strategies import Faulty, RandomBits, RandomWord, Toy, raising
 
 
 def test_the_map_is_the_loss_and_its_conversions() -> None:
-    """Without a measure the own loss, with one the theorem's."""
+    """Without a measure the mechanism's own loss, with one the converted loss."""
     toy = Toy(PureDP("0.1"))
     assert toy.privacy_map(1) == PureDP("0.1")
     assert toy.privacy_map(3) == PureDP("0.3")
@@ -48,7 +48,7 @@ def test_d_in_is_a_count(d_in: object) -> None:
         Toy().privacy_map(d_in)  # type: ignore[arg-type]
 
 
-def test_a_mechanism_without_loss_says_so() -> None:
+def test_a_mechanism_without_loss_raises() -> None:
     """The default of `loss` is a claim error, not zero."""
 
     class Lossless(Toy):

@@ -30,25 +30,25 @@ MESSAGES = [
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
 def test_messages_are_frozen_values(message: object) -> None:
-    """Equal messages are equal and none can be changed on its way."""
+    """Messages compare by value and cannot be changed."""
     assert message == attrs.evolve(message)  # type: ignore[misc]
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
         message.anything = 1  # type: ignore[attr-defined]
 
 
-def test_nonsense_can_be_said() -> None:
-    """An analyst may write any query; it is judged by the step that gets it."""
+def test_wrong_queries_can_be_constructed() -> None:
+    """The step that receives a query validates it."""
     assert Ask(True, None).child is True
     assert PrivacyLossQuery("x").d_in == "x"
 
 
-def test_failed_says_nothing() -> None:
+def test_failed_has_no_cause() -> None:
     """`Failed` has no field that could hold a cause: the receipt says what was charged before."""
     (receipt,) = attrs.fields(Failed)
     assert (receipt.name, receipt.eq, receipt.repr) == ("receipt", False, False)
 
 
-def test_records_reads_a_count_or_the_default() -> None:
+def test_d_in_of_reads_a_count_or_the_default() -> None:
     """A d_in is a count of records, with the budget's unit for none."""
     assert d_in_of(None, 3) == 3
     assert d_in_of(0, 3) == 0

@@ -32,7 +32,7 @@ from tests.strategies import SECRET, Courier, Masker, RandomBits, RandomWord, To
 
 @attrs.frozen
 class Scripted(Courier):
-    """Does what the test's function says."""
+    """Runs the function of the test."""
 
     react: Any = None
 
@@ -90,8 +90,8 @@ def test_a_person_may_ask_more_than_once() -> None:
     assert (state.asked, state.told) == (3, 4)
 
 
-def test_a_persons_coins_are_fresh_each_time_it_hears() -> None:
-    """The bits that a person adds never repeat, nor are they the mechanism's."""
+def test_a_persons_coins_are_fresh_for_each_message() -> None:
+    """The bits that a person adds never repeat, and differ from the mechanism's."""
     view = interact(
         Masker() @ RandomBits(),
         None,
@@ -112,7 +112,7 @@ def test_the_opening_goes_through_the_person() -> None:
 
 
 def test_a_person_that_never_answers_is_stopped() -> None:
-    """After `max_rounds` exchanges the child is taken for failed; siblings go on."""
+    """After `max_rounds` exchanges the child has failed; siblings go on."""
     person = Scripted(lambda state, message: ToAnalyst(None) if state == 0 else ToMechanism("bits"))
     q = Queryable(FiltCon(PureDP(1)), None)
     endless, sibling = q(Postprocessed(Toy(), person, max_rounds=7)), q(Toy())
@@ -139,7 +139,7 @@ def test_a_persons_refusal_of_a_query_changes_nothing() -> None:
 
 
 def test_the_mechanisms_first_query_error_passes() -> None:
-    """What the mechanism does not understand, asked first, is the analyst's fault."""
+    """If the first query to the mechanism is wrong, the analyst gets its `QueryError`."""
     q = Queryable(Courier() @ Toy(), None)
     with pytest.raises(UnknownQueryError):
         q.ask("nonsense")
@@ -148,7 +148,7 @@ def test_the_mechanisms_first_query_error_passes() -> None:
 
 @pytest.mark.parametrize("fault", [QueryError(SECRET), ValueError(SECRET)])
 def test_an_error_after_the_mechanism_has_moved_is_a_fault(fault: Exception) -> None:
-    """Then "nothing has changed" would be a lie, and its text may hold an unpaid answer."""
+    """The state has changed by then, and the text may hold an answer that was not charged."""
 
     def react(state: int, message: Any) -> Any:
         if isinstance(message, FromAnalyst):
@@ -166,7 +166,7 @@ def test_an_error_after_the_mechanism_has_moved_is_a_fault(fault: Exception) -> 
 
 
 @pytest.mark.parametrize("reply", [None, "bits", FromMechanism(3), (1, 2)])
-def test_a_person_that_says_nonsense_has_failed(reply: Any) -> None:
+def test_a_person_with_a_wrong_reply_has_failed(reply: Any) -> None:
     """A person answers `ToMechanism` or `ToAnalyst`."""
     person = Scripted(lambda state, message: ToAnalyst(None) if state == 0 else reply)
     child = Queryable(FiltCon(PureDP(1)), None).launch(person @ Toy())

@@ -142,13 +142,13 @@ class Charging(FiltCon):
         return state, None
 
 
-def test_who_launches_in_its_own_way_has_no_account_of_ours() -> None:
-    """Or a tree would tell what was not charged."""
+def test_a_subclass_with_its_own_launch_has_no_account() -> None:
+    """A tree would otherwise show charges that were not made."""
     assert Charging(PureDP(1)).account() is None
     assert FiltCon(PureDP(1)).account() is not None
 
 
-def test_what_is_fixed_has_no_launches() -> None:
+def test_fixed_compositions_have_no_launches() -> None:
     q = Queryable(ConComp([Toy(), RandomizedResponse(bool, odds=2)]), True)
     assert len(q.ledger()) == 0
     assert [node.status for node in q.node.children] == ["live", "answered"]
@@ -165,7 +165,7 @@ def reduction(last: str = "0.5") -> LaplaceNoiseReduction:
 
 @pytest.mark.parametrize("budget", [PureDP("1.2"), ApproxDP("1.2", "1e-6")], ids=str)
 @pytest.mark.parametrize("nested", [False, True])
-def test_receipts_follow_what_is_realised(budget: Any, nested: bool) -> None:
+def test_receipts_follow_realised_charges(budget: Any, nested: bool) -> None:
     """Reductions, ordinary children and refusals, interleaved at random; three sessions."""
     for seed in range(3):
         random = Random(seed)
@@ -199,8 +199,8 @@ def test_a_refused_ask_costs_nothing() -> None:
     assert "last reported ExPostBound(loss <= 0.1" in q.tree()
 
 
-def test_after_a_halt_nothing_more_is_entered() -> None:
-    """Also where what is asked then would have fitted."""
+def test_after_a_halt_nothing_more_is_charged() -> None:
+    """Also for launches that would have fitted the budget."""
     q = Queryable(ExPost(PureDP("0.3"), on_exceed="halt"), DATA)
     child = q.launch(reduction())
     child.ask(Refine())
@@ -226,7 +226,7 @@ def test_its_theorem_is_its_own() -> None:
 # Where receipts are, and where not.
 
 
-def test_receipts_are_no_part_of_what_is_compared_or_printed() -> None:
+def test_receipts_are_neither_compared_nor_printed() -> None:
     q = Queryable(FiltCon(PureDP(1)), True)
     q.launch(Toy())
     (exchange,) = q.view
@@ -237,7 +237,7 @@ def test_receipts_are_no_part_of_what_is_compared_or_printed() -> None:
     assert Answered(1) == Answered(1, receipt=None)
 
 
-def test_answers_are_plain_in_views_and_beside_them_are_receipts() -> None:
+def test_views_have_plain_answers_with_receipts_beside_them() -> None:
     """As in `interact`, whose views show the same tree."""
     q = Queryable(FiltCon(PureDP(1)), DATA)
     child = q.launch(ExPost(PureDP("0.5"))).launch(reduction())
@@ -251,7 +251,7 @@ def test_answers_are_plain_in_views_and_beside_them_are_receipts() -> None:
     assert root.spent == root.children[0].spent == ExPostBound("0.1", 0)
 
 
-def test_a_person_hears_plain_answers() -> None:
+def test_a_person_gets_plain_answers() -> None:
     heard: list[Any] = []
 
     class Listening(Courier):

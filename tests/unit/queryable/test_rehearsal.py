@@ -23,7 +23,7 @@ from tests.strategies import Faulty, Toy, raising
 SAMPLE = {"age": np.array([20, 30, 40])}
 
 
-def test_it_tells_the_claim_the_exact_value_and_an_answer() -> None:
+def test_a_rehearsal_shows_the_claim_the_exact_value_and_an_answer() -> None:
     done = rehearse(Gaussian(Count(column("age") >= 30), scale=10), SAMPLE)
     assert done.claim == ZCDP("1/200")
     assert done.values == {"statistic": 2}
@@ -33,7 +33,7 @@ def test_it_tells_the_claim_the_exact_value_and_an_answer() -> None:
 
 
 def test_errors_are_raised_as_they_are() -> None:
-    """The very exception, which a real run hides, with its own traceback."""
+    """The original exception with its traceback, which a real run hides."""
     broken = Laplace(Statistic(lambda data: len(data["agee"]), l1=1, l2=1), scale=1)
     with pytest.raises(KeyError, match="agee") as caught:
         rehearse(broken, SAMPLE)
@@ -45,14 +45,14 @@ def test_errors_are_raised_as_they_are() -> None:
 
 @pytest.mark.parametrize("guarded", [True, False])
 @pytest.mark.parametrize("at_launch", [True, False])
-def test_mechanisms_of_ones_own_too(at_launch: bool, guarded: bool) -> None:
+def test_errors_of_user_mechanisms_are_raised(at_launch: bool, guarded: bool) -> None:
     fault = ValueError("column 7")
     broken = Faulty(raising(fault), at_launch=at_launch, guarded=guarded)
     with pytest.raises(ValueError, match="column 7"):
         rehearse(broken, SAMPLE, ["bits"])
 
 
-def test_a_wrong_shape_is_said() -> None:
+def test_a_wrong_shape_is_raised() -> None:
     wrong = Laplace(Statistic(lambda data: np.zeros(2, int), l1=1, l2=1, shape=3), scale=1)
     with pytest.raises(ValueError, match=r"shape \(2,\), \(3,\) was declared"):
         rehearse(wrong, SAMPLE)
@@ -70,7 +70,7 @@ def test_interactive_mechanisms_are_asked() -> None:
         rehearse(FiltCon(PureDP(1)), SAMPLE, [Launch(failing)])
 
 
-def test_an_odometer_has_no_claim_and_a_wrong_map_is_said() -> None:
+def test_an_odometer_has_no_claim_and_a_wrong_map_is_raised() -> None:
     assert rehearse(OdomCon(PureDP), SAMPLE).claim is None
 
     @attrs.frozen
@@ -95,14 +95,14 @@ PRIVATE: list[Any] = [
 
 
 @pytest.mark.parametrize("data", PRIVATE, ids=lambda each: type(each).__name__)
-def test_the_data_of_a_queryable_are_no_sample(data: Any) -> None:
+def test_the_data_of_a_queryable_are_refused_as_a_sample(data: Any) -> None:
     q = Queryable(FiltCon(PureDP(1)), data)
     for sample in (data, q, q.view, q.ledger()):
         with pytest.raises(TypeError, match="sample is"):
             rehearse(Laplace(Count(), scale=1), sample)
 
 
-def test_nor_are_their_columns_and_slices() -> None:
+def test_columns_and_slices_of_private_data_are_refused() -> None:
     ages = np.arange(9)
     Queryable(FiltCon(PureDP(1)), {"age": ages})
     for sample in ({"age": ages}, {"age": ages[:3]}, ages[2:]):

@@ -19,7 +19,7 @@ def statistic(value: Any, shape: Any = None) -> Statistic:
 
 @pytest.mark.parametrize("missing", ["l1", "l2"])
 def test_sensitivities_have_no_default(missing: str) -> None:
-    """Every claim rests on them, so they must be said."""
+    """Every claim depends on them, so they are required."""
     declared = {"l1": 1, "l2": 1}
     del declared[missing]
     with pytest.raises(TypeError, match=missing):
@@ -41,7 +41,7 @@ def test_sensitivities_are_exact() -> None:
 
 @pytest.mark.parametrize("function", [None, 3, "len"])
 def test_a_function_is_required(function: object) -> None:
-    """What cannot be called is refused at construction."""
+    """A value that is not callable is refused at construction."""
     with pytest.raises(TypeError):
         Statistic(function, l1=1, l2=1)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
@@ -57,7 +57,7 @@ def test_single_integers_become_python_ints(value: object) -> None:
 
 
 @pytest.mark.parametrize("value", [3.0, np.float64(3), "3", None, [3], Fraction(3), 3 + 0j])
-def test_what_is_no_integer_is_a_fault(value: object) -> None:
+def test_a_value_that_is_no_integer_is_a_fault(value: object) -> None:
     """A float would leak through its low bits; it never reaches the noise."""
     with pytest.raises(MechanismFault):
         statistic(value)(None)
@@ -85,7 +85,7 @@ WIDE = [-(2**70), -(2**63) - 1, -(2**63), -1, 0, 1, 2**63 - 1, 2**63, 2**64, 2**
 
 
 @pytest.mark.parametrize("values", list(product(WIDE, repeat=2)), ids=str)
-def test_an_entry_changes_no_other_ones_type(values: tuple[int, int]) -> None:
+def test_an_entry_does_not_change_the_type_of_others(values: tuple[int, int]) -> None:
     """numpy alone makes 2**63 beside -1 a float, and 2**63 beside 1 unsigned."""
     for given in (list(values), values, [np.array(each, dtype=object) for each in values]):
         assert statistic(given, shape=2)(None).tolist() == list(values)
@@ -120,7 +120,7 @@ def test_another_shape_or_type_is_a_fault(value: object, shape: object) -> None:
 
 @pytest.mark.parametrize("shape", [-1, True, (2, -1), "2", 1.5])
 def test_a_bad_shape_is_refused(shape: object) -> None:
-    """A shape is counts."""
+    """The sizes of a shape are counts."""
     with pytest.raises((ValueError, TypeError), match="shape"):
         statistic(1, shape)
 
@@ -140,14 +140,14 @@ def test_bits_are_bools(value: object) -> None:
 
 
 @pytest.mark.parametrize("value", [1, 0, None, "yes", np.array([True])])
-def test_what_is_no_bool_is_a_fault(value: object) -> None:
-    """Truthiness is not asked: 2 would be True by accident."""
+def test_a_value_that_is_no_bool_is_a_fault(value: object) -> None:
+    """The truth value is not used: 2 would count as True."""
     with pytest.raises(MechanismFault):
         Bit(lambda dataset: value)(None)
 
 
 @pytest.mark.parametrize("evaluate", [Bit, lambda function: Statistic(function, l1=1, l2=1)])
-def test_what_a_function_raises_stays_inside(evaluate: Any) -> None:
+def test_exceptions_of_a_function_stay_inside(evaluate: Any) -> None:
     """The caller learns that it failed; the curator learns why."""
     with collecting() as faults, pytest.raises(MechanismFault) as caught:
         evaluate(raising(ValueError(SECRET)))(None)

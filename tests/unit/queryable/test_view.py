@@ -24,7 +24,7 @@ from tests.strategies import SECRET, Faulty, RandomBits, RandomWord, raising
 
 
 def script(*queries: Any) -> Any:
-    """An adversary that says these in turn, then stops."""
+    """An adversary that asks these queries in turn, then stops."""
     return lambda view: queries[len(view)] if len(view) < len(queries) else None
 
 
@@ -37,8 +37,8 @@ def test_a_view_counts_exchanges_without_the_opening() -> None:
     assert view.answers == (view[0].answer, view[1].answer)
 
 
-def test_paths_are_read_off_nested_asks() -> None:
-    """An exchange knows which descendant it was with."""
+def test_nested_asks_become_paths() -> None:
+    """An exchange has the path of the descendant that was asked."""
     inner = FiltCon(PureDP(1))
     view = interact(
         FiltCon(PureDP(1)),
@@ -68,7 +68,7 @@ def test_an_interaction_ends_when_the_mechanism_halts() -> None:
     assert [type(answer) for answer in refusing.answers[2:]] == [Refused] * 7
 
 
-def test_a_child_that_halts_ends_no_interaction_but_its_own() -> None:
+def test_a_child_that_halts_does_not_end_the_interaction() -> None:
     """Its parent goes on, and so does the adversary."""
     inner = FiltCon(PureDP("0.1"), on_exceed="halt")
     queries = (Launch(inner), Ask(0, Launch(RandomWord(PureDP(1)))), Launch(RandomWord()))
@@ -102,20 +102,20 @@ def test_equal_coins_give_equal_views() -> None:
     assert runs[0] != runs[2]
 
 
-def test_an_illegal_query_is_the_adversarys_error() -> None:
+def test_a_wrong_query_of_the_adversary_is_raised() -> None:
     """`interact` does not swallow a wrong query."""
     with pytest.raises(QueryError):
         interact(RandomBits(), None, script("nonsense"))
 
 
 def test_faults_are_answers() -> None:
-    """A mechanism that breaks answers `Failed`, in a view too."""
+    """A mechanism that fails answers `Failed`, also in a view."""
     view = interact(Faulty(raising(ValueError(SECRET))), None, script("bits", "bits"))
     assert view.answers == (Failed(), Failed())
 
 
-def test_an_interrupt_goes_on() -> None:
-    """A `KeyboardInterrupt` inside a statistic stops the run, bare."""
+def test_an_interrupt_is_raised() -> None:
+    """A `KeyboardInterrupt` inside a statistic stops the run, without context."""
     with pytest.raises(KeyboardInterrupt) as caught:
         interact(Faulty(raising(KeyboardInterrupt(SECRET))), None, script("bits", "bits"))
     assert caught.value.args == ()
@@ -130,7 +130,7 @@ def test_then_appends() -> None:
 
 
 def test_a_truncated_view_drops_the_crossing_answer() -> None:
-    """Algorithm 5: what an odometer said while its report was within the threshold."""
+    """Algorithm 5: the view while the odometer's report is at most the threshold."""
     queries = script(*[Launch(RandomWord(PureDP("0.1")))] * 6)
     view = truncated_view(OdomCon(PureDP), None, queries, PureDP("0.3"), SeededCoins(1))
     whole = interact(OdomCon(PureDP), None, queries, SeededCoins(1))

@@ -121,7 +121,7 @@ def test_a_child_keeps_its_tree() -> None:
 
 
 def test_a_dropped_handle_is_made_again() -> None:
-    """With its opening, and with the handles in it that somebody still holds."""
+    """With its opening, and with the handles in it that are still in use."""
     q = Queryable(ROOT, None)
     q.launch(ConComp([Toy(), Toy()]))
     kept = q.children[0].opening[1]
@@ -133,7 +133,7 @@ def test_a_dropped_handle_is_made_again() -> None:
     assert kept.ask("bits") == 1
 
 
-def test_a_name_gives_the_handle_that_is_held() -> None:
+def test_a_repeated_named_launch_returns_the_handle_in_use() -> None:
     q = Queryable(ROOT, None)
     first = q.launch(Toy(), name="first")
     assert q.launch(Toy(), name="first") is first is q.children[0]

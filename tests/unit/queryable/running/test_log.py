@@ -60,7 +60,7 @@ class Plain(Log):
 
 
 def session(q: Queryable) -> None:
-    """Launches that come again, new ones, failures, refusals, polls and a child's children."""
+    """Repeated and new launches, failures, refusals, polls and grandchildren."""
     fresh = [RandomizedResponse(bool, odds="1.1") for _ in range(3)]
     for mechanism in (COIN, COIN, *fresh, COIN, Laplace(Count(), epsilon="1/10"), COIN, COIN):
         with suppress(InteractiveError):
@@ -105,8 +105,8 @@ def shown(q: Queryable) -> list[Any]:
 
 
 @pytest.mark.parametrize("case", FILTERS)
-def test_what_is_packed_is_read_back(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All that is shown is as with a log that packs nothing, receipts included."""
+def test_packed_launches_are_read_back(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Displays and receipts are equal to those of a log that packs nothing."""
     from queryable.randomness.coins import SeededCoins
 
     def run() -> Queryable:
@@ -158,21 +158,21 @@ def test_polls_are_bounded_and_leave_no_gap_in_the_numbers() -> None:
     assert len(concurrent.view) == 1
 
 
-def test_what_a_person_answers_is_no_poll() -> None:
+def test_a_query_that_a_person_answers_is_no_poll() -> None:
     q = Queryable(Postprocessed(FiltCon(PureDP(1)), Courier()), True)
     for _ in range(POLLS + 5):
         q.ask(PrivacyLossQuery())
     assert len(q.view) == POLLS + 5
 
 
-def test_a_wrong_poll_leaves_nothing() -> None:
+def test_a_wrong_poll_is_not_logged() -> None:
     q = Queryable(FiltCon(PureDP(1)), True)
     with pytest.raises(QueryError):
         q.privacy_loss(-1)
     assert len(q.view) == 0
 
 
-def test_what_does_not_count_is_overwritten() -> None:
+def test_entries_that_are_not_valid_are_overwritten() -> None:
     """As after an interrupt between log and state."""
     receipt = Receipt(COIN, None, 1, PureDP("0.1"), FiltCon(PureDP(1)).account())  # type: ignore[arg-type]
     launch = Exchange((), Launch(COIN), Launched(None, True, receipt=receipt))
@@ -191,7 +191,7 @@ def test_what_does_not_count_is_overwritten() -> None:
 
 
 @pytest.mark.parametrize("before", [0, 1])
-def test_a_poll_that_does_not_count_has_no_number(before: int) -> None:
+def test_a_poll_that_is_not_valid_has_no_number(before: int) -> None:
     """Entries after it are numbered as if it had not been; with a poll before it or without."""
     launch = Exchange((), Launch(COIN), Launched(0, None))
     poll = Exchange((), PrivacyLossQuery(), PureDP("0.1"))
@@ -209,7 +209,7 @@ def test_a_poll_that_does_not_count_has_no_number(before: int) -> None:
 
 
 @pytest.mark.parametrize("account", [None, "nothing", 3])
-def test_a_receipt_that_is_none_is_kept_as_it_is(account: Any) -> None:
+def test_a_wrong_receipt_is_kept_as_it_is(account: Any) -> None:
     receipt = Receipt(COIN, None, 1, PureDP("0.1"), account)
     log = Log()
     log.add(Exchange((), Launch(COIN), Launched(None, True, receipt=receipt)), 0, 0)
@@ -247,7 +247,7 @@ class Counting(RandomizedResponse):
         return super().loss(d_in)
 
 
-def test_trees_and_ledgers_make_what_is_looked_at() -> None:
+def test_trees_and_ledgers_make_only_the_rows_that_are_read() -> None:
     """Of 2,000 launches of as many mechanisms."""
     q = Queryable(FiltCon(PureDP(10_000)), True)
     for _ in range(2_000):
