@@ -1,4 +1,4 @@
-"""Every conversion against 60-digit arithmetic, and against the reference values."""
+"""Every conversion compared with 60-digit arithmetic and with reference values."""
 
 import itertools
 import math
@@ -141,7 +141,7 @@ def test_gdp_delta(mu: Fraction, epsilon: Fraction) -> None:
 @settings(max_examples=30)
 @given(mu=st.fractions(min_value=Fraction(1, 100), max_value=5, max_denominator=100), delta=deltas)
 def test_gdp_to_approx(mu: Fraction, delta: Fraction) -> None:
-    """The least epsilon whose delta fits: it fits, and 1e-9 less does not."""
+    """The result is enough for delta, and 1e-9 less is not."""
     epsilon = conversions.gdp_to_approx(mu, delta)
     assert conversions.gdp_delta(mu, epsilon) <= delta
     if epsilon > 0:
@@ -166,7 +166,7 @@ def test_group_delta(epsilon: Fraction, delta: Fraction, size: int) -> None:
 
 @pytest.mark.parametrize("size", [10**6, 10**12, 10**30])
 def test_group_delta_of_an_astronomic_group_is_one(size: int) -> None:
-    """An analyst who asks about 10**30 records gets an answer, not an endless exponential."""
+    """A group of 10**30 records is answered without computing a huge exponential."""
     assert conversions.group_delta(Fraction(1), Fraction(1, 10**6), size) == 1
 
 
@@ -229,7 +229,7 @@ def test_logarithms_bracket(value: Fraction) -> None:
 
 @pytest.mark.parametrize("rho", ["1e-399", "1e-30", "1e30", "1e308", "1e399"])
 def test_zcdp_at_the_edges_gives_a_bound(rho: str) -> None:
-    """Losses too small or too large for a float convert all the same, from above."""
+    """Losses outside the range of floats convert too, rounded up."""
     delta = Fraction("1e-6")
     epsilon = conversions.zcdp_to_approx(Fraction(rho), delta)
     assert epsilon >= Fraction(rho) * (rho[:3] != "1e-")
@@ -237,7 +237,7 @@ def test_zcdp_at_the_edges_gives_a_bound(rho: str) -> None:
 
 
 def test_large_gaussian_losses_convert() -> None:
-    """A useless mu has a useless epsilon, in bounded time."""
+    """A very large mu converts to a very large epsilon in bounded time."""
     mu = Fraction(10**6)
     epsilon = conversions.gdp_to_approx(mu, Fraction("1e-6"))
     assert mu**2 / 2 < epsilon < mu**2

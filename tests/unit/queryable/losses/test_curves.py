@@ -1,4 +1,4 @@
-"""Trade-off curves: their faces against each other, products, and rounding to the safe side."""
+"""Trade-off curves: the three forms agree; products; rounding to the safe side."""
 
 from fractions import Fraction
 from functools import partial, reduce
@@ -53,12 +53,12 @@ def probes(*of: Knots) -> list[Fraction]:
 
 @given(knots=tradeoffs())
 def test_the_conditions_hold_for_hulls_below_the_diagonal(knots: Knots) -> None:
-    """What the strategy makes are trade-off curves, and `checked` leaves them alone."""
+    """The strategy generates trade-off curves, which `checked` returns unchanged."""
     assert curves.checked(knots) == knots
 
 
-def test_points_that_are_no_corner_are_dropped() -> None:
-    """One curve has one representation."""
+def test_points_that_are_not_corners_are_dropped() -> None:
+    """A curve has exactly one representation."""
     assert curves.checked([(F(0), F(1)), (F(1, 3), F(2, 3)), (F(1), F(0))]) == IDENTITY
 
 
@@ -79,23 +79,21 @@ def test_points_that_are_no_corner_are_dropped() -> None:
         ([(0, "1/2"), ("1/4", "1/2"), (1, 0)], "not convex at alpha = 1/4"),
     ],
 )
-def test_what_is_no_trade_off_curve_is_refused(
-    points: list[tuple[object, object]], reason: str
-) -> None:
+def test_invalid_curves_are_refused(points: list[tuple[object, object]], reason: str) -> None:
     """Not convex, not decreasing, above 1 - alpha or off [0, 1]: refused with the reason."""
     with pytest.raises(ValueError, match=reason):
         curves.checked([(F(alpha), F(f)) for alpha, f in points])  # type: ignore[arg-type]
 
 
 def test_a_curve_below_zero_is_refused() -> None:
-    """f is a probability."""
+    """f is a probability, so it is at least 0."""
     with pytest.raises(ValueError, match="between 0"):
         curves.checked([(F(0), F(1)), (F(1, 2), F(-1, 4)), (F(1), F(-1, 4))])
 
 
 @given(knots=tradeoffs(), alpha=units)
 def test_a_curve_is_the_largest_of_its_lines(knots: Knots, alpha: Fraction) -> None:
-    """Interpolated knots and prolonged sides say the same."""
+    """Interpolating knots and maximising extended sides give the same value."""
     largest = max(1 - delta - ratio * alpha for ratio, delta in curves.lines(knots))
     assert curves.value(knots, alpha) == max(largest, F(0))
 
@@ -154,7 +152,7 @@ def test_the_product_is_that_of_the_distributions(left: Knots, right: Knots) -> 
 
 @given(first=tradeoffs(), second=tradeoffs(), third=tradeoffs())
 def test_products_commute_and_associate(first: Knots, second: Knots, third: Knots) -> None:
-    """How mechanisms are bracketed or ordered does not matter, and no loss is the unit."""
+    """Products are commutative and associative, and the curve of zero loss is the unit."""
     tensor = curves.tensor
     assert tensor(first, second) == tensor(second, first)
     assert tensor(tensor(first, second), third) == tensor(first, tensor(second, third))
@@ -171,8 +169,8 @@ def test_a_chain_is_a_trade_off_curve_of_values(outer: Knots, inner: Knots) -> N
         assert curves.value(chained, alpha) == expected
 
 
-def test_a_short_curve_is_left_alone() -> None:
-    """Nothing is lost where nothing need be."""
+def test_a_short_curve_is_unchanged() -> None:
+    """A curve of few short knots is not rounded."""
     knots = response(F(2), F(1, 10))
     assert curves.shortened(knots, 4) is knots
 
@@ -184,7 +182,7 @@ SMOOTH = curves.lowered(reduce(curves.tensor, [response(F(21, 20))] * 200))
 @pytest.mark.parametrize("most", [4, 8, 32, 128])
 @pytest.mark.parametrize("knots", [MANY, SMOOTH], ids=["many", "smooth"])
 def test_shortened_curves_are_below_and_their_rounding_is_true(knots: Knots, most: int) -> None:
-    """A short curve claims less, and at no epsilon more pessimistically than is stated."""
+    """A shortened curve is below, and at every epsilon the error is within `rounding`."""
     assert len(knots) > most
     short = curves.shortened(knots, most)
     assert 2 <= len(short) <= most
@@ -216,7 +214,7 @@ def test_rounding_bounds_what_any_lower_curve_loses(
 
 @pytest.mark.parametrize("dent", [(F(3, 5), F(14, 100)), (F(14, 100), F(3, 5))])
 def test_rounding_sees_a_dent_at_either_end(dent: tuple[Fraction, Fraction]) -> None:
-    """Where alpha is large as where f is large: never less than what is lost, nor twice that."""
+    """At either end, `rounding` is at least the error and at most twice the error."""
     upper = response(F(2), F(1, 10))
     lower = curves.hull([*upper, dent])
     share = curves.rounding(lower, partial(curves.value, upper))
@@ -228,7 +226,7 @@ def test_rounding_sees_a_dent_at_either_end(dent: tuple[Fraction, Fraction]) -> 
 
 
 def test_more_knots_lose_less() -> None:
-    """A quarter or less for twice the knots, as for chords of a smooth curve."""
+    """Twice the knots divide the error by four or more, as for chords of a smooth curve."""
     shares = [
         curves.rounding(curves.shortened(MANY, most), partial(curves.value, MANY))
         for most in (16, 32, 64, 128)
@@ -238,7 +236,7 @@ def test_more_knots_lose_less() -> None:
 
 
 def test_the_rounding_of_a_product_is_at_most_the_sum() -> None:
-    """Two short curves together are no more pessimistic than both are."""
+    """The error of a product is at most the sum of the errors."""
     other = reduce(curves.tensor, (response(F(12 + n, 10)) for n in range(6)))
     exact = curves.tensor(MANY, other)
     first, second = curves.shortened(MANY, 24), curves.shortened(other, 24)
@@ -251,7 +249,7 @@ def test_the_rounding_of_a_product_is_at_most_the_sum() -> None:
 
 
 def test_long_coordinates_are_moved_to_a_grid_below() -> None:
-    """Numbers that grew too long are shortened, at next to no cost."""
+    """Coordinates that are too long are shortened with a tiny error."""
     long = response(F(3**12000, 2**19000))
     short = curves.shortened(long, 100)
     assert len(short) == len(long)

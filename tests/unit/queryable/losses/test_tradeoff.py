@@ -68,7 +68,7 @@ def test_of_approx_is_at_most_the_curve(
 
 
 def test_of_approx_without_epsilon_is_exact() -> None:
-    """(0, delta)-DP is 1 - delta - alpha, and none of both is no loss."""
+    """(0, delta)-DP is 1 - delta - alpha, and (0, 0)-DP is zero loss."""
     assert FDP.of_approx(0, "1/4") == FDP([(0, "3/4"), ("3/4", 0), (1, 0)])
     assert FDP.of_approx(0) == PERFECT
     assert FDP.of_approx(3, 1) == FDP([(0, 0), (1, 0)])
@@ -85,7 +85,7 @@ def test_the_profile_of_approx(stated: Fraction, delta: Fraction, epsilon: Fract
 
 @given(epsilon=small, delta=deltas)
 def test_there_and_back(epsilon: Fraction, delta: Fraction) -> None:
-    """From (epsilon, delta) to its curve and back nothing is lost but rounding, outward."""
+    """Converting (epsilon, delta) to a curve and back changes it only by rounding up."""
     curve = ApproxDP(epsilon, delta).to(FDP)
     back = curve.to(ApproxDP, delta)
     assert isinstance(back, ApproxDP)
@@ -98,7 +98,7 @@ def test_there_and_back(epsilon: Fraction, delta: Fraction) -> None:
 def test_several_guarantees_are_the_largest_curve(
     guarantees: list[tuple[Fraction, Fraction]], alpha: Fraction
 ) -> None:
-    """Of what satisfies each of several (epsilon, delta) the curve is their maximum."""
+    """For several guarantees (epsilon, delta), the curve is the maximum of their curves."""
     each = [FDP.of_approx(*guarantee) for guarantee in guarantees]
     together = FDP.of_profile(guarantees)
     assert together(alpha) == max(curve(alpha) for curve in each)
@@ -141,7 +141,7 @@ def test_gaussian_reference_values(mu: float, epsilon: float, delta: float) -> N
 
 @pytest.mark.parametrize("mu", ["1e-30", "1e-3", 9, 60, 10**6])
 def test_extreme_gaussians_stay_on_the_safe_side(mu: object) -> None:
-    """However small or large mu is, there is a curve, it is below, and its rounding says so."""
+    """For very small and large mu the curve is below G_mu, within its stated rounding."""
     curve = FDP.of_gaussian(mu)  # type: ignore[arg-type]
     assert 0 <= curve.rounding <= 1
     assert PERFECT <= curve <= FDP([(0, 0), (1, 0)])
@@ -158,14 +158,14 @@ def test_a_gaussian_without_loss_is_perfect() -> None:
 
 @pytest.mark.parametrize("knots", [0, 3])
 def test_too_few_knots_are_refused(knots: int) -> None:
-    """A curve with fewer than four knots says nothing about a Gaussian."""
+    """A curve below a Gaussian needs at least four knots."""
     with pytest.raises(ValueError, match=f"knots is {knots}; it should be at least 4"):
         FDP.of_gaussian(1, knots)
 
 
 @given(first=curves, second=curves)
 def test_the_order_is_reflexive_and_antisymmetric(first: FDP, second: FDP) -> None:
-    """A curve is within itself, and two that are within each other are one."""
+    """A curve is within itself, and two curves within each other are equal."""
     assert first <= first  # noqa: PLR0124
     assert (first <= second <= first) == (first == second)
 
@@ -189,7 +189,7 @@ def test_the_order_is_pointwise(first: FDP, second: FDP, alpha: Fraction) -> Non
 
 
 def test_curves_may_be_incomparable() -> None:
-    """A little delta for less epsilon is neither better nor worse."""
+    """A smaller epsilon with a larger delta is incomparable."""
     pure, approximate = FDP.of_approx(1), FDP.of_approx("0.9", "0.01")
     assert not pure <= approximate
     assert not approximate <= pure
@@ -203,14 +203,14 @@ def test_the_order_extends_that_of_pure_losses(first: Fraction, second: Fraction
 
 @given(first=curves, second=curves, third=curves)
 def test_composition_is_monotone(first: FDP, second: FDP, third: FDP) -> None:
-    """Composing does not help, and composing with less loses less."""
+    """Composition increases the loss, and a smaller loss composes to a smaller one."""
     assert first <= first + second
     assert first + third <= first.join(second) + third
 
 
 @given(curve=curves)
 def test_no_loss_is_the_unit(curve: FDP) -> None:
-    """Of composition and of the order, and what a group of none loses."""
+    """Zero loss is the unit of composition, the least loss, and the loss of an empty group."""
     assert curve.zero() == PERFECT == zero_of(FDP) == total([], FDP) == curve.group(0)
     assert curve + PERFECT == curve
     assert curve >= PERFECT
@@ -232,7 +232,7 @@ def test_measures_are_not_mixed() -> None:
         PERFECT + PureDP(1)
 
 
-def test_long_products_keep_few_knots_and_say_what_that_costs() -> None:
+def test_long_products_keep_few_knots_and_state_the_error() -> None:
     """Ten different losses: 2,048 knots exactly, at most 256 kept, deltas off by a known share."""
     losses = [FDP.of_approx(F(10 + n, 50), F(n, 10**7)) for n in range(10)]
     short = reduce(FDP.compose, losses)
@@ -252,7 +252,7 @@ def _product(left: FDP, right: FDP) -> FDP:
     return FDP(tensor(left.knots, right.knots))
 
 
-def test_what_was_lost_adds_up() -> None:
+def test_rounding_adds_up() -> None:
     """Rounding survives composition, joins and symmetry; groups magnify it by slope and floor."""
     first = attrs.evolve(FDP.of_approx(0, "1/4"), rounding=F(1, 7))
     second = attrs.evolve(FDP([(0, 1), ("1/4", "1/4"), (1, 0)]), rounding=F(1, 5))
@@ -316,7 +316,7 @@ def test_groups_of_gaussians() -> None:
 
 
 def test_groups_of_any_size_keep_few_knots() -> None:
-    """Curves of many knots and large groups end."""
+    """Large groups of curves with many knots are computed in bounded time."""
     many = reduce(FDP.compose, (FDP.of_approx(F(1, n)) for n in range(2, 9)))
     grouped = many.group(1000)
     assert len(grouped.knots) <= KNOTS
@@ -354,7 +354,7 @@ def test_symmetric_is_the_larger_of_both_directions() -> None:
 
 
 def test_conversions_to_curves() -> None:
-    """What has a theorem has a curve."""
+    """Losses with a theorem convert to a curve."""
     assert PureDP(1).to(FDP) == FDP.of_approx(1)
     assert ApproxDP(1, "1e-6").to(FDP) == FDP.of_approx(1, "1e-6")
     assert ApproxDP(1, 0).to(FDP) == FDP.of_approx(1)
@@ -364,7 +364,7 @@ def test_conversions_to_curves() -> None:
 
 @pytest.mark.parametrize("loss", [ZCDP(1), RDP(8, 1), ApproxZCDP(1, "1e-6")], ids=str)
 def test_other_losses_have_no_curve_here(loss: Loss) -> None:
-    """A conversion that is not there is an error, not a number."""
+    """A conversion without a theorem is an error."""
     with pytest.raises(ValueError, match=r"no theorem converts .* to FDP"):
         loss.to(FDP)
 
@@ -393,8 +393,8 @@ def test_a_bound_at_a_delta_is_the_least() -> None:
     assert curve.to(ApproxDP, 1) == ApproxDP(0, 1)
 
 
-def test_a_delta_is_asked_for_and_may_be_too_small() -> None:
-    """A curve has an epsilon for each delta from 1 - f(0) on, and does not pick one."""
+def test_a_missing_or_too_small_delta_is_an_error() -> None:
+    """A curve has an epsilon for each delta >= 1 - f(0), and the caller chooses delta."""
     curve = FDP.of_approx(1, "1e-6")
     with pytest.raises(ValueError, match="say delta"):
         curve.to(ApproxDP)
@@ -423,7 +423,7 @@ def test_bad_knots_are_refused(points: Any, error: type[Exception]) -> None:
 
 @pytest.mark.parametrize("value", [-1, "x", float("inf"), True])
 def test_bad_parameters_are_refused(value: Any) -> None:
-    """No curve is made of what is no privacy parameter."""
+    """Values that are not privacy parameters are refused."""
     for make in (FDP.of_approx, FDP.of_gaussian, PERFECT.delta):
         with pytest.raises(ValueError, match="should be"):
             make(value)
@@ -434,7 +434,7 @@ def test_bad_parameters_are_refused(value: Any) -> None:
 
 
 def test_a_curve_is_a_frozen_value() -> None:
-    """Equal knots are equal losses, whatever was lost on the way; a printed curve is a curve."""
+    """Equality compares knots, not `rounding`; the repr of a curve is an expression for it."""
     curve = FDP.of_approx("0.1", "1e-6")
     known = attrs.evolve(curve, rounding=F(1, 7))
     assert (known, hash(known)) == (curve, hash(curve))
@@ -446,7 +446,7 @@ def test_a_curve_is_a_frozen_value() -> None:
 
 
 def test_huge_epsilons_are_cut_off() -> None:
-    """Beyond e^4096 a curve is as good as zero, and everything ends."""
+    """Beyond epsilon = 4096 a curve is practically zero, and computations end."""
     curve = FDP.of_approx("1e300")
     assert curve == FDP([(0, 0), (1, 0)])
     assert FDP.of_gaussian("1e300") == curve
