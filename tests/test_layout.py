@@ -181,7 +181,7 @@ def upward(
         if not room:
             continue
         if room not in floors[package]:
-            complaints.append(f"{package}.{room} is on no floor")
+            complaints.append(f"{package}.{room} is on no floor; add it to FLOORS")
             continue
         for target in targets:
             other, above, *_ = (*target.split("."), "")
