@@ -1,8 +1,8 @@
-"""How a cell that is text is read as a value: fixed grammars, each cell by itself.
+"""A cell that is text, read as a value by a fixed grammar, each cell on its own.
 
-Responsible for SQL that reads a cell as a declared type, and for undeclared columns of a CSV file
-or of Python objects, where the question decides how a cell is read. Nothing is decided by other
-cells. Knows no file.
+`cast` gives the SQL that reads a cell as a declared type. For columns without a declared type,
+`as_asked` chooses the reading by the constants that the request compares them with. No other cell
+affects how a cell is read.
 """
 
 import re
@@ -36,7 +36,7 @@ _GRAMMAR = {
 }
 
 Readings = Mapping[str, str]
-"""The name of the column that holds a written cell read as a number, date, timestamp, instant."""
+"""The name of the column with the cells read as a number, date, timestamp or instant."""
 
 _READINGS = {
     "number": ("float", "DOUBLE"),
@@ -47,10 +47,10 @@ _READINGS = {
 
 
 def cast(text: str, declared: str, kind: Kind) -> str:
-    """SQL for a cell's text as a value of a type, null where it is none.
+    """SQL that reads a cell's text as a value of a type. A cell that does not parse becomes null.
 
-    Numbers are decimal, with a point; an integer has no digits other than 0 after it, a decimal
-    none beyond its own. Dates and times are ISO 8601.
+    Numbers are decimal, with a point; an integer has only the digit 0 after the point, a decimal at
+    most its own number of digits. Dates and times are ISO 8601.
     """
     value = f"TRY_CAST({text} AS {declared})"
     grammar = _GRAMMAR.get(kind.name)
@@ -63,7 +63,7 @@ def cast(text: str, declared: str, kind: Kind) -> str:
 
 
 def readings(text: str) -> Mapping[str, tuple[str, str]]:
-    """SQL for each way to read a written cell, and its type. As a number, true is 1, false 0."""
+    """SQL for each way to read an undeclared cell, and its type; as a number true is 1."""
     found = {
         reading: (cast(text, declared, Kind(name)), declared)
         for reading, (name, declared) in _READINGS.items()
@@ -73,7 +73,7 @@ def readings(text: str) -> Mapping[str, tuple[str, str]]:
 
 
 def as_asked(request: Request, written: Mapping[str, Readings]) -> Request:
-    """The request with each written column replaced by the reading that the question implies.
+    """The request with each undeclared column replaced by the reading that its constants imply.
 
     Raises:
         TypeError: no reading compares with a constant, or keys of one column imply two readings.
@@ -127,13 +127,13 @@ def _read(
 ) -> str:
     """The column to compare with these constants.
 
-    A date is midnight where it is compared; as a key it equals dates alone, as elsewhere.
+    A date means midnight in a comparison; as a key it equals dates only, as in other sources.
     """
     found = {_reading(column, value, keys=keys) for value in values}
     if len(found) > 1:
         raise TypeError(
-            f"the keys of {column!r} are of several kinds ({', '.join(sorted(found))}); give keys "
-            f"of one, or say what the column holds by Table(.., types={{{column!r}: ...}})"
+            f"give keys of one kind for {column!r}, or its type by Table(.., types={{{column!r}: "
+            f"...}}); they are of several kinds ({', '.join(sorted(found))})"
         )
     reading = found.pop() if found else "text"
     return column if reading == "text" else written[column][reading]
@@ -153,7 +153,10 @@ def _reading(column: str, value: Scalar, *, keys: bool) -> str:
 
 
 def sql_type(declared: str) -> str:
-    """A declared type, which is written into a statement: a name, and numbers in brackets."""
+    """Check a declared type, because it is written into a statement.
+
+    It is a name, and numbers in brackets.
+    """
     if not re.fullmatch(r"[A-Za-z_][A-Za-z_0-9 ]*(\(\d+(,\s*\d+)?\))?", declared):
         raise ValueError(f"type {declared!r} should be a name, such as BIGINT or DECIMAL(10,2)")
     return declared

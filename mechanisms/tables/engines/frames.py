@@ -1,7 +1,7 @@
-"""Frames and arrays as Arrow tables, without a copy where their library can.
+"""Frames and arrays as Arrow tables, without a copy if their library can.
 
-Responsible for one thing: a column's type is the one that its library gives it, and no cell decides
-it. A column of Python objects has none; it becomes text. Knows no engine.
+A column has the type that its library gives it; no cell decides it. A column of Python objects has
+no such type, and becomes text.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from mechanisms.tables.engines.validity import valid_cells
 
 
 class Frame(NamedTuple):
-    """An Arrow table, and the names of its columns that stand for Python objects."""
+    """An Arrow table, and the names of its columns whose text represents Python objects."""
 
     table: Any
     written: frozenset[str]
@@ -24,7 +24,7 @@ def as_arrow(source: Any) -> Frame:
     """A pandas, polars or Arrow frame, a structured array or a dict of columns as an Arrow table.
 
     Raises:
-        TypeError: something else.
+        TypeError: the source is anything else.
     """
     table, written = _as_arrow(source)
     table = valid_cells(table)
@@ -55,7 +55,7 @@ def _as_arrow(source: Any) -> Frame:
 
 
 def _of_objects(column: Any) -> bool:
-    """Whether a column's cells are Python objects. Its type decides."""
+    """Whether a column's cells are Python objects, by its type."""
     dtype = getattr(column, "dtype", getattr(column, "type", None))
     if dtype is None or str(dtype) == "Object":  # polars
         return True
@@ -76,13 +76,13 @@ def _column(column: Any) -> Any:
 
 
 def _of_array(values: Any) -> Any:
-    """A numpy array of a type. A day that Arrow cannot count, and half a character, are missing."""
+    """A typed numpy array. Days beyond Arrow's range and lone surrogates become missing."""
     import pyarrow as pa
 
     mask, plain = np.ma.getmaskarray(values), np.ascontiguousarray(np.ma.getdata(values))
     if plain.dtype.byteorder not in ("=", "|"):
         plain = plain.astype(plain.dtype.newbyteorder("="))
-    if plain.dtype.kind == "S":  # fixed width to numpy, not to Arrow
+    if plain.dtype.kind == "S":  # of a fixed width in numpy, not in Arrow
         return pa.array(plain.astype(object), pa.binary(), mask=mask)
     if plain.dtype.kind in "UT":
         try:

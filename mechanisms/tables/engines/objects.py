@@ -1,7 +1,7 @@
-"""Columns of Python objects as columns of text, each cell converted by itself.
+"""Columns of Python objects as columns of text, each cell converted on its own.
 
-Responsible for the text that stands for an object. A library would find one type for all cells of
-such a column, so one cell could decide about the others. Knows no engine.
+A library would infer one type from all cells of such a column, so that one cell could decide about
+the others.
 """
 
 import datetime as dt
@@ -26,15 +26,15 @@ def as_text(cells: Iterable[Any]) -> Any:
 def _text(cell: Any) -> str | None:
     """The text of a cell that equals itself, as a CSV file would have it.
 
-    Numbers that are equal have one text if they are whole and below 2^53. Moments in a zone are
-    written in UTC, bytes in hexadecimal digits and durations in microseconds, as the types BLOB and
-    INTERVAL read them. Containers, arrays and other objects have none.
+    Equal numbers have the same text if they are whole and below 2^53. Times with a zone are written
+    in UTC, bytes in hexadecimal digits and durations in microseconds, as the types BLOB and
+    INTERVAL read them. Containers, arrays and other objects have no text.
     """
     if type(cell) is str and cell.isascii():  # the usual case, faster
         return cell
     try:
         return _written(cell) if cell == cell else None  # noqa: PLR0124 (NaN does not)
-    except Exception:  # whatever a cell's own methods do
+    except Exception:  # a cell's own methods may raise anything
         return None
 
 

@@ -1,6 +1,6 @@
 """Parquet files as DuckDB reads them, or a copy without the cells that would make it fail.
 
-Responsible for the types of a file being those that DuckDB finds, in the copy too.
+The copy has the types that DuckDB finds in the files.
 """
 
 import re
@@ -16,7 +16,7 @@ def parquet_files(connection: Any, paths: list[str]) -> Any:
     """The rows of files that have the same columns.
 
     Raises:
-        ValueError: they have not.
+        ValueError: the columns differ.
     """
     each = [connection.read_parquet([path], hive_partitioning=False) for path in paths]
     if any((other.columns, other.types) != (each[0].columns, each[0].types) for other in each):
@@ -61,6 +61,6 @@ def valid_copy(connection: Any, rows: Any, paths: list[str], folder: Path) -> tu
 
 
 def _doubtful(rows: Any) -> list[int]:
-    """The places of columns with text or times, within lists or structures too."""
+    """The positions of columns with text or times, also within lists or structures."""
     types = enumerate(map(str, rows.types))
     return [i for i, declared in types if re.search("VARCHAR|JSON|ENUM|TIME", declared)]

@@ -1,8 +1,7 @@
-"""Cells of Arrow columns and of Parquet files that are no value of their type.
+"""Cells of Arrow columns and of Parquet files that are not valid for their type become missing.
 
-Responsible for making such cells missing, each by itself: text that is not UTF-8, a time of day
-that no day has, a moment with more microseconds than 64 bits count. An engine would fail when it
-meets one. Knows no engine.
+Such a cell is text that is not UTF-8, a time of day beyond 24 hours, or a timestamp with more
+microseconds than 64 bits hold. An engine would fail on it. Each cell is decided on its own.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +13,7 @@ _ROWS = 2**12  # of a Parquet file, checked at once
 
 
 def valid_cells(table: Any) -> Any:
-    """An Arrow table with null instead of each invalid cell."""
+    """An Arrow table with null for each invalid cell."""
     for position, field in enumerate(table.schema):
         column = table.column(position)
         if _finer(column.type) is not None or not all(map(_is_valid, column.chunks)):
@@ -23,9 +22,9 @@ def valid_cells(table: Any) -> Any:
 
 
 def valid_column(column: Any, *, naive: bool = False) -> Any:
-    """A chunked column with null instead of each invalid cell.
+    """A chunked column with null for each invalid cell.
 
-    A dictionary is decoded, because it is invalid as a whole.
+    A dictionary is decoded, because Arrow validates it only as a whole.
     """
     import pyarrow as pa
 
@@ -40,9 +39,9 @@ def valid_column(column: Any, *, naive: bool = False) -> Any:
 
 
 def _finer(kind: Any, *, naive: bool = False) -> Any:
-    """The type in microseconds for one that an engine would convert to them, cell by cell.
+    """The type in microseconds, for a type that an engine would convert to them cell by cell.
 
-    It converts moments without a zone too where they are `naive` ones of a Parquet file.
+    With `naive`, for a Parquet file, this includes timestamps without a zone.
     """
     import pyarrow as pa
 
@@ -53,7 +52,7 @@ def _finer(kind: Any, *, naive: bool = False) -> Any:
 
 
 def _in_microseconds(column: Any, finer: Any) -> Any:
-    """A cell that has too many of them is missing; an engine would fail."""
+    """The column in microseconds; a cell that overflows becomes missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -74,9 +73,9 @@ def _mended(array: Any) -> Any:
 
 
 def _invalid(array: Any, places: list[int]) -> list[int]:
-    """Which of these places hold invalid cells, by halves.
+    """The places among these that hold invalid cells, found by bisection.
 
-    The cells are copied, because Arrow checks all cells of nested columns behind a slice.
+    The cells are copied, because Arrow validates all cells of nested columns behind a slice.
     """
     import pyarrow as pa
 
@@ -113,10 +112,10 @@ def _keeps_all(array: Any) -> bool:
 
 
 def write_valid_cells(path: str | Path, columns: Sequence[int], to: str | Path) -> list[int]:
-    """Some columns of a Parquet file, with null instead of invalid cells, named 0, 1, ...
+    """Write some columns of a Parquet file, named 0, 1, ..., with null for invalid cells.
 
     Returns:
-        How many cells of each were invalid.
+        How many cells of each column were invalid.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -137,9 +136,9 @@ def write_valid_cells(path: str | Path, columns: Sequence[int], to: str | Path) 
 def _batches(
     path: str | Path, columns: Sequence[int], *, checked: bool = False
 ) -> Iterator[list[Any]]:
-    """Batches of columns of a Parquet file, or of those among them that may be invalid.
+    """Batches of columns of a Parquet file; with `checked`, only those that may be invalid.
 
-    What Arrow takes for bytes, an ENUM, is text here.
+    An ENUM, which Arrow reads as bytes, is text here.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
