@@ -6,6 +6,8 @@ view. The explanation depends on the data only through answers that were given.
 
 from collections import Counter
 from contextlib import suppress
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
 from textwrap import fill
 from typing import Any
 
@@ -91,12 +93,21 @@ def in_words(loss: Loss | None, d_in: int = 1) -> str:
 
 def _up_to(epsilon: Any, delta: Any) -> str:
     factor = f"by a factor of at most {_factor(epsilon)}"
-    return f"{factor}, plus {shown(delta, 3)}" if delta else factor
+    return f"{factor}, plus {_rounded_up(delta)}" if delta else factor
 
 
 def _factor(epsilon: Any) -> str:
-    power = f"e^{shown(epsilon, 3).lstrip('≈')}"
+    power = f"e^{_rounded_up(epsilon)}"
     return power if epsilon > 700 else f"{power} (about {float(round_up(arb.exp, epsilon)):.4g})"
+
+
+def _rounded_up(value: Fraction) -> str:
+    """Return at most three digits, never less than the value: the text says "at most"."""
+    text = shown(value, 3)
+    if not text.startswith("≈"):
+        return text
+    above = Context(prec=3, rounding=ROUND_CEILING)
+    return f"{float(above.divide(Decimal(value.numerator), Decimal(value.denominator))):.3g}"
 
 
 def _mu(rho: Any) -> str:
