@@ -85,8 +85,11 @@ def test_a_mapping_that_changes_changes_nothing() -> None:
 
 
 def test_weights_that_flip_while_they_are_asked_about() -> None:
-    """A thread that made a weight a billion after the check used to get the exact count."""
-    person = PrivateMultiplicativeWeights(2, epsilon=2, records=10, threshold=5, updates=3)
+    """A thread that made a weight a billion after the check used to get the exact count.
+
+    The threshold is so high that noise alone never reaches it: the chance is below e^-50.
+    """
+    person = PrivateMultiplicativeWeights(2, epsilon=2, records=10, threshold=5000, updates=3)
     queryable = Queryable(
         person @ FiltCon(PureDP(2)), [0] * 10, coins=SeededCoins(1), allow_seeded=True
     )
