@@ -63,7 +63,7 @@ def cast(text: str, declared: str, kind: Kind) -> str:
 
 
 def readings(text: str) -> Mapping[str, tuple[str, str]]:
-    """SQL for each way to read an undeclared cell, and its type; as a number true is 1."""
+    """SQL for each way to read an undeclared cell, and its type. True reads as 1, false as 0."""
     found = {
         reading: (cast(text, declared, Kind(name)), declared)
         for reading, (name, declared) in _READINGS.items()

@@ -57,7 +57,7 @@ def test_sum_beyond_int64_is_exact() -> None:
     assert not answer.flags.writeable
 
 
-def test_dtype_tells_nothing_but_the_answer() -> None:
+def test_dtype_depends_on_the_answer_alone() -> None:
     """Large values that come back within 64 bits are int64: the dtype depends on the sum alone."""
     answer = noisy(statistic(np.array([2**63], dtype=object), 1), None, Always(-1), COINS)
     assert answer.dtype == np.int64

@@ -200,7 +200,7 @@ def test_under_a_filter(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", CHOICES)
-def test_a_failing_statistic_tells_nothing(kind: str) -> None:
+def test_a_failing_statistic_reveals_nothing(kind: str) -> None:
     """As everywhere: charged, and no cause."""
 
     def leaky(dataset: Any) -> Any:

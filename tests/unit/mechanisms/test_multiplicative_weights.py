@@ -182,7 +182,7 @@ ENTRIES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("entries", ENTRIES.values(), ids=ENTRIES)
-def test_what_is_no_element_is_not_counted(entries: Any) -> None:
+def test_entries_outside_the_universe_are_not_counted(entries: Any) -> None:
     """And changes no other record: none of it is a fault, whatever the entry is."""
     expected = 0 if entries is ENTRIES["none"] or entries is ENTRIES["text"] else 3
     lattice = np.full(UNIVERSE, 1 << 20)

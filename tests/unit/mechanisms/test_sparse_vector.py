@@ -100,7 +100,7 @@ def test_threshold_noise_is_fresh_after_each_true() -> None:
     assert answers == [False, True, False, True, True]
 
 
-def test_no_noise_is_drawn_for_the_epoch_that_never_comes() -> None:
+def test_no_noise_is_drawn_after_the_last_true() -> None:
     """The last True draws no more than its own noise."""
     coins = Noise(0, 0)
     mechanism = SparseVector(0, 1)

@@ -33,7 +33,7 @@ def test_arrays_are_read_only_floats() -> None:
         assert not each.flags.writeable
 
 
-def test_what_is_rounded_is_bounded() -> None:
+def test_rounding_errors_are_bounded() -> None:
     """A thousand steps of floats: never more than the bound says, nor 1,000 times less."""
     random = np.random.default_rng(5)
     measured = random.integers(-(10**15), 10**15, (1000, 20))
@@ -59,7 +59,7 @@ def test_a_fraction_is_rounded_by_its_grid() -> None:
     assert rounding(Fraction(1, 3)) == 0
 
 
-def test_what_is_rounded_of_what_no_float_holds() -> None:
+def test_rounding_of_values_beyond_floats() -> None:
     """Integers beyond 2**53 lose their last digits, beyond floats everything."""
     huge = [2**53 + 1, -(2**100) - 1, 10**400]
     value = number(np.array(huge, dtype=object))

@@ -58,7 +58,7 @@ def over(budget: Any = 10**6, **settings: Any) -> Queryable:
 
 
 @given(falling)
-def test_the_last_variance_alone_is_paid_for(schedule: list[Fraction]) -> None:
+def test_only_the_last_variance_is_paid_for(schedule: list[Fraction]) -> None:
     """Whatever the steps, the charge is l2^2 / (2 t) at the last t, exactly."""
     table = over()
     estimate = table(Open(TWICE))
@@ -180,7 +180,7 @@ def test_a_halting_filter_halts() -> None:
     assert estimate(Latest()).variance == 1000
 
 
-def test_over_an_odometer_there_is_no_end() -> None:
+def test_over_an_odometer_refinement_is_not_refused() -> None:
     """Any compositor that takes Gaussians will do."""
     table = Queryable(BrownianNoiseReduction() @ OdomCon(ZCDP), DATA)
     estimate = table(Open(Count()))

@@ -106,7 +106,7 @@ class Undeclared(IntegerStatistic):
         Open(Count(), [0]),
     ],
 )
-def test_what_cannot_be_refined_is_not_opened(wrong: Any) -> None:
+def test_wrong_statistics_and_schedules_are_not_opened(wrong: Any) -> None:
     """A statistic without sensitivity, or a schedule that does not fall."""
     with pytest.raises(QueryError):
         over()(wrong)

@@ -118,7 +118,7 @@ def test_the_end_of_the_schedule() -> None:
         (Until(AbsoluteError(1), iter([1, "1/1000"])), "list of numbers"),
     ],
 )
-def test_what_is_no_refinement_changes_nothing(query: Any, message: str) -> None:
+def test_a_wrong_refinement_changes_nothing(query: Any, message: str) -> None:
     """A wrong refinement is the analyst's fault, and the next answer is as if it was never sent."""
     mechanism = LaplaceNoiseReduction(Count(), scales=SCALES)
     reduction, clean = running(mechanism), running(mechanism)
@@ -240,7 +240,7 @@ def test_a_statistic_needs_a_sensitivity() -> None:
 
 @pytest.mark.parametrize("measure", [None, ZCDP, RDP.at(3)])
 @pytest.mark.parametrize("d_in", [0, 1, 3])
-def test_in_advance_it_may_lose_what_its_last_scale_does(d_in: int, measure: Any) -> None:
+def test_the_claim_in_advance_is_that_of_the_last_scale(d_in: int, measure: Any) -> None:
     """Its map is that of a single answer at the finest scale, in every measure."""
     mechanism = LaplaceNoiseReduction(WIDE, scales=["7/2", "5/2"])
     single = Laplace(WIDE, scale="5/2")
@@ -264,7 +264,7 @@ def test_the_expense_is_that_of_the_last_release() -> None:
     assert expense.after(Refine(), "declined") == expense.after(Latest(), 78) == expense
 
 
-def test_until_costs_the_end_at_worst_and_what_it_stopped_at_in_fact() -> None:
+def test_until_reserves_the_last_scale_and_is_charged_for_the_one_it_stopped_at() -> None:
     """Its expense depends on the answer, through the scale alone."""
     expense = LaplaceNoiseReduction(WIDE, scales=[10, 5, 2]).expense()
     until = Until(AbsoluteError(1))

@@ -95,7 +95,7 @@ def test_even_steps_cost_the_same() -> None:
     assert (schedule[0], schedule[-1], len(schedule)) == (10**4, Fraction(1, 3), 1000)
 
 
-def test_geometric_steps_end_where_they_are_told() -> None:
+def test_geometric_schedules_end_at_the_finest_variance() -> None:
     """By a factor each, the last by what is left."""
     assert geometric_schedule(100, 10) == (100, 50, 25, Fraction(25, 2), 10)
     deviations = [sqrt(each) for each in geometric_schedule(16, 1, 4)]

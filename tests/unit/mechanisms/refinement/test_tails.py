@@ -95,7 +95,7 @@ class Fixed(Tails):
         return 2 * self.width
 
 
-def test_ends_are_the_whole_numbers_within() -> None:
+def test_ends_are_the_integers_within_the_bound() -> None:
     """The truth is one, so nothing is lost; there is always at least one."""
     assert Reach(Fixed("1.5")).ends(F(10), "0.9") == (9, 11)
     assert Reach(Fixed(2)).ends(7, "0.9") == (5, 9)

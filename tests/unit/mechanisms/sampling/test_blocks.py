@@ -347,7 +347,7 @@ def test_a_coin_out_of_range_is_certain(chance: int, expected: bool) -> None:
 
 
 @pytest.mark.parametrize("law", [DiscreteLaplace("3/2"), DiscreteLaplace(10**9)], ids=str)
-def test_a_tail_beyond_64_bits_comes_out_whole(law: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_draws_beyond_64_bits_are_exact(law: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A tail value that no int64 holds makes an array of Python integers, and nothing wraps."""
     table = Tickets(law)
     far = 2**70

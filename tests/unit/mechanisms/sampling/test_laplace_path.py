@@ -142,7 +142,7 @@ def enumerated(shape: Any, scales: Any = SCALES) -> tuple[dict[Any, Any], Fracti
 
 
 @pytest.mark.parametrize("shape", [None, (1,)])
-def test_the_law_of_whole_paths(shape: Any) -> None:
+def test_joint_law_of_the_path(shape: Any) -> None:
     """Each path has the probability that its increments say, by the climb and step by step."""
     laws, _ = enumerated(shape)
     assert len(laws) > 100

@@ -87,7 +87,7 @@ def test_times() -> None:
         (column_types.OTHER, "x"),
     ],
 )
-def test_what_does_not_compare(kind: Kind, constant: Any) -> None:
+def test_constants_of_another_family_do_not_compare(kind: Kind, constant: Any) -> None:
     with pytest.raises(TypeError, match="does not compare"):
         placed(kind, "==", constant)
     assert member(kind, constant) is None
@@ -103,7 +103,7 @@ def test_members_are_equal_as_python_values() -> None:
     assert member(column_types.DATE, dt.date(1970, 1, 3)) == 2
 
 
-def test_operators_are_all_there() -> None:
+def test_all_operators_are_supported() -> None:
     """The infinities of lattices are looked up by operator."""
     for name, compare in OPERATORS.items():
         assert placed(column_types.integer(64), name, inf) == compare(0, inf)

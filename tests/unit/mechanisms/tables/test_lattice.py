@@ -84,12 +84,12 @@ def test_numbers_of_every_kind() -> None:
     assert lattice(0, 9).units(cells).tolist() == [1, 2, 3, 4, 5, 9, 0, 0, 0]
 
 
-def test_no_number_adds_nothing_though_the_lower_bound_is_above() -> None:
+def test_a_cell_without_a_number_adds_zero_even_below_the_lower_bound() -> None:
     """A cell that is no number is left out, not clipped up."""
     assert lattice(3, 9).units(objects("x", 1)).tolist() == [0, 3]
 
 
-def test_extreme_decimals_take_no_time() -> None:
+def test_extreme_decimals_are_fast() -> None:
     """Decimals that would fill the memory when written out are clipped or zero."""
     cells = objects(Decimal("1e999999999"), Decimal("-1e999999999"), Decimal("1e-999999999"))
     assert lattice(-5, 7, "1/3").units(cells).tolist() == [21, -15, 0]

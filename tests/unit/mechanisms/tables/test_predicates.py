@@ -83,7 +83,7 @@ def test_missing_cells_satisfy_no_comparison(operator: str, frame: str) -> None:
     ),
     st.integers(0, 7),
 )
-def test_a_record_is_judged_alone(records: list[Any], dropped: int) -> None:
+def test_each_record_is_decided_on_its_own(records: list[Any], dropped: int) -> None:
     """Taking a record out changes no other record's truth."""
     predicate = ((age > 0) & (age != 2)) | ~age.is_in([1, "a"])
     whole = predicate.holds({"age": records}).tolist()
@@ -258,7 +258,7 @@ def test_a_missing_cell_is_not_selected(column: Any) -> None:
 @pytest.mark.parametrize(
     "nothing", [[], (), np.zeros(0), pl.Series([]), pd.Series([], dtype=object)]
 )
-def test_no_records_are_no_entries(nothing: Any) -> None:
+def test_without_records_there_are_no_entries(nothing: Any) -> None:
     """Of no entries no type can be told."""
     assert selected(lambda table: nothing, {"x": []}).shape == (0,)
 
@@ -299,7 +299,7 @@ def test_integers_and_floats_compare_exactly(cell: int, constant: float, operato
         assert predicate.holds({"x": [value]})[0] == OPERATORS[operator](value, constant)
 
 
-def test_predicates_nest_so_deep_and_no_deeper() -> None:
+def test_predicates_nest_up_to_the_limit() -> None:
     """What is deeper is refused when it is made: evaluating it would exhaust the stack."""
     chain: Predicate = age == 0
     for value in range(1, MOST_NESTED):

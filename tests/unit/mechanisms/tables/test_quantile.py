@@ -18,7 +18,7 @@ grids = st.lists(st.integers(-9, 9), min_size=1, max_size=6, unique=True).map(so
 
 
 @given(numbers, levels, grids)
-def test_scores_are_what_they_say(values: list[Any], level: Fraction, grid: list[int]) -> None:
+def test_scores_match_their_definition(values: list[Any], level: Fraction, grid: list[int]) -> None:
     """Beside the definition, counted cell by cell."""
     there = [value for value in values if value is not None and value == value]  # noqa: PLR0124
     a, b = level.as_integer_ratio()
@@ -29,7 +29,7 @@ def test_scores_are_what_they_say(values: list[Any], level: Fraction, grid: list
 
 
 @given(numbers, st.one_of(st.integers(-9, 9), st.floats()), levels, grids)
-def test_a_record_moves_no_score_further(
+def test_a_record_moves_scores_by_at_most_the_sensitivity(
     values: list[Any], more: Any, level: Fraction, grid: list[int]
 ) -> None:
     quantile = Quantile("x", level, grid)
@@ -48,7 +48,7 @@ def test_sensitivities() -> None:
     assert ExponentialMechanism(quantile, 1).sensitivity == 3
 
 
-def test_persons_move_no_score_further() -> None:
+def test_persons_move_scores_by_at_most_the_sensitivity() -> None:
     """Each person of three rows, two of which count, is left out once."""
     rows = [(person, 3 * person + visit) for person in range(6) for visit in range(3)]
 
@@ -87,7 +87,7 @@ def test_construction_is_checked(make: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"monotone": True}, {"sensitivity": "9/10"}])
-def test_what_it_knows_is_not_declared_away(wrong: dict[str, Any]) -> None:
+def test_a_known_sensitivity_cannot_be_declared_smaller(wrong: dict[str, Any]) -> None:
     """Scores move both ways, and by linf: a choice that says less would cost more than it says."""
     quantile = Quantile("x", "1/2", [1, 2, 3])
     with pytest.raises(ValueError, match=r"both ways|may move by"):

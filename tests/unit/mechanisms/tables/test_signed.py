@@ -35,7 +35,7 @@ def test_reads_exactly(value: Any, read: Fraction) -> None:
 @pytest.mark.parametrize(
     "value", [float("nan"), float("-inf"), Decimal("-Infinity"), "--1", "-", "x", True]
 )
-def test_refuses_what_is_no_number(value: Any) -> None:
+def test_rejects_values_that_are_not_numbers(value: Any) -> None:
     """What has no finite value is refused, naming the parameter."""
     with pytest.raises(ValueError, match="lower"):
         signed(value, "lower")

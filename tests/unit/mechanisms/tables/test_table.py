@@ -194,7 +194,7 @@ def test_nothing_is_read_before_it_is_paid_for(monkeypatch: pytest.MonkeyPatch) 
         Statistic(len, l1=1, l2=1),
     ],
 )
-def test_check_says_publicly_what_a_launch_would_hide(statistic: Any) -> None:
+def test_check_raises_errors_that_a_launch_hides(statistic: Any) -> None:
     table = Table(arrow().set_column(0, "age", pa.array([1.5, 2.5, None, 0.0])))
     with pytest.raises((KeyError, TypeError)) as caught:
         table.check(statistic)
@@ -245,7 +245,7 @@ def test_cells_of_a_csv_file_that_do_not_fit_are_missing(tmp_path: Path) -> None
         Table(path, types={"age": "INT) FROM data; DROP TABLE data --"})
 
 
-def test_what_spills_is_removed(tmp_path: Path) -> None:
+def test_spilled_files_are_removed(tmp_path: Path) -> None:
     """Nothing of the data stays on disk when the table is closed."""
     table = visits()
     folder = Path(table._engine._folder)
@@ -256,7 +256,7 @@ def test_what_spills_is_removed(tmp_path: Path) -> None:
         Count()(table)
 
 
-def test_a_line_that_is_no_csv_does_not_stop_a_query(tmp_path: Path) -> None:
+def test_a_line_that_does_not_parse_does_not_stop_a_query(tmp_path: Path) -> None:
     """A line may end otherwise than the others do, or hold what is no text."""
     rows = "".join(f"{i},a\n" for i in range(30_000)).encode()
     for odd in (b"5,a\r\n", b"5,a\r", b"5,\xff\n", b"5,\x00\n", b'5,"a"b\n'):

@@ -92,7 +92,7 @@ def test_the_question_says_how_a_cell_is_read(
         ("VARCHAR", [cell for cell in CELLS if cell]),
     ],
 )
-def test_a_cell_that_is_no_value_of_a_declared_type_is_missing(
+def test_a_cell_that_does_not_parse_as_its_declared_type_is_missing(
     declared: str, read_as_it_is: list[str], path: Path
 ) -> None:
     present = [cell for cell in CELLS if cell]
@@ -134,7 +134,7 @@ def test_units_and_order(path: Path) -> None:
         assert Sum("x", 0, 100, per=table.unit).value(table) == 9 + 7 + 3
 
 
-def test_what_does_not_fit_costs_nothing(path: Path) -> None:
+def test_a_statistic_that_does_not_fit_costs_nothing(path: Path) -> None:
     from composition import FiltCon
     from mechanisms import Gaussian
     from queryable import ZCDP, Queryable

@@ -155,7 +155,7 @@ def test_constants_of_text_are_parameters() -> None:
     assert Count()(table) == 1
 
 
-def test_nothing_of_the_data_is_in_what_an_analyst_sees(tmp_path: Path) -> None:
+def test_a_damaged_file_reveals_nothing(tmp_path: Path) -> None:
     """A file that goes wrong under a query says only that something failed."""
     path = tmp_path / "people.parquet"
     pd.DataFrame({"name": ["x"] * 10}).to_parquet(path)
@@ -213,7 +213,7 @@ TIMES = {
 
 
 @pytest.mark.parametrize("kind", TIMES)
-def test_no_time_fails(kind: str) -> None:
+def test_no_time_makes_a_query_fail(kind: str) -> None:
     """Neither a constant beyond all times, which a row alone would run into, nor a cell."""
     for declared in TIMES[kind]:
         bits = 32 if declared == pa.date32() else 64

@@ -42,13 +42,13 @@ def test_missing_cells_stay_missing_and_integers_integers(source: Any) -> None:
     assert table.schema.field("x").type == pa.int64()
 
 
-def test_an_index_is_no_column() -> None:
+def test_an_index_is_not_a_column() -> None:
     frame = pd.DataFrame({"x": [1, 2]}, index=["secret", "hidden"])
     assert as_arrow(frame).table.column_names == ["x"]
 
 
 @pytest.mark.parametrize("source", [3, [1, 2], np.zeros(3), np.zeros((2, 2)), "text", None])
-def test_what_is_no_table(source: Any) -> None:
+def test_sources_that_are_not_tables_are_rejected(source: Any) -> None:
     with pytest.raises(TypeError, match="source is a"):
         as_arrow(source)
 

@@ -44,7 +44,7 @@ def test_another_unit_fails_closed() -> None:
     assert Count(per=table.unit)(table) == 2
 
 
-def test_options_of_duckdb_are_none_of_ibis() -> None:
+def test_ibis_tables_reject_options_of_duckdb() -> None:
     with pytest.raises(TypeError, match="memory_limit"):
         opened("ibis on sqlite", TYPES, ROWS, memory_limit="1GB")
 
@@ -74,7 +74,7 @@ def test_numbers_in_parts() -> None:
             assert len(_limbs(term, value)) == parts
 
 
-def test_what_is_refused_publicly() -> None:
+def test_public_reasons_for_rejection() -> None:
     """What this engine cannot do exactly it refuses, by types and bounds alone."""
     table = opened("ibis on sqlite", TYPES, ROWS)
     with pytest.raises(TypeError, match="too fine"):

@@ -124,7 +124,7 @@ def test_one_more_person_moves_other_rows_behind_a_limit(connection: Any) -> Non
         assert others == 0  # person 0 has three rows; without them person 1 had three
 
 
-def test_a_column_is_no_table(connection: Any) -> None:
+def test_a_column_is_rejected_as_a_source(connection: Any) -> None:
     with quietly():
         source = connection.table("data").x
     with pytest.raises(TypeError, match="give an Ibis table"):
