@@ -23,7 +23,6 @@ from queryable.losses import Loss, Report
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import (
     Answer,
-    Ask,
     CanAfford,
     Failed,
     Halted,
@@ -33,6 +32,7 @@ from queryable.messages import (
     Query,
     Refused,
     d_in_of,
+    unnested,
 )
 from queryable.postprocessing import PersonInTheMiddle
 from queryable.quoting import quoted
@@ -120,11 +120,9 @@ class Queryable:
             QueryRefusedError: the query was declined; states what was requested, spent and remains.
             MechanismFault: the mechanism failed; its charge is kept.
         """
-        answer = self._root.tell(self._path, query)
-        path = self._path
-        while isinstance(query, Ask):
-            path, query = (*path, query.child), query.query
-        return self._delivered(path, answer)
+        asked, query = unnested(query)
+        path = (*self._path, *asked)
+        return self._delivered(path, self._root.tell(path, query))
 
     @overload
     def launch(

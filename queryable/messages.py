@@ -4,6 +4,7 @@ Each query is a frozen class, and `step` distinguishes them by `match`. Construc
 the step that receives a query validates it and raises `QueryError` for a wrong one.
 """
 
+from contextlib import suppress
 from typing import Any
 
 import attrs
@@ -42,6 +43,30 @@ class PrivacyLossQuery:
     """
 
     d_in: Any = None
+
+
+_MOST_ASKS = 10_000
+
+
+def unnested(query: Query) -> tuple[tuple[Any, ...], Query]:
+    """Return the children that nested `Ask`s name, outermost first, and the innermost query.
+
+    Each attribute is read once, because a subclass of `Ask` may change between two reads or raise.
+
+    Raises:
+        QueryError: an attribute cannot be read, or more than 10,000 `Ask`s are nested.
+    """
+    path: list[Any] = []
+    with suppress(Exception):
+        while isinstance(query, Ask) and len(path) <= _MOST_ASKS:
+            path.append(query.child)
+            query = query.query
+        if len(path) <= _MOST_ASKS:
+            return tuple(path), query
+    raise QueryError(
+        f"this query cannot be read: an Ask raises an exception, or more than {_MOST_ASKS} are "
+        "nested; nothing is charged"
+    )
 
 
 def d_in_of(d_in: Any, default: int) -> int:

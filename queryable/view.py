@@ -12,7 +12,7 @@ from queryable.faults import advance, advance_with_receipts, begin, collecting, 
 from queryable.losses import Loss
 from queryable.losses.numbers import natural
 from queryable.mechanism import InteractiveMechanism
-from queryable.messages import Answer, Answered, Ask, Halted, PrivacyLossQuery, Query
+from queryable.messages import Answer, Answered, Halted, PrivacyLossQuery, Query, unnested
 from queryable.randomness.coins import SYSTEM, ChildId, Coins
 from queryable.receipts import AskReceipt
 
@@ -65,16 +65,17 @@ Adversary = Callable[[View], Any]
 
 def exchange(query: Query, answer: Answer) -> Exchange:
     """An exchange: nested `Ask`s become the path, and wrapped receipts are unwrapped."""
-    path = []
-    while isinstance(query, Ask):
-        path.append(query.child)
-        query = query.query
+    return exchange_at(*unnested(query), answer)
+
+
+def exchange_at(path: tuple[ChildId, ...], query: Query, answer: Answer) -> Exchange:
+    """An exchange with the mechanism at a path; wrapped receipts are unwrapped."""
     receipts = []
     while isinstance(answer, Answered):
         if answer.receipt is not None:
             receipts.append(answer.receipt)
         answer = answer.answer
-    return Exchange(tuple(path), query, answer, receipts=tuple(receipts))
+    return Exchange(path, query, answer, receipts=tuple(receipts))
 
 
 def interact(

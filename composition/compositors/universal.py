@@ -72,7 +72,7 @@ class Universal(InteractiveMechanism[UniversalState]):
         """Take one launch, then pass every query to the mechanism."""
         messages = state.messages + 1
         own_coins = coins.spawn("launched", messages)
-        mechanism = state.mechanism or self._chosen(query)
+        mechanism = self._chosen(query) if state.mechanism is None else state.mechanism
 
         def after(moved: Any) -> Any:  # None if the mechanism failed
             return moved and (UniversalState(None, mechanism, moved[0], messages), moved[1])

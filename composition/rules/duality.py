@@ -193,8 +193,17 @@ class LeastBudget(RunningAccount):
 class RuleAccumulator(Accumulator):
     """G(.) = the least budget that admits the losses; made by `accumulator_of(rule, ...)`."""
 
-    rule: Rule
+    rule: Rule = attrs.field()
     line: Line
+
+    @rule.validator
+    def _is_monotone(self, attribute: object, rule: Rule) -> None:
+        if not rule.monotone():
+            weights = "; give it weights, weights=[...]" if _weightless(rule) else ""
+            raise ValueError(
+                f"{type(rule).__name__} is not known to be monotone in its budget, so the least "
+                f"budget that admits the launches bounds nothing{weights}"
+            )
 
     @property
     def measure(self) -> Measure:  # type: ignore[override]
@@ -236,12 +245,6 @@ def accumulator_of(rule: Rule, measure: Measure, delta: Number | None = None) ->
     if two != (delta is not None):
         needed = "needs a fixed delta" if two else "takes no delta"
         raise ValueError(f"an accumulator of {measure_name(budgets_of)} budgets {needed}")
-    if not rule.monotone():
-        weights = "; give it weights, weights=[...]" if _weightless(rule) else ""
-        raise ValueError(
-            f"{type(rule).__name__} is not known to be monotone in its budget, so the least budget "
-            f"that admits the launches bounds nothing{weights}"
-        )
     zero = zero_of(budgets_of)
     if not isinstance(zero, AdditiveLoss) or len(zero.parts) != 1 + two:
         raise ValueError(f"budgets of {measure_name(budgets_of)} are not totally ordered")

@@ -41,7 +41,7 @@ from queryable.randomness.coins import Coins
 from queryable.running.handles import Handles, Path
 from queryable.running.log import Log, Record, is_poll
 from queryable.running.sameness import difference, mark
-from queryable.view import Exchange, exchange
+from queryable.view import Exchange, exchange_at
 
 
 @attrs.frozen
@@ -93,7 +93,8 @@ class _Flight:
 
     before: _Moment
     scope: Scope
-    message: Query
+    path: Path
+    query: Query
     name: tuple[str, Any] | None
 
 
@@ -133,9 +134,6 @@ class Root:
         A launch whose name was used at this path is not sent; the old answer is returned.
         """
         taken = None if name is None else _marked(query)
-        message = query
-        for child in reversed(path):
-            message = Ask(child, message)
         if os.getpid() != self._process:
             raise HandleError("this queryable belongs to another process; it does not survive fork")
         if self._lock._is_owned():  # type: ignore[attr-defined]
@@ -149,7 +147,7 @@ class Root:
                     return self._settled().named[path, name].recalled(name, taken)
                 named = None if name is None else (name, taken)
                 # In a context of its own, which is left however the call ends.
-                answer = copy_context().run(self._advance, message, named, scope)
+                answer = copy_context().run(self._advance, path, query, named, scope)
             except BaseException as error:
                 raised = error
             self._settled()
@@ -165,15 +163,20 @@ class Root:
                 del raised  # its traceback has this frame, which would keep the data alive
         return answer
 
-    def _advance(self, message: Query, name: tuple[str, Any] | None, scope: Scope) -> Answer:
+    def _advance(
+        self, path: Path, query: Query, name: tuple[str, Any] | None, scope: Scope
+    ) -> Answer:
+        message = query
+        for child in reversed(path):
+            message = Ask(child, message)
         before = self._settled()
         self._messages += 1
         enter(scope)
-        self._now = _Flight(before, scope, message, name)
+        self._now = _Flight(before, scope, path, query, name)
         state, answer = advance_with_receipts(
             self.mechanism, before.state, message, self.coins, self._messages
         )
-        told = exchange(message, answer)
+        told = exchange_at(path, query, answer)
         answer = _read_only(told.answer)
         self._commit(before, state, told, name)
         return answer
@@ -210,7 +213,7 @@ class Root:
             self._now = before
             return before
         state, answer = alive(what_stands(lost))
-        return self._commit(before, state, exchange(now.message, answer), now.name)
+        return self._commit(before, state, exchange_at(now.path, now.query, answer), now.name)
 
     def _present(self) -> _Moment:
         """The moment to read from: while a message runs, the one before it."""

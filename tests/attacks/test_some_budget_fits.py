@@ -162,3 +162,10 @@ def test_who_does_not_say_has_no_accumulator() -> None:
 
     with pytest.raises(ValueError, match="monotone"):
         accumulator_of(Mine(), PureDP)
+
+
+def test_no_accumulator_is_made_around_the_check() -> None:
+    """Also one that is constructed without `accumulator_of` asks the rule."""
+    fine = accumulator_of(ViaRenyi(ORDERS, weights=["1/2", "1/4", "1/4"]), ApproxDP, DELTA)
+    with pytest.raises(ValueError, match="monotone"):
+        attrs.evolve(fine, rule=ViaRenyi(ORDERS))

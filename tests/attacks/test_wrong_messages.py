@@ -352,3 +352,54 @@ def test_mechanisms_are_nested_to_a_bound() -> None:
     assert q.launch(person).launch(Toy()).ask("bits") == 0
     with pytest.raises(ValueError, match="nested 101 deep"):
         ConComp([person])
+
+
+class Changing(Ask):
+    """An `Ask` whose attributes raise once they have been read so many times."""
+
+    def __init__(self, reads: int, child: Any, query: Any) -> None:
+        object.__setattr__(self, "given", {"reads": reads, "child": child, "query": query})
+
+    def __getattribute__(self, name: str) -> Any:
+        given = object.__getattribute__(self, "given")
+        if name not in ("child", "query"):
+            return object.__getattribute__(self, name)
+        given["reads"] -= 1
+        if given["reads"] < 0:
+            raise RuntimeError("read too often")
+        return given[name]
+
+
+@pytest.mark.parametrize("reads", range(10))
+def test_an_ask_that_changes_is_read_once(reads: int) -> None:
+    """It is a wrong query or is answered, and the tree answers afterwards."""
+    root = Queryable(FiltCon(PureDP(1)), "data")
+    team = root(FiltCon(PureDP("1/2")))
+    launch = Changing(reads, 0, Launch(Toy()))
+    if reads < 2:
+        with pytest.raises(QueryError, match="cannot be read"):
+            root.ask(launch)
+        assert team.privacy_loss() == PureDP(0)
+    else:
+        assert root.ask(launch) is team.children[0]
+        assert [row.path for row in team.ledger()] == [(0,)]
+        assert team.privacy_loss() == PureDP("0.1")
+    assert root.privacy_loss() == PureDP("1/2")
+
+
+def test_an_endless_ask_is_a_query_error() -> None:
+    """Its attributes are read a bounded number of times."""
+
+    class Endless(Ask):
+        @property
+        def query(self) -> Any:
+            return self
+
+        @query.setter
+        def query(self, value: Any) -> None:
+            pass
+
+    root = Queryable(Toy(), "data")
+    with pytest.raises(QueryError, match="cannot be read"):
+        root.ask(Endless(0, "bits"))
+    assert root.ask("bits") == 0

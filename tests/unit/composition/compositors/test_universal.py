@@ -136,3 +136,17 @@ def test_losses_are_converted_to_the_budgets_measure() -> None:
     q = Queryable(Universal(ApproxDP("0.1", 0)), None)
     q.ask(Launch(Toy()))
     assert q.ask("bits") == 0
+
+
+def test_a_mechanism_that_is_false_is_chosen_once() -> None:
+    """No second mechanism steps from the first one's state, whatever `bool` says of the first."""
+
+    class Empty(Toy):
+        def __len__(self) -> int:
+            return 0
+
+    q = Queryable(Universal(TENTH), None)
+    q.ask(Launch(Empty()))
+    with pytest.raises(UnknownQueryError, match="bits"):
+        q.ask(Launch(Toy()))
+    assert q.ask("bits") == 0
