@@ -347,6 +347,7 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         account = self._opened()
         for claim in state.claims.values():
             account = account.add(claim.loss_at(self.d_in, at))
+            self.proof.cover(claim.mechanism, at)  # a condition may hold at one d_in only
         return self._report_at(account, at)
 
     def _report_at(self, account: Any, d_in: int) -> Report:

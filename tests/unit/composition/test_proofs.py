@@ -239,3 +239,29 @@ def test_the_rule_of_a_filter_is_the_one_it_was_made_of() -> None:
     assert ask(accumulator_of(ViaZCDP(), ApproxDP, "1e-6"), ApproxZCDP, Column.ADAPTIVE).cell == (
         ask(ViaZCDP(), ApproxZCDP, Column.ADAPTIVE).cell
     )
+
+
+@attrs.frozen
+class FromTwoRecords(Toy):
+    """Its zCDP has a delta, and no coin that pays it, from two records on."""
+
+    def loss(self, d_in: int) -> Loss:
+        return ZCDP("0.01") if d_in < 2 else ApproxZCDP("0.04", "1e-9")
+
+
+@pytest.mark.parametrize(
+    "launch",
+    [Launch(FromTwoRecords()), Launch(FromTwoRecords(), ApproxDP(2, "1e-7"))],
+    ids=["charged as zCDP", "charged as (epsilon, delta)-DP"],
+)
+def test_a_report_at_another_d_in_meets_the_condition_there(launch: Launch) -> None:
+    """At one record the child is covered, at two it is the open case, except sequentially."""
+    for budget, rule in ((ApproxZCDP(3, "1e-6"), Basic()), (ApproxDP(20, "1e-5"), ViaZCDP("5e-6"))):
+        q = Queryable(FiltCon(budget, rule), None)
+        q.ask(launch)
+        assert q.privacy_loss() <= budget
+        with pytest.raises(UnprovenCompositionError, match="is open"):
+            q.privacy_loss(2)
+        sequential = Queryable(FiltSeq(budget, rule), None)
+        sequential.ask(launch)
+        assert isinstance(sequential.privacy_loss(2), type(budget))
