@@ -23,18 +23,21 @@ import attrs
 import numpy as np
 import pytest
 
-from composition import FiltCon
+from composition import ExPost, FiltCon, FiltSeq
 from mechanisms import Count, Gaussian, Table, column
 from queryable import (
     SYSTEM,
     ZCDP,
+    Ask,
     Coins,
     InteractiveMechanism,
     Measurement,
     MechanismFault,
+    PureDP,
     Queryable,
     RetiredChildError,
 )
+from queryable.ex_post import Expense, ExPostMechanism
 from tests.strategies import Courier
 
 TINY = Fraction(1, 10**6)
@@ -159,12 +162,14 @@ def _sweep(watched: Watched, call: Callable[[int], object]) -> int:
 
 @pytest.mark.slow
 def test_every_single_instruction(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The four sweeps below, at every point at which an interrupt is delivered."""
+    """The sweeps below, at every point at which an interrupt is delivered."""
     monkeypatch.setattr(sys.modules[__name__], "STRIDE", 1)
     test_a_launch_is_interrupted_anywhere()
     test_an_ask_is_interrupted_anywhere()
     test_a_report_is_interrupted_anywhere()
     test_a_person_is_interrupted_anywhere()
+    test_an_ex_post_child_is_interrupted_anywhere()
+    test_of_sequential_children_one_is_left_after_an_interrupt()
 
 
 def test_a_launch_is_interrupted_anywhere() -> None:
@@ -217,6 +222,80 @@ def test_a_person_is_interrupted_anywhere() -> None:
             people.clear()
 
     assert _sweep(watched, launch) > 100
+
+
+@attrs.frozen
+class Meter(Expense):
+    """Every answer costs as much as the one before."""
+
+    answers: int = 0
+
+    def epsilon(self, d_in: int) -> Fraction:
+        return self.answers * TINY * d_in
+
+    def at_worst(self, query: Any, d_in: int) -> Fraction:
+        return (self.answers + 1) * TINY * d_in
+
+    def after(self, query: Any, answer: Any) -> "Meter":
+        return Meter(self.answers + 1)
+
+
+@attrs.frozen
+class Metered(ExPostMechanism[int]):
+    """Notes each of its runs, the opening too."""
+
+    def expense(self) -> Meter:
+        return Meter()
+
+    def loss(self, d_in: int) -> PureDP:
+        return PureDP(d_in)
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[int, Any]:
+        RUNS.append(1)
+        return 0, None
+
+    def step(self, state: int, query: Any, coins: Coins = SYSTEM) -> tuple[int, Any]:
+        RUNS.append(1)
+        return state + 1, state
+
+
+def test_an_ex_post_child_is_interrupted_anywhere() -> None:
+    """Each run is in the realised total, also one whose answer is lost."""
+    RUNS.clear()
+    root = Queryable(ExPost(PureDP(1)), "data")
+    child, point, asked = [root(Metered())], 1 - STRIDE, True
+
+    def ask() -> None:
+        try:
+            child[0].ask("more")
+        except RetiredChildError:
+            child[0] = root(Metered())
+
+    while asked:
+        point += STRIDE
+        asked = interrupted_at(point, ask)
+        account = root.node.account
+        assert account is not None
+        assert account.total() == root.privacy_loss()
+        assert len(RUNS) * TINY <= root.privacy_loss().epsilon
+    assert point > 100
+
+
+def test_of_sequential_children_one_is_left_after_an_interrupt() -> None:
+    """A launch that is interrupted retires the child before it, or has not happened."""
+    root = Queryable(FiltSeq(ZCDP(1)), "data")
+    point, launched = 1 - STRIDE, True
+    while launched:
+        point += STRIDE
+        launched = interrupted_at(point, partial(root.launch, Steps()))
+        alive = 0
+        for each in range(len(root.ledger())):
+            with suppress(RetiredChildError):
+                root.ask(Ask(each, "bits"))
+                alive += 1
+        assert alive <= 1
+        assert root.privacy_loss() == ZCDP(len(root.ledger()) * TINY)
+    assert point > 100
 
 
 @pytest.mark.parametrize("nth", [1, 2, 3])
