@@ -281,19 +281,30 @@ def test_an_ex_post_child_is_interrupted_anywhere() -> None:
     assert point > 100
 
 
+@attrs.frozen
+class Started(Steps):
+    """Notes that it was started."""
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[int, Any]:
+        RUNS.append(1)
+        return 0, None
+
+
 def test_of_sequential_children_one_is_left_after_an_interrupt() -> None:
     """A launch that is interrupted retires the child before it, or has not happened."""
+    RUNS.clear()
     root = Queryable(FiltSeq(ZCDP(1)), "data")
     point, launched = 1 - STRIDE, True
     while launched:
         point += STRIDE
-        launched = interrupted_at(point, partial(root.launch, Steps()))
+        launched = interrupted_at(point, partial(root.launch, Started()))
         alive = 0
         for each in range(len(root.ledger())):
             with suppress(RetiredChildError):
                 root.ask(Ask(each, "bits"))
                 alive += 1
         assert alive <= 1
+        assert len(RUNS) <= len(root.ledger())
         assert root.privacy_loss() == ZCDP(len(root.ledger()) * TINY)
     assert point > 100
 
