@@ -476,3 +476,20 @@ def test_a_signal_during_a_long_query_of_a_table_is_an_interrupt() -> None:
     assert any(interrupted)
     assert root.privacy_loss() == root.ledger()[-1].total
     assert (19 - sum(interrupted)) * TINY <= root.privacy_loss().rho <= 19 * TINY
+
+
+def test_a_signal_during_a_long_query_of_sqlite_is_an_interrupt() -> None:
+    """SQLite makes an OperationalError of it, if a function of Python runs for each row."""
+    ibis = pytest.importorskip("ibis")
+    backend = ibis.sqlite.connect()
+    backend.raw_sql("CREATE TABLE visits (person BIGINT)").close()
+    with backend.begin() as cursor:
+        cursor.executemany("INSERT INTO visits VALUES (?)", [(i // 2,) for i in range(5_000)])
+    table = Table(backend.table("visits"), privacy_unit="person", max_rows=1)
+    root = Queryable(FiltCon(ZCDP(1)), table)
+    count = Gaussian(Count(per=table.unit), rho=TINY)
+    most = _typical(lambda: root(count))
+    with alarms(most) as during:
+        interrupted = [during(lambda: root(count)) for _ in range(20)]  # and no MechanismFault
+    assert any(interrupted)
+    assert root.privacy_loss() == root.ledger()[-1].total

@@ -43,8 +43,8 @@ def _written(cell: Any) -> str | None:
         return str(cell)
     if isinstance(cell, np.timedelta64):
         cell = cell.astype("m8[us]").item()
-    elif isinstance(cell, np.generic) and not isinstance(cell, str | bytes | np.floating):
-        cell = cell.item()
+    elif isinstance(cell, np.generic) and not isinstance(cell, str | bytes):
+        cell = cell.item()  # its own comparisons may warn
     match cell:
         case bool():
             return "true" if cell else "false"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from threading import current_thread, main_thread
 from typing import Any, Protocol
 
 import attrs
@@ -25,13 +26,23 @@ class Choice:
 
 
 @contextmanager
-def interrupts() -> Iterator[None]:
-    """Raise an interrupt as `KeyboardInterrupt` where DuckDB turns it into an error of its own."""
+def interrupts(*, total: bool = False) -> Iterator[None]:
+    """Raise an interrupt as `KeyboardInterrupt` where an engine turns it into an error of its own.
+
+    Args:
+        total: whether no Python function in the statement fails on a cell. Then SQLite's error
+            about a failing function, in the thread that receives signals, is an interrupt.
+    """
     try:
         yield
     except Exception as error:
         text = str(error).strip()
-        if text == "Query interrupted" or text.endswith(": KeyboardInterrupt:"):
+        total = total and current_thread() is main_thread()
+        if (
+            text == "Query interrupted"
+            or text.endswith(": KeyboardInterrupt:")
+            or (total and text == "user-defined function raised exception")
+        ):
             raise KeyboardInterrupt from None
         raise
 

@@ -1,6 +1,7 @@
 """Columns of Python objects: the text of each cell, and what questions and types read in it."""
 
 import datetime as dt
+import warnings
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -94,3 +95,9 @@ def test_types_are_for_objects_alone() -> None:
         Table(source, types={"x": "DOUBLE"})
     with Table(source, types={"y": "INTEGER"}) as table:
         assert [kind.name for kind in table.columns.values()] == ["integer", "integer"]
+
+
+def test_a_half_precision_number_has_its_text_where_warnings_are_errors() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert as_text([np.float16(7), np.float16(0.5)]).to_pylist() == ["7", "0.5"]
