@@ -1,7 +1,7 @@
-"""The same rows on every engine: what conformance tests open.
+"""Tables with the same rows on every engine, for conformance tests.
 
-`ENGINES` names them; `opened(engine, types, rows)` gives a `Table`. Spark runs where PySpark and
-Java are installed; elsewhere its tests are skipped, saying so.
+`ENGINES` lists the engines. `opened(engine, types, rows)` returns a `Table`. Tests on Spark need
+PySpark and Java; they are skipped with a reason where these are missing.
 """
 
 import atexit
@@ -24,7 +24,7 @@ import pytest
 from mechanisms import Table
 
 Types = Mapping[str, str]
-"""Column names, and integer, float, boolean, text, bytes, date, timestamp, instant, money."""
+"""Column names mapped to one of the kinds that are the keys of `_ARROW`."""
 Rows = list[tuple[Any, ...]]
 
 _ARROW = {
@@ -53,7 +53,7 @@ _numbers = count()
 
 
 def _java() -> str | None:
-    """Why Spark cannot run here, if it cannot."""
+    """The reason why Spark cannot run here, or None."""
     if importlib.util.find_spec("pyspark") is None:
         return "PySpark is not installed (extra `spark`)"
     return None if shutil.which("java") else "there is no Java on the path"
@@ -66,7 +66,7 @@ ENGINES = [*EMBEDDED, pytest.param("ibis on spark", marks=SPARK)]
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Ibis and its backends warn of each other's next versions."""
+    """Suppress the deprecation warnings that Ibis and its backends give about each other."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -84,7 +84,7 @@ def arrow(types: Types, rows: Rows) -> pa.Table:
 
 
 def opened(engine: str, types: Types, rows: Rows, **options: Any) -> Table:
-    """A table of these rows."""
+    """Return a table with these rows on this engine; `options` are passed to `Table`."""
     with quietly():
         if engine == "duckdb":
             return Table(arrow(types, rows), **options)

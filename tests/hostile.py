@@ -1,4 +1,4 @@
-"""Values that no caller should pass, and that must not get further than a clear error."""
+"""Invalid and malicious values, which a public function must reject with a clear error."""
 
 from collections import UserDict
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ from tests.strategies import Toy
 
 
 class HostileError(Exception):
-    """What hostile objects raise: none of ours, so that it is seen where it gets out."""
+    """Raised by hostile objects. The library never raises it, so a leak of it is visible."""
 
 
 def _refuse(*arguments: object, **named: object) -> Any:
@@ -24,12 +24,12 @@ def _refuse(*arguments: object, **named: object) -> Any:
 
 
 def _raising(*names: str) -> Any:
-    """An object whose methods of these names raise."""
+    """Return an object whose methods of these names raise."""
     return type("Raising" + "".join(names).replace("_", ""), (), dict.fromkeys(names, _refuse))()
 
 
 class LyingInt(int):
-    """Says that it equals everything and is smaller than anything."""
+    """An integer whose comparisons are all true."""
 
     def __eq__(self, other: object) -> bool:
         return True
@@ -50,7 +50,7 @@ class LyingInt(int):
 
 
 class LyingText(str):
-    """A text that is something else whenever it is looked at."""
+    """A text whose comparison, hash, length and repr contradict its characters."""
 
     __slots__ = ()
 
@@ -71,7 +71,7 @@ class LyingText(str):
 
 
 class LyingFraction(Fraction):
-    """One tenth, that says it is nothing."""
+    """A Fraction that compares as smaller than everything and has a text as numerator."""
 
     def __le__(self, other: object) -> bool:
         return True
@@ -88,7 +88,7 @@ class LyingFraction(Fraction):
 
 
 class LyingFloat(float):
-    """A float without a readable form."""
+    """A float whose repr is not a number."""
 
     __slots__ = ()
 
@@ -97,14 +97,14 @@ class LyingFloat(float):
 
 
 class LyingLoss(PureDP):
-    """A loss that is within everything."""
+    """A loss that claims to be within every other loss."""
 
     def within(self, other: Any) -> bool:
         return True
 
 
 class LyingList(list[Any]):
-    """A list that is longer than it is."""
+    """A list that reports a wrong length and cannot be iterated."""
 
     def __len__(self) -> int:
         return 10**4
@@ -114,7 +114,7 @@ class LyingList(list[Any]):
 
 
 class EverythingDict(UserDict[Any, Any]):
-    """A mapping that has every key."""
+    """A mapping that contains every key."""
 
     def __contains__(self, key: object) -> bool:
         return True
@@ -124,7 +124,7 @@ class EverythingDict(UserDict[Any, Any]):
 
 
 class Chameleon:
-    """Has every attribute, and each of them is itself, also when called."""
+    """An object that returns itself for every attribute and every call."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -136,7 +136,7 @@ class Chameleon:
 
 
 class Broken:
-    """Has no attribute at all, with an error that is not AttributeError."""
+    """An object that raises an error other than AttributeError for every attribute."""
 
     def __getattr__(self, name: str) -> Any:
         raise HostileError("hostile")
@@ -213,7 +213,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "bytes": lambda: b"1",
     "bytearray": lambda: bytearray(b"x"),
     "memoryview": lambda: memoryview(b"x"),
-    # nothings
+    # None and other singletons
     "None": lambda: None,
     "NotImplemented": lambda: NotImplemented,
     "Ellipsis": lambda: ...,
@@ -268,7 +268,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "module": lambda: np,
     "exception": lambda: ValueError("x"),
     "namespace": lambda: SimpleNamespace(parts=None, measure=None),
-    # objects that raise, or lie
+    # objects that raise or give false answers
     "raising repr": lambda: _raising("__repr__", "__str__"),
     "raising eq": lambda: _raising("__eq__"),
     "raising hash": lambda: _raising("__hash__"),
@@ -284,7 +284,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "lying Fraction": lambda: LyingFraction(1, 10),
     "lying float": lambda: LyingFloat(0.5),
     "lying loss": lambda: LyingLoss(1),
-    # ours, where something else is wanted
+    # values of the library in the wrong place
     "PureDP": lambda: PureDP(1),
     "PureDP huge": lambda: PureDP(Fraction(10**5000)),
     "ApproxDP": lambda: ApproxDP(1, "1e-6"),
@@ -309,6 +309,6 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "refine": Refine,
     "coins": lambda: SYSTEM,
 }
-"""Each made anew, as some of them are used up."""
+"""Functions that make the values, as some values can be used only once."""
 
 assert len(MAKERS) >= 80

@@ -1,7 +1,7 @@
-"""A Postgres server of the tests' own, in a temporary folder, reached by a socket there.
+"""A temporary Postgres server for tests, reached by a socket in a temporary folder.
 
-`POSTGRES` skips a test where no server is installed, saying so; `server()` starts one and gives the
-folder of its socket.
+`POSTGRES` skips a test with a reason where no server is installed. `server()` starts the server and
+returns the folder of its socket.
 """
 
 import atexit
@@ -17,14 +17,14 @@ import pytest
 
 
 def _programs() -> Path | None:
-    """The folder of initdb and pg_ctl, which Debian keeps off the path."""
+    """The folder of initdb and pg_ctl. Debian does not put it on the path."""
     found = shutil.which("initdb")
     places = [Path(found)] if found else Path("/usr/lib/postgresql").glob("*/bin/initdb")
     return max((place.resolve().parent for place in places), default=None)
 
 
 def _missing() -> str | None:
-    """Why Postgres cannot run here, if it cannot."""
+    """The reason why Postgres cannot run here, or None."""
     if importlib.util.find_spec("psycopg") is None:
         return "psycopg is not installed (extra `postgres`)"
     return None if _programs() else "there is no initdb (Debian's postgresql)"
@@ -35,11 +35,11 @@ POSTGRES = pytest.mark.skipif(_missing() is not None, reason=f"no Postgres: {_mi
 
 @cache
 def server() -> str:
-    """Start a server, once, and give the folder of its socket, which is its host."""
+    """Start the server once and return the folder of its socket, to be passed as the host."""
     programs = _programs()
     assert programs is not None
-    folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # a socket's path is short
-    user = "postgres" if os.geteuid() == 0 else None  # it does not run as root
+    folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # socket paths have a length limit
+    user = "postgres" if os.geteuid() == 0 else None  # Postgres refuses to run as root
     if user:
         shutil.chown(folder, user)
 

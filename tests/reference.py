@@ -1,6 +1,7 @@
-"""Sixty-digit arithmetic: the true values that roundings are held against.
+"""Reference values at 60 digits, which the tests of rounding compare with.
 
-Written from the definitions, independently of the code under test.
+The functions follow the papers' definitions and do not use the code under test. A *hockey stick* at
+e^t is the hockey-stick divergence sup P(S) - e^t Q(S), which is the least delta at epsilon = t.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,22 +15,22 @@ DIGITS = 60
 
 mp = mpmath.mp.clone()
 mp.dps = DIGITS
-"""A context of its own, so that no test changes another's precision."""
+"""A separate mpmath context, so that no test changes the precision of another."""
 
 
 def real(value: Any) -> Any:
-    """The exact value, at 60 digits."""
+    """Convert a value exactly to a rational, and round that to 60 digits."""
     exact = Fraction(value)
     return mp.mpf(exact.numerator) / exact.denominator
 
 
 def likelier(epsilon: Any) -> Any:
-    """The probability that randomized response tells the truth."""
+    """The probability e^epsilon/(1 + e^epsilon) that randomized response tells the truth."""
     return 1 / (1 + mp.exp(-real(epsilon)))
 
 
 def over(loss: Any) -> Any:
-    """(1 - e^loss)+: the hockey stick of no privacy loss at all, at -loss beyond."""
+    """(1 - e^loss)+, the hockey stick at e^loss of two equal distributions."""
     return -mp.expm1(loss) if loss < 0 else mp.mpf(0)
 
 
@@ -48,7 +49,7 @@ def response_profile(epsilon: Any, t: Any) -> Any:
 
 
 def beside_response(epsilon: Any, profile: Any, t: Any) -> Any:
-    """The hockey stick at e^t of randomized response beside a pair with this profile."""
+    """The hockey stick at e^t of randomized response composed with a pair that has this profile."""
     p, e, at = likelier(epsilon), real(epsilon), mp.mpf(t)
     return p * profile(at - e) + (1 - p) * profile(at + e)
 
@@ -61,7 +62,7 @@ def response_renyi(epsilon: Any, alpha: Any) -> Any:
 
 
 def root(falls: Callable[[Any], Any], low: Any, high: Any, halvings: int = 220) -> Any:
-    """Where a falling function passes zero, from above: slow, but nothing can go wrong."""
+    """Bisect for the zero of a decreasing function; returns the upper end of the last interval."""
     low, high = mp.mpf(low), mp.mpf(high)
     for _ in range(halvings):
         middle = (low + high) / 2
@@ -70,7 +71,7 @@ def root(falls: Callable[[Any], Any], low: Any, high: Any, halvings: int = 220) 
 
 
 def lowest(of: Callable[[Any], Any], low: Any, high: Any) -> Any:
-    """The least value of a function that falls and then rises, by thirds."""
+    """The minimum of a unimodal function, by ternary search."""
     low, high = mp.mpf(low), mp.mpf(high)
     for _ in range(110):
         left, right = low + (high - low) / 3, high - (high - low) / 3
@@ -78,16 +79,16 @@ def lowest(of: Callable[[Any], Any], low: Any, high: Any) -> Any:
     return of((low + high) / 2)
 
 
-# Conversions; arguments are real.
+# Conversions. All arguments are reals of `mp`.
 
 
 def rdp_epsilon(alpha: Any, loss: Any, delta: Any) -> Any:
-    """Canonne, Kamath, Steinke 2020, Proposition 12, before it is cut at zero."""
+    """Canonne, Kamath, Steinke 2020, Proposition 12, without the maximum with zero."""
     return loss + mp.log1p(-1 / alpha) - mp.log(delta * alpha) / (alpha - 1)
 
 
 def zcdp_epsilon(rho: Any, delta: Any) -> Any:
-    """The same at rho*alpha and the best alpha."""
+    """`rdp_epsilon` at the loss rho*alpha and the best alpha, at least zero."""
 
     def bound(log_excess: Any) -> Any:
         alpha = 1 + mp.exp(log_excess)
@@ -97,7 +98,7 @@ def zcdp_epsilon(rho: Any, delta: Any) -> Any:
 
 
 def zcdp_capacity(epsilon: Any, delta: Any) -> Any:
-    """The largest rho that this takes to epsilon."""
+    """The largest rho whose `zcdp_epsilon` is at most epsilon."""
 
     def minus_rho(log_excess: Any) -> Any:
         alpha = 1 + mp.exp(log_excess)
@@ -107,28 +108,28 @@ def zcdp_capacity(epsilon: Any, delta: Any) -> Any:
 
 
 def laplace_zcdp(width: Any, scale: Any) -> Any:
-    """Integer Laplace noise of this scale, for statistics that move by at most the width."""
+    """The zCDP of integer Laplace noise of this scale for a statistic of sensitivity `width`."""
     s = 1 / scale
     return width * s + mp.expm1(-width * s) * s / mp.sinh(s)
 
 
-# Boundaries of time-uniform odometers, from V = 2*rho, delta and the parameter; all real.
+# Boundaries of time-uniform odometers. Arguments are V = 2*rho, delta and the rule's parameter.
 
 
 def linear(v: Any, d: Any, target: Any) -> Any:
-    """Whitehouse et al. 2023, Theorem 3, with y* as it should be."""
+    """Whitehouse et al. 2023, Theorem 3, with y* corrected."""
     log = mp.log(1 / d)
     y = (mp.sqrt(2 * log + 2 * target) - mp.sqrt(2 * log)) ** 2
     return mp.sqrt(2 * y * log) / 2 + mp.sqrt(2 * log / y) * v / 2 + v / 2
 
 
 def mixture(v: Any, d: Any, gamma: Any) -> Any:
-    """The same theorem's mixture."""
+    """The mixture boundary of the same theorem."""
     return mp.sqrt(2 * (v + gamma) * mp.log(mp.sqrt((v + gamma) / gamma) / d)) + v / 2
 
 
 def one_sided(v: Any, d: Any, gamma: Any, halvings: int = 260) -> Any:
-    """The mixture over positive slopes, from its equation."""
+    """The mixture over positive slopes only, as the root of its defining equation."""
     w = v + gamma
 
     def lacking(s: Any) -> Any:
@@ -139,7 +140,7 @@ def one_sided(v: Any, d: Any, gamma: Any, halvings: int = 260) -> Any:
 
 
 def stitched(v: Any, d: Any, v0: Any) -> Any:
-    """The stitched boundary, standing below v0."""
+    """The stitched boundary, constant below v0."""
     w = max(v, v0)
     inner = mp.log(mp.log(2 * w / v0)) + mp.mpf("0.72") * mp.log(mp.mpf("5.2") / d)
     return mp.mpf("1.7") * mp.sqrt(w * inner) + v / 2
@@ -155,7 +156,7 @@ def rogers(v: Any, d: Any, n: Any) -> Any:
 
 
 def lemma_64(v: Any, d: Any, x: Any) -> Any:
-    """The same paper's Lemma 6.4."""
+    """Rogers et al. 2016, Lemma 6.4."""
     spread = 2 * (v + x) * (1 + mp.log(v / x + 1) / 2)
     return v / 2 + mp.sqrt(spread * mp.log(2 / d))
 
@@ -166,7 +167,7 @@ def lemma_64(v: Any, d: Any, x: Any) -> Any:
 def menu_worst_case(
     epsilon: Fraction, step: Fraction, priced: Mapping[int, int], units: int
 ) -> Any:
-    """The exact recursion of the menu filter, on an unbounded lattice."""
+    """The worst-case delta of the menu filter by its exact recursion, on an unbounded lattice."""
 
     @cache
     def worst(left: int, level: int) -> Any:

@@ -1,8 +1,8 @@
 """Toy mechanisms, persons and Hypothesis strategies that the tests share.
 
-The toys make no claim worth having: their losses are whatever a test wants to charge. What they do
-is visible: one answers 64 random bits an ask, so that a repeated or reordered draw shows; one notes
-that it was started; one breaks on demand.
+A toy's loss is the one that the test passes; it is no claim about privacy. `RandomBits` answers
+each ask with 64 random bits, so repeated or reordered draws are visible. `Recorder` records its
+runs, and `Faulty` raises when the test says so.
 """
 
 from collections.abc import Callable, Iterator
@@ -40,12 +40,12 @@ from queryable.randomness.laws import UniformBelow
 TENTH = PureDP("0.1")
 WORD = UniformBelow(2**64)
 SECRET = "the patient is 47"
-"""What faults say in the tests; it must never be seen by an analyst."""
+"""The message of the tests' faults. No analyst may see it."""
 
 
 @attrs.frozen
 class Toy(InteractiveMechanism[int]):
-    """Counts how often it was asked; a base for toys whose loss is what the test says."""
+    """A base class: answers "bits" with the number of earlier asks; its loss is `charged`."""
 
     charged: Loss = TENTH
 
@@ -66,7 +66,7 @@ class Toy(InteractiveMechanism[int]):
 
 @attrs.frozen
 class RandomBits(Toy):
-    """Opens with 64 random bits and answers 64 more to each "bits"."""
+    """Returns 64 random bits at launch and 64 more for each "bits"."""
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[int, Any]:
         return 0, coins.draw(WORD)
@@ -77,7 +77,7 @@ class RandomBits(Toy):
 
 @attrs.frozen
 class RandomWord(Measurement):
-    """64 random bits, once."""
+    """A measurement that returns 64 random bits."""
 
     charged: Loss = TENTH
 
@@ -90,7 +90,7 @@ class RandomWord(Measurement):
 
 @attrs.frozen
 class Recorder(Measurement):
-    """Notes that it ran, and looks at the data."""
+    """Appends its name to `runs`, and reads the data."""
 
     runs: list[str] = attrs.field(eq=False, repr=False)
     charged: Loss = TENTH
@@ -105,7 +105,7 @@ class Recorder(Measurement):
 
 
 class RecordingDataset:
-    """A dataset that notes every way of being touched."""
+    """A dataset that records every access to it in `touched`."""
 
     def __init__(self) -> None:
         object.__setattr__(self, "touched", [])
@@ -130,7 +130,7 @@ class RecordingDataset:
 
 
 def raising(fault: BaseException) -> Callable[[Any], Any]:
-    """A function of the data that raises."""
+    """Return a function of the data that raises the fault."""
 
     def function(dataset: Any) -> Any:
         raise fault
@@ -172,7 +172,7 @@ class Faulty(InteractiveMechanism[int]):
 
 @attrs.frozen
 class RationalResponse(Measurement):
-    """Randomized response at rational odds: says the bit with probability odds/(1 + odds)."""
+    """Randomized response at rational odds: tells the bit with probability odds/(1 + odds)."""
 
     odds: Fraction = Fraction(3)
 
@@ -185,7 +185,7 @@ class RationalResponse(Measurement):
 
 @attrs.frozen
 class HiddenBit(InteractiveMechanism[bool]):
-    """Keeps a randomized response hidden, and answers each "bits" with another one of *it*."""
+    """Keeps one randomized response hidden and answers each "bits" with a response to that bit."""
 
     def loss(self, d_in: int) -> Loss:
         return PureDP("1.0986122886681098").group(d_in)
@@ -201,7 +201,7 @@ class HiddenBit(InteractiveMechanism[bool]):
 
 @attrs.frozen
 class BrokenMap(Toy):
-    """Its privacy map does whatever the test says."""
+    """Its privacy map is the function that the test passes."""
 
     map: Callable[[int, Any], Any] = attrs.field(kw_only=True)
 
@@ -211,7 +211,7 @@ class BrokenMap(Toy):
 
 @attrs.frozen
 class Courier(PersonInTheMiddle[int]):
-    """Passes everything on unchanged and counts the messages."""
+    """Forwards queries and answers unchanged, and counts the messages."""
 
     def init(self) -> int:
         return 0
@@ -226,7 +226,7 @@ class Courier(PersonInTheMiddle[int]):
 
 @attrs.frozen
 class Masker(Courier):
-    """Passes queries on and adds its own 64 random bits to each integer answer."""
+    """Forwards queries, and pairs each integer answer with 64 random bits of its own."""
 
     def step(
         self, state: int, message: FromAnalyst | FromMechanism, coins: Coins
@@ -238,7 +238,7 @@ class Masker(Courier):
 
 @attrs.frozen
 class Twice(PersonInTheMiddle[Any]):
-    """Asks the mechanism twice for every query and answers with both answers."""
+    """Sends each query to the mechanism twice and returns both answers."""
 
     def init(self) -> Any:
         return None
@@ -266,7 +266,7 @@ LOSSES: tuple[Loss, ...] = (
     RDP(8, "0.1"),
     GDP("0.1"),
 )
-"""One small loss of every additive measure."""
+"""One small loss in each additive measure."""
 
 ILLEGAL: tuple[Any, ...] = (
     "a string",
@@ -281,7 +281,7 @@ ILLEGAL: tuple[Any, ...] = (
     {"child": 0},
     float("nan"),
 )
-"""Queries that no mechanism here understands."""
+"""Queries that are illegal for every mechanism of the tests."""
 
 ILLEGAL_LAUNCHES: tuple[Any, ...] = tuple(Launch(each) for each in ILLEGAL if each != TENTH)
 

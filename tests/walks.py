@@ -1,7 +1,7 @@
-"""Exact chances that the realised privacy loss ever passes a bound, by dynamic programming.
+"""Exact probabilities that the realised privacy loss ever exceeds a bound, by dynamic programming.
 
-The loss moves on a lattice; chances are floats, good to 1e-10. A bound may be passed at any moment,
-and that is what an adversary waits for who picks the moment to stop. Knows no odometer.
+The loss moves on a lattice. Probabilities are floats with an error below 1e-10. An adversary that
+chooses its stopping time succeeds if the loss exceeds the bound after any step.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 Values = NDArray[np.float64]
 Counts = tuple[int, ...]
-"""How many children were launched, by kind; or how many are open, by what they can be asked."""
+"""Numbers of launched children by kind, or numbers of open children by the ask they still allow."""
 
 
 def crossing(bounds: Sequence[float], epsilon: float) -> float:
-    """The chance that some number of randomized responses loses more than the bound of then."""
+    """The probability that n randomized responses lose more than bounds[n-1] for some n."""
     truth, most = 1 / (1 + exp(-epsilon)), len(bounds)
     losses = np.arange(-most, most + 1) * epsilon
     law, crossed = np.zeros(losses.size), 0.0
@@ -34,37 +34,38 @@ def crossing(bounds: Sequence[float], epsilon: float) -> float:
     return float(crossed)
 
 
-# Children that answer at launch, and once more when they are asked.
+# Children that answer at launch and may answer one more ask.
 
 
 @attrs.frozen
 class Answer:
-    """Its chance under x, the steps that it moves the loss, and what can be asked after it."""
+    """The probability of an answer under x, the steps it adds to the loss, and the next ask."""
 
     chance: float
     move: int
     then: int | None = None
 
     def swapped(self, step: float) -> "Answer":
-        """Seen from x'."""
+        """Return the same answer with x and x' exchanged."""
         return Answer(self.chance * exp(-step * self.move), -self.move, self.then)
 
 
 @attrs.frozen
 class Leak:
-    """An ask that moves the loss up by any gain g that is named, with chance delta/(1 - e^-g).
+    """An ask that adds a gain g of the adversary's choice with probability delta/(1 - e^-g).
 
-    That is (0, delta)-DP. What the loss falls by otherwise is left out: the adversary gains.
+    It is (0, delta)-DP. The decrease of the loss in the other case is ignored, which favors the
+    adversary.
     """
 
     delta: float
 
     def swapped(self, step: float) -> "Leak":
-        """The same; this direction is the worse."""
+        """Return this leak itself, which is the worse of the two directions."""
         return self
 
     def passing(self, gaps: Values) -> Values:
-        """The chance of passing a bound that is so far away."""
+        """Return the probability of exceeding a bound that is `gaps` above the loss."""
         far = np.maximum(gaps, 1e-12)
         return np.where(gaps > 0, np.minimum(1.0, self.delta / -np.expm1(-far)), 1.0)
 
@@ -74,21 +75,21 @@ Asked = tuple[Answer, ...] | Leak
 
 @attrs.frozen
 class Child:
-    """An interactive mechanism: its opening, and the asks that answers lead to."""
+    """An interactive mechanism: its opening answers, and the asks that `Answer.then` refers to."""
 
     opening: tuple[Answer, ...]
     asks: tuple[Asked, ...] = ()
 
     def swapped(self, step: float) -> "Child":
-        """The same with x and x' exchanged."""
+        """Return the same mechanism with x and x' exchanged."""
 
-        def from_there(asked: Asked) -> Asked:
+        def exchanged(asked: Asked) -> Asked:
             if isinstance(asked, Leak):
                 return asked
             return tuple(answer.swapped(step) for answer in asked)
 
         opening = tuple(answer.swapped(step) for answer in self.opening)
-        return Child(opening, tuple(map(from_there, self.asks)))
+        return Child(opening, tuple(map(exchanged, self.asks)))
 
 
 def response(step: float, size: int = 1) -> Child:
@@ -98,14 +99,14 @@ def response(step: float, size: int = 1) -> Child:
 
 
 def hidden_bit(step: float) -> Child:
-    """Keeps a randomized response at epsilon = 2*step; reads it through noise, and then plainly.
+    """A hidden randomized response at epsilon = 2*step, read first through noise and then exactly.
 
-    The noise has the odds with which the first reading moves the loss by one step, up or down.
+    The noise is chosen so that the first reading changes the loss by exactly one step, up or down.
     """
     odds, noise = exp(2 * step), exp(step) + 1 + exp(-step)
     yes = (odds * noise + 1) / ((odds + 1) * (noise + 1))
-    sure = odds * noise / (odds * noise + 1)  # of what a yes said
-    mended = odds / (odds + noise)  # the chance that a no was wrong
+    sure = odds * noise / (odds * noise + 1)  # probability that a yes was right
+    mended = odds / (odds + noise)  # probability that a no was wrong
     return Child(
         (Answer(yes, 1, then=0), Answer(1 - yes, -1, then=1)),
         (
@@ -116,18 +117,18 @@ def hidden_bit(step: float) -> Child:
 
 
 def two_rounds(step: float) -> Child:
-    """A randomized response at epsilon = step, and after a yes another."""
+    """A randomized response at epsilon = step, and a second one after a yes."""
     truth = 1 / (1 + exp(-step))
     again = (Answer(truth, 1), Answer(1 - truth, -1))
     return Child((Answer(truth, 1, then=0), Answer(1 - truth, -1)), (again,))
 
 
 def leak(delta: float) -> Child:
-    """Says nothing at launch, and leaks when asked."""
+    """A child with a constant opening and a `Leak` as its ask."""
     return Child((Answer(1.0, 0, then=0),), (Leak(delta),))
 
 
-# The game.
+# The game between the adversary and the bound.
 
 
 def worst_crossing(
@@ -137,16 +138,18 @@ def worst_crossing(
     step: float,
     at_once: int = 3,
 ) -> float:
-    """The chance that the loss ever passes the bound, for the best adversary; at or above it.
+    """Return an upper bound on the probability that the best adversary exceeds the bound.
 
-    It chooses the kind of each launch by what was answered, keeps up to `at_once` children open and
-    asks them in whatever order suits it. What it has no room for is never asked. Losses far below
-    zero count as less far.
+    The adversary chooses the kind of each launch by the earlier answers, keeps up to `at_once`
+    children open, and asks them in any order. A child beyond `at_once` is never asked. A loss below
+    the lower edge of the lattice is replaced by the edge, which increases the probability.
 
     Args:
-        most: of launches, by kind.
-        bound: on the loss, after so many launches of each kind.
-        step: what the loss moves by.
+        kinds: the mechanisms that may be launched.
+        most: the largest number of launches of each kind.
+        bound: the bound on the loss, given the number of launches of each kind.
+        step: the width of the lattice.
+        at_once: the largest number of open children.
     """
     forest = _Forest(kinds, at_once)
     bounds = {counts: bound(counts) for counts in product(*(range(n + 1) for n in most))}
@@ -170,7 +173,7 @@ def _changed(counts: Counts, place: int, by: int) -> Counts:
 
 
 class _Forest:
-    """What can be open, and what launches and asks make of values at every loss so far."""
+    """The possible sets of open children, and the backward step of the dynamic program."""
 
     def __init__(self, kinds: Sequence[Child], at_once: int) -> None:
         self.openings: list[tuple[tuple[Answer, ...], int]] = []
@@ -186,7 +189,7 @@ class _Forest:
     def values(
         self, gaps: Values, launched: Sequence[dict[Counts, Values] | None]
     ) -> dict[Counts, Values]:
-        """By what is open: the chance of passing the bound, now, by an ask or after a launch."""
+        """Return the probability of exceeding the bound, by open children and loss."""
         now = np.where(gaps < 0, 1.0, 0.0)
         found: dict[Counts, Values] = {}
         for opened in self.open:
@@ -219,7 +222,7 @@ def _asked(asked: Asked, closed: Values, gaps: Values) -> Values:
 
 
 def _moved(values: Values, steps: int) -> Values:
-    """At the loss so many steps further; past the upper edge the bound is passed."""
+    """Return the values at the loss moved by `steps`; beyond the upper edge they are 1."""
     if steps >= 0:
         return np.concatenate([values[steps:], np.ones(steps)])
     return np.concatenate([np.full(-steps, values[0]), values[:steps]])

@@ -1,11 +1,12 @@
 """The persons in the middle of the paper's proofs (Haney et al. 2023, Algorithms 11 to 15).
 
-Each turns one compositor into another, so that the law of the view is the same; the tests compare
-the laws exactly. Persons see messages only, never data.
+A person in the middle is a postprocessor: it exchanges messages with a mechanism and an analyst and
+never sees the data. Each person here turns one compositor into another with the same law of the
+view. The tests compare the laws exactly.
 
-Where the printed algorithms and these differ, docs/theory.md says why: a person hears the
-mechanism's opening first and passes it on; Algorithm 12 renumbers children, wraps every later
-launch for the second child, and speaks of the whole budget in refusals.
+These algorithms differ from the printed ones in two ways; docs/theory.md gives the reasons. A person
+receives the mechanism's opening first and forwards it. Algorithm 12 renumbers children, wraps every
+later launch for the second child, and reports amounts of the whole budget in refusals.
 """
 
 from fractions import Fraction
@@ -55,19 +56,23 @@ class LocalPerson:
 
     person: PersonInTheMiddle[Any]
     state: Any = attrs.field(repr=False)
-    heard: int = 0
+    received: int = 0
 
-    def hear(self, message: Message, coins: Coins) -> tuple["LocalPerson", Answer]:
-        """Its answer, which it must give at once: there is no mechanism behind it any more."""
+    def receive(self, message: Message, coins: Coins) -> tuple["LocalPerson", Answer]:
+        """Return the person's answer; raises if it asks its mechanism, which has already finished.
+
+        Raises:
+            UnknownQueryError: the person sends a query to the mechanism.
+        """
         state, reply = self.person.step(self.state, message, coins)
         if isinstance(reply, ToMechanism):
             raise UnknownQueryError("a measurement answers once, when it is launched")
-        return LocalPerson(self.person, state, self.heard + 1), reply.answer
+        return LocalPerson(self.person, state, self.received + 1), reply.answer
 
 
 @attrs.frozen
 class Simulated:
-    """The persons run so far by child id, the launches so far, and the launch under way."""
+    """The simulated persons by child id, the number of launches, and the launch in progress."""
 
     persons: "Map[int, LocalPerson]"
     launched: int = 0
@@ -79,18 +84,19 @@ class Simulated:
 class NoninteractiveLaunches(PersonInTheMiddle[Simulated]):
     """Algorithm 11: `Filt`, which takes measurements only, becomes `FiltCon`.
 
-    An interactive child that is a person over a measurement, `person @ RandomizedResponse(...)`
-    say, is launched as the measurement alone; its person is run here. That every interactive
-    mechanism is of this form on a pair of datasets is Theorem 3.3; for randomized response it is
-    explicit. A child's own `privacy_loss` is not simulated: its claim is the filter's.
+    An interactive child must be a person over a measurement, such as
+    `person @ RandomizedResponse(...)`. Only the measurement is launched; its person runs here. By
+    Theorem 3.3 every interactive mechanism has this form on a pair of datasets; for randomized
+    response the form is explicit. A child's own `privacy_loss` is not simulated: the filter answers
+    it from the child's claim.
     """
 
     def init(self) -> Simulated:
-        """No persons yet."""
+        """Start without persons."""
         return Simulated(Map())
 
     def step(self, state: Simulated, message: Message, coins: Coins) -> tuple[Simulated, Reply]:
-        """Launch noninteractively; answer for the children."""
+        """Launch the measurements of children, and answer asks by the simulated persons."""
         match message:
             case FromAnalyst(Launch(Postprocessed(Measurement() as base, person), d_out)):
                 waiting = attrs.evolve(state, launching=True, pending=person)
@@ -106,12 +112,13 @@ class NoninteractiveLaunches(PersonInTheMiddle[Simulated]):
         self, state: Simulated, child: int, query: Query, coins: Coins
     ) -> tuple[Simulated, Reply]:
         local = state.persons[child]
-        heard = contained_step(
-            lambda: local.hear(FromAnalyst(query), coins.spawn(child, local.heard))
+        stepped = contained_step(
+            lambda: local.receive(FromAnalyst(query), coins.spawn(child, local.received))
         )
-        if heard is None:
+        if stepped is None:
             return attrs.evolve(state, persons=state.persons.delete(child)), ToAnalyst(Failed())
-        return attrs.evolve(state, persons=state.persons.set(child, heard[0])), ToAnalyst(heard[1])
+        person, answer = stepped
+        return attrs.evolve(state, persons=state.persons.set(child, person)), ToAnalyst(answer)
 
     def _answered(self, state: Simulated, answer: Answer, coins: Coins) -> tuple[Simulated, Reply]:
         if not (state.launching and isinstance(answer, Launched | Failed)):
@@ -119,12 +126,14 @@ class NoninteractiveLaunches(PersonInTheMiddle[Simulated]):
         child, persons, pending = state.launched, state.persons, state.pending
         if isinstance(answer, Launched) and pending is not None:
             released = FromMechanism(answer.answer)
-            heard = contained_init(
-                lambda: LocalPerson(pending, pending.init()).hear(released, coins.spawn(child, 0))
+            started = contained_init(
+                lambda: LocalPerson(pending, pending.init()).receive(
+                    released, coins.spawn(child, 0)
+                )
             )
-            if heard is None:
+            if started is None:
                 return Simulated(persons, child + 1), ToAnalyst(Failed())
-            persons, answer = persons.set(child, heard[0]), Launched(child, heard[1])
+            persons, answer = persons.set(child, started[0]), Launched(child, started[1])
         return Simulated(persons, child + 1), ToAnalyst(answer)
 
 
@@ -134,11 +143,12 @@ def _among(child: Any, ids: Any) -> bool:
 
 @attrs.frozen
 class Inducting:
-    """Where the induction is.
+    """The state of `InductionStep`.
 
-    `first` is the claim of the first mechanism once launched, `answer` its answer while the rest
-    is being started, and `expected` what is under way: "first", "rest", "launch", "loss", "other".
-    `reported` is the first one's loss at the d_in that a report under way is for.
+    `first` is the claim of the first mechanism once it is launched. `answer` is that mechanism's
+    answer while the second slot is being started. `expected` names the query in progress: "first",
+    "rest", "launch", "loss" or "other". `reported` is the first mechanism's loss at the d_in of the
+    report in progress.
     """
 
     first: Claim | None = None
@@ -151,12 +161,13 @@ class Inducting:
 class InductionStep(PersonInTheMiddle[Inducting]):
     """Algorithm 12: a filter for two mechanisms becomes a filter for `most`.
 
-    The first launch goes to the first slot; the second slot holds a filter for `most - 1` with
-    what the first left of the budget, and takes everything after.
+    The first launch goes to the first slot. The second slot holds a filter for `most - 1` mechanisms
+    with the remaining budget, and receives all later launches.
 
     Args:
-        budget: the filter's, additive.
-        most: K, at least 1.
+        budget: the filter's budget, an additive loss.
+        most: K, the largest number of launches, at least 1.
+        d_in: the distance between datasets that the budget is about.
     """
 
     budget: AdditiveLoss = attrs.field(validator=an_instance(AdditiveLoss))
@@ -164,15 +175,15 @@ class InductionStep(PersonInTheMiddle[Inducting]):
     d_in: int = 1
 
     def init(self) -> Inducting:
-        """Nothing launched."""
+        """Start without launches."""
         return Inducting()
 
     def rest(self, left: AdditiveLoss) -> InteractiveMechanism[Any]:
-        """The filter for `most - 1` that takes everything after the first launch."""
+        """Return the filter for `most - 1` mechanisms that receives all launches after the first."""
         return FiltCon(left, d_in=self.d_in, max_mechanisms=self.most - 1)
 
     def step(self, state: Inducting, message: Message, coins: Coins) -> tuple[Inducting, Reply]:
-        """Route a query to its slot, or an answer back."""
+        """Route a query to its slot, and an answer back to the analyst."""
         match message:
             case FromAnalyst(query):
                 return self._asked(state, query)
@@ -237,20 +248,19 @@ def _order(value: Any) -> RenyiOrder:
 class AtOrder(PersonInTheMiddle[None]):
     """Algorithm 13: an (alpha, rho*alpha)-RDP filter becomes a rho-zCDP filter.
 
-    A launch of a rho_i-zCDP mechanism is passed on as one that is (alpha, rho_i*alpha)-RDP;
-    losses in answers are divided by alpha again. Only reports at the filter's own d_in are: at
-    another one the children's maps are evaluated anew, at order alpha, and may be below
-    rho_i*alpha.
+    A launch of a rho_i-zCDP mechanism is forwarded as (alpha, rho_i*alpha)-RDP. Losses in answers
+    are divided by alpha. Reports are supported at the filter's own d_in only: at another d_in the
+    children's maps are evaluated again at order alpha, and may be below rho_i*alpha.
     """
 
     order: RenyiOrder = attrs.field(converter=_order)
     d_in: int = 1
 
     def init(self) -> None:
-        """Stateless."""
+        """Return None; this person has no state."""
 
     def step(self, state: None, message: Message, coins: Coins) -> tuple[None, Reply]:
-        """Translate."""
+        """Translate losses from zCDP to RDP in queries, and back in answers."""
         match message:
             case FromAnalyst(query):
                 return None, ToMechanism(self._translated(query))
@@ -280,7 +290,7 @@ class AtOrder(PersonInTheMiddle[None]):
 
 @attrs.frozen
 class Counting:
-    """The account, and the loss of the launch under way."""
+    """The account, and the loss of the launch in progress."""
 
     running: RunningAccount
     pending: Loss | None = None
@@ -288,20 +298,21 @@ class Counting:
 
 @attrs.frozen
 class WithPrivacyLoss(PersonInTheMiddle[Counting]):
-    """Algorithm 14: a filter becomes the odometer that stops where the filter does.
+    """Algorithm 14: a filter becomes an odometer that stops where the filter does.
 
-    Keeps the accumulator's tally of what was launched, and answers `PrivacyLossQuery` from it.
+    It adds the losses of launched mechanisms with the accumulator and answers `PrivacyLossQuery` with
+    the total.
     """
 
     accumulator: Accumulator
     d_in: int = 1
 
     def init(self) -> Counting:
-        """Nothing launched."""
+        """Start without launches."""
         return Counting(self.accumulator.open())
 
     def step(self, state: Counting, message: Message, coins: Coins) -> tuple[Counting, Reply]:
-        """Count launches; report."""
+        """Add the losses of launches, and answer reports."""
         match message:
             case FromAnalyst(PrivacyLossQuery(None)):
                 return state, ToAnalyst(state.running.total())
@@ -318,13 +329,13 @@ class WithPrivacyLoss(PersonInTheMiddle[Counting]):
 
 @attrs.frozen
 class WithoutPrivacyLoss(PersonInTheMiddle[None]):
-    """Algorithm 15: takes `privacy_loss` away again."""
+    """Algorithm 15: an odometer becomes a filter that rejects `privacy_loss`."""
 
     def init(self) -> None:
-        """Stateless."""
+        """Return None; this person has no state."""
 
     def step(self, state: None, message: Message, coins: Coins) -> tuple[None, Reply]:
-        """Pass everything else on."""
+        """Reject `PrivacyLossQuery` and forward all other messages."""
         match message:
             case FromAnalyst(PrivacyLossQuery()):
                 raise UnknownQueryError("invalid query")

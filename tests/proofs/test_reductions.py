@@ -1,4 +1,4 @@
-"""The persons of the proofs, one message at a time; their laws are in tests/audit."""
+"""The persons of the proofs, one message at a time. Their laws are compared in tests/audit."""
 
 from typing import Any
 
@@ -52,8 +52,8 @@ from tests.strategies import (
 COINS = SeededCoins(1)
 
 
-def told(person: Any, state: Any, *messages: Any) -> tuple[Any, list[Any]]:
-    """The state after, and the replies."""
+def play(person: Any, state: Any, *messages: Any) -> tuple[Any, list[Any]]:
+    """Send the messages; returns the last state and the replies."""
     replies = []
     for message in messages:
         state, reply = person.step(state, message, COINS)
@@ -65,23 +65,23 @@ def told(person: Any, state: Any, *messages: Any) -> tuple[Any, list[Any]]:
 
 
 def test_the_measurement_alone_is_launched() -> None:
-    """The person over it stays here, with its d_out."""
+    """The person over the measurement is kept, and the d_out is forwarded."""
     launch = Launch(Masker() @ RandomWord(), TENTH)
     person = NoninteractiveLaunches()
-    _, (reply,) = told(person, person.init(), FromAnalyst(launch))
+    _, (reply,) = play(person, person.init(), FromAnalyst(launch))
     assert reply == ToMechanism(Launch(RandomWord(), TENTH))
 
 
 def test_the_simulated_child_has_its_own_coins() -> None:
-    """Two persons toss apart, and so do two messages to one."""
+    """Two persons draw different coins, and so do two messages to one person."""
     q = Queryable(NoninteractiveLaunches() @ Filt(PureDP(9)), None)
     first, second = q.launch(Masker() @ RandomWord()), q.launch(Masker() @ RandomWord())
     assert first.opening != second.opening
     assert first.opening[1] != second.opening[1]
 
 
-def test_a_courier_has_nobody_to_pass_on_to() -> None:
-    """A measurement answers once: what the person passes on is an unknown query."""
+def test_a_simulated_person_may_not_query_its_measurement() -> None:
+    """A measurement answers once, so a query that the person forwards is an unknown query."""
     for mechanism in (FiltCon(PureDP(9)), NoninteractiveLaunches() @ Filt(PureDP(9))):
         q = Queryable(mechanism, None)
         child = q.launch(Courier() @ RandomWord())
@@ -90,7 +90,7 @@ def test_a_courier_has_nobody_to_pass_on_to() -> None:
 
 
 def test_refused_launches_make_no_child() -> None:
-    """Ids go on from the launches that ran."""
+    """Ids count the launches that ran."""
     q = Queryable(NoninteractiveLaunches() @ Filt(PureDP("0.2")), None)
     q.launch(RandomWord())
     with pytest.raises(QueryRefusedError):
@@ -103,7 +103,7 @@ def test_refused_launches_make_no_child() -> None:
 
 
 def test_other_interactive_mechanisms_have_no_explicit_reduction() -> None:
-    """What is no person over a measurement is refused by Filt."""
+    """`Filt` refuses a mechanism that is not a person over a measurement."""
     q = Queryable(NoninteractiveLaunches() @ Filt(PureDP(9)), None)
     with pytest.raises(QueryError, match="interactive"):
         q.launch(Toy())
@@ -113,9 +113,9 @@ def test_other_interactive_mechanisms_have_no_explicit_reduction() -> None:
 
 
 def test_the_first_launch_starts_the_rest() -> None:
-    """In the second slot, a filter for K - 1 with what the first left."""
+    """The second slot receives a filter for K - 1 with the remaining budget."""
     person = InductionStep(PureDP(1), 4)
-    state, replies = told(
+    state, replies = play(
         person,
         person.init(),
         FromMechanism(None),
@@ -129,14 +129,14 @@ def test_the_first_launch_starts_the_rest() -> None:
         ToMechanism(Launch(FiltCon(PureDP("0.7"), max_mechanisms=3))),
         ToAnalyst(Launched(0, "opening")),
     ]
-    _, replies = told(person, state, FromAnalyst(Launch(Toy())), FromMechanism(Launched(0, "x")))
+    _, replies = play(person, state, FromAnalyst(Launch(Toy())), FromMechanism(Launched(0, "x")))
     assert replies == [ToMechanism(Ask(1, Launch(Toy()))), ToAnalyst(Launched(1, "x"))]
 
 
 def test_children_are_renumbered() -> None:
-    """0 stays, every later j is j - 1 in the second slot."""
+    """Child 0 keeps its id, and child j > 0 is child j - 1 of the second slot."""
     person = InductionStep(PureDP(1), 4)
-    _, replies = told(
+    _, replies = play(
         person, person.init(), *(FromAnalyst(Ask(child, "bits")) for child in (0, 1, 3))
     )
     assert replies == [
@@ -146,8 +146,8 @@ def test_children_are_renumbered() -> None:
     ]
 
 
-def test_the_whole_budget_is_spoken_of() -> None:
-    """Reports and refusals of the second slot have the first one's loss added."""
+def test_reports_and_refusals_are_about_the_whole_budget() -> None:
+    """The first mechanism's loss is added to reports and refusals of the second slot."""
     q = Queryable(InductionStep(PureDP(1), 4) @ FiltCon(PureDP(1), max_mechanisms=2), None)
     q.launch(Toy(PureDP("0.3")))
     q.launch(Toy(PureDP("0.2")))
@@ -161,8 +161,8 @@ def test_the_whole_budget_is_spoken_of() -> None:
     assert (refused.value.spent, refused.value.remaining) == (PureDP("0.5"), PureDP("0.5"))
 
 
-def test_the_induction_needs_a_budget_that_adds() -> None:
-    """What is left of it must be a budget again."""
+def test_the_induction_needs_an_additive_budget() -> None:
+    """The remaining budget must be a budget again."""
     with pytest.raises(TypeError, match="budget"):
         InductionStep("1", 3)  # type: ignore[arg-type]
 
@@ -171,10 +171,10 @@ def test_the_induction_needs_a_budget_that_adds() -> None:
 
 
 def test_launches_are_charged_at_the_order() -> None:
-    """rho becomes (alpha, rho*alpha), also where more than the map is claimed, also dry."""
+    """rho becomes (alpha, rho*alpha), also for a d_out above the map and in a dry run."""
     person = AtOrder(8)
     launch, dry = Launch(Toy(ZCDP("0.1")), ZCDP("0.2")), CanAfford(Launch(Toy(ZCDP("0.1"))))
-    _, replies = told(person, None, FromAnalyst(launch), FromAnalyst(dry))
+    _, replies = play(person, None, FromAnalyst(launch), FromAnalyst(dry))
     assert replies == [
         ToMechanism(Launch(Toy(ZCDP("0.1")), RDP(8, "1.6"))),
         ToMechanism(CanAfford(Launch(Toy(ZCDP("0.1")), RDP(8, "0.8")))),
@@ -182,9 +182,9 @@ def test_launches_are_charged_at_the_order() -> None:
 
 
 def test_claims_are_made_at_the_filters_d_in() -> None:
-    """For two records rho is four times that for one, in launches and in dry ones."""
+    """For two records rho is four times that for one, in launches and in dry runs."""
     person, launch = AtOrder(8, d_in=2), Launch(Toy(ZCDP("0.1")))
-    _, replies = told(person, None, FromAnalyst(launch), FromAnalyst(CanAfford(launch)))
+    _, replies = play(person, None, FromAnalyst(launch), FromAnalyst(CanAfford(launch)))
     charged = Launch(Toy(ZCDP("0.1")), RDP(8, "3.2"))
     assert replies == [ToMechanism(charged), ToMechanism(CanAfford(charged))]
     q = Queryable(person @ FiltCon(RDP(8, 4), d_in=2), None)
@@ -193,10 +193,10 @@ def test_claims_are_made_at_the_filters_d_in() -> None:
 
 
 def test_losses_come_back_as_zcdp() -> None:
-    """In reports and in refusals; other answers, other orders too, as they are."""
+    """Losses in reports and refusals are converted; other answers and orders are unchanged."""
     person = AtOrder(8)
     answers = (RDP(8, 4), RDP(4, 4), Refused("no", RDP(8, 4), None, RDP(8, 0)), "bits")
-    _, replies = told(person, None, *map(FromMechanism, answers))
+    _, replies = play(person, None, *map(FromMechanism, answers))
     assert [reply.answer for reply in replies] == [
         ZCDP("0.5"),
         RDP(4, 4),
@@ -214,8 +214,8 @@ def test_a_claim_is_checked_in_zcdp() -> None:
 
 
 @pytest.mark.parametrize("alpha", [1, 0, -1, "x", None])
-def test_an_order_is_above_one(alpha: Any) -> None:
-    """As for Renyi losses."""
+def test_an_order_must_be_above_one(alpha: Any) -> None:
+    """The same condition holds for Renyi losses."""
     with pytest.raises((TypeError, ValueError), match="alpha"):
         AtOrder(alpha)
 
@@ -223,8 +223,8 @@ def test_an_order_is_above_one(alpha: Any) -> None:
 # Algorithms 14 and 15.
 
 
-def test_the_filter_reports() -> None:
-    """From the person's own tally, refusals not counted, failures counted."""
+def test_the_odometer_reports_the_launches_of_the_filter() -> None:
+    """The report counts launches that failed, and does not count refused ones."""
     q = Queryable(WithPrivacyLoss(Additive(PureDP)) @ FiltCon(PureDP("0.2")), None)
     assert q.privacy_loss() == PureDP(0)
     child = q.launch(Toy())
@@ -238,8 +238,8 @@ def test_the_filter_reports() -> None:
     assert child.ask("bits") == 0
 
 
-def test_an_ask_that_answers_launched_is_no_launch_of_ours() -> None:
-    """A child's launch inside a child filter is paid for there."""
+def test_a_launch_inside_a_child_is_not_counted() -> None:
+    """A child filter charges the launches inside it to its own budget."""
     q = Queryable(WithPrivacyLoss(Additive(PureDP)) @ FiltCon(PureDP(9)), None)
     inner = q.launch(FiltCon(PureDP(1)))
     inner.launch(Toy())
@@ -247,8 +247,8 @@ def test_an_ask_that_answers_launched_is_no_launch_of_ours() -> None:
     assert q.privacy_loss() == PureDP(1)
 
 
-def test_the_report_goes_on_after_halt() -> None:
-    """Halt ends the interaction with the data, not the bookkeeping."""
+def test_the_odometer_still_reports_after_halt() -> None:
+    """Halt ends the interaction with the data; reports are still answered."""
     q = Queryable(
         WithPrivacyLoss(Additive(PureDP)) @ FiltCon(PureDP("0.1"), on_exceed="halt"), None
     )
@@ -259,12 +259,12 @@ def test_the_report_goes_on_after_halt() -> None:
 
 
 @pytest.mark.parametrize("query", [PrivacyLossQuery(), PrivacyLossQuery(2)])
-def test_without_privacy_loss_there_is_none(query: Any) -> None:
-    """The query is invalid; a child's report is the child's."""
+def test_privacy_loss_of_the_whole_is_an_unknown_query(query: Any) -> None:
+    """The query is invalid at the root; a child still answers for itself."""
     person = WithoutPrivacyLoss()
     with pytest.raises(UnknownQueryError):
         person.step(None, FromAnalyst(query), COINS)
-    _, (reply,) = told(person, None, FromAnalyst(Ask(0, query)))
+    _, (reply,) = play(person, None, FromAnalyst(Ask(0, query)))
     assert reply == ToMechanism(Ask(0, query))
 
 
@@ -280,8 +280,8 @@ def test_without_privacy_loss_there_is_none(query: Any) -> None:
     ],
     ids=["11", "12", "13", "14", "15"],
 )
-def test_wrong_queries_stay_wrong(mechanism: Any, query: Any) -> None:
-    """What the reduced compositor calls a wrong query is one here, and changes nothing."""
+def test_wrong_queries_are_rejected_and_change_nothing(mechanism: Any, query: Any) -> None:
+    """A query that is wrong for the reduced compositor is wrong here too."""
     state, _ = mechanism.init(None, COINS)
     with pytest.raises(QueryError):
         mechanism.step(state, query, COINS)

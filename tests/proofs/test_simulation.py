@@ -1,4 +1,4 @@
-"""An adversary that plays an adversary and a person: what it asks, and what its view tells."""
+"""The adversary A' that simulates A and a person, and the map g that recovers the view of A."""
 
 from typing import Any
 
@@ -24,8 +24,8 @@ COINS = SeededCoins(3)
 SAID = (Launch(RandomBits()), Ask(0, "bits"), Launch(RandomWord()), Ask(0, "bits"))
 
 
-def test_through_a_courier_nothing_changes() -> None:
-    """A' asks what A asks, and g gives its view back."""
+def test_a_courier_changes_neither_queries_nor_view() -> None:
+    """A' sends the queries of A, and g returns the view of A' unchanged."""
     adversary = script(*SAID)
     direct = interact(FiltCon(PureDP(9)), None, adversary, COINS)
     played = interact(FiltCon(PureDP(9)), None, adversary_through(Courier(), adversary), COINS)
@@ -33,8 +33,8 @@ def test_through_a_courier_nothing_changes() -> None:
     assert view_through(played, Courier(), adversary) == direct
 
 
-def test_what_the_person_asks_is_asked() -> None:
-    """One query of A through a person that asks twice is two of A', and one exchange of g."""
+def test_a_person_that_asks_twice_makes_two_queries() -> None:
+    """One query of A becomes two queries of A', and g merges them into one exchange."""
     adversary = script("bits", "bits")
     played = interact(Toy(), None, adversary_through(Twice(), adversary), COINS)
     assert played.answers == (0, 1, 2, 3)
@@ -43,15 +43,15 @@ def test_what_the_person_asks_is_asked() -> None:
     assert [exchange.query for exchange in read] == ["bits", "bits"]
 
 
-def test_an_adversary_that_says_nothing_hears_the_opening() -> None:
-    """A' stops at once; g is the opening, as the person tells it."""
+def test_an_adversary_without_queries_sees_the_opening() -> None:
+    """A' stops at once, and g returns the opening as the person forwards it."""
     played = interact(RandomBits(), None, adversary_through(Courier(), script()), COINS)
     assert len(played) == 0
     assert view_through(played, Courier(), script()) == View(played.opening)
 
 
-def test_the_adversary_may_branch_on_what_the_person_says() -> None:
-    """A hears answers after the person, and decides by them."""
+def test_the_adversary_may_branch_on_the_persons_answers() -> None:
+    """A receives the answers from the person and chooses its queries by them."""
 
     def adversary(view: View) -> Any:
         if len(view) == 0:
@@ -63,7 +63,7 @@ def test_the_adversary_may_branch_on_what_the_person_says() -> None:
 
 
 def test_the_persons_coins_replay() -> None:
-    """With coins of its own the person is played alike each time: the view is that of P o M."""
+    """With seeded coins every replay of the person is equal, and g returns the view of P o M."""
     coins = COINS.spawn("root", 0)
 
     @attrs.frozen
@@ -84,21 +84,21 @@ def test_the_persons_coins_replay() -> None:
     assert coins.draw(WORD) != COINS.draw(WORD)
 
 
-def test_a_person_without_coins_may_not_toss() -> None:
-    """The default coins refuse, spawned or not, and say what to pass."""
+def test_a_person_may_not_draw_from_the_default_coins() -> None:
+    """The default coins raise, spawned or not, and the message says what to pass."""
     for coins in (NO_COINS, NO_COINS.spawn(0, 1)):
         with pytest.raises(ValueError, match="pass SeededCoins"):
             coins.draw(WORD)
 
 
 def test_an_illegal_query_is_still_the_adversarys_error() -> None:
-    """What the person or the mechanism refuses is raised through both."""
+    """An error of the person or of the mechanism is raised through A' and P o M alike."""
     adversary = script("no such query")
     with pytest.raises(QueryError):
         interact(Toy(), None, adversary_through(Courier(), adversary), COINS)
 
 
 def test_launches_are_seen_through_the_person() -> None:
-    """Children keep their ids: A' speaks to the mechanism that has them."""
+    """Children keep their ids, since A' talks to the mechanism that holds them."""
     played = interact(FiltCon(PureDP(9)), None, adversary_through(Courier(), script(*SAID)), COINS)
     assert [a.child for a in played.answers if isinstance(a, Launched)] == [0, None]
