@@ -4,7 +4,7 @@ A person in the middle is a postprocessor: it exchanges messages with a mechanis
 never sees the data. Each person here turns one compositor into another with the same law of the
 view. The tests compare the laws exactly.
 
-These algorithms differ from the printed ones in two ways; docs/theory.md gives the reasons. A person
+Where these algorithms differ from the printed ones, docs/theory.md gives the reasons. A person
 receives the mechanism's opening first and forwards it. Algorithm 12 renumbers children, wraps every
 later launch for the second child, and reports amounts of the whole budget in refusals.
 """
@@ -161,8 +161,8 @@ class Inducting:
 class InductionStep(PersonInTheMiddle[Inducting]):
     """Algorithm 12: a filter for two mechanisms becomes a filter for `most`.
 
-    The first launch goes to the first slot. The second slot holds a filter for `most - 1` mechanisms
-    with the remaining budget, and receives all later launches.
+    The first launch goes to the first slot. The second slot holds a filter for `most - 1`
+    mechanisms with the remaining budget, and receives all later launches.
 
     Args:
         budget: the filter's budget, an additive loss.
@@ -179,7 +179,7 @@ class InductionStep(PersonInTheMiddle[Inducting]):
         return Inducting()
 
     def rest(self, left: AdditiveLoss) -> InteractiveMechanism[Any]:
-        """Return the filter for `most - 1` mechanisms that receives all launches after the first."""
+        """Return the filter for `most - 1` mechanisms, which receives the later launches."""
         return FiltCon(left, d_in=self.d_in, max_mechanisms=self.most - 1)
 
     def step(self, state: Inducting, message: Message, coins: Coins) -> tuple[Inducting, Reply]:
@@ -300,8 +300,8 @@ class Counting:
 class WithPrivacyLoss(PersonInTheMiddle[Counting]):
     """Algorithm 14: a filter becomes an odometer that stops where the filter does.
 
-    It adds the losses of launched mechanisms with the accumulator and answers `PrivacyLossQuery` with
-    the total.
+    It adds the losses of launched mechanisms with the accumulator and answers `PrivacyLossQuery`
+    with the total.
     """
 
     accumulator: Accumulator
