@@ -21,6 +21,11 @@ PAGES = [*sorted(DOCS.glob("**/*.md")), *sorted(ROOT.glob("*.md"))]
 WITH_CODE = [
     page for page in PAGES if page.parent == DOCS and BLOCK.search(page.read_text("utf-8"))
 ]
+THEORY = sorted((DOCS / "theory").glob("**/*.md"))
+CODE = re.compile(r"`[^`\n]*`")
+FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$]*\$", flags=re.DOTALL)
+MISREAD = re.compile(r"\\[^\w\s]|(?<![\w\s])_(?!\s)|<\S")
+CITED = re.compile(r"docs/theory\.md,\s+(.{60})", flags=re.DOTALL)
 PLAIN = ("text", "console", "sh", "toml", "json")
 PACKAGES = ("queryable", "mechanisms", "composition")
 SITE = (ROOT / ".mkdocs.yml").read_text("utf-8")
@@ -106,11 +111,53 @@ def test_an_argument_without_a_name_is_noticed() -> None:
     assert unnamed(docstring) == ["Others as `f`."]
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=name)
+@pytest.mark.parametrize("page", sorted(DOCS.glob("**/*.md")), ids=name)
 def test_files_that_are_named_are_there(page: Path) -> None:
     """Modules, tests and other files that are named with their folder."""
     named = re.findall(r"`((?:\w+/)+[\w.]+\.\w+)`", page.read_text(encoding="utf-8"))
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def misread(text: str) -> list[str]:
+    """Return formulas that GitHub may show differently from the site.
+
+    Markdown may be read before a formula: a backslash before punctuation is then dropped, and an
+    underscore after punctuation can start emphasis. With a space after it (`}_ i`) it cannot.
+    """
+    text = CODE.sub("", text)
+    outside = FORMULA.sub("", text)
+    cells = (cell for line in text.splitlines() if line[:1] == "|" for cell in line.split("|"))
+    return [
+        *(each for each in FORMULA.findall(text) if MISREAD.search(each)),
+        *(each for each in FORMULA.findall(text) if each.count("{") != each.count("}")),
+        *(line for line in outside.splitlines() if "$" in line),
+        *(cell for cell in cells if cell.count("$") % 2),
+    ]
+
+
+@pytest.mark.parametrize("page", [DOCS / "theory.md", *THEORY], ids=name)
+def test_formulas_read_alike_on_github(page: Path) -> None:
+    assert misread(page.read_text(encoding="utf-8")) == []
+
+
+def test_a_formula_that_github_misreads_is_noticed() -> None:
+    for formula in (r"$\{x\}$", r"$\mathbb{E}_P$", "$a<b$", "$a", "$e^{x$", "| $|x|$ |"):
+        assert misread(f"text {formula} text" if formula[0] == "$" else formula)
+    assert misread("$\\mathbb{E}_ P x_i$ and\n\n$$\na < b\n$$\n\n| $a$ | `$b` |\n") == []
+
+
+def test_the_index_of_the_theory_has_every_title_that_is_cited() -> None:
+    """`docs/theory.md, mixed children` in a docstring is a row of the table in that page."""
+    index = (DOCS / "theory.md").read_text(encoding="utf-8")
+    titles = re.findall(r"^\| [\d.]+ \| \[(.*?)\]", index, flags=re.MULTILINE)
+    cited = {
+        " ".join(each.split()).lower()
+        for package in (*PACKAGES, "tests")
+        for path in (ROOT / package).rglob("*.py")
+        for each in CITED.findall(path.read_text(encoding="utf-8"))
+    }
+    assert len(cited) >= 10
+    assert [each for each in cited if not each.startswith(tuple(map(str.lower, titles)))] == []
 
 
 def test_the_site_has_every_page() -> None:

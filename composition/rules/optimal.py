@@ -2,7 +2,7 @@
 
 The functions compute the least (epsilon, delta) that a list of declared parameters implies
 (Kairouz, Oh, Viswanath 2017; Murtagh, Vadhan 2016). They are no rule for a filter: the bound fails
-for parameters that depend on answers (docs/theory.md, what must be shown to fail).
+for parameters that depend on answers (docs/theory.md, what does not compose).
 
 Theory of operation: the worst mechanisms are randomized responses that also reveal everything
 with probability delta_i, so 1 - delta is (1 - delta*) times the product of (1 - delta_i), where
