@@ -1,4 +1,4 @@
-"""Parameters that are too large, too small or no parameters at all: a clear error, at once."""
+"""Parameters that are too large, too small or of a wrong type raise a clear error at once."""
 
 from fractions import Fraction
 from typing import Any
@@ -51,19 +51,19 @@ def test_parallel_parts_refuse_more_records_than_can_be_composed() -> None:
 
 
 @pytest.mark.parametrize("kind", [Gaussian, Laplace])
-def test_an_array_of_hardly_any_noise_is_released(kind: Any) -> None:
-    """Nothing is laid out for a scale of 1e-300; entries are drawn one by one."""
+def test_an_array_with_a_tiny_noise_scale_is_released(kind: Any) -> None:
+    """No table is built for a scale of 1e-300; the entries are drawn one by one."""
     statistic = Statistic(lambda data: np.ones(300, dtype=int), l1=1, l2=1, shape=300)
     assert kind(statistic, scale="1e-300").release(None, SYSTEM).tolist() == [1] * 300
 
 
 @pytest.mark.parametrize("epsilon", ["1e-400", 10**57])
-def test_a_plan_for_an_extreme_budget_gets_the_sum(epsilon: Any) -> None:
+def test_an_extreme_budget_gets_basic_composition(epsilon: Any) -> None:
     budget = ApproxDP(epsilon, "1e-6")
     found = recommend(budget, [PureDP(budget.epsilon / 2)] * 3)
     assert (type(found.rule), found.admitted) == (Basic, 2)
 
 
 def test_a_plan_may_have_gaussian_launches() -> None:
-    """GDP has a method `delta`, which is no delta of the loss."""
+    """The method `GDP.delta` is not mistaken for the delta of an (epsilon, delta) loss."""
     assert recommend(BUDGET, [GDP(Fraction(1, 100))] * 3).admitted == 3

@@ -32,7 +32,7 @@ PUBLISHED: tuple[Rule, ...] = (Basic(), Rogers2016(), Whitehouse2023())
 
 
 def in_turn(budget: Loss, rule: Rule, loss: Loss) -> int:
-    """Launches one by one, until one does not fit."""
+    """Count launches by adding them one by one until one does not fit."""
     account, count = rule.open(budget), 0
     stated = loss.to(rule.child_measure(budget))
     while (account := account.add(stated)).within:
@@ -54,8 +54,8 @@ def in_turn(budget: Loss, rule: Rule, loss: Loss) -> int:
     ],
     ids=lambda rule: type(rule).__name__,
 )
-def test_admitted_is_what_launching_in_turn_finds(rule: Rule) -> None:
-    """However it counts: the same number as adding one loss after the other."""
+def test_admitted_equals_launching_one_by_one(rule: Rule) -> None:
+    """The count equals the number found by adding one loss after the other."""
     random = Random(23)
     for _ in range(6):
         loss = PureDP(Fraction(random.randint(30, 300), 1000))
@@ -63,7 +63,7 @@ def test_admitted_is_what_launching_in_turn_finds(rule: Rule) -> None:
 
 
 def test_admitted_counts_under_any_rule() -> None:
-    """Also one made from an accumulator, and for budgets of other measures."""
+    """This includes a rule made from an accumulator, and budgets in other measures."""
     assert admitted(ZCDP(1), filter_of(Additive(ZCDP)), ZCDP("0.03")) == 33
     for loss in LOSSES:
         assert admitted(loss, Basic(), loss) == 1
@@ -75,15 +75,15 @@ def test_a_launch_that_never_fits_is_counted_as_none() -> None:
     assert admitted(BUDGET, GDPResidue(), PureDP(3)) == 0
 
 
-def test_launches_that_cost_nothing_are_refused_and_not_counted_for_ever() -> None:
-    """No loss, and a rule for which it is free: there is no number."""
+def test_launches_that_cost_nothing_are_refused() -> None:
+    """A loss of zero, or a loss that the rule does not charge, has no largest count."""
     for rule in (Basic(), GDPResidue(), Menu("0.1", [1]), ViaZCDP(), ViaRenyi([2, 64])):
         with pytest.raises(ValueError, match="any number fits"):
             admitted(BUDGET, rule, PureDP(0))
 
 
 def test_losses_that_a_rule_does_not_take_are_refused() -> None:
-    """As everywhere, by the conversion."""
+    """The conversion of the loss raises the error."""
     with pytest.raises(ValueError, match="delta"):
         admitted(BUDGET, Whitehouse2023(), ZCDP("0.01"))
 
@@ -93,7 +93,7 @@ def test_losses_that_a_rule_does_not_take_are_refused() -> None:
     [(1, "0.1", 10), (1, "0.01", 562), (2, "0.1", 24), (2, "0.01", 2012), (5, "0.1", 108)],
 )
 def test_equal_launches_get_the_optimum_or_nearly(epsilon: int, each: str, optimum: int) -> None:
-    """At least 97% of what parameters fixed in advance admit, and no less than published rules."""
+    """At least 97% of the optimum for fixed parameters, and no less than published rules admit."""
     budget = ApproxDP(epsilon, "1e-6")
     found = recommend(budget, [PureDP(each)] * (optimum + 50))
     assert Fraction(97, 100) * optimum <= found.admitted <= optimum
@@ -114,7 +114,7 @@ def plans() -> list[list[Loss]]:
 
 @pytest.mark.parametrize("plan", plans())
 def test_no_published_rule_admits_more(plan: list[Loss]) -> None:
-    """The recommended rule takes at least as many launches, in whichever of these orders."""
+    """The recommended rule admits at least as many launches, in each of the orders tried."""
     found = recommend(BUDGET, plan)
     for order in (plan, plan[::-1]):
         for rule in (*PUBLISHED, Whitehouse2023("5e-7")):
@@ -130,7 +130,7 @@ def test_no_published_rule_admits_more(plan: list[Loss]) -> None:
 
 
 def fitting(rule: Rule, losses: list[Any]) -> int:
-    """Launches before the first refusal."""
+    """Count the launches before the first refusal."""
     account = rule.open(BUDGET)
     for count, loss in enumerate(losses):
         account = account.add(loss)
@@ -140,7 +140,7 @@ def fitting(rule: Rule, losses: list[Any]) -> int:
 
 
 def test_a_plan_that_fits_gets_the_rule_with_most_room() -> None:
-    """Of rules that take all of it, the one that takes it most often; of equals the simplest."""
+    """Of rules that admit the whole plan, the one that admits it most often, or the simplest."""
     found = recommend(BUDGET, [PureDP("0.01")] * 20)
     assert found.admitted == found.planned == 20
     assert found.candidates[0].times == 28 == max(each.times or 0 for each in found.candidates)
@@ -148,7 +148,7 @@ def test_a_plan_that_fits_gets_the_rule_with_most_room() -> None:
 
 
 def test_a_plan_may_come_in_any_order() -> None:
-    """Listing it differently changes nothing."""
+    """The order of the plan does not change the recommendation."""
     losses: list[Loss] = [*[PureDP("0.01")] * 100, *[PureDP("0.1")] * 5, *[PureDP("0.05")] * 8]
     shuffled = losses.copy()
     Random(31).shuffle(shuffled)
@@ -160,7 +160,7 @@ def test_a_plan_may_come_in_any_order() -> None:
 
 
 def test_rules_that_do_not_take_the_plan_say_why() -> None:
-    """A Gaussian among the launches leaves the rules that know zCDP or Renyi privacy."""
+    """With a Gaussian in the plan only rules that accept zCDP or Renyi privacy remain."""
     found = recommend(BUDGET, [PureDP("0.01"), ZCDP("0.001")])
     assert isinstance(found.rule, ViaZCDP)
     excluded = {type(each.rule) for each in found.candidates if each.admitted is None}
@@ -170,8 +170,8 @@ def test_rules_that_do_not_take_the_plan_say_why() -> None:
     assert "2 of 2" in str(found)
 
 
-def test_deltas_of_the_plan_get_room() -> None:
-    """Slacks leave what the launches need, if that is at most half."""
+def test_the_slack_leaves_room_for_the_deltas_of_the_plan() -> None:
+    """The slack leaves the launches' deltas if these are at most half of the budget's delta."""
     found = recommend(BUDGET, [ApproxDP("0.01", "1e-10")] * 600)
     slack = found.rule.slack  # type: ignore[attr-defined]
     assert slack == Fraction(1, 10**6) - 600 * Fraction(1, 10**10)
@@ -181,7 +181,7 @@ def test_deltas_of_the_plan_get_room() -> None:
 
 
 def test_other_budgets_have_one_rule() -> None:
-    """Without a delta there is nothing to gain: losses add."""
+    """Without a delta basic composition is optimal."""
     for budget, loss in ((PureDP(1), PureDP("0.1")), (ZCDP(1), ZCDP("0.1")), (GDP(1), GDP("0.1"))):
         found = recommend(budget, [loss] * 200)
         assert isinstance(found.rule, Basic)
@@ -190,7 +190,7 @@ def test_other_budgets_have_one_rule() -> None:
 
 
 def test_odd_epsilons_get_a_coarser_menu() -> None:
-    """Parameters with no common unit worth having are rounded up to one; many get no menu."""
+    """Parameters without a useful common unit are rounded up to one; many get no menu."""
     found = recommend(BUDGET, [PureDP("0.0137")] * 40 + [PureDP(Fraction(1, 17))] * 3)
     assert Menu in {type(each.rule) for each in found.candidates if each.admitted}
     many = recommend(BUDGET, [PureDP(Fraction(n, 1000)) for n in range(1, 40)])
@@ -199,16 +199,16 @@ def test_odd_epsilons_get_a_coarser_menu() -> None:
     assert recommend(BUDGET, [PureDP(0), PureDP("0.1")]).admitted == 2
 
 
-def test_no_plan_is_refused() -> None:
-    """Nothing planned, or something that is no loss."""
+def test_an_empty_or_invalid_plan_is_refused() -> None:
+    """An empty plan, and an entry that is not a loss."""
     with pytest.raises(ValueError, match="empty"):
         recommend(BUDGET, [])
     with pytest.raises(TypeError, match="no privacy loss"):
         recommend(BUDGET, [0.1])  # type: ignore[list-item]
 
 
-def test_what_is_refused_is_passed_over() -> None:
-    """In the order given: what comes first takes what later ones would need."""
+def test_refused_launches_are_skipped() -> None:
+    """Launches are tried in the given order; earlier ones use budget that later ones need."""
     losses = [PureDP("1/2"), PureDP(2), PureDP("1/4"), PureDP("1/2"), PureDP("1/4")]
     assert taken(PureDP(1), Basic(), losses) == 3
     assert taken(PureDP(1), Basic(), losses[::-1]) == 3
@@ -220,8 +220,8 @@ def test_what_is_refused_is_passed_over() -> None:
 @pytest.mark.parametrize(
     "loss", [ZCDP("1/2000"), PureDP("1/100"), RenyiCurve((4, 16, 64), ("1/500", "1/120", "1/30"))]
 )
-def test_a_plan_that_is_fixed_needs_no_rule(loss: Any) -> None:
-    """What `ConComp(..., delta=)` takes, which is at least what every filter admits."""
+def test_a_fixed_plan_needs_no_rule(loss: Any) -> None:
+    """`ConComp(..., delta=)` admits at least as many launches as every filter."""
     budget, plan = ApproxDP(1, "1e-6"), [loss] * 700
     found = recommend(budget, plan)
     assert found.fixed is not None

@@ -1,4 +1,4 @@
-"""Pictures of an interaction: what is drawn is what the ledger says."""
+"""Charts of an interaction show the amounts in the ledger."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -27,7 +27,7 @@ def labels(figure: Any) -> list[str]:
 
 
 def tops(figure: Any) -> list[float]:
-    """The greatest height of each layer of a stack."""
+    """Return the greatest height of each layer of a stacked chart."""
     return [
         max(path.vertices[:, 1].max() for path in layer.get_paths())
         for layer in figure.axes[0].collections
@@ -41,7 +41,7 @@ def test_spending_stacks_up_to_what_was_spent() -> None:
     assert "1 refused" in figure.axes[0].get_title()
 
 
-def test_of_many_names_the_cheapest_are_one() -> None:
+def test_the_cheapest_of_many_names_are_merged() -> None:
     q = Queryable(FiltCon(PureDP(10)), None)
     for place in range(20):
         q.launch(Toy(PureDP(f"0.{10 + place}")), name=f"n{place}")
@@ -55,7 +55,7 @@ def test_of_many_names_the_cheapest_are_one() -> None:
 @pytest.mark.parametrize(
     "odometer", [OdomCon(ZCDP), OdomCon(ZCDP, OneSidedMixtureOdometer("1e-6", 1))], ids=str
 )
-def test_of_an_odometer_the_report_is_drawn(odometer: OdomCon) -> None:
+def test_the_chart_of_an_odometer_shows_its_report(odometer: OdomCon) -> None:
     q = Queryable(odometer, [1])
     for _ in range(3):
         q.launch(Gaussian(Count(), scale=10))
@@ -64,7 +64,7 @@ def test_of_an_odometer_the_report_is_drawn(odometer: OdomCon) -> None:
     assert tops(plot.spending(q)) == pytest.approx([last])
 
 
-def test_what_each_rule_would_have_admitted() -> None:
+def test_the_chart_shows_what_each_rule_would_have_admitted() -> None:
     q = Queryable(FiltCon(ApproxDP(1, "1e-6"), Whitehouse2023()), None)
     for _ in range(30):
         with suppress(QueryRefusedError):
@@ -81,8 +81,8 @@ def test_what_each_rule_would_have_admitted() -> None:
     assert from_losses.get_title() == axes.get_title()
 
 
-def test_a_launch_that_no_rule_takes_stands_in_nobodys_way() -> None:
-    """Three of four fit, in the order they came in."""
+def test_a_launch_that_no_rule_accepts_is_skipped() -> None:
+    """Three of four launches fit, in their order."""
     bars = plot.rules(session()).axes[0].patches
     assert [bar.get_width() for bar in bars] == [3]
 
@@ -109,7 +109,7 @@ def test_an_odometers_guarantee_is_its_report_if_that_is_a_loss() -> None:
         plot.guarantee(uniform)
 
 
-def test_where_there_is_nothing_to_draw_it_says_so() -> None:
+def test_an_empty_chart_raises_a_clear_error() -> None:
     empty = Queryable(FiltCon(PureDP(1)), None)
     for wrong in (empty, Queryable(ConComp([Toy()]), None)):
         with pytest.raises(ValueError, match="launch a mechanism first"):
@@ -120,7 +120,7 @@ def test_where_there_is_nothing_to_draw_it_says_so() -> None:
         plot.rules(empty)
 
 
-def test_drawing_asks_nothing() -> None:
+def test_drawing_sends_no_query() -> None:
     q = session()
     before = len(q.view)
     plot.spending(q)
@@ -130,7 +130,7 @@ def test_drawing_asks_nothing() -> None:
 
 
 def test_backgrounds_are_transparent() -> None:
-    """So that the page's own shows, light or dark."""
+    """The page's light or dark background shows through."""
     figure = plot.spending(session())
     assert figure.get_facecolor()[3] == 0
     assert figure.axes[0].get_facecolor()[3] == 0

@@ -1,4 +1,4 @@
-"""Asking the table of theorems: what has no row is refused, in words that say what to do."""
+"""Compositions without a row in the table of theorems are refused, with advice in the message."""
 
 from fractions import Fraction
 from typing import Any
@@ -47,7 +47,7 @@ UNCOINED = Toy(ApproxZCDP("0.1", "1e-9"))
 
 @attrs.frozen(order=False)
 class Bits(AdditiveLoss):
-    """A measure of somebody's own, that adds up as if there were a theorem for it."""
+    """A user's measure whose losses add, without a theorem that they do."""
 
     amount: Fraction = Fraction(1)
 
@@ -77,35 +77,35 @@ class Bits(AdditiveLoss):
 
 
 class Lenient(PureDP):
-    """Derived from a measure of ours, and within everything."""
+    """A subclass of `PureDP` that claims to be within every loss."""
 
     def within(self, other: Any) -> bool:
         return True
 
 
 class Mine(Basic):
-    """Derived from a rule of ours."""
+    """A user's rule: a subclass of `Basic` that states no theorem."""
 
 
 class Vouched(Basic):
-    """The same, with a theorem."""
+    """A user's rule that states a theorem."""
 
     vouched_for = "Theorem 7 of Somebody 2025"
 
 
 class Heir(Vouched):
-    """Derived from a rule that somebody vouches for."""
+    """A subclass of a rule that states a theorem."""
 
 
 @attrs.frozen
 class Stated(Basic):
-    """Each rule of the class with a theorem of its own."""
+    """A user's rule whose instances each state a theorem."""
 
     vouched_for: Any = ""  # type: ignore[misc]
 
 
 class OwnOdometer(LinearOdometer):
-    """Derived from a time-uniform odometer of ours."""
+    """A subclass of a time-uniform odometer of the library."""
 
 
 PARTS = Partition("k", ["a"])
@@ -127,8 +127,8 @@ INVENTED = [
 
 
 @pytest.mark.parametrize("made", INVENTED)
-def test_a_measure_that_somebody_invents_composes_nowhere(made: Any) -> None:
-    """No theorem is known for it; the error lists the measures that have one."""
+def test_a_users_measure_does_not_compose(made: Any) -> None:
+    """No theorem is registered for it; the error lists the measures that have one."""
     with pytest.raises(UnprovenCompositionError, match=r"state (them|the budget)"):
         made()
 
@@ -148,15 +148,15 @@ RULES_OF_ONES_OWN = [
 
 
 @pytest.mark.parametrize("made", RULES_OF_ONES_OWN)
-def test_a_rule_of_ones_own_needs_a_theorem_and_a_word(made: Any) -> None:
-    """Derived from ours or not; what a base class vouches for says nothing of the derived one."""
+def test_a_users_rule_needs_a_stated_theorem(made: Any) -> None:
+    """This holds for subclasses of library rules; a base class's theorem is not inherited."""
     with pytest.raises(UnprovenCompositionError, match="vouched_for"):
         made()
 
 
 @pytest.mark.parametrize("rule", [Vouched(), Stated("Theorem 7 of Somebody 2025")])
-def test_a_rule_that_is_vouched_for_is_taken_as_its_authors(rule: Any) -> None:
-    """And `explain` says whose word it is."""
+def test_a_rule_with_a_stated_theorem_is_accepted(rule: Any) -> None:
+    """`explain` says that the author of the rule states the theorem."""
     filtered = FiltCon(PureDP(1), rule)
     state, _ = filtered.init(None)
     assert isinstance(filtered.step(state, Launch(Toy()))[1], Launched)
@@ -164,8 +164,8 @@ def test_a_rule_that_is_vouched_for_is_taken_as_its_authors(rule: Any) -> None:
     assert f"Theorem 7 of Somebody 2025 (the word of the author of {type(rule).__name__}" in text
 
 
-def test_a_word_is_for_the_rule_and_not_for_open_problems() -> None:
-    """A child without a coin is refused under a rule of one's own too, and so is one nested."""
+def test_a_stated_theorem_does_not_settle_open_problems() -> None:
+    """A child without a coin is refused under a user's rule too, and so is a nested one."""
     filtered = FiltCon(ApproxZCDP(1, "1e-6"), Vouched())
     state, _ = filtered.init(None)
     with pytest.raises(UnprovenCompositionError, match="is open"):
@@ -177,14 +177,14 @@ def test_a_word_is_for_the_rule_and_not_for_open_problems() -> None:
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_basic_composition_of_each_measure_is_proven(loss: Loss) -> None:
-    """What `FiltCon` admits by default, and what `ConComp` adds up."""
+    """`FiltCon` admits it by default, and `ConComp` adds such losses."""
     for column in Column:
         assert ask(Basic(), loss.measure, column).theorem
     require_known(loss)
 
 
-def test_the_one_open_case_is_refused_and_the_rest_is_not() -> None:
-    """Interactive and known only as approximate zCDP with delta > 0: nothing else."""
+def test_only_the_open_case_is_refused() -> None:
+    """The open case is an interactive child known only as approximate zCDP with delta > 0."""
     filtered = FiltCon(ApproxZCDP(1, "1e-6"))
     state, _ = filtered.init(None)
     for open_case in (UNCOINED, Courier() @ UNCOINED):
@@ -197,8 +197,8 @@ def test_the_one_open_case_is_refused_and_the_rest_is_not() -> None:
 
 
 @pytest.mark.parametrize("made", [FiltCon, Universal])
-def test_the_open_case_is_taken_as_what_it_is_declared(made: Any) -> None:
-    """Its conversion to (epsilon, delta)-DP, where that is what it is charged."""
+def test_the_open_case_is_admitted_by_its_declared_conversion(made: Any) -> None:
+    """It is admitted where it is charged its conversion to (epsilon, delta)-DP."""
     compositor = made(ApproxZCDP(5, "1e-3"))
     state, _ = compositor.init(None)
     with pytest.raises(UnprovenCompositionError, match="is open"):
@@ -211,13 +211,13 @@ def test_the_open_case_is_taken_as_what_it_is_declared(made: Any) -> None:
 
 
 def test_noninteractive_children_compose_as_sequential_ones() -> None:
-    """The theorems about one after another are about noninteractive mechanisms."""
+    """The theorems on sequential composition are about noninteractive mechanisms."""
     assert Filt(ZCDP(1)).proof.column is Column.SEQUENTIAL
     assert FiltCon(ZCDP(1)).proof.column is Column.ADAPTIVE
 
 
 def test_advice_names_what_the_table_admits() -> None:
-    """A curve is told of `ConComp`, as there is no budget of FDP; zCDP of its own budget."""
+    """The advice for a curve is `ConComp`, as FDP has no budget; for zCDP it is a zCDP budget."""
     curve = Toy(FDP.of_profile([("0.1", "1e-3"), ("0.2", "1e-6")]))
     with pytest.raises(PrivacyClaimError) as caught:
         Queryable(FiltCon(PureDP(1)), None).launch(curve)
@@ -230,8 +230,8 @@ def test_advice_names_what_the_table_admits() -> None:
     assert "budget of ApproxZCDP" not in str(open_case.value)
 
 
-def test_the_rule_of_a_filter_is_the_one_it_was_made_of() -> None:
-    """By Lemma 2.19 a filter made of an accumulator is valid as that is."""
+def test_a_filter_of_an_accumulator_is_as_proven_as_the_accumulator() -> None:
+    """By Lemma 2.19 a filter made of an accumulator is valid if the accumulator is."""
     odometer = LinearOdometer("1e-6", 1)
     assert FiltCon(ApproxDP(1, "1e-6"), filter_of(odometer)).proof.cell == (
         OdomCon(ZCDP, odometer).proof.cell

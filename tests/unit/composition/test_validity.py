@@ -1,4 +1,4 @@
-"""The table of theorems decides: cells that name one admit launches, and nothing else does."""
+"""A launch is admitted exactly if its cell in the table of theorems names a theorem."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -103,18 +103,18 @@ RULES: dict[Any, Callable[[Kind], Any]] = {
 
 
 def shares(kind: Kind) -> dict[str, Any]:
-    """What a time-uniform odometer needs for children with a delta."""
+    """Return the shares that a time-uniform odometer needs for children with a delta."""
     return {"deltas": "1e-7", "margin": "0.1"} if kind is ApproxZCDP else {}
 
 
 def children(kind: Kind, column: Column) -> InteractiveMechanism[Any]:
-    """A child of this kind; in approximate zCDP one with a coin, where it is needed."""
+    """Return a child of this kind; in approximate zCDP it has a coin where the column needs one."""
     coined = kind is ApproxZCDP and column is not Column.SEQUENTIAL
     return (RandomWord if coined else Toy)(SMALL[kind])
 
 
 def composed(kind: Kind, rule: Any, column: Column) -> InteractiveMechanism[Any]:
-    """The compositor whose launches a cell is about."""
+    """Return the compositor whose launches a cell is about."""
     child = children(kind, column)
     if rule is Way.PARTS:
         return Parallel(Partition("k", ["a", "b"]), {"a": child, "b": child})
@@ -135,7 +135,7 @@ def composed(kind: Kind, rule: Any, column: Column) -> InteractiveMechanism[Any]
 
 
 def admits(compositor: InteractiveMechanism[Any], kind: Kind, column: Column) -> bool:
-    """Whether it launches such a child."""
+    """Return whether the compositor launches such a child."""
     if isinstance(compositor, ConComp | Parallel):
         with suppress(ValueError):  # curves of parts
             compositor.privacy_map(1)
@@ -168,14 +168,14 @@ PROVEN = [entry for entry in ENTRIES if proven(entry)]
 
 
 def with_cell(place: int, column: Column, cell: Cell) -> tuple[Row, ...]:
-    """The table with one cell changed."""
+    """Return the table with one cell changed."""
     changed = attrs.evolve(VALIDITY[place], **{column.value: cell})
     return (*VALIDITY[:place], changed, *VALIDITY[place + 1 :])
 
 
 @pytest.mark.parametrize("entry", PROVEN, ids=said)
 def test_a_cell_that_names_a_theorem_admits_a_launch_and_is_quoted(entry: Any) -> None:
-    """For each kind of children and each rule of its row."""
+    """This is tried for each kind of children and each rule of the row."""
     place, kind, rule, column = entry
     compositor = composed(kind, rule, column)
     assert admits(compositor, kind, column)
@@ -187,7 +187,7 @@ def test_a_cell_that_names_a_theorem_admits_a_launch_and_is_quoted(entry: Any) -
 
 @pytest.mark.parametrize("entry", PROVEN, ids=said)
 def test_without_its_cell_a_launch_is_refused(entry: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The cell set to "no", or its row gone: at construction, and of what was made before."""
+    """The cell is set to "no", or its row is removed; compositors made earlier refuse too."""
     place, kind, rule, column = entry
     before = composed(kind, rule, column)
     gone = (*VALIDITY[:place], *VALIDITY[place + 1 :])
@@ -200,10 +200,10 @@ def test_without_its_cell_a_launch_is_refused(entry: Any, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("entry", PROVEN, ids=said)
-def test_a_cell_is_asked_for_its_own_launches_alone(
+def test_a_cell_decides_about_its_own_launches_only(
     entry: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With every other cell set to "no" its launches go on; with all of them, none does."""
+    """With every other cell set to "no" its launches are admitted; with all cells, none is."""
     place, kind, rule, column = entry
     nothing = tuple(attrs.evolve(row, fixed=NO, adaptive=NO, sequential=NO) for row in VALIDITY)
     alone = attrs.evolve(nothing[place], **{column.value: VALIDITY[place].cell(column)})
@@ -215,13 +215,13 @@ def test_a_cell_is_asked_for_its_own_launches_alone(
 
 
 def test_every_combination_has_one_row() -> None:
-    """So that a removed row is not made up for by another."""
+    """Otherwise another row could replace a removed one."""
     combinations = [(kind, rule) for _, kind, rule, column in ENTRIES if column is Column.FIXED]
     assert len(set(combinations)) == len(combinations)
 
 
 def test_every_row_has_a_verdict_for_each_kind() -> None:
-    """A cell names its theorem, or the problem and what to do instead, or why it is not run."""
+    """A cell names its theorem, or the open problem and an alternative, or why it is not run."""
     for row in VALIDITY:
         for column in Column:
             cell = row.cell(column)
@@ -236,8 +236,8 @@ def test_every_row_has_a_verdict_for_each_kind() -> None:
                     assert text
 
 
-def test_the_table_is_what_the_readme_shows() -> None:
-    """One line a row, the refusals marked, and a note for each condition."""
+def test_the_table_is_printed_for_the_readme() -> None:
+    """One line for each row, refusals marked, and a note for each condition."""
     table, *notes = as_markdown().split("\n\n")
     lines = table.splitlines()
     assert len(lines) == 2 + len(VALIDITY)

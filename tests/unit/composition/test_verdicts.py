@@ -1,4 +1,4 @@
-"""Of what the table of theorems is made."""
+"""The parts of the table of theorems: kinds of measures, and sources of a child's delta."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ COINED: list[tuple[Any, bool]] = [
 
 @pytest.mark.parametrize(("mechanism", "coined"), COINED)
 def test_where_the_delta_comes_from(mechanism: Any, coined: bool) -> None:
-    """From (epsilon, delta)-DP, a coin at launch, or nowhere: those interleave."""
+    """Children interleave if delta comes from (epsilon, delta)-DP or a coin, or is 0."""
     assert has_coin(mechanism, 1) is coined
 
 
@@ -38,6 +38,6 @@ def test_where_the_delta_comes_from(mechanism: Any, coined: bool) -> None:
     ],
 )
 def test_kinds_of_measures(measure: Any, name: str, loss: Any) -> None:
-    """Orders apart, and each with one class of losses."""
+    """Each kind has one class of losses, whatever the Renyi orders."""
     assert kind_name(kind_of(measure)) == name
     assert loss_class(kind_of(measure)) is loss

@@ -1,4 +1,4 @@
-"""Adding up, at every Renyi order at once and in one step."""
+"""Additive rules: curves at every Renyi order, and many launches in one step."""
 
 from fractions import Fraction
 
@@ -13,7 +13,7 @@ ORDERS = (2, 8, 32)
 
 
 def test_a_budget_of_curves_holds_at_every_order() -> None:
-    """That one order still fits is not enough: the first that does not refuses."""
+    """A launch is refused if any order exceeds the budget, even if another order fits."""
     budget = RenyiCurve(ORDERS, ("1", "1", "1"))
     account = Basic().open(budget).add(RenyiCurve(ORDERS, ("0.1", "0.2", "0.9")))
     assert account.within
@@ -25,8 +25,8 @@ def test_a_budget_of_curves_holds_at_every_order() -> None:
     assert account.add(account.remaining()).within
 
 
-def test_the_worst_order_decides_how_many_curves_fit() -> None:
-    """As many equal mechanisms as the most expensive order allows."""
+def test_the_most_expensive_order_decides_how_many_curves_fit() -> None:
+    """The count of equal mechanisms is that of the most expensive order."""
     budget = RenyiCurve(ORDERS, ("0.1", "0.1", "0.1"))
     loss = PureDP("0.1").to(RDP.at(*ORDERS))
     assert isinstance(loss, RenyiCurve)
@@ -35,7 +35,7 @@ def test_the_worst_order_decides_how_many_curves_fit() -> None:
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
-def test_many_at_once_are_as_many_in_turn(loss: Loss) -> None:
+def test_adding_many_at_once_equals_adding_in_turn(loss: Loss) -> None:
     """Adding seven at once gives the account of seven."""
     account = Basic().open(loss)
     one_by_one = account

@@ -1,4 +1,4 @@
-"""Continuation rules: what fits, what is reported, what remains."""
+"""All rules: which launches fit, the reported total, and the remaining budget."""
 
 from fractions import Fraction
 from typing import Any
@@ -34,7 +34,7 @@ RULES: dict[str, tuple[Rule, Loss, Loss]] = {
 
 
 def admitted(rule: Rule, budget: Loss, loss: Loss, most: int = 2000) -> int:
-    """How many equal launches a fresh account takes."""
+    """Count the equal launches that a new account admits, up to `most`."""
     account = rule.open(budget)
     for count in range(most):
         account = account.add(loss)
@@ -58,7 +58,7 @@ def test_an_empty_account_reports_nothing(case: tuple[Rule, Loss, Loss]) -> None
 
 
 def test_adding_does_not_change_the_account(case: tuple[Rule, Loss, Loss]) -> None:
-    """A candidate that is not committed leaves no trace."""
+    """Adding returns a new account."""
     rule, budget, loss = case
     account = rule.open(budget)
     before = (account.total(), account.remaining())
@@ -68,7 +68,7 @@ def test_adding_does_not_change_the_account(case: tuple[Rule, Loss, Loss]) -> No
 
 
 def test_totals_grow_and_stay_within_the_budget(case: tuple[Rule, Loss, Loss]) -> None:
-    """As long as launches fit the reported loss grows and never exceeds the budget."""
+    """While launches fit, the reported loss grows and never exceeds the budget."""
     rule, budget, loss = case
     account, last = rule.open(budget), budget.zero()
     for _ in range(5):
@@ -80,7 +80,7 @@ def test_totals_grow_and_stay_within_the_budget(case: tuple[Rule, Loss, Loss]) -
 
 
 def test_what_remains_fits_and_more_does_not(case: tuple[Rule, Loss, Loss]) -> None:
-    """`remaining` can be launched, is reported within the budget, and is (nearly) the most."""
+    """`remaining` can be launched within the budget, and a little more cannot."""
     rule, budget, loss = case
     account = rule.open(budget).add(loss)
     remaining = account.remaining()
@@ -93,7 +93,7 @@ def test_what_remains_fits_and_more_does_not(case: tuple[Rule, Loss, Loss]) -> N
 
 
 def test_order_does_not_matter(case: tuple[Rule, Loss, Loss]) -> None:
-    """Every rule here is symmetric: what was charged counts, not when."""
+    """Every rule is symmetric in the launches."""
     rule, budget, loss = case
     double = loss + loss
     one = rule.open(budget).add(loss).add(double)
@@ -102,7 +102,7 @@ def test_order_does_not_matter(case: tuple[Rule, Loss, Loss]) -> None:
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_basic_admits_exactly_what_adds_up(loss: Loss) -> None:
-    """Ten tenths fit: the budget that is the exact sum of ten admits ten."""
+    """A budget that is the exact sum of ten launches admits ten."""
     budget = loss
     for _ in range(9):
         budget = budget + loss
@@ -112,7 +112,7 @@ def test_basic_admits_exactly_what_adds_up(loss: Loss) -> None:
     assert admitted(Basic(), budget, loss) == expected
 
 
-def test_ten_tenths_fit_and_a_grain_more_does_not() -> None:
+def test_ten_tenths_fit_and_a_tiny_eleventh_does_not() -> None:
     """Ten launches of 0.1 fit PureDP(1); the eleventh of 1e-17 does not."""
     account: Account = Basic().open(PureDP(1))
     for _ in range(10):
@@ -123,8 +123,8 @@ def test_ten_tenths_fit_and_a_grain_more_does_not() -> None:
 
 
 @pytest.mark.parametrize("order", [0, 1])
-def test_both_coordinates_count(order: int) -> None:
-    """Epsilon that fits does not excuse a delta that does not, nor the other way round."""
+def test_epsilon_and_delta_must_both_fit(order: int) -> None:
+    """A launch is refused if its epsilon or its delta exceeds the budget."""
     account = Basic().open(ApproxDP(1, "1e-6"))
     over = [ApproxDP("1.01", 0), ApproxDP(0, "1.01e-6")][order]
     assert not account.add(over).within
@@ -135,7 +135,7 @@ def test_both_coordinates_count(order: int) -> None:
     slack=st.fractions(Fraction(1, 10**9), Fraction(1, 10**6), max_denominator=10**9),
 )
 def test_whitehouse_is_the_theorem(losses: list[Fraction], slack: Fraction) -> None:
-    """sqrt(2 L V) + V/2 at 40 digits: reported from above, and admitted exactly when it fits."""
+    """The report is sqrt(2 L V) + V/2 rounded up from 40 digits, and a launch fits if it does."""
     account: Any = Whitehouse2023(slack).open(BUDGET)
     for epsilon in losses:
         account = account.add(ApproxDP(epsilon, 0))
@@ -153,7 +153,7 @@ def test_whitehouse_is_the_theorem(losses: list[Fraction], slack: Fraction) -> N
 
 
 def test_whitehouse_splits_delta_once() -> None:
-    """slack + sum of deltas <= delta, with the slack fixed: it is not given back."""
+    """slack + sum of deltas <= delta; the slack is fixed, and an unused slack is not returned."""
     account: Account = Whitehouse2023("9e-7").open(BUDGET)
     assert account.add(ApproxDP("0.01", "1e-7")).within
     assert not account.add(ApproxDP("0.01", "1.0001e-7")).within
@@ -161,7 +161,7 @@ def test_whitehouse_splits_delta_once() -> None:
 
 
 def test_a_delta_with_no_room_is_explained() -> None:
-    """When all of delta is the slack the refusal says what to pass."""
+    """If the slack is all of delta, the refusal says what to pass."""
     account = Whitehouse2023().open(BUDGET)
     loss = ApproxDP("0.01", "1e-9")
     assert not account.add(loss).within
@@ -172,7 +172,7 @@ def test_a_delta_with_no_room_is_explained() -> None:
 @pytest.mark.parametrize("rule", [Whitehouse2023, ViaZCDP, ViaGDP])
 @pytest.mark.parametrize("slack", ["1e-5", 0, -1, float("nan"), True, 2])
 def test_a_bad_slack_is_refused(rule: Any, slack: Any) -> None:
-    """The slack is above 0 and at most the budget's delta: refused at construction or opening."""
+    """A slack outside (0, delta] is refused at construction or when the account is opened."""
     with pytest.raises(ValueError, match="slack"):
         rule(slack).open(BUDGET)
 
@@ -180,7 +180,7 @@ def test_a_bad_slack_is_refused(rule: Any, slack: Any) -> None:
 @pytest.mark.parametrize("rule", [Whitehouse2023(), ViaZCDP(), ViaGDP(), Rogers2016()], ids=str)
 @pytest.mark.parametrize("budget", [PureDP(1), ZCDP(1), ApproxZCDP(1, "1e-6")], ids=str)
 def test_a_budget_of_another_measure_is_refused(rule: Rule, budget: Loss) -> None:
-    """These rules are about (epsilon, delta) budgets, and say so."""
+    """These rules need an (epsilon, delta) budget, and the error says so."""
     with pytest.raises(ValueError, match="ApproxDP"):
         rule.open(budget)
     with pytest.raises(ValueError, match="ApproxDP"):
@@ -189,14 +189,14 @@ def test_a_budget_of_another_measure_is_refused(rule: Rule, budget: Loss) -> Non
 
 @pytest.mark.parametrize("rule", [Whitehouse2023(), ViaZCDP(), ViaGDP(), Rogers2016()], ids=str)
 def test_a_budget_without_delta_is_refused(rule: Rule) -> None:
-    """Without delta there is no slack to use."""
+    """Without a delta there is no slack."""
     with pytest.raises(ValueError, match=r"delta|slack"):
         rule.open(ApproxDP(1, 0))
 
 
 @pytest.mark.parametrize("rule", [Whitehouse2023(), ViaZCDP(), ViaGDP()], ids=str)
 def test_an_empty_budget_admits_nothing(rule: Rule) -> None:
-    """Epsilon zero is a budget, and a useless one; it is no crash, whatever the delta."""
+    """A budget of epsilon zero is valid at every delta, and admits no launch."""
     for delta in ("1e-6", 1):
         account = rule.open(ApproxDP(0, delta))
         loss = PureDP("0.5").to(rule.child_measure(ApproxDP(0, delta)))
@@ -206,8 +206,8 @@ def test_an_empty_budget_admits_nothing(rule: Rule) -> None:
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
-def test_an_odometers_sum_has_no_end(loss: Loss) -> None:
-    """The additive accumulator starts at zero and adds, without a budget."""
+def test_an_additive_accumulator_has_no_budget(loss: Loss) -> None:
+    """It starts at zero and adds every loss."""
     account = Additive(loss.measure).open()
     assert account.total() == zero_of(loss.measure)
     assert account.add(loss).add(loss).total() == loss + loss  # type: ignore[arg-type]

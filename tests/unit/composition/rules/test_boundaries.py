@@ -1,4 +1,4 @@
-"""The boundaries of time-uniform odometers: their order, their ends, their parameters, bad input.
+"""The boundaries of time-uniform odometers: comparisons, extreme inputs, parameters, bad input.
 
 Values and roundings are in tests/audit/test_reference_values.py and test_rounding.py.
 """
@@ -48,14 +48,14 @@ chances = st.builds(
 
 
 def at(odometer: TimeUniform, variance: Fraction) -> Fraction:
-    """The bound once launches have 2*rho = variance."""
+    """Return the bound after launches with 2*rho = variance."""
     return odometer.bound([ZCDP(variance / 2)])
 
 
 @pytest.mark.parametrize("delta", [F(1, 2), F(999, 1000), 1 - F(1, 10**40), F(1, 10**390)])
 @pytest.mark.parametrize("variance", [F(1, 10**200), F(1), F(10**200)])
-def test_the_root_at_the_ends(delta: Fraction, variance: Fraction) -> None:
-    """The one-sided mixture at the least and greatest deltas and variances, against bisection."""
+def test_the_one_sided_root_at_extreme_inputs(delta: Fraction, variance: Fraction) -> None:
+    """The one-sided mixture at extreme deltas and variances, compared with bisection."""
     with mp.workdps(250):
         true = one_sided(real(variance), real(delta), mp.mpf(1))
         unit = mp.sqrt(real(variance) + 1)  # bisection ends 1e-70 of this above the root
@@ -79,7 +79,7 @@ GRID = [F(digits) * F(10) ** exponent for exponent in range(-6, 4) for digits in
 
 @pytest.mark.parametrize("odometer", SMOOTH, ids=names[:-1])
 def test_monotone(odometer: TimeUniform) -> None:
-    """More launched, more reported; nothing launched, nothing reported."""
+    """The report grows with each launch and is zero before the first."""
     bounds = [at(odometer, variance) for variance in GRID]
     assert bounds[0] > 0
     assert all(low < high for low, high in pairwise(bounds))
@@ -88,21 +88,21 @@ def test_monotone(odometer: TimeUniform) -> None:
 
 @pytest.mark.parametrize("odometer", ALL, ids=names)
 def test_a_smaller_delta_costs_more(odometer: TimeUniform) -> None:
-    """At every variance."""
+    """This holds at every variance."""
     stricter = attrs.evolve(odometer, delta=DELTA / 1000)
     assert all(at(odometer, variance) < at(stricter, variance) for variance in GRID)
 
 
 @pytest.mark.parametrize("odometer", ALL, ids=names)
 def test_launches_add_up(odometer: TimeUniform) -> None:
-    """What counts is the sum of rho, in whatever measure and order it was stated."""
+    """The report depends on the sum of rho only, whatever the measures and the order."""
     losses = [ZCDP("0.01"), GDP("0.2"), ZCDP("0.005")]
     assert odometer.bound(losses) == at(odometer, 2 * (F(1, 100) + F(2, 100) + F(5, 1000)))
     assert odometer.bound(losses[::-1]) == odometer.bound(iter(losses))
 
 
 def test_pure_children_are_charged_by_tanh() -> None:
-    """epsilon*tanh(epsilon/2), less than epsilon^2/2."""
+    """The charge is epsilon*tanh(epsilon/2), which is less than epsilon^2/2."""
     odometer = MixtureOdometer(DELTA, 1)
     variance = F(str(4 * mp.tanh(1)))
     assert float(odometer.bound([PureDP(2)])) == pytest.approx(float(at(odometer, variance)))
@@ -110,9 +110,9 @@ def test_pure_children_are_charged_by_tanh() -> None:
 
 
 def test_rogers_2023_theorem_4_corrected() -> None:
-    """Brownian noise reductions, stopped anywhere, have lost what the mixture says: V = sum of 1/t.
+    """The mixture bounds Brownian noise reductions at any stopping times, with V = sum of 1/t.
 
-    Their bound with its drift, sum of 1/(2t) + sqrt((V + gamma) log((V + gamma)/(delta^2 gamma))).
+    The bound is sum of 1/(2t) + sqrt((V + gamma) log((V + gamma)/(delta^2 gamma))), with the drift.
     """
     table = Queryable(
         BrownianNoiseReduction() @ OdomCon(ZCDP, rule=MixtureOdometer("1e-6", gamma="1/3")),
@@ -131,7 +131,7 @@ def test_rogers_2023_theorem_4_corrected() -> None:
 
 
 def test_one_sided_is_below_two_sided() -> None:
-    """At equal gamma, everywhere."""
+    """This holds at equal gamma and every variance."""
     for variance in GRID:
         one, two = OneSidedMixtureOdometer(DELTA, "0.1"), MixtureOdometer(DELTA, "0.1")
         assert at(one, variance) < at(two, variance)
@@ -140,7 +140,7 @@ def test_one_sided_is_below_two_sided() -> None:
 @settings(max_examples=100)
 @given(variance=variances, delta=chances, n=st.integers(3, 10**6))
 def test_rogers_is_never_below_what_is_proven(variance: Fraction, delta: Fraction, n: int) -> None:
-    """Stitched at delta/4 inside the range, the one-sided mixture at delta/4 outside."""
+    """Proven bounds: stitched at delta/4 inside the range, one-sided mixture at delta/4 outside."""
     start = F(1, n * n)
     inside = start <= variance <= 1
     kind = StitchedOdometer if inside else OneSidedMixtureOdometer
@@ -152,13 +152,13 @@ def test_rogers_is_never_below_what_is_proven(variance: Fraction, delta: Fractio
 def test_lemma_64_is_never_below_what_is_proven(
     variance: Fraction, delta: Fraction, x: Fraction
 ) -> None:
-    """The two-sided mixture at the same delta."""
+    """The proven bound is the two-sided mixture at the same delta."""
     assert at(MixtureOdometer(delta, x), variance) <= at(RogersLemma64Odometer(delta, x), variance)
 
 
 @pytest.mark.parametrize("target", ["0.1", 1, 5])
 def test_the_line_meets_its_target(target: Any) -> None:
-    """At y* the line is the target, as misprinted it would be met at another V."""
+    """At the corrected y* the line meets its target; the printed y* meets it at another V."""
     with mp.workdps(50):
         log, wanted = mp.log(10**6), mp.mpf(str(target))
         y = (mp.sqrt(2 * log + 2 * wanted) - mp.sqrt(2 * log)) ** 2
@@ -173,7 +173,7 @@ def test_the_line_meets_its_target(target: Any) -> None:
 @pytest.mark.parametrize("delta", ["1e-6", "0.05"])
 @pytest.mark.parametrize("variance", ["0.0001", "1", "50"])
 def test_optimised_at(delta: str, variance: str) -> None:
-    """Parameters 5% off on either side give no less at that variance."""
+    """Parameters 5% smaller or larger give no smaller bound at that variance."""
     v = F(variance)
     for kind, name in (
         (LinearOdometer, "target_epsilon"),
@@ -189,42 +189,42 @@ def test_optimised_at(delta: str, variance: str) -> None:
 
 @pytest.mark.parametrize("delta", ["1e-6", "0.05", "0.6"])
 def test_optimised_one_sided(delta: str) -> None:
-    """Within 0.5% of the least over a grid of gammas."""
+    """The bound is within 0.5% of the least over a grid of gammas."""
     best = at(OneSidedMixtureOdometer.optimised_at(delta, 1), F(1))
     grid = [OneSidedMixtureOdometer(delta, F(2) ** k / 8) for k in range(-8, 8)]
     assert best <= min(at(odometer, F(1)) for odometer in grid) * F(1005, 1000)
 
 
 def test_optimised_renyi_is_close_to_a_fixed_time() -> None:
-    """At V = 1 within 2% of what a moment fixed in advance gives, sqrt(2 L V) + V/2."""
+    """At V = 1 the bound is within 2% of that at a time fixed in advance, sqrt(2 L V) + V/2."""
     fixed_time = 5.756521769756932
     assert at(RenyiOdometer.optimised_at(DELTA, 1), F(1)) < fixed_time * 1.02
     assert at(LinearOdometer.optimised_at(DELTA, 1), F(1)) == pytest.approx(fixed_time)
 
 
 def test_optimised_passes_the_shares_on() -> None:
-    """So that every odometer can take children with deltas."""
+    """With shares every odometer accepts children with deltas."""
     odometer = MixtureOdometer.optimised_at(DELTA, 1, deltas="1e-8", margin="0.1")
     assert (odometer.deltas, odometer.margin) == (F(1, 10**8), F(1, 10))
 
 
-def test_stitched_stands_below_its_start() -> None:
-    """The published bound is infinite there; ours is the value at v0 but for the drift."""
+def test_the_stitched_bound_below_its_start() -> None:
+    """The published bound is infinite there; ours is the value at v0 with the true drift."""
     odometer = StitchedOdometer(DELTA, 1)
     assert at(odometer, F(1)) - at(odometer, F(1, 2)) == pytest.approx(F(1, 4))
     assert at(odometer, F(1, 10**9)) < at(odometer, F(1))
 
 
 def test_renyi_of_one_order_is_a_line() -> None:
-    """With zCDP children, alpha*rho + log(1/delta)/(alpha - 1)."""
+    """With zCDP children the bound is alpha*rho + log(1/delta)/(alpha - 1)."""
     odometer = RenyiOdometer("0.01", [3])
     rise = odometer.bound([ZCDP("0.2")]) - odometer.bound([ZCDP("0.1")])
     assert rise == 3 * F(1, 10)
     assert float(odometer.bound([ZCDP("0.1")])) == pytest.approx(0.3 + float(mp.log(100)) / 2)
 
 
-def test_renyi_takes_what_is_no_zcdp() -> None:
-    """A child known at one order only is charged there."""
+def test_renyi_accepts_children_known_at_one_order() -> None:
+    """The child is charged at that order."""
     odometer = RenyiOdometer("0.01", [8])
     assert odometer.measure == RDP.at(8)
     assert float(odometer.bound([RDP(8, "0.5")])) == pytest.approx(0.5 + float(mp.log(100)) / 7)
@@ -265,12 +265,12 @@ BAD = (
 
 @pytest.mark.parametrize(("make", "named"), BAD)
 def test_bad_input(make: Callable[[], Any], named: str) -> None:
-    """Refused at construction, naming the parameter and what it should be."""
+    """The constructor's error names the parameter and its valid values."""
     with pytest.raises(ValueError, match=named):
         make()
 
 
 def test_n_is_an_integer() -> None:
-    """Like every count."""
+    """A float is refused."""
     with pytest.raises(TypeError, match="n is"):
         Rogers2016Odometer(DELTA, 10.5)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Declared losses: the measure that all of them convert to."""
+"""Losses declared in advance are converted to a common measure."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def maps(*losses: Loss) -> Any:
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_one_measure_stays(loss: Loss) -> None:
-    """Where all state the same measure there is nothing to convert."""
+    """Losses of one measure are not converted."""
     assert common_measure(maps(loss, loss)) == loss.measure
 
 
@@ -30,12 +30,12 @@ def test_one_measure_stays(loss: Loss) -> None:
         ((ZCDP(1), ApproxDP(1, "0.1")), ApproxZCDP),
     ],
 )
-def test_mixed_measures_meet(losses: Any, measure: Any) -> None:
-    """In the first that theorems take all of them to."""
+def test_mixed_measures_have_a_common_measure(losses: Any, measure: Any) -> None:
+    """It is the first measure to which theorems convert all of them."""
     assert common_measure(maps(*losses)) == measure
 
 
-def test_some_measures_never_meet() -> None:
+def test_some_measures_have_no_common_measure() -> None:
     """Renyi losses of different orders have no common measure here."""
     with pytest.raises(PrivacyClaimError, match="no measure"):
         common_measure(maps(RDP(2, 1), RDP(3, 1)))

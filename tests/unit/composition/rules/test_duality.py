@@ -1,4 +1,4 @@
-"""Lemma 2.19 as two functions: rules from accumulators, accumulators from rules."""
+"""Lemma 2.19 as two functions: rules from accumulators, and accumulators from rules."""
 
 from fractions import Fraction
 from typing import Any
@@ -22,8 +22,8 @@ from tests.strategies import LOSSES, TENTH, RandomWord, Toy
 F = Fraction
 
 
-def test_a_filter_of_an_accumulator_filters() -> None:
-    """It refuses what the sum would exceed, and says what is left."""
+def test_a_filter_of_an_accumulator_refuses_what_exceeds_the_budget() -> None:
+    """The refusal states the remaining budget."""
     q = Queryable(FiltCon(PureDP("0.25"), filter_of(Additive(PureDP))), None)
     q.launch(Toy())
     q.launch(Toy())
@@ -50,20 +50,20 @@ def test_every_additive_accumulator_has_a_filter(loss: Any) -> None:
 
 
 def test_the_budget_is_in_the_accumulators_measure() -> None:
-    """Totals that cannot be compared with it are refused at construction."""
+    """A budget in another measure is refused at construction."""
     with pytest.raises(ValueError, match="totals are PureDP, the budget is ZCDP"):
         FiltCon(ZCDP(1), filter_of(Additive(PureDP)))
 
 
 @pytest.mark.parametrize("wrong", [Basic(), Additive, None, "sum"])
 def test_only_accumulators_have_filters(wrong: Any) -> None:
-    """A rule is not one, nor is a class."""
+    """A rule or a class is refused."""
     with pytest.raises(TypeError, match="accumulator"):
         filter_of(wrong)
 
 
 def test_an_accumulator_of_a_rule_reports() -> None:
-    """Zero before the first launch, then the least budget that admits them."""
+    """The report is zero at first, then the least budget that admits the launches."""
     q = Queryable(OdomCon(PureDP, accumulator_of(Basic(), PureDP)), None)
     assert q.privacy_loss() == PureDP(0)
     for count in range(1, 4):
@@ -77,8 +77,8 @@ def test_an_accumulator_of_a_rule_reports() -> None:
     ("measure", "delta"),
     [(PureDP, None), (ZCDP, None), (GDP, None), (RDP.at(8), None), (ApproxDP, "1e-6")],
 )
-def test_measures_in_a_line(measure: Any, delta: Any) -> None:
-    """Each has an accumulator of its basic rule."""
+def test_totally_ordered_measures_have_an_accumulator(measure: Any, delta: Any) -> None:
+    """Each of these measures has an accumulator of its basic rule."""
     account = accumulator_of(Basic(), measure, delta).open()
     assert account.total().measure == measure
     loss = TENTH.to(measure) if measure != GDP else GDP("0.1")
@@ -86,13 +86,13 @@ def test_measures_in_a_line(measure: Any, delta: Any) -> None:
 
 
 def test_an_order_has_to_be_named() -> None:
-    """RDP is a family of lines."""
+    """RDP without an order is a family of measures, so it is refused."""
     with pytest.raises(ValueError, match=r"RDP\.at"):
         accumulator_of(Basic(), RDP)
 
 
 def test_a_launch_that_no_budget_admits_changes_nothing() -> None:
-    """Its delta exceeds the fixed one: refused before it is charged or run, at once."""
+    """Its delta exceeds the fixed one, so it is refused before it is charged or run."""
     rule = Whitehouse2023("1e-6")
     q = Queryable(OdomCon(ApproxDP, accumulator_of(rule, ApproxDP, "1e-6")), None)
     q.launch(Toy())
@@ -105,7 +105,7 @@ def test_a_launch_that_no_budget_admits_changes_nothing() -> None:
 
 
 def test_with_room_for_deltas_they_are_admitted() -> None:
-    """The rule's slack is fixed; the rest of the fixed delta is for the launches'."""
+    """The rule's slack is fixed, and the rest of the fixed delta is for the deltas of launches."""
     rule = Whitehouse2023("1e-6")
     q = Queryable(OdomCon(ApproxDP, accumulator_of(rule, ApproxDP, "2e-6")), None)
     for _ in range(10):
@@ -116,7 +116,7 @@ def test_with_room_for_deltas_they_are_admitted() -> None:
 
 
 def test_duals_are_values() -> None:
-    """Equal parts make equal rules and equal descriptions of filters."""
+    """Rules and filters made of equal parts are equal."""
     assert filter_of(Additive(PureDP)) == filter_of(Additive(PureDP))
     assert FiltCon(TENTH, filter_of(Additive(PureDP))) == FiltCon(
         TENTH, filter_of(Additive(PureDP))
@@ -125,9 +125,9 @@ def test_duals_are_values() -> None:
 
 
 def test_theorem_3_8_in_closed_form() -> None:
-    """(sqrt(2 log(1/delta') V) + V/2, delta), and no bound once the deltas pass their share.
+    """The report is (sqrt(2 log(1/delta') V) + V/2, delta), if the deltas are within their share.
 
-    Nothing is kept of the launches but the sums, so a report costs the same after any number.
+    The account keeps sums only, so the cost of a report does not depend on the number of launches.
     """
     slack, delta = F("1e-6"), F("2e-6")
     account: Any = accumulator_of(Whitehouse2023(slack), ApproxDP, delta).open()
