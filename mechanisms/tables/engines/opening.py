@@ -54,7 +54,7 @@ class Sources:
         """The files of a path, or of a pattern if it is a string that names no file itself.
 
         Raises:
-            ValueError: an address on a network, a folder, or another sort of file.
+            ValueError: an address on a network, a folder, a pipe, or another sort of file.
             FileNotFoundError: no file is there.
         """
         name = str(source)
@@ -73,6 +73,8 @@ class Sources:
         paths = tuple(Path(each).resolve(strict=True) for each in found)
         if any(path.is_dir() for path in paths):
             raise ValueError(f"give a file or a pattern of files; source is {name!r}, a folder")
+        if not all(path.is_file() for path in paths):  # reading a pipe might never end
+            raise ValueError(f"give a regular file; source is {name!r}, a pipe or a device")
         return cls(form, paths, tuple(map(_stamp, paths)))
 
     def require_unchanged(self) -> None:

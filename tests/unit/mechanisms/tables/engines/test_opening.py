@@ -41,6 +41,12 @@ def test_a_string_may_be_a_pattern(tmp_path: Path) -> None:
         Table(tmp_path / "visits*.parquet")
 
 
+def test_a_pipe_is_refused_without_waiting_for_a_writer(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(ValueError, match="regular file"):
+        Table(tmp_path / "pipe.csv")
+
+
 def test_a_folder_adds_no_column(tmp_path: Path) -> None:
     path = write(tmp_path / "clinic=Oslo" / "rows.parquet", 2)
     with Table(path) as table:
