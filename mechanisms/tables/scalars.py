@@ -30,7 +30,10 @@ def scalar(value: Any, name: str) -> Scalar:
         ValueError: the value is missing (None, NaN, NaT), or Python's types would round it.
     """
     if value is None or (isinstance(value, Scalar) and value != value):  # noqa: PLR0124
-        raise ValueError(f"{name} is {quoted(value)}, a missing value; no cell compares with it")
+        raise ValueError(
+            f"{name} is {quoted(value)}, a missing value, which no comparison selects; to select "
+            "missing cells write ~((x < 0) | (x >= 0)) of a number x, ~(x >= '') of a text"
+        )
     try:
         taken: Scalar = plain(value)
     except TypeError:

@@ -88,7 +88,8 @@ class Table(Tabular, Described):
             raise ValueError("give a privacy_unit, or leave keep out: it chooses a unit's rows")
         for column in (self._unit.column if self._unit else None, self._choice.column):
             if column is not None and column not in engine.kinds:
-                raise ValueError(f"there is no column {column!r} in the source")
+                known = list(engine.kinds)
+                raise ValueError(f"there is no column {column!r} in the source; it has {known}")
 
     @property
     def unit(self) -> PrivacyUnit | None:

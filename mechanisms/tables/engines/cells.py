@@ -7,8 +7,10 @@ affects how a cell is read.
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import reduce
 from operator import or_
+from typing import Any
 
 import attrs
 
@@ -17,6 +19,7 @@ from mechanisms.tables.column_types import Kind
 from mechanisms.tables.predicates import And, Comparison, IsIn, Not, Or, Predicate, Where
 from mechanisms.tables.request import Bins, Categories, Request, Term
 from mechanisms.tables.scalars import Scalar
+from queryable.quoting import quoted
 
 _NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?|[+-]?(?i:inf|infinity)"
 _WHOLE = r"[+-]?[0-9]+(\.0*)?"
@@ -152,11 +155,20 @@ def _reading(column: str, value: Scalar, *, keys: bool) -> str:
     )
 
 
-def sql_type(declared: str) -> str:
-    """Check a declared type, because it is written into a statement.
+def sql_type(connection: Any, column: str, declared: Any) -> str:
+    """Check a declared type, because it is written into a statement: a name, numbers in brackets.
 
-    It is a name, and numbers in brackets.
+    Raises:
+        ValueError: it is written otherwise, or DuckDB has no such type.
     """
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z_0-9 ]*(\(\d+(,\s*\d+)?\))?", declared):
-        raise ValueError(f"type {declared!r} should be a name, such as BIGINT or DECIMAL(10,2)")
-    return declared
+    import duckdb
+
+    written = r"[A-Za-z_][A-Za-z_0-9 ]*(\(\d+(,\s*\d+)?\))?"
+    with suppress(duckdb.Error):
+        if isinstance(declared, str) and re.fullmatch(written, declared):
+            connection.sql(f"SELECT CAST(NULL AS {declared})")
+            return declared
+    raise ValueError(
+        f"give column {column!r} a type of DuckDB, such as 'BIGINT', 'DOUBLE', 'DECIMAL(10,2)', "
+        f"'DATE' or 'VARCHAR'; types has {quoted(declared)}"
+    )

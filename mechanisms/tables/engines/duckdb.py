@@ -194,7 +194,7 @@ class DuckDB:
         """An Arrow table with its written columns read as declared, once."""
         for name, each in types.items():
             text = self._connection.from_arrow(source.select([name]))
-            declared = sql_type(each)
+            declared = sql_type(self._connection, name, each)
             [kind] = self._connection.sql(f"SELECT CAST(NULL AS {declared})").types
             read = text.project(
                 f"{cast(identifier(name), declared, kind_of(str(kind)))} AS {identifier(name)}"
@@ -207,7 +207,8 @@ class DuckDB:
         """The cells in a table of the database; each cell is cast on its own."""
         names, files = csv_files(self.sources.paths, dialect)
         _named(types, names)
-        declared = [sql_type(types[name]) if name in types else "VARCHAR" for name in names]
+        given = {name: sql_type(self._connection, name, each) for name, each in types.items()}
+        declared = [given.get(name, "VARCHAR") for name in names]
         columns = zip(map(identifier, names), declared, strict=True)
         self._connection.execute(f"CREATE TABLE stored ({', '.join(map(' '.join, columns))})")
         relation = self._connection.table("stored")
@@ -338,7 +339,7 @@ def _named(names: Iterable[str], columns: Iterable[str]) -> list[str]:
     wanted, known = list(names), list(columns)
     for name in wanted:
         if name not in known:
-            raise ValueError(f"there is no column {name!r} in the source")
+            raise ValueError(f"there is no column {name!r} in the source; it has {known}")
     return wanted
 
 

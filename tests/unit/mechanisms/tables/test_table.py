@@ -243,6 +243,23 @@ def test_cells_of_a_csv_file_that_do_not_fit_are_missing(tmp_path: Path) -> None
         assert Sum("weight", 0, 10**6, column("age") < 2, unit="0.1")(table) == 5 + 15
     with pytest.raises(ValueError, match="type"):
         Table(path, types={"age": "INT) FROM data; DROP TABLE data --"})
+    with pytest.raises(
+        ValueError, match=r"no column 'wage' in the source; it has \['age', 'weight'\]"
+    ):
+        Table(path, types={"wage": "INT"})
+    for unknown in ("float64", "DECIMAL(99,2)", float):
+        with pytest.raises(ValueError, match=r"give column 'age' a type of DuckDB, such as"):
+            Table(path, types={"age": unknown})  # type: ignore[dict-item]
+
+
+def test_missing_cells_are_selected_by_negation(tmp_path: Path) -> None:
+    """The comparison that the error of `column("age") == None` proposes."""
+    path = tmp_path / "people.csv"
+    path.write_text("age,city\n3,Oslo\n-1,\n,Graz\nn/a,\n")
+    with Table(path) as table:
+        age, city = column("age"), column("city")
+        assert Count(~((age < 0) | (age >= 0)))(table) == 2
+        assert Count(~(city >= ""))(table) == 2
 
 
 def test_spilled_files_are_removed(tmp_path: Path) -> None:
