@@ -1,6 +1,6 @@
 """In-memory tables of every kind, with cells that are meant to make a reader fail.
 
-Responsible for building a table of fixed types from rows. Knows no statistic.
+Builds tables whose column types are fixed, so only cells vary.
 """
 
 import datetime as dt
@@ -41,7 +41,7 @@ class NoClass:
 
 
 class Ambiguous:
-    """Its comparisons give arrays."""
+    """An object whose comparisons return arrays."""
 
     def __eq__(self, other: object) -> Any:
         return np.ones(3, dtype=bool)
@@ -51,7 +51,7 @@ class Ambiguous:
 
 
 class Grade(enum.IntEnum):
-    """Numbers of a class of their own."""
+    """Integers of an enumeration class."""
 
     GOOD = 1
 

@@ -1,4 +1,4 @@
-"""The worst adaptive analyst against a menu filter: losses on a lattice, in floats."""
+"""The strongest adaptive analyst against a menu filter, by floats on a lattice of losses."""
 
 from fractions import Fraction
 
@@ -9,7 +9,7 @@ COSTS = {entry: entry**2 for entry in (1, 2, 3, 5, 10, 20)}
 
 
 class Lattice:
-    """What each loss so far is worth to the analyst, at losses of -4 to 5."""
+    """The analyst's value of each loss so far, for losses from -4 to 5."""
 
     low, high = -400, 500
 
@@ -25,5 +25,5 @@ class Lattice:
         return np.asarray(truth * up + (1 - truth) * down)
 
     def at_zero(self, values: np.ndarray) -> float:
-        """Before anything was lost."""
+        """Return the value at a loss of zero."""
         return float(values[-self.low])

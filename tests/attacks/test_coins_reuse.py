@@ -1,7 +1,7 @@
 """Attacks on coins: subtract noise that was drawn twice.
 
-If two children, or two answers of one child, draw the same bits, one of them may be something
-that loses nothing, and tells the noise of the other.
+If two children, or two answers of one child, draw the same bits, one of them may be a mechanism
+with zero loss that reveals the noise of the other.
 """
 
 from typing import Any
@@ -35,7 +35,7 @@ SEEDS = range(200)
 
 @attrs.frozen
 class Noisy(Measurement):
-    """The bit behind a coin: randomized response at odds 3."""
+    """The bit with noise: randomized response at odds 3."""
 
     def loss(self, d_in: int) -> Loss:
         return PureDP(nats(3))
@@ -46,7 +46,7 @@ class Noisy(Measurement):
 
 @attrs.frozen
 class Noise(Measurement):
-    """The coin alone: never looks at the data, and loses nothing."""
+    """The noise alone: does not read the data, and has zero loss."""
 
     def loss(self, d_in: int) -> Loss:
         return PureDP(0)
@@ -57,7 +57,7 @@ class Noise(Measurement):
 
 @attrs.frozen
 class Stream(InteractiveMechanism[Any]):
-    """Says the noisy bit once, and its noise source as often as one likes."""
+    """Answers with the noisy bit once, and with draws of its noise at every ask."""
 
     def loss(self, d_in: int) -> Loss:
         return PureDP(nats(3))
@@ -76,7 +76,7 @@ class Stream(InteractiveMechanism[Any]):
 
 
 class Shared(SeededCoins):
-    """The naive coins: everybody gets the same ones."""
+    """Naive coins: every child and message gets the same ones."""
 
     def spawn(self, child: Any, message: int) -> "Shared":
         return Shared(self._seed)
@@ -114,13 +114,13 @@ ATTACKS: tuple[tuple[Any, tuple[Any, ...]], ...] = (
 
 @pytest.mark.parametrize(("mechanism", "queries"), ATTACKS)
 def test_shared_coins_tell_the_bit(mechanism: Any, queries: tuple[Any, ...]) -> None:
-    """Where everybody draws the same coins, the attack is right every time."""
+    """With shared coins the attack finds the bit every time."""
     assert recovered(mechanism, queries, Shared) == 1
 
 
 @pytest.mark.parametrize(("mechanism", "queries"), ATTACKS)
 def test_ours_are_never_drawn_twice(mechanism: Any, queries: tuple[Any, ...]) -> None:
-    """Even seeded, siblings and repeated asks differ: right 10 times in 16, as by chance.
+    """With seeded coins siblings and repeated asks differ: a guess is right at the chance rate 10/16.
 
     200 fixed seeds; four standard deviations are 0.14.
     """
@@ -145,7 +145,7 @@ def test_seeded_coins_are_not_for_analysts() -> None:
 
 
 def test_an_illegal_query_does_not_turn_back_the_coins() -> None:
-    """Between two answers of a child nothing that an analyst says makes them draw alike."""
+    """No query of the analyst makes two answers of a child draw the same bits."""
     mechanism = FiltCon(PureDP(2))
     words = set()
     for seed in range(40):

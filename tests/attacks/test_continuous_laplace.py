@@ -80,8 +80,8 @@ def launching(mechanism: Laplace) -> Any:
 
 
 @pytest.mark.parametrize(("kind", "holds"), [(Laplace, True), (ContinuousLaplace, False)])
-def test_a_filter_that_believes_it_exceeds_its_budget(kind: Any, holds: bool) -> None:
-    """Two launches are let through where one is all that fits: 0.92 is lost of 0.74."""
+def test_a_filter_with_the_naive_claim_exceeds_its_budget(kind: Any, holds: bool) -> None:
+    """The filter admits two launches where only one fits, and loses 0.92 of a budget of 0.74."""
     filtered = FiltCon(BUDGET)
     adversary = launching(noisy_count(kind, 1, 1))
     verdict = audit(filtered, NEIGHBOURS, adversary=adversary, tail="1e-4", slack="1e-3")

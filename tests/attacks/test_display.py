@@ -87,7 +87,7 @@ def test_equal_answers_give_equal_pictures(shown: str, mechanism: Any) -> None:
 
 
 def test_a_picture_of_states_would_differ() -> None:
-    """The runs above are not the same all the way down: a state's noise is another."""
+    """The states of the runs above differ in their noise."""
 
     def noise(q: Queryable) -> int:
         return int(q._root._now.state.children[2].state.threshold_noise)

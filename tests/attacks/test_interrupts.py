@@ -48,7 +48,7 @@ OURS = (str(ROOT / "queryable"), str(ROOT / "composition"), "<attrs generated")
 
 @attrs.frozen
 class Counted(Measurement):
-    """Notes that it has run."""
+    """A measurement that counts its runs."""
 
     def loss(self, d_in: int) -> ZCDP:
         return ZCDP(TINY * d_in**2)
@@ -60,7 +60,7 @@ class Counted(Measurement):
 
 @attrs.frozen
 class Steps(InteractiveMechanism[int]):
-    """Counts how often it has been asked."""
+    """A mechanism that answers with the number of asks."""
 
     def loss(self, d_in: int) -> ZCDP:
         return ZCDP(TINY * d_in**2)
@@ -199,7 +199,7 @@ def test_an_ask_is_interrupted_anywhere() -> None:
 
 
 def test_a_report_is_interrupted_anywhere() -> None:
-    """It retires nobody."""
+    """An interrupted report retires no child."""
     watched = Watched()
     child = watched.team(Steps())
     assert _sweep(watched, lambda _: watched.team.privacy_loss()) > 50
@@ -208,7 +208,7 @@ def test_a_report_is_interrupted_anywhere() -> None:
 
 
 def test_a_person_is_interrupted_anywhere() -> None:
-    """Before what it asks has been charged it is as it was, then it is retired; the rest lives."""
+    """It is unchanged until its query is charged, and retired after that; other children go on."""
 
     watched = Watched()
     people: list[Queryable] = []
@@ -311,7 +311,7 @@ def test_of_sequential_children_one_is_left_after_an_interrupt() -> None:
 
 @pytest.mark.parametrize("nth", [1, 2, 3])
 def test_a_second_interrupt_while_the_first_is_handled(nth: int) -> None:
-    """Whoever comes next settles what stands, be it a query or the ledger."""
+    """The next query or the ledger completes the interrupted change."""
     for point in range(1, 240, 13):
         watched = Watched()
         root, calls = watched.root._root, [0]
@@ -328,8 +328,8 @@ def test_a_second_interrupt_while_the_first_is_handled(nth: int) -> None:
         watched.check()
 
 
-def test_a_handle_waits_for_nobody_after_an_interrupt() -> None:
-    """The lock is free, so another thread is answered."""
+def test_an_interrupt_releases_the_lock_of_the_handle() -> None:
+    """Another thread is answered afterwards."""
     watched = Watched()
     for point in range(1, 60, 3):
         interrupted_at(point, watched.root.privacy_loss)
@@ -340,7 +340,7 @@ def test_a_handle_waits_for_nobody_after_an_interrupt() -> None:
 
 
 def test_an_interrupt_in_a_mechanism_comes_out_bare() -> None:
-    """The charge stands; the interrupt is raised without what it met."""
+    """The charge stands; the interrupt is raised without context from the mechanism."""
 
     class Interrupted(Counted):
         def release(self, dataset: Any, coins: Coins) -> int:

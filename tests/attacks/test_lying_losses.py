@@ -41,7 +41,7 @@ from tests.strategies import RandomWord, Toy
 
 
 class Free(PureDP):
-    """Says that it costs nothing and that everything is below it."""
+    """A loss with parts of zero whose comparisons are all true."""
 
     @property
     def parts(self) -> Any:
@@ -71,7 +71,7 @@ class Free(PureDP):
 
 
 class Small(int):
-    """Ten thousand, in comparisons and in products nothing at all."""
+    """An integer whose comparisons are true, and whose conversions and products are 0."""
 
     def __le__(self, other: object) -> bool:
         return True
@@ -109,7 +109,7 @@ class Ratio(Fraction):
 
 
 class Anything(ParametricMeasure):
-    """A measure that equals every other, in which every loss is nothing."""
+    """A measure that equals every other and converts every loss to zero."""
 
     def from_loss(self, loss: Loss) -> Loss:
         return PureDP(0)
@@ -123,7 +123,7 @@ class Anything(ParametricMeasure):
 
 @attrs.frozen
 class AnyOrder(RenyiOrder):
-    """Likewise, derived from one of ours."""
+    """The same, as a subclass of a measure of the library."""
 
     def __eq__(self, other: object) -> bool:
         return True
@@ -156,8 +156,8 @@ def test_a_lying_d_out_buys_nothing(name: str) -> None:
         q.launch(Toy())
 
 
-def test_a_lying_map_is_no_map() -> None:
-    """A mechanism that states a derived loss states none."""
+def test_a_subclassed_loss_in_a_map_is_refused() -> None:
+    """A mechanism whose map returns a subclass of a loss states no loss."""
     q = Queryable(FiltCon(PureDP("0.1")), None)
     with pytest.raises(PrivacyClaimError, match="not a loss"):
         q.launch(Toy(Free(5)))
@@ -169,16 +169,16 @@ def test_a_lying_map_is_no_map() -> None:
         total([Free(5)], PureDP)
 
 
-def test_a_lying_budget_is_no_budget() -> None:
-    """A filter of it would tell its parent one loss and hold its children to another."""
+def test_a_subclassed_loss_as_a_budget_is_refused() -> None:
+    """Such a filter would state one loss to its parent and enforce another on its children."""
     for kind in (FiltCon, ExPost):
         with pytest.raises((TypeError, ValueError), match="budget"):
             kind(Free(0))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("measure", [Free, Anything(), AnyOrder(Fraction(2))])
-def test_a_lying_measure_is_none(measure: Any) -> None:
-    """An odometer in it, run as a filter, would hear from every child that it loses nothing."""
+def test_a_false_measure_is_refused(measure: Any) -> None:
+    """An odometer in such a measure would charge every child zero."""
     with pytest.raises(TypeError, match=r"derives from|not a measure"):
         as_measure(measure)
     with pytest.raises(TypeError):

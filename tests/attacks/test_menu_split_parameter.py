@@ -1,7 +1,7 @@
 """A menu filter that charges 0.04 as 0.02 twice: far above the claimed delta.
 
-Two responses at 0.02 are more telling than nothing, but RR at 0.04 is more telling than both, and
-in units of squares they cost half of it.
+Randomized response at 0.04 reveals more than two responses at 0.02, and in units of squares the two
+cost half as much.
 """
 
 from fractions import Fraction
@@ -49,7 +49,7 @@ def test_the_next_entry_above_keeps_the_claim() -> None:
 
 @pytest.mark.parametrize("price", [8, 16, 25])
 def test_the_attack_is_the_worst_case_of_its_prices(price: int) -> None:
-    """A table that knows the price finds the same: what fails is the price, not the sums."""
+    """A table made for that price has the same worst case, so the price is at fault."""
     priced = tuple(sorted([*COSTS.items(), (ENTRY, price)]))
     table = worst_cases(EPSILON, UNIT, priced, Fraction(1, 10**6))
     for units in islice(range(0, len(table), 60), 1, None):

@@ -25,7 +25,7 @@ Pair = tuple[Law, Law]
 
 
 def ask_nothing(view: View) -> None:
-    """Whatever is opened with is all there is."""
+    """Stop after the opening."""
 
 
 def response(odds: Fraction = ODDS, delta: Fraction = DELTA) -> Pair:
@@ -59,12 +59,12 @@ def printed(odds: Fraction, delta: Fraction) -> float:
 
 
 def one_sided(odds: Fraction, delta: Fraction) -> Fraction:
-    """delta/(1 - e^-epsilon): what the loss passes 2 epsilon with, at most."""
+    """delta/(1 - e^-epsilon), a bound on the probability that the loss exceeds 2 epsilon."""
     return delta / (1 - 1 / odds)
 
 
 def two_sided(odds: Fraction, delta: Fraction) -> Fraction:
-    """delta(1 + e^(-2 epsilon))/(1 - e^-epsilon): what its size does, at most."""
+    """delta(1 + e^(-2 epsilon))/(1 - e^-epsilon), the same bound for the absolute loss."""
     return one_sided(odds, delta) * (1 + 1 / odds**2)
 
 
@@ -126,7 +126,7 @@ def test_the_corrected_deltas_are_tight(odds: Fraction) -> None:
 
 
 def test_the_printed_delta_fails_on_that_pair_too() -> None:
-    """Even at epsilon = log(3/2), where what is revealed alone would not pass it."""
+    """It fails at epsilon = log(3/2), where the revealed bit alone would not refute it."""
     odds = Fraction(3, 2)
     assert printed(odds, DELTA) > float(DELTA)
     assert float(two_sided(odds, DELTA)) > printed(odds, DELTA)

@@ -48,13 +48,13 @@ def gained(epsilon: Fraction) -> Fraction:
 
 
 def test_the_naive_rule_is_broken() -> None:
-    """Both answers together are 81 to 1; at what the naive rule states, 0.72 is left over."""
+    """Both answers together have odds 81 to 1; delta is 0.72 at the epsilon of the naive rule."""
     assert naive_map(PARALLEL, 2) == PureDP(nats(9))
     assert gained(nats(9)) == pytest.approx(Fraction(81 - 9, 100))
 
 
 def test_ours_is_not() -> None:
-    """At the sum of both nothing is left over; for one record the largest is enough."""
+    """Delta is 0 at the sum of both; for one record the largest loss is enough."""
     stated = PARALLEL.privacy_map(2)
     assert stated == PureDP(2 * nats(9))
     assert gained(stated.epsilon) == 0

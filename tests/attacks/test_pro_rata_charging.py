@@ -1,8 +1,8 @@
 """A time-uniform odometer that charges interactive children ask by ask fails too often.
 
-A mechanism that may be asked twice may tell everything the first time, and then half of its price
-is charged for all of its loss. Whoever goes on as long as it takes passes the report with
-probability 0.46 in place of 0.3. Ours charges all of a child when it is launched.
+A mechanism with two asks may reveal everything in the first one, for half of the price. An adversary
+that chooses when to stop exceeds the report with probability 0.46, not 0.3. The library charges the
+whole price of a child at launch.
 """
 
 from fractions import Fraction
@@ -70,7 +70,7 @@ class ProRata(InteractiveMechanism[Any]):
 
 
 def attack(odometer: InteractiveMechanism[Any]) -> Fraction:
-    """The exact chance that the loss is above the report where the adversary stops."""
+    """Return the exact probability that the loss exceeds the report when the adversary stops."""
     p, q = (view_law(odometer, bit, stopping) for bit in (1, 0))
     return sum(
         (passing(last_report(view))(chance, q[view]) for view, chance in p.items()), Fraction(0)
@@ -107,8 +107,8 @@ def test_charging_at_launch_is_not() -> None:
     assert 0 < attack(OdomCon(ZCDP, RULE)) <= RULE.delta
 
 
-def test_a_child_that_is_asked_out_is_charged_the_same() -> None:
-    """The naive charges differ in when they come, not in what they sum to."""
+def test_both_charge_the_same_in_all() -> None:
+    """The naive charges come at other times and have the same sum."""
     ours, naive = OdomCon(ZCDP, RULE), ProRata(OdomCon(ZCDP, RULE))
     asks = [Launch(TellsFirst()), Ask(0, "tell"), Ask(0, "tell"), PrivacyLossQuery()]
     reports = [

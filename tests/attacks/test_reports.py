@@ -36,7 +36,7 @@ from tests.strategies import Toy
 
 @attrs.frozen
 class Meter(PersonInTheMiddle[None]):
-    """Answers `PrivacyLossQuery` with a noisy count dressed as a loss."""
+    """Answers `PrivacyLossQuery` with a loss that contains a noisy count."""
 
     def init(self) -> None:
         return None
@@ -88,7 +88,7 @@ def test_the_open_cell_is_refused_however_it_is_wrapped(child: Any) -> None:
 
 @attrs.frozen
 class Deaf(Toy):
-    """Its map ignores the measure."""
+    """A mechanism whose map ignores the measure."""
 
     def privacy_map(self, d_in: int, measure: Any = None) -> Loss:
         return ZCDP("0.005")
@@ -102,7 +102,7 @@ def test_a_part_must_answer_in_the_measure_asked_for() -> None:
 
 
 def test_mechanisms_of_parts_cannot_be_taken_away() -> None:
-    """A claim rests on them."""
+    """The claim depends on them."""
     whole = Parallel(Partition(lambda record: "all", ["all"]), {"all": Toy()})
     with pytest.raises((AttributeError, TypeError)):
         whole.mechanisms.clear()  # type: ignore[attr-defined]

@@ -99,7 +99,7 @@ def test_the_order_chosen_by_an_answer_breaks_the_claim() -> None:
 
 @pytest.mark.parametrize("weights", [None, ("1/2", "1/2"), ("9/10", "1/10")])
 def test_fixed_weights_keep_the_claim(weights: Any) -> None:
-    """The same attack on the weighted filter stays within delta, and is no trifle."""
+    """The same attack on the weighted filter stays within delta, and reaches much of it."""
     true = attack(ViaRenyi(ORDERS, weights))
     assert real(BUDGET.delta) / 10 < true <= real(BUDGET.delta)
 

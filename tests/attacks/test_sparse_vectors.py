@@ -125,7 +125,7 @@ ALGORITHMS: dict[str, tuple[int, Published]] = {
 }
 PRIVATE = ("1", "1, cutoff 2", "2", "2, cutoff 2")
 BROKEN = {"3": 3, "4": 2, "4, cutoff 2": 2, "5": 2, "6": 3}
-"""And how many queries it takes to refute it."""
+"""The broken algorithms, and the number of queries that refutes each."""
 
 BOTH_WAYS = [(0, 1), (1, 0)]
 UP_AND_DOWN = ((0, 1), (1, 0))
@@ -164,7 +164,7 @@ def test_the_private_ones_are_not_refuted(name: str, x: int, x_prime: int) -> No
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_the_others_are_refuted_by_a_witness(name: str) -> None:
-    """The claimed epsilon does not hold, and here is who breaks it."""
+    """The claimed epsilon fails against the adversary that the check returns."""
     odds, mechanism = ALGORITHMS[name]
     found = worst(mechanism, odds, BROKEN[name])
     assert_refuted(mechanism, odds, found)
@@ -182,7 +182,7 @@ def test_no_epsilon_is_large_enough(name: str, times: int, horizon: int) -> None
 
 
 def test_without_noise_on_queries_two_answers_tell_everything() -> None:
-    """5 says no to what is 0 and then yes to what is 1 only if the threshold's noise is 1."""
+    """Algorithm 5 answers no at 0 and then yes at 1 only if the threshold's noise is 1."""
     _, mechanism = ALGORITHMS["5"]
     found = worst(mechanism, 16**20, 2)
     assert found.value == at_least(F(1, 4), 1) - at_least(F(1, 4), 2)

@@ -1,8 +1,8 @@
 """Attacks: send the first message again, so that a mechanism starts anew with its whole budget.
 
 Algorithms 1 to 6 of Haney et al. 2023 read the empty message as "initialise". Copied literally,
-any analyst may send it. Here starting is a method that no query reaches; and what is launched deep
-below is paid for at every level above.
+any analyst may send it. Here initialisation is a method that no query reaches, and a launch in a
+nested filter is charged at every level above.
 """
 
 from typing import Any
@@ -57,7 +57,7 @@ BUDGET = PureDP(nats(3))
 
 @attrs.frozen
 class Literal(InteractiveMechanism[Any]):
-    """Algorithm 3 as printed: the empty message initialises, whenever it comes."""
+    """Algorithm 3 as printed: the empty message initialises at any time."""
 
     budget: PureDP = BUDGET
 
@@ -115,7 +115,7 @@ def test_no_message_starts_anything_anew(
 
 
 def test_a_second_filter_is_no_second_budget() -> None:
-    """An analyst who launches the filter inside itself has what is left, not the whole again."""
+    """An analyst who launches the filter inside itself has the remaining budget only."""
     filtered = FiltCon(BUDGET)
     state, _ = begin(filtered, 1, SYSTEM)
     state, answer = advance(filtered, state, Launch(Response(2)), SYSTEM, 1)

@@ -49,11 +49,11 @@ from queryable import (
 from tests.strategies import Courier, Faulty, Toy, raising
 
 HUGE = 10**5000
-"""Python refuses to write it out: a text with it in it raises a ValueError."""
+"""Too long for `str`: formatting it raises a ValueError."""
 
 
 class Unshowable:
-    """Raises wherever a text about it is made, and when it is compared."""
+    """An object whose repr, hash and comparison raise."""
 
     def __repr__(self) -> NoReturn:
         raise RuntimeError("no text")
@@ -74,7 +74,7 @@ class _Nameless(type):
 
 
 class Nameless(metaclass=_Nameless):
-    """The name of its class raises."""
+    """An object whose class raises when its name is read."""
 
 
 DELTA = "1/1000000"
@@ -219,7 +219,7 @@ def test_after_a_mechanism_has_run_the_charge_stands_whatever_is_raised() -> Non
 
 
 def test_a_mechanism_that_fails_is_lost_at_every_kind_of_compositor() -> None:
-    """The other half: what raises while data may be touched is charged, retired, and silent."""
+    """A mechanism that raises after the charge is retired, and its error is hidden."""
     broken = Faulty(raising(ZeroDivisionError("secret")), guarded=False)
     parts = Partition("part", ("a", "b"))
     rows = [{"part": "a"}, {"part": "b"}]
@@ -240,7 +240,7 @@ def test_a_mechanism_that_fails_is_lost_at_every_kind_of_compositor() -> None:
 
 @attrs.frozen
 class Stumbling(PersonInTheMiddle[int]):
-    """Raises when it hears a certain message."""
+    """A person that raises at a certain message."""
 
     at: Any
 
@@ -272,7 +272,7 @@ def test_a_person_that_raises_before_the_charge_changes_nothing() -> None:
 
 
 class Sly(int):
-    """One child when it is looked up, another when it is written."""
+    """An id that selects one child when read and another when written."""
 
     looked = 0
 
@@ -322,7 +322,7 @@ def _deep(depth: int, call: Callable[[], Any]) -> Any:
 
 @pytest.mark.parametrize("short", range(0, 260, 4))
 def test_near_the_recursion_limit_a_launch_works_or_is_refused(short: int) -> None:
-    """Whatever is left of the stack: nothing dies, and what is charged has run."""
+    """At every remaining stack depth the tree goes on, and a charged mechanism has run."""
     q = Queryable(FiltCon(PureDP(10)), "data")
     team, toy = q.launch(FiltCon(PureDP(5))), q.launch(Toy())
     frame, depth = sys._getframe(), 0
