@@ -120,7 +120,7 @@ def test_shared_coins_tell_the_bit(mechanism: Any, queries: tuple[Any, ...]) -> 
 
 @pytest.mark.parametrize(("mechanism", "queries"), ATTACKS)
 def test_ours_are_never_drawn_twice(mechanism: Any, queries: tuple[Any, ...]) -> None:
-    """With seeded coins siblings and repeated asks differ: a guess is right at the chance rate 10/16.
+    """With seeded coins siblings and repeated asks differ: a guess is right 10 times in 16.
 
     200 fixed seeds; four standard deviations are 0.14.
     """

@@ -1,6 +1,6 @@
 """A time-uniform odometer that charges interactive children ask by ask fails too often.
 
-A mechanism with two asks may reveal everything in the first one, for half of the price. An adversary
+A mechanism with two asks may reveal everything in the first, for half of the price. An adversary
 that chooses when to stop exceeds the report with probability 0.46, not 0.3. The library charges the
 whole price of a child at launch.
 """

@@ -1,4 +1,4 @@
-"""What filters and odometers share: the order of a launch, ids, asks, reports, depth."""
+"""Behaviour common to filters and odometers: order of a launch, ids, asks, reports, depth."""
 
 from typing import Any
 
@@ -59,7 +59,7 @@ def composition(request: pytest.FixtureRequest) -> InteractiveMechanism[Any]:
 
 
 def test_the_data_are_not_touched_before_a_launch_is_paid_for() -> None:
-    """Refused, unproven, falsely claimed or wrong: no mechanism runs and the data are not read."""
+    """A refused, unproven, falsely claimed or wrong launch runs no mechanism and reads no data."""
     runs: list[str] = []
     data = RecordingDataset()
     q = Queryable(FiltCon(PureDP("0.25"), max_mechanisms=2), data)
@@ -87,7 +87,7 @@ def test_the_data_are_not_touched_before_a_launch_is_paid_for() -> None:
 
 
 def test_a_launch_is_charged_before_it_runs() -> None:
-    """A mechanism that fails at its start has been paid for: the charge stands."""
+    """The charge for a mechanism that fails at its start stands."""
     state, _ = FiltCon(PureDP(1)).init(None)
     mechanism = Faulty(raising(ValueError()), at_launch=True)
     state, answer = FiltCon(PureDP(1)).step(state, Launch(mechanism))
@@ -97,7 +97,7 @@ def test_a_launch_is_charged_before_it_runs() -> None:
 
 
 def test_a_refusal_does_not_change_the_state() -> None:
-    """Refused is an answer, and the state is the very same object."""
+    """`Refused` is an answer, and the state is the same object."""
     filtered = FiltCon(PureDP("0.05"))
     state, _ = filtered.init(None)
     after, answer = filtered.step(state, Launch(Toy()))
@@ -142,7 +142,7 @@ def test_every_launch_takes_the_next_id(composition: InteractiveMechanism[Any]) 
 
 
 def test_a_measurement_is_not_asked(composition: InteractiveMechanism[Any]) -> None:
-    """Its id names no child."""
+    """A query to its id is an unknown child."""
     state, _ = composition.init(None)
     state, _ = composition.step(state, Launch(RandomWord()), COINS)
     with pytest.raises(UnknownChildError):
@@ -177,7 +177,7 @@ def test_wrong_queries_are_query_errors(composition: InteractiveMechanism[Any]) 
 
 
 def test_the_commonest_mistakes_are_explained() -> None:
-    """A class, and a statistic, where a mechanism should be."""
+    """The mistakes are a class and a statistic in place of a mechanism."""
     q = Queryable(FiltCon(PureDP(1)), None)
     with pytest.raises(QueryError, match="make an instance"):
         q.launch(RandomWord)
@@ -190,7 +190,7 @@ def test_the_commonest_mistakes_are_explained() -> None:
 
 
 def test_reading_the_loss_changes_nothing() -> None:
-    """Asked any number of times between launches it is the same, free, and no state moves."""
+    """Reports are free, repeatable, and leave the state unchanged."""
     composition = OdomCon(PureDP)
     state, _ = composition.init(None)
     state, _ = composition.step(state, Launch(RandomBits()), COINS)
@@ -294,7 +294,7 @@ def test_a_sequential_launch_retires_the_earlier_children(kind: Any) -> None:
 
 @pytest.mark.parametrize("kind", [Filt(PureDP(1)), Odom(PureDP)], ids=["Filt", "Odom"])
 def test_noninteractive_composition_refuses_interactive_children(kind: Any) -> None:
-    """Algorithms 2 and 4 compose measurements; anything else is named."""
+    """Algorithms 2 and 4 compose measurements only; the error names other mechanisms."""
     q = Queryable(kind, None)
     assert q(RandomWord())
     with pytest.raises(QueryError, match="Toy is interactive"):
@@ -303,7 +303,7 @@ def test_noninteractive_composition_refuses_interactive_children(kind: Any) -> N
 
 
 def test_old_states_stay_usable() -> None:
-    """An audit may go back: an old state answers as it did, whatever came after."""
+    """An old state gives the same answers after later messages."""
     composition = FiltCon(PureDP("0.2"))
     start, _ = composition.init(None)
     first, _ = composition.step(start, Launch(RandomBits()), COINS.spawn("root", 1))

@@ -31,7 +31,7 @@ COINS = SeededCoins(1)
 
 
 def test_starting_gives_a_new_map() -> None:
-    """The children one had are untouched; the new ones have one more."""
+    """The old map is unchanged; the new one has one more child."""
     children, answer = start_child(NO_CHILDREN, 0, RandomBits(), TENTH, None, COINS)
     assert answer == Launched(0, COINS.spawn(0, 0).draw(WORD))
     assert len(NO_CHILDREN) == 0
@@ -39,7 +39,7 @@ def test_starting_gives_a_new_map() -> None:
 
 
 def test_a_measurement_is_no_child() -> None:
-    """It answers and keeps no slot."""
+    """A measurement answers once and is not stored."""
     children, answer = start_child(NO_CHILDREN, 0, RandomWord(), TENTH, None, COINS)
     assert answer.child is None
     assert children is NO_CHILDREN
@@ -47,7 +47,7 @@ def test_a_measurement_is_no_child() -> None:
 
 @pytest.mark.parametrize("function", [raising(ValueError()), raising(KeyboardInterrupt())])
 def test_a_failed_start_is_no_child(function: Any) -> None:
-    """What failed at its start never becomes a child."""
+    """A mechanism that fails at its start is not stored."""
     mechanism = Faulty(function, at_launch=True)
     assert start_child(NO_CHILDREN, 0, mechanism, TENTH, None, COINS) == (NO_CHILDREN, Failed())
 
@@ -76,7 +76,7 @@ def test_an_unchanged_step_still_counts() -> None:
 
 
 def test_a_failed_step_drops_the_child_and_no_other() -> None:
-    """Its state, which may hold data, goes with it."""
+    """The child's state, which may contain data, is dropped too."""
     children, _ = start_child(NO_CHILDREN, 0, Faulty(raising(ValueError())), TENTH, "data", COINS)
     children, _ = start_child(children, 1, Toy(), TENTH, "data", COINS)
     after, answer = ask_child(children, 0, "bits", 1, COINS)
@@ -110,7 +110,7 @@ def test_an_id_is_an_int_or_a_name(identity: Any) -> None:
 
 
 def test_unknown_and_retired_are_told_apart() -> None:
-    """A child that was there once is retired; a measurement or nothing is unknown."""
+    """An earlier child is retired; the id of a measurement or of no launch is unknown."""
     launched = {0: Toy(), 1: RandomWord()}
     with pytest.raises(RetiredChildError):
         require_live(NO_CHILDREN, 0, launched.get)

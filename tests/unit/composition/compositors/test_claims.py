@@ -1,4 +1,4 @@
-"""What is checked about a launch before any rule is asked."""
+"""The checks of a launch that come before the rule."""
 
 from fractions import Fraction
 from typing import Any
@@ -65,7 +65,7 @@ def test_what_is_no_mechanism_is_refused(mechanism: Any) -> None:
 
 
 def test_the_class_for_an_instance_is_explained() -> None:
-    """The commonest mistake gets its own words."""
+    """A class in place of an instance has its own message."""
     with pytest.raises(QueryError, match="class Toy; make an instance"):
         parsed(Launch(Toy))
 
@@ -119,7 +119,7 @@ def test_a_broken_map_is_a_claim_error(how: str) -> None:
 
 
 def test_the_map_is_evaluated_once() -> None:
-    """A map that changes its mind is heard once: what was checked is what is charged."""
+    """A map is evaluated once per launch, so the checked loss is the charged loss."""
     calls: list[Any] = []
 
     def drifting(d_in: int, measure: Any) -> Loss:
@@ -148,7 +148,7 @@ def test_a_d_out_that_an_odometer_cannot_run_within_is_a_claim_error() -> None:
 
 
 def test_the_refusal_names_a_measure_that_would_do() -> None:
-    """A Gaussian loss under a pure budget is told which budget would take it."""
+    """The refusal of a Gaussian under a pure budget names a budget that admits it."""
     with pytest.raises(PrivacyClaimError, match="budget of ZCDP would take"):
         claim_of(Launch(Toy(ZCDP(1))), PureDP, 1)
 
@@ -199,8 +199,8 @@ def test_a_converted_child_is_charged_and_reported() -> None:
         q.launch(Toy(ZCDP("0.01")), ApproxDP("0.65", "1e-6"))
 
 
-def test_no_budget_of_curves_is_advised() -> None:
-    """Curves chosen on the way do not compose, so no filter has such a budget; a d_out helps."""
+def test_the_advice_never_names_a_budget_of_curves() -> None:
+    """Adaptively chosen curves do not compose, so no filter has such a budget; a d_out helps."""
     with pytest.raises(PrivacyClaimError, match="charges its conversion") as caught:
         claim_of(Launch(Toy(FDP.of_gaussian("0.1"))), ApproxDP, 1)
     assert "budget of FDP" not in str(caught.value)

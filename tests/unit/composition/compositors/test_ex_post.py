@@ -60,7 +60,7 @@ def spent(table: Queryable, d_in: int | None = None) -> Fraction:
 
 
 def test_a_reduction_is_charged_as_it_is_refined() -> None:
-    """Nothing at launch; then what the last release says; looking at it again costs nothing."""
+    """A launch is free, each release is charged as stated, and repeating a release is free."""
     table = opened()
     one, other = table(reduction()), table(reduction())
     assert spent(table) == 0
@@ -73,8 +73,8 @@ def test_a_reduction_is_charged_as_it_is_refined() -> None:
     assert one.privacy_loss() == ExPostBound("0.5", 0)
 
 
-def test_what_an_early_stop_leaves_is_there_to_spend() -> None:
-    """The rest of the schedule was never charged."""
+def test_an_early_stop_leaves_the_rest_of_the_budget() -> None:
+    """The rest of the schedule is not charged."""
     table = opened()
     table(reduction())(Refine("10"))
     assert table(Laplace(Count(), epsilon="0.9"))
@@ -82,7 +82,7 @@ def test_what_an_early_stop_leaves_is_there_to_spend() -> None:
         table(Laplace(Count(), epsilon="1e-9"))
 
 
-def test_a_step_that_might_not_fit_is_refused_and_harms_nothing() -> None:
+def test_a_step_that_might_not_fit_is_refused_and_changes_nothing() -> None:
     """The refusal has the increase, what was realised, and what remains; the child goes on."""
     table = opened()
     one = table(reduction())
@@ -143,7 +143,7 @@ def test_ordinary_children_are_charged_in_full_at_launch() -> None:
 
 
 def test_a_reduction_with_a_d_out_is_an_ordinary_child() -> None:
-    """It is charged what was said, at once, and never less than its map."""
+    """It is charged the d_out at launch, which is at least its map."""
     table = opened(PureDP(3))
     with pytest.raises(PrivacyClaimError, match="below"):
         table.launch(reduction(), d_out=PureDP(1))
@@ -177,7 +177,7 @@ def test_a_budget_for_more_records() -> None:
 
 
 def test_a_failure_costs_the_worst_and_retires_the_child() -> None:
-    """What it might have said is paid for; the text of the failure is the curator's."""
+    """The worst answer is charged, and only the curator sees the error's text."""
     told: list[BaseException] = []
     broken = Statistic(raising(ValueError(SECRET)), l1=1, l2=1)
     table = Queryable(ExPost(PureDP(1)), TABLE, on_fault=told.append)
@@ -207,7 +207,7 @@ def test_nothing_touches_the_data_before_it_is_paid_for() -> None:
 
 
 def test_wrong_asks_change_nothing() -> None:
-    """What is no refinement, or asks whom there is not, is a `QueryError`, as in every filter."""
+    """An ask that is no refinement, or to an unknown child, is a `QueryError`."""
     table, clean = opened(), opened()
     for each in (table, clean):
         each(reduction())(Refine())
@@ -222,7 +222,7 @@ def test_wrong_asks_change_nothing() -> None:
 
 
 class Shifty:
-    """A schedule that reads otherwise the second time."""
+    """A schedule whose items differ at each reading."""
 
     def __init__(self, *readings: list[Any]) -> None:
         self.readings = list(readings)
@@ -232,7 +232,7 @@ class Shifty:
 
 
 class Number(int):
-    """An integer that is another one each time it is read, or looked up."""
+    """An integer whose value differs at each reading."""
 
     readings: list[int]
     now = 0
@@ -258,7 +258,7 @@ class Number(int):
 
 
 def test_a_query_is_read_once() -> None:
-    """What is checked is what is answered and charged, whatever it says when it is read again."""
+    """The checked value is answered and charged, even if a second reading would differ."""
     seen: list[Any] = []
     until = Until(lambda each: bool(seen.append(each.variance)), Shifty([100], ["1/2"]))
     table = opened()
@@ -275,7 +275,7 @@ def test_a_query_is_read_once() -> None:
 
 
 def test_an_id_is_a_plain_int() -> None:
-    """Else one child might be asked and another charged."""
+    """Otherwise one child could be asked and another one charged."""
     table = opened()
     table(reduction())
     table(SparseVector(3, epsilon="0.1"))
@@ -332,7 +332,7 @@ def test_budgets_are_in_epsilon(budget: Any) -> None:
 
 
 def test_zcdp_children_belong_beside_it() -> None:
-    """A Gaussian states no epsilon; the refusal says who takes it."""
+    """A Gaussian states no epsilon; the refusal names a compositor that admits it."""
     with pytest.raises(PrivacyClaimError, match="ViaZCDP"):
         opened(ApproxDP(1, "1e-6"))(Gaussian(Count(), rho=1))
 

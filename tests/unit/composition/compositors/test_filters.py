@@ -143,7 +143,7 @@ def test_the_rule_and_the_budget_must_fit() -> None:
 
 @pytest.mark.parametrize("budget", [1, "1", None, PureDP, 0.5])
 def test_a_budget_is_a_loss(budget: Any) -> None:
-    """A number is no budget: of which measure would it be?"""
+    """A number has no measure, so it is refused as a budget."""
     with pytest.raises(TypeError):
         FiltCon(budget)
 
@@ -197,7 +197,7 @@ class Curves(Rule):
 
 
 class Untouched(Account):
-    """Nothing fits."""
+    """An account that admits no launch."""
 
     within = False
 
@@ -212,7 +212,7 @@ class Untouched(Account):
 
 
 def test_a_refusal_under_a_rule_of_curves_is_a_refusal() -> None:
-    """Curves have no coordinates that could be short by a hair."""
+    """The hint about float sums does not apply to curves, which have no coordinates."""
     filtered = FiltCon(FDP.of_approx(1), Curves())
     account: Any = Untouched()
     refused = filtered._exceeds(account, account, FDP.of_approx(1))

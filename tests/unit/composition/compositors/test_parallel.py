@@ -38,7 +38,7 @@ PARTS = Partition("k", ["a", "b"])
 
 @attrs.frozen
 class Size(Measurement):
-    """How many records it sees."""
+    """A measurement that returns the number of records in its part."""
 
     def loss(self, d_in: int) -> Loss:
         return PureDP(d_in)
@@ -69,7 +69,7 @@ def test_each_part_sees_its_own_records() -> None:
 
 
 def test_parts_interleave() -> None:
-    """Using one retires no other, and each has the budget that it had."""
+    """Using one part retires no other part, and changes no other part's budget."""
     q = Queryable(Parallel(PARTS, {"a": FiltCon(PureDP("0.2")), "b": FiltCon(PureDP("0.1"))}), DATA)
     a, b = q.opening
     first, second, third = a.launch(Toy()), b.launch(Toy()), a.launch(Toy())
@@ -86,7 +86,7 @@ def test_a_part_that_reports_what_was_realised_counts_with_its_budget() -> None:
 
 
 def test_the_loss_is_that_of_the_part_that_spent_most() -> None:
-    """What no part has spent can be read; the declared loss stands in the map."""
+    """The report is the part with the largest spending; the map keeps the declared loss."""
     mechanism = Parallel(PARTS, {"a": FiltCon(PureDP(1)), "b": FiltCon(PureDP(2))})
     q = Queryable(mechanism, DATA)
     assert q.privacy_loss() == PureDP(0)
@@ -158,7 +158,7 @@ def test_every_measure_has_its_supremum(one: Any, other: Any, at_one: Any, at_tw
 
 
 def test_a_delta_is_at_most_one() -> None:
-    """However many parts may give everything away."""
+    """The supremum over parts is capped at one."""
     mechanism = parallel(*[Mapped(losses=(ApproxDP(1, "0.7"),))] * 2)
     assert mechanism.privacy_map(2) == ApproxDP(2, 1)
 
@@ -212,7 +212,7 @@ def test_a_partition_is_one(partition: Any) -> None:
 
 
 def test_an_unused_part_is_no_child() -> None:
-    """Part b has no mechanism: nobody looks at it."""
+    """Part b has no mechanism, and its records are not read."""
     q = Queryable(Parallel(PARTS, {"a": Toy()}), DATA)
     assert list(q.children) == ["a"]
     with pytest.raises(UnknownChildError):
@@ -228,8 +228,8 @@ def test_a_part_that_fails_is_charged_and_alone() -> None:
     assert isinstance(q.opening[1].ask("bits"), int)
 
 
-def test_a_column_that_is_missing_fails_without_a_word() -> None:
-    """Splitting touches data: what goes wrong there is told to the curator alone."""
+def test_a_missing_column_fails_without_a_message_to_the_analyst() -> None:
+    """Splitting reads data, so only the curator sees its errors."""
     told: list[BaseException] = []
     columns = {"k": [record["k"] for record in DATA]}
     q = Queryable(FiltCon(PureDP(9)), columns, on_fault=told.append)

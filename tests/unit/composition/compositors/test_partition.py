@@ -106,7 +106,7 @@ def test_entries_of_an_array_are_records() -> None:
 
 
 def test_only_wanted_parts_are_made() -> None:
-    """A part that nobody looks at is not taken out of the data."""
+    """`split` computes the requested parts only."""
     assert dict(Partition(itself, ["a", "b"]).split(["a", "b"], ["b"])) == {"b": ["b"]}
 
 
@@ -192,7 +192,7 @@ def test_a_record_without_a_key_is_in_the_other_part(record: Any, key: Any) -> N
 
 
 def test_a_part_does_not_tell_where_its_rows_were() -> None:
-    """The index of pandas would tell how many records of other parts are before them."""
+    """Otherwise the pandas index would reveal how many records of other parts come first."""
     lengths = {
         tuple(Partition("k", ["a"]).split(pd.DataFrame({"k": keys}), ["a"])["a"].index)
         for keys in (["a", "a"], ["b", "a", "a"], ["a", "b", "b", "a"])

@@ -42,7 +42,7 @@ def test_only_one_is_launched() -> None:
 
 
 @pytest.mark.parametrize("query", ILLEGAL)
-def test_before_it_takes_a_launch_only(query: Any) -> None:
+def test_before_the_choice_only_a_launch_is_accepted(query: Any) -> None:
     """Anything else is an unknown query and chooses nothing."""
     universal = Universal(TENTH)
     state, _ = universal.init(None, COINS)
@@ -116,8 +116,8 @@ def test_each_message_has_coins_of_its_own() -> None:
     assert len(set(answers)) == 3
 
 
-def test_a_failing_start_says_nothing() -> None:
-    """What the mechanism raises at its start has touched data."""
+def test_an_error_at_the_start_is_hidden() -> None:
+    """An error at the mechanism's start may depend on data."""
     q = Queryable(Universal(TENTH), None)
     with pytest.raises(MechanismFault):
         q.ask(Launch(Faulty(raising(QueryError("secret")), at_launch=True, guarded=False)))

@@ -99,7 +99,7 @@ def test_deltas_alone() -> None:
 
 
 def test_edges() -> None:
-    """Nothing composes to nothing; what reveals everything has delta one."""
+    """The empty composition has zero loss; full disclosure has delta one."""
     assert (optimal_delta([], 0), optimal_epsilon([], 0)) == (0, 0)
     assert optimal_delta([PureDP(1), ApproxDP(1, 1)], 100) == 1
     assert optimal_epsilon([PureDP(1), ApproxDP(1, 1)], 1) == 0
@@ -127,7 +127,7 @@ def test_it_is_the_tensor_product_of_curves(losses: list[ApproxDP], epsilon: Fra
 @settings(max_examples=20)
 @given(losses=st.permutations([PureDP("0.1"), ApproxDP("0.3", MILLIONTH), PureDP("1/3")]))
 def test_the_order_of_the_losses_does_not_matter(losses: list[Loss]) -> None:
-    """Parameters are fixed in advance; who comes first is the analyst's affair."""
+    """The bound is symmetric in the losses."""
     assert optimal_epsilon(losses, "1e-3") == optimal_epsilon(losses[::-1], "1e-3")
 
 
@@ -192,7 +192,7 @@ def test_losses_without_a_declared_delta_are_refused(loss: Loss) -> None:
 
 @pytest.mark.parametrize("value", [-1, True, float("nan"), "x"])
 def test_bad_parameters_are_refused(value: Any) -> None:
-    """Neither epsilon nor delta is guessed."""
+    """Invalid epsilons and deltas raise errors."""
     with pytest.raises(ValueError, match="epsilon is"):
         optimal_delta([PureDP(1)], value)
     with pytest.raises(ValueError, match="delta is"):
@@ -230,7 +230,7 @@ def test_con_comp_with_delta_in_other_measures_adds_up() -> None:
 
 
 def test_con_comp_whose_delta_is_too_small_has_no_loss() -> None:
-    """Thirty times 1e-9 are not 1e-9."""
+    """Thirty deltas of 1e-9 exceed a declared delta of 1e-9."""
     with pytest.raises(ValueError, match="at least 1 - product"):
         ConComp(MANY, delta="1e-9").privacy_map(1)
 

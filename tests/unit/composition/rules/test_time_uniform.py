@@ -68,7 +68,7 @@ def test_an_odometer_reports_the_bound(rule: TimeUniform) -> None:
 
 
 def test_all_of_a_child_is_charged_when_it_is_launched() -> None:
-    """Asking it changes nothing: pro rata charging is an attack."""
+    """Asks are not charged; tests/attacks/test_pro_rata_charging.py shows why."""
     q = Queryable(OdomCon(ZCDP, LINEAR), None)
     child = q(RandomBits(ZCDP("0.01")))
     before = q.privacy_loss()
@@ -76,8 +76,8 @@ def test_all_of_a_child_is_charged_when_it_is_launched() -> None:
     assert q.privacy_loss() == before
 
 
-def test_what_loses_nothing_costs_nothing() -> None:
-    """Before anything can be lost there is nothing to be wrong about."""
+def test_launches_with_zero_loss_are_free() -> None:
+    """Without a positive loss the bound is zero."""
     q = Queryable(OdomCon(ZCDP, LINEAR), None)
     q(RandomWord(ZCDP(0)))
     assert q.privacy_loss() == TimeUniformBound(0, 0)
