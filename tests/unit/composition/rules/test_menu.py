@@ -118,7 +118,7 @@ def test_bad_menus_are_refused(menu: Any, costs: Any, why: str) -> None:
 
 
 def test_costs_are_whole() -> None:
-    """A fraction of a unit is no cost."""
+    """A cost that is a fraction of a unit is refused."""
     with pytest.raises(TypeError, match="cost"):
         Menu("0.01", [1], [1.5])  # type: ignore[list-item]
 
@@ -135,7 +135,7 @@ def test_a_bad_unit_is_refused(unit: Any) -> None:
     [("0.01", 1), ("0.010001", 4), ("0.02", 4), ("0.04", 25), ("0.2", 400), (0, 0)],
 )
 def test_between_entries_the_next_above_is_charged(epsilon: Any, cost: int) -> None:
-    """Never several smaller ones; no epsilon at all is free."""
+    """Several smaller entries are never charged instead; an epsilon of zero is free."""
     account = SQUARES.open(BUDGET).add(ApproxDP(epsilon, 0))
     assert account.used == cost
     assert str(account.spent()) == f"{cost} of 551 units"
@@ -188,7 +188,7 @@ def test_the_total_is_the_worst_case_of_the_units_used() -> None:
 
 
 def test_the_share_for_deltas_is_fixed_and_reported_whole() -> None:
-    """Deltas fill what the slack leaves; units never depend on them."""
+    """Deltas use the part of delta beyond the slack, and the units do not depend on them."""
     account = Menu("0.01", MENU, slack="5e-7").open(BUDGET)
     with_deltas = account.add(ApproxDP("0.01", "4e-7"))
     assert with_deltas.within
@@ -200,7 +200,7 @@ def test_the_share_for_deltas_is_fixed_and_reported_whole() -> None:
 
 
 def test_what_remains_is_the_largest_entry_that_fits() -> None:
-    """It is admitted; the next entry above is not."""
+    """The remaining entry is admitted, and the next larger entry is refused."""
     account = SQUARES.open(BUDGET)
     while account.remaining().epsilon:
         remaining = account.remaining()
@@ -221,7 +221,7 @@ def test_a_bad_slack_is_refused(slack: Any) -> None:
 
 
 def test_budgets_it_is_not_about_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only (epsilon, delta) with a delta, and not with a unit too fine for it."""
+    """The budget must be (epsilon, delta) with delta > 0, and the unit must not be too fine for it."""
     for budget in (PureDP(1), ZCDP(1)):
         with pytest.raises(ValueError, match="ApproxDP"):
             SQUARES.open(budget)
@@ -234,7 +234,7 @@ def test_budgets_it_is_not_about_are_refused(monkeypatch: pytest.MonkeyPatch) ->
         Menu("0.005", [1]).open(BUDGET)
 
 
-def test_many_at_once_are_as_many_in_turn() -> None:
+def test_adding_many_at_once_equals_adding_in_turn() -> None:
     """Adding five at once gives the account of five, deltas included."""
     account = Menu("0.01", MENU, slack="5e-7").open(BUDGET)
     loss = ApproxDP("0.02", "1e-9")

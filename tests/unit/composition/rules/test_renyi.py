@@ -136,8 +136,8 @@ def test_no_loss_at_all_costs_nothing() -> None:
     assert ViaRenyi(ORDERS).open(BUDGET).hint(something) == ""
 
 
-def test_huge_losses_are_refused_and_not_a_crash() -> None:
-    """Beyond what floats hold, the answer is no."""
+def test_huge_losses_are_refused() -> None:
+    """Losses beyond the range of floats are refused without an error."""
     account = ViaRenyi(ORDERS).open(BUDGET)
     huge = RenyiCurve(ORDERS, [Fraction(10**390)] * 6)
     assert not account.add(huge).within
@@ -173,7 +173,7 @@ def test_a_bad_slack_is_refused(slack: Any) -> None:
 
 
 def test_a_delta_of_their_own_has_no_theorem() -> None:
-    """An (epsilon, delta)-DP mechanism states no Renyi loss, and is pointed elsewhere."""
+    """An (epsilon, delta)-DP mechanism states no Renyi loss; the error names an alternative."""
     filtered = FiltCon(BUDGET, ViaRenyi(ORDERS, slack="5e-7"))
     state, _ = filtered.init(None)
     with pytest.raises(Exception, match="Whitehouse2023"):
@@ -182,7 +182,7 @@ def test_a_delta_of_their_own_has_no_theorem() -> None:
     assert answer.child == 0
 
 
-def test_many_at_once_are_as_many_in_turn() -> None:
+def test_adding_many_at_once_equals_adding_in_turn() -> None:
     """Adding five at once gives the account of five."""
     account = ViaRenyi(ORDERS).open(BUDGET)
     loss: Any = PureDP("0.01").to(RDP.at(*ORDERS))

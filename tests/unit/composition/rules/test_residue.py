@@ -1,4 +1,4 @@
-"""The residue filter: what is dominated by what, checked at every t in 60-digit arithmetic."""
+"""The residue filter: dominance between profiles, checked at many t in 60-digit arithmetic."""
 
 from fractions import Fraction
 from random import Random
@@ -22,7 +22,7 @@ def tenths(low: float, high: float, random: Random) -> Fraction:
 
 
 def pairs(count: int, seed: int) -> list[tuple[Fraction, Fraction]]:
-    """(mu, epsilon) of which the response is dominated."""
+    """Random (mu, epsilon) such that the Gaussian dominates the response."""
     random, found = Random(seed), []
     while len(found) < count:
         mu, epsilon = tenths(-2, 1, random), tenths(-3, 1, random)
@@ -38,7 +38,7 @@ def lack(mu: Fraction, epsilon: Fraction, left: Fraction, t: Any) -> Any:
 
 
 def test_the_residue_is_the_root_from_below() -> None:
-    """On 250 random inputs it fits at t = 0, and a hair more does not."""
+    """On 250 random inputs the residue fits at t = 0, and a slightly larger one does not."""
     for mu, epsilon in pairs(250, 1):
         left = residue(mu, epsilon)
         assert left is not None
@@ -47,7 +47,7 @@ def test_the_residue_is_the_root_from_below() -> None:
 
 
 def test_the_residue_is_dominated_at_every_t() -> None:
-    """Not only where it is computed: at 120 other t, in both tails, none is above the Gaussian."""
+    """The profile is at most the Gaussian's at 120 other t, in both tails, not at t = 0 alone."""
     for mu, epsilon in pairs(25, 2):
         left = residue(mu, epsilon)
         assert left is not None
@@ -193,7 +193,7 @@ def test_nothing_is_left_after_the_largest() -> None:
 
 
 def test_the_total_is_the_budget_once_launched() -> None:
-    """No smaller bound is claimed; before the first launch it is zero."""
+    """The total is zero before the first launch, and the whole budget afterwards."""
     account = GDPResidue().open(BUDGET)
     assert account.total() == BUDGET.zero()
     assert account.add(Dominated("0.01", 0, 0)).total() == BUDGET

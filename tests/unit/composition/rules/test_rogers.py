@@ -1,4 +1,4 @@
-"""Rogers et al. 2016, Theorem 5.1: what it charges, and the budgets that it is about."""
+"""Rogers et al. 2016, Theorem 5.1: its charges and its valid budgets."""
 
 from fractions import Fraction
 from typing import Any
@@ -20,7 +20,7 @@ def test_variance_and_drift_add_up() -> None:
     assert account.total() == BUDGET
 
 
-def test_many_at_once_are_as_many_in_turn() -> None:
+def test_adding_many_at_once_equals_adding_in_turn() -> None:
     """Adding five at once gives the account of five."""
     account, loss = Rogers2016().open(BUDGET), PureDP("0.01")
     assert account.add_many(loss, 2).add_many(loss, 3) == account.add_many(loss, 5)
@@ -37,6 +37,6 @@ def test_many_at_once_are_as_many_in_turn() -> None:
     ids=str,
 )
 def test_budgets_it_is_not_about_are_refused(budget: Any, why: str) -> None:
-    """Only (epsilon, delta) with both above 0, and delta below 1/e."""
+    """Valid budgets are (epsilon, delta) with epsilon > 0 and 0 < delta < 1/e."""
     with pytest.raises(ValueError, match=why):
         Rogers2016().open(budget)

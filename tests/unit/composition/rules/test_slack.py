@@ -1,4 +1,4 @@
-"""Rules with a weight and a slack: what fits, and many launches at once.
+"""Rules with a weight and a slack: the largest weight that fits, and many launches at once.
 
 Values and roundings are in tests/audit/test_reference_values.py and test_rounding.py.
 """
@@ -58,7 +58,7 @@ CASES: list[tuple[type[Any], Callable[[Fraction], Loss], Callable[..., Any]]] = 
 
 
 def test_what_fits_is_within_epsilon() -> None:
-    """At the largest weight that fits the total, at 60 digits, is within epsilon by a hair."""
+    """At the largest weight that fits, the total at 60 digits is just below epsilon."""
     random = Random(11)
     for make, loss, formula in CASES:
         for _ in range(12):
@@ -77,7 +77,7 @@ def test_what_fits_is_within_epsilon() -> None:
     [Whitehouse2023("5e-7"), ViaZCDP("5e-7"), ViaGDP("5e-7"), Rogers2023("5e-7")],
     ids=str,
 )
-def test_many_at_once_are_as_many_in_turn(rule: Rule) -> None:
+def test_adding_many_at_once_equals_adding_in_turn(rule: Rule) -> None:
     """Adding five at once gives the account of five, deltas included."""
     budget = ApproxDP(1, "1e-6")
     loss: Loss = GDP("0.01")
