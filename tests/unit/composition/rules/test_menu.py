@@ -221,7 +221,7 @@ def test_a_bad_slack_is_refused(slack: Any) -> None:
 
 
 def test_budgets_it_is_not_about_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The budget must be (epsilon, delta) with delta > 0, and the unit must not be too fine for it."""
+    """The budget is (epsilon, delta) with delta > 0, and the unit is not too fine for it."""
     for budget in (PureDP(1), ZCDP(1)):
         with pytest.raises(ValueError, match="ApproxDP"):
             SQUARES.open(budget)
