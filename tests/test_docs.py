@@ -122,7 +122,8 @@ def misread(text: str) -> list[str]:
     """Return formulas that GitHub may show differently from the site.
 
     Markdown may be read before a formula: a backslash before punctuation is then dropped, and an
-    underscore after punctuation can start emphasis. With a space after it (`}_ i`) it cannot.
+    underscore after punctuation can start emphasis. With a space after it (`}_ i`) it cannot. The
+    site's table of contents shows a heading's formula as TeX.
     """
     text = CODE.sub("", text)
     outside = FORMULA.sub("", text)
@@ -132,6 +133,7 @@ def misread(text: str) -> list[str]:
         *(each for each in FORMULA.findall(text) if each.count("{") != each.count("}")),
         *(line for line in outside.splitlines() if "$" in line),
         *(cell for cell in cells if cell.count("$") % 2),
+        *(line for line in text.splitlines() if line[:1] == "#" and "$" in line),
     ]
 
 
@@ -141,7 +143,7 @@ def test_formulas_read_alike_on_github(page: Path) -> None:
 
 
 def test_a_formula_that_github_misreads_is_noticed() -> None:
-    for formula in (r"$\{x\}$", r"$\mathbb{E}_P$", "$a<b$", "$a", "$e^{x$", "| $|x|$ |"):
+    for formula in (r"$\{x\}$", r"$\mathbb{E}_P$", "$a<b$", "$a", "$e^{x$", "| $|x|$ |", "# $x$"):
         assert misread(f"text {formula} text" if formula[0] == "$" else formula)
     assert misread("$\\mathbb{E}_ P x_i$ and\n\n$$\na < b\n$$\n\n| $a$ | `$b` |\n") == []
 
