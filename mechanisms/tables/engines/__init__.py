@@ -2,7 +2,8 @@
 
 - `protocol`: the interface of an engine (`Engine`).
 - `compiler`: predicates, groups and terms compiled to an engine's expressions (`Dialect`).
-- `duckdb`: the default engine, for files and frames; `sql` is its dialect.
+- `duckdb`: the default engine, for files and frames; `statements` has the SQL of a request, `sql`
+  the dialect.
 - `opening`: the files that DuckDB opens, and the restriction to these files.
 - `csv_files`: CSV files split into rows and cells; `cells` reads a cell's text as a value.
 - `parquet_files`: Parquet files, and a copy without invalid cells.

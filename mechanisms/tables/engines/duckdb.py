@@ -17,14 +17,14 @@ import attrs
 
 from mechanisms.tables import column_types
 from mechanisms.tables.column_types import Kind
-from mechanisms.tables.engines.cells import Readings, as_asked, cast, readings, sql_type
-from mechanisms.tables.engines.compiler import Compiler
+from mechanisms.tables.engines.cells import cast, readings, sql_type
 from mechanisms.tables.engines.csv_files import csv_files
 from mechanisms.tables.engines.opening import SETTINGS, Misread, Sources, lock_down
 from mechanisms.tables.engines.parquet_files import all_valid, parquet_files, valid_copy
 from mechanisms.tables.engines.protocol import Choice, interrupts
-from mechanisms.tables.engines.sql import DuckDBDialect, Sql, identifier
-from mechanisms.tables.request import Bins, Categories, Request
+from mechanisms.tables.engines.sql import identifier
+from mechanisms.tables.engines.statements import Columns, Plan, statement_of
+from mechanisms.tables.request import Request
 
 _MOST = 2**63 - 2  # 2**63 - 1 is infinity, which fails as a constant on the first row
 _KINDS = {
@@ -66,14 +66,6 @@ def kind_of(declared: str, *, written: bool = False) -> Kind:
     else:
         kind = _KINDS.get(declared, column_types.OTHER)
     return attrs.evolve(kind, declared=declared)
-
-
-@attrs.frozen
-class Plan:
-    """A statement and its parameters, which are public constants."""
-
-    statement: str
-    parameters: tuple[Any, ...]
 
 
 class DuckDB:
@@ -162,8 +154,8 @@ class DuckDB:
     def _view(self, relation: Any) -> None:
         """Create the view `data`, with further columns for each reading of an undeclared column."""
         names = {name: identifier(name) for name in self.kinds}
-        self._written: dict[str, dict[str, str]] = {}
-        self._columns = {
+        written: dict[str, dict[str, str]] = {}
+        kinds = {
             name: kind_of("VARCHAR") if kind == column_types.WRITTEN else kind
             for name, kind in self.kinds.items()
         }
@@ -171,15 +163,16 @@ class DuckDB:
         for name, kind in self.kinds.items():
             if kind != column_types.WRITTEN:
                 continue
-            self._written[name] = {}
+            written[name] = {}
             for reading, (text, declared) in readings(names[name]).items():
                 column = f"{name}\x1f{reading}"
-                while column.lower() in {other.lower() for other in self._columns}:
+                while column.lower() in {other.lower() for other in kinds}:
                     column += "_"
-                self._written[name][reading] = column
-                self._columns[column] = kind_of(declared)
+                written[name][reading] = column
+                kinds[column] = kind_of(declared)
                 selected.append(f"{text} AS {identifier(column)}")
         relation.project(", ".join(selected)).create_view("data")
+        self._columns = Columns(tuple(self.kinds), kinds, written)
 
     def _arrow(self, source: Any, types: Mapping[str, str]) -> Any:
         names = [str(name).lower() for name in source.column_names]
@@ -242,74 +235,9 @@ class DuckDB:
         return relation
 
     def plan(self, request: Request, choice: Choice) -> Plan:
-        """Compile the request to one statement.
-
-        The rows of a unit are chosen by windows over truth values, keys and terms, so that no long
-        text is held while rows are sorted.
-        """
+        """Compile the request to one statement."""
         self.sources.require_unchanged()
-        dialect = DuckDBDialect()
-        compiler = Compiler(dialect, self._columns)
-        request = as_asked(request, self._written)
-        terms = [compiler.term(term) for term in request.terms]
-        where = compiler.selected(request.where)
-        for by in request.by:
-            where = where & _among(compiler, by)
-        keys = [_key(compiler, by) for by in request.by]
-        named = [f"key_{i}" for i in range(len(keys))]
-        selected = ", ".join(
-            [f"CASE WHEN {where.text} THEN {key.text} END AS key_{i}" for i, key in enumerate(keys)]
-            + [f"{term.text} AS term_{i}" for i, term in enumerate(terms)]
-        )
-        if request.per is None:
-            source = f"(SELECT {selected} FROM data WHERE {where.text})"
-        else:
-            inner = f"SELECT {where.text} AS selected, {selected}, "
-            source = self._chosen(compiler, request, choice, inner)
-        sums = [
-            f"coalesce(sum(term_{i}), 0)" if asked.column is not None else "count(*)"
-            for i, asked in enumerate(request.terms)
-        ]
-        totals = [f"{each} AS total_{i}" for i, each in enumerate(sums)]
-        statement = f"SELECT {', '.join(named + totals)} FROM {source}"
-        if keys:
-            statement += f" GROUP BY {', '.join(named)}"
-            indices = [_index(compiler, by, key) for by, key in zip(request.by, named, strict=True)]
-            names = [f"total_{i}" for i in range(len(sums))]
-            statement = f"SELECT {', '.join(indices + names)} FROM ({statement})"
-        return Plan(statement, tuple(dialect.parameters))
-
-    def _chosen(self, compiler: Compiler, request: Request, choice: Choice, inner: str) -> str:
-        """The selected rows among the counted rows of each unit, as SQL after FROM."""
-        per = request.per
-        assert per is not None
-        every = ", ".join(map(identifier, self.kinds))
-        keys = [f"key_{i}" for i in range(len(request.by))]
-        order = ["row_hash", "selected", *keys, *(f"term_{i}" for i in range(len(request.terms)))]
-        if choice.column is not None:
-            first = _order(choice.column, compiler.kind(choice.column), self._written)
-            inner += "".join(f"{each} AS keep_{i}, " for i, each in enumerate(first))
-            order = [f"keep_{i} ASC NULLS LAST" for i in range(len(first))] + order
-        unit = _unit(per.column, compiler.kind(per.column))
-        rows = (
-            f"{inner}{unit} AS unit, hash(xor(hash({every}), {choice.seed}::UBIGINT)) AS row_hash "
-            f"FROM data WHERE {compiler.present(per.column).text}"
-        )
-        by_row, group = ", ".join(order), ", ".join(keys)
-        source = (
-            f"(SELECT * FROM (SELECT * FROM ({rows}) "
-            f"QUALIFY row_number() OVER (PARTITION BY unit ORDER BY {by_row}) <= {per.max_rows}) "
-            "WHERE selected)"
-        )
-        caps = []
-        if keys and per.groups < per.max_rows:
-            hashed = f"hash(xor(hash(unit, {group}), {choice.seed}::UBIGINT))"
-            rank = f"dense_rank() OVER (PARTITION BY unit ORDER BY {hashed}, {group})"
-            caps.append(f"{rank} <= {per.groups}")
-        if keys and per.rows_per_group < per.max_rows:
-            row = f"row_number() OVER (PARTITION BY unit, {group} ORDER BY {by_row})"
-            caps.append(f"{row} <= {per.rows_per_group}")
-        return f"(SELECT * FROM {source} QUALIFY {' AND '.join(caps)})" if caps else source
+        return statement_of(request, choice, self._columns)
 
     def run(self, plan: Plan) -> list[tuple[int, ...]]:
         """The indices and sums of every group."""
@@ -341,60 +269,3 @@ def _named(names: Iterable[str], columns: Iterable[str]) -> list[str]:
         if name not in known:
             raise ValueError(f"there is no column {name!r} in the source; it has {known}")
     return wanted
-
-
-def _unit(column: str, kind: Kind) -> str:
-    """The value that identifies a row's unit: the cell, or the digest of a long one.
-
-    A digest has 64 characters, and only cells of fewer than 64 are used directly.
-    """
-    name, digest = identifier(column), f"sha256({identifier(column)})"
-    if kind.name == "bytes":
-        return f"CASE WHEN octet_length({name}) < 64 THEN {name} ELSE CAST({digest} AS BLOB) END"
-    if kind.name == "text" and kind.declared == "VARCHAR":
-        return f"CASE WHEN strlen({name}) < 64 THEN {name} ELSE {digest} END"
-    return name
-
-
-def _order(column: str, kind: Kind, written: Mapping[str, Readings]) -> list[str]:
-    """The order of a unit's rows: by number first, then by the beginning of the text."""
-    name = identifier(column)
-    if column in written:
-        return [identifier(written[column]["number"]), f"left({name}, 100)"]
-    return [f"left({name}, 100)" if kind.declared == "VARCHAR" else name]
-
-
-def _key(compiler: Compiler, by: Categories | Bins) -> Sql:
-    """The value that rows are grouped by: the cell itself if possible, as this is fastest.
-
-    Cells that equal one category must have one key, because a unit's rows are bounded per key.
-    Intervals, such as a month and thirty days, are grouped by the category's index.
-    """
-    if _by_index(compiler, by):
-        key: Sql = compiler.group(by)
-        return key
-    kind = compiler.kind(by.column)
-    cell: Sql = compiler.dialect.cell(by.column, kind)
-    return Sql(f"({cell.text} + 0)") if kind.name == "float" else cell  # -0.0 is 0.0
-
-
-def _by_index(compiler: Compiler, by: Categories | Bins) -> bool:
-    return isinstance(by, Bins) or compiler.kind(by.column).name == "duration"
-
-
-def _among(compiler: Compiler, by: Categories | Bins) -> Sql:
-    if isinstance(by, Bins):
-        present: Sql = compiler.present(by.column)
-        return present
-    members = [literal.text for _, literal in compiler.members(by)]
-    if not members:
-        return Sql("FALSE")
-    cell = compiler.dialect.cell(by.column, compiler.kind(by.column))
-    return Sql(f"({compiler.present(by.column).text} AND {cell.text} IN ({', '.join(members)}))")
-
-
-def _index(compiler: Compiler, by: Categories | Bins, key: str) -> str:
-    if isinstance(by, Bins) or _by_index(compiler, by):
-        return key
-    cases = [f"WHEN {literal.text} THEN {index}" for index, literal in compiler.members(by)]
-    return f"CASE {key} {' '.join(cases)} END" if cases else "NULL"
