@@ -4,9 +4,11 @@
 - `rules/`: how losses add up (accumulators) and when a launch fits (continuation rules).
 - `validity`: the table of theorems `VALIDITY`; `verdicts` has the classes of its rows and cells,
   and `proofs` looks a composition up in it.
+- `budgets`: a filter for a budget that is stated as epsilon and delta.
 - `planning`: `admitted` and `recommend`, to choose a rule. `plot`: pictures (extra `plot`).
 """
 
+from composition.budgets import budget
 from composition.compositors.concurrent import ConComp
 from composition.compositors.ex_post import ExPost
 from composition.compositors.filters import Filt, FiltCon, FiltSeq
@@ -86,6 +88,7 @@ __all__ = [
     "Whitehouse2023",
     "accumulator_of",
     "admitted",
+    "budget",
     "filter_of",
     "fitted",
     "optimal_delta",

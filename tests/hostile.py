@@ -99,7 +99,7 @@ class LyingFloat(float):
 class LyingLoss(PureDP):
     """A loss that claims to be within every other loss."""
 
-    def within(self, other: Any) -> bool:
+    def implies(self, other: Any) -> bool:
         return True
 
 

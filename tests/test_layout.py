@@ -50,7 +50,7 @@ FLOORS = {
         "multiplicative_weights",
     ),
     "composition": (
-        *("rules", "verdicts", "validity", "proofs", "compositors", "planning", "plot"),
+        *("rules", "verdicts", "validity", "proofs", "compositors", "budgets", "planning", "plot"),
     ),
 }
 """The rooms and single modules of each package, lowest first: each may import those before it."""

@@ -24,6 +24,7 @@ from queryable.losses import (
     conversions,
     measure_name,
 )
+from queryable.losses.fields import quoted_exactly
 from queryable.losses.numbers import (
     positive,
     probability,
@@ -39,6 +40,10 @@ from queryable.quoting import quoted
 def slack_field(value: Any) -> Fraction | None:
     """Read a slack: above 0 and at most 1; None stands for the budget's whole delta."""
     return None if value is None else positive(probability(value, "slack"), "slack")
+
+
+def _quoted_exactly(slack: Fraction | None) -> str:
+    return repr(slack) if slack is None else quoted_exactly(slack)
 
 
 def share_of(slack: Fraction | None, budget: ApproxDP) -> Fraction:
@@ -98,7 +103,7 @@ class SlackRule(Rule):
 
     takes: ClassVar[Measure]
 
-    slack: Fraction | None = attrs.field(default=None, converter=slack_field)
+    slack: Fraction | None = attrs.field(default=None, converter=slack_field, repr=_quoted_exactly)
 
     def monotone(self) -> bool:
         """Yes: the capacity rises with epsilon at a fixed slack."""

@@ -86,7 +86,7 @@ class Loss(ABC):
         """The measure of this loss: a `Loss` class, or `RDP.at(order)`."""
 
     @abstractmethod
-    def within(self, other: Any) -> bool:
+    def implies(self, other: Any) -> bool:
         """Whether this guarantee implies `other`, a loss of the same measure."""
 
     @abstractmethod
@@ -105,7 +105,7 @@ class Loss(ABC):
                 f"convert with .to(measure) first: {self} and {other} are values of different "
                 "measures"
             )
-        return self.within(other)
+        return self.implies(other)
 
     def __ge__(self, other: object) -> bool:
         return other.__le__(self) if isinstance(other, Loss) else NotImplemented
@@ -184,7 +184,7 @@ class AdditiveLoss(Loss):
     def room(self, parts: Parts) -> Self:
         """Return the largest loss of this measure within these coordinates, rounded down."""
 
-    def within(self, other: Any) -> bool:
+    def implies(self, other: Any) -> bool:
         """Whether no coordinate is larger than that of `other`."""
         return all(mine <= theirs for mine, theirs in zip(self.parts, other.parts, strict=True))
 

@@ -6,7 +6,8 @@ Each class states its order, its additive composition and its conversions. The f
 
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import ClassVar, Self
+from functools import lru_cache
+from typing import ClassVar, Self, TypeVar
 
 import attrs
 
@@ -24,6 +25,7 @@ from queryable.losses.loss import (
     Measure,
     Parts,
     add_parts,
+    genuine,
     measure_name,
     required_delta,
     sealed,
@@ -71,9 +73,51 @@ class _Simple(AdditiveLoss):
         return f"{type(self).__name__}({values})"
 
 
+class _OneNumber(_Simple):
+    """A loss that is one number, in which larger budgets of other measures can be expressed."""
+
+    @classmethod
+    def within(cls, budget: Loss) -> Self:
+        """Return the largest loss of this measure that keeps within a budget of another measure.
+
+        "Which rho is epsilon = 1 at delta = 1e-6?" is `ZCDP.within(ApproxDP(1, "1e-6"))`. The
+        result is rounded down, and its conversion to the measure of `budget` is at most `budget`.
+
+        Raises:
+            ValueError: no theorem converts this measure to that of `budget`.
+        """
+        if not isinstance(budget, Loss) or not genuine(budget):
+            raise TypeError(
+                f"budget is {quoted(budget)}; it should be a loss, such as ApproxDP(1, '1e-6')"
+            )
+        return budget if isinstance(budget, cls) else _largest(cls, budget)
+
+
+Scalar = TypeVar("Scalar", bound=_OneNumber)
+
+
+@lru_cache(maxsize=256)
+def _largest(kind: type[Scalar], budget: Loss) -> Scalar:
+    delta = budget.delta if isinstance(budget, ApproxDP | ApproxZCDP) else None
+    if isinstance(budget, ApproxDP) and not delta and kind is not PureDP:
+        raise ValueError(
+            f"give a delta above 0, such as ApproxDP({shown(budget.epsilon)}, '1e-6'): no "
+            f"{kind.__name__} above 0 implies epsilon alone"
+        )
+
+    def of(value: Fraction) -> Scalar:
+        return kind(value)  # type: ignore[call-arg]  # its only field
+
+    parts = budget.parts if isinstance(budget, AdditiveLoss) else ()
+    first = next((part for part in parts if part), Fraction(1))  # found exactly if it is the result
+    return of(
+        conversions.greatest(lambda value: of(value).to(budget.measure, delta) <= budget, first)
+    )
+
+
 @sealed
 @attrs.frozen(order=False)
-class PureDP(_Simple):
+class PureDP(_OneNumber):
     """epsilon-differential privacy (Dwork, McSherry, Nissim, Smith 2006). epsilon is in nats."""
 
     epsilon: Fraction = attrs.field(converter=read_epsilon, repr=quoted_exactly)
@@ -137,7 +181,7 @@ class ApproxDP(_Simple):
 
 @sealed
 @attrs.frozen(order=False)
-class ZCDP(_Simple):
+class ZCDP(_OneNumber):
     """rho-zero-concentrated differential privacy, rho-zCDP (Bun, Steinke 2016).
 
     The Renyi divergence of every order alpha > 1 is at most rho*alpha nats. For interactive
@@ -204,7 +248,7 @@ class ApproxZCDP(_Simple):
 
 @sealed
 @attrs.frozen(order=False)
-class GDP(_Simple):
+class GDP(_OneNumber):
     """mu-Gaussian differential privacy (Dong, Roth, Su 2022).
 
     Telling two neighbouring datasets apart is no easier than telling N(0, 1) from N(mu, 1).

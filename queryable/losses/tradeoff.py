@@ -125,7 +125,7 @@ class FDP(Loss):
         ratio = round_down(arb.exp, min(exact(epsilon, "epsilon"), _LARGEST_EPSILON))
         return curves.delta_at(self.knots, ratio)
 
-    def within(self, other: "FDP") -> bool:
+    def implies(self, other: "FDP") -> bool:
         """Whether this curve is nowhere below the other."""
         return curves.below(other.knots, self.knots)
 

@@ -51,7 +51,7 @@ class Free(PureDP):
     def measure(self) -> Any:
         return PureDP
 
-    def within(self, other: Any) -> bool:
+    def implies(self, other: Any) -> bool:
         return True
 
     def __ge__(self, other: object) -> bool:

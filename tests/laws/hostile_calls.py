@@ -337,6 +337,13 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
         "Whitehouse2023": {"slack": None},
         "accumulator_of": {"rule": ViaZCDP(), "measure": ApproxDP, "delta": "1e-6"},
         "admitted": {"budget": BUDGET, "rule": Basic(), "loss": PureDP("1/10")},
+        "budget": {
+            "epsilon": 1,
+            "delta": "1e-6",
+            "launch_share": "1/5",
+            "d_in": 1,
+            "max_mechanisms": 3,
+        },
         "filter_of": {"accumulator": Additive(PureDP)},
         "fitted": {
             "budget": BUDGET,
