@@ -40,6 +40,7 @@ from mechanisms.tables.privacy_unit import Neighbours, PrivacyUnit
 from mechanisms.tables.quantile import Quantile
 from mechanisms.tables.statistics import Count, Histogram, Sum
 from mechanisms.tables.table import Table
+from mechanisms.tables.units import CountUnits, UnitSizes
 
 __all__ = [
     "AbsoluteError",
@@ -47,6 +48,7 @@ __all__ = [
     "BrownianNoiseReduction",
     "Column",
     "Count",
+    "CountUnits",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Doubling",
@@ -79,6 +81,7 @@ __all__ = [
     "TopK",
     "TruthfulAnswer",
     "Undecided",
+    "UnitSizes",
     "Until",
     "Variance",
     "column",

@@ -11,6 +11,7 @@
 - `arrays`: a request evaluated on arrays and frames in memory.
 - `aggregates`: the base of all statistics; sensitivities from what one row adds.
 - `statistics`: `Count`, `Sum`, `Histogram`.
+- `units`: `CountUnits`, `UnitSizes`: privacy units, and how many rows they have.
 - `moments`: `Mean`, `Variance`.
 - `quantile`: `Quantile`, scores for the exponential mechanism.
 - `group_by`: `GroupBy`, a statistic in each of some public groups.

@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from mechanisms.tables.arrays import totals_of_arrays
-from mechanisms.tables.privacy_unit import PrivacyUnit, contribution, root
+from mechanisms.tables.privacy_unit import PrivacyUnit, root
 from mechanisms.tables.request import Request, Tabular
 from queryable.data.cells import Array
 from queryable.quoting import quoted
@@ -69,25 +69,19 @@ class Aggregate(IntegerStatistic):
 
     @property
     def l1(self) -> Fraction:  # type: ignore[override]
-        """The rows that are counted, times what a row adds, in the L1 norm."""
-        rows = contribution(self.request.per, grouped=bool(self.request.by))
-        return Fraction(rows.l1 * sum(self.largest))
+        """What is counted of a unit, times what a row adds, in the L1 norm."""
+        return Fraction(self.request.contribution.l1 * sum(self.largest))
 
     @property
     def l2(self) -> Fraction:  # type: ignore[override]
         """The same in the L2 norm."""
-        rows = contribution(self.request.per, grouped=bool(self.request.by))
-        return root(rows.l2_squared * sum(each**2 for each in self.largest))
+        squares = sum(each**2 for each in self.largest)
+        return root(self.request.contribution.l2_squared * squares)
 
     @property
     def linf(self) -> Fraction:
-        """The most that one entry moves: counted rows of a unit in a group, times a row's most."""
-        request = self.request
-        if request.per is None:
-            rows = 1
-        else:
-            rows = request.per.rows_per_group if request.by else request.per.max_rows
-        return Fraction(rows * max(self.largest))
+        """The most that one entry moves: a unit's contribution to a group, times a row's most."""
+        return Fraction(self.request.contribution.linf * max(self.largest))
 
     def totals(self, dataset: Any) -> Array:
         """The exact sums: Python integers of the request's shape."""

@@ -37,8 +37,9 @@ class GroupBy(Aggregate):
 
     Args:
         by: public keys by column: `{"state": ["CA", "NY"], "sex": [1, 2]}` makes 2 x 2 groups.
-        statistic: Count, Sum, Mean, Variance or Histogram. Its shape follows the groups' in the
-            shape of the answer: (2, 2) for a Sum by the two columns, (2, 2, 2) for a Mean.
+        statistic: Count, CountUnits, Sum, Mean, Variance, Histogram or UnitSizes. Its shape follows
+            the groups' in the shape of the answer: (2, 2) for a Sum by the two columns, (2, 2, 2)
+            for a Mean.
     """
 
     by: tuple[Categories, ...] = attrs.field(converter=_by)
@@ -48,8 +49,8 @@ class GroupBy(Aggregate):
     def _groupable(self, attribute: object, statistic: Any) -> None:
         if not isinstance(statistic, Aggregate) or not statistic.groupable:
             raise TypeError(
-                f"statistic is {quoted(statistic)}; it should be a Count, Sum, Mean, Variance or "
-                "Histogram"
+                f"statistic is {quoted(statistic)}; it should be a Count, CountUnits, Sum, Mean, "
+                "Variance, Histogram or UnitSizes"
             )
 
     def __attrs_post_init__(self) -> None:

@@ -86,26 +86,30 @@ class PrivacyUnit:
 
 @attrs.frozen
 class Contribution:
-    """What one unit adds at most, in rows: norms of its number of rows in each group."""
+    """What one unit adds at most: norms of what is counted of it in each group."""
 
     l1: int
     l2_squared: int
+    linf: int
 
 
-def contribution(per: PrivacyUnit | None, *, grouped: bool) -> Contribution:
-    """The largest contribution of one unit; one row if each row is a unit.
+def contribution(per: PrivacyUnit | None, groups: int | None = None) -> Contribution:
+    """The largest number of rows that one unit contributes; one row if each row is a unit.
 
     With at most m rows in total, g groups and k rows per group, the L2 norm is largest when as many
     groups as possible hold k rows each: the squared norm is convex, so its maximum is at a vertex.
+
+    Args:
+        groups: how many groups there are; None if rows are not grouped.
     """
     if per is None:
-        return Contribution(1, 1)
-    if not grouped:
-        return Contribution(per.max_rows, per.max_rows**2)
-    most, groups, each = per.max_rows, per.groups, per.rows_per_group
+        return Contribution(1, 1, 1)
+    if groups is None:
+        return Contribution(per.max_rows, per.max_rows**2, per.max_rows)
+    most, each, groups = per.max_rows, per.rows_per_group, min(per.groups, groups)
     full = min(groups, most // each)
     rest = most - full * each if full < groups else 0
-    return Contribution(full * each + rest, full * each**2 + rest**2)
+    return Contribution(full * each + rest, full * each**2 + rest**2, each)
 
 
 def root(square: int) -> Fraction:

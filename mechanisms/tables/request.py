@@ -6,13 +6,14 @@ is one pass over the data. A request holds public values only.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from math import prod
 from typing import Any
 
 import attrs
 
 from mechanisms.tables.lattice import Lattice
 from mechanisms.tables.predicates import And, Comparison, IsIn, Not, Or, Where, column_name
-from mechanisms.tables.privacy_unit import PrivacyUnit
+from mechanisms.tables.privacy_unit import Contribution, PrivacyUnit, contribution
 from mechanisms.tables.scalars import Scalar, scalars
 from queryable.data.cells import Array
 
@@ -81,17 +82,37 @@ class Request:
         where: which rows are selected.
         by: the groups; a row without a group in one of them is not counted.
         per: the privacy unit whose contributions are bounded; None if each row is a unit.
+        sizes: if given, units are counted instead of rows, by how many selected rows they have in
+            the group: entry i counts those with at least `sizes[i]` and fewer than `sizes[i + 1]`.
+            All rows of a unit are looked at, and its groups are bounded, but not its rows.
     """
 
     terms: tuple[Term, ...]
     where: Where | None = None
     by: tuple[Categories | Bins, ...] = ()
     per: PrivacyUnit | None = None
+    sizes: tuple[int, ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """One number per group and term."""
-        return (*(each.size for each in self.by), len(self.terms))
+        """One number per group, number of rows of a unit if units are counted, and term."""
+        sizes = (len(self.sizes),) if self.sizes else ()
+        return (*(each.size for each in self.by), *sizes, len(self.terms))
+
+    @property
+    def size_steps(self) -> tuple[tuple[str, Scalar], ...]:
+        """The steps that place a unit's number of rows among the sizes, as those of `Bins`."""
+        return tuple((">=", size) for size in self.sizes[1:])
+
+    @property
+    def contribution(self) -> Contribution:
+        """What one unit contributes at most: rows, or itself in each of its groups."""
+        groups = prod(by.size for by in self.by) if self.by else None
+        if not self.sizes:
+            return contribution(self.per, groups)
+        assert self.per is not None
+        most = 1 if groups is None else min(self.per.groups, groups)
+        return Contribution(most, most, 1)
 
     @property
     def columns(self) -> tuple[str, ...]:

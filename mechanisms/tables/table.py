@@ -127,7 +127,7 @@ class Table(Tabular, Described):
     def totals(self, request: Request) -> Array:
         """The exact sums: Python integers of the request's shape."""
         result = np.zeros(request.shape, dtype=object)
-        dimensions = len(request.by)
+        dimensions = len(request.shape) - 1
         for row in self._engine.run(self._plan(request)):
             if min(row[:dimensions], default=0) < 0:  # numpy would index from the end
                 raise IndexError("the engine returned a negative group index")

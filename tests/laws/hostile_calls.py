@@ -17,7 +17,7 @@ from composition import (
     ViaZCDP,
 )
 from composition.rules import Additive
-from mechanisms import Count, Gaussian, RandomizedResponse, column
+from mechanisms import Count, Gaussian, PrivacyUnit, RandomizedResponse, column
 from mechanisms.sampling.laws import DiscreteGaussian
 from queryable import SYSTEM, ApproxDP, Bit, Launch, PureDP, Queryable, SeededCoins, Statistic, View
 from queryable.audit import view_law
@@ -242,6 +242,7 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
         "BrownianNoiseReduction": {},
         "Column": {"name": "a"},
         "Count": {"where": column("a") >= 1, "per": None},
+        "CountUnits": {"where": column("a") >= 1, "per": PrivacyUnit("who", max_rows=2)},
         "DiscreteGaussian": {"variance": 1},
         "DiscreteLaplace": {"scale": 1},
         "Doubling": {"start": 9, "factor": 2, "noise": "gaussian", "releases": 9},
@@ -294,6 +295,7 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
         "TopK": {**CHOICE, "monotone": True, "k": 2},
         "TruthfulAnswer": {"epsilon": 1},
         "Undecided": {**REFUSAL, "estimate": None},
+        "UnitSizes": {"limits": [1, 5], "where": None, "per": PrivacyUnit("who", max_rows=2)},
         "Until": {"condition": mechanisms.AbsoluteError(1), "schedule": [9, 3]},
         "Variance": {**SUMMED, "per": None},
         "column": {"name": "a"},

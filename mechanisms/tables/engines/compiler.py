@@ -170,25 +170,28 @@ class Compiler:
         """The index of a row's group; any value for a row in no group."""
         kind, cell = self._grouped(by.column)
         if isinstance(by, Bins):
-            return self._bin(cell, kind, by.steps, 0)
+            return self.reached(cell, kind, by.steps)
         return self.dialect.position(cell, self.members(by))
 
     def _grouped(self, column: str) -> tuple[Kind, Expression]:
         kind = self.kind(column)
         return kind, self.dialect.cell(column, kind)
 
-    def _bin(
-        self, cell: Expression, kind: Kind, steps: tuple[tuple[str, Scalar], ...], below: int
+    def reached(
+        self, cell: Expression, kind: Kind, steps: tuple[tuple[str, Scalar], ...], below: int = 0
     ) -> Expression:
-        """A binary search as nested expressions, as deep as the logarithm of the steps."""
+        """How many steps a cell has reached, and `below` more.
+
+        A binary search as nested expressions, as deep as the logarithm of the steps.
+        """
         if not steps:
             return self.dialect.whole(below)
         middle = len(steps) // 2
         reached = self._holds(cell, kind, *steps[middle])
         return self.dialect.when(
             reached,
-            self._bin(cell, kind, steps[middle + 1 :], below + middle + 1),
-            self._bin(cell, kind, steps[:middle], below),
+            self.reached(cell, kind, steps[middle + 1 :], below + middle + 1),
+            self.reached(cell, kind, steps[:middle], below),
         )
 
     def _holds(self, cell: Expression, kind: Kind, operator: str, value: Scalar) -> Expression:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import attrs
@@ -263,7 +264,10 @@ class Ibis:
         return Compiler(IbisDialect(rows, self._constants, self._has_nan), self.kinds)
 
     def _planned(self, request: Request, choice: Choice) -> Plan:
-        rows = self._source if request.per is None else self._within_max_rows(request, choice)
+        if request.per is None or request.sizes:
+            rows = self._source
+        else:
+            rows = self._within_max_rows(request, choice)
         compiler = self._compiler(rows)
         where = compiler.selected(request.where)
         for by in request.by:
@@ -276,7 +280,10 @@ class Ibis:
             for name, by in zip(names, request.by, strict=True)
         }
         rows = rows.mutate(**grouped) if grouped else rows
-        if request.per is not None and names:
+        if request.sizes:
+            rows, size = self._sized(rows, request, choice, names)
+            names = [*names, size]
+        elif request.per is not None and names:
             rows = self._capped(rows, request, choice, names)
         compiler = self._compiler(rows)
         sums, parts = {}, []
@@ -333,17 +340,47 @@ class Ibis:
         assert per is not None
         rank, number = _fresh("group_rank", self.kinds), _fresh("in_group", self.kinds)
         by_group, by_hash = _fresh("group_hash", self.kinds), _fresh("row_hash", self.kinds)
-        integer = dict.fromkeys(names, column_types.integer(64))
-        hashed = self._digest(
-            _text(rows, [per.column, *names], {**self.kinds, **integer}, choice.seed)
-        )
-        rows = rows.mutate(**{by_group: hashed})
+        rows = rows.mutate(**{by_group: self._group_hash(rows, per.column, names, choice)})
         keys = [rows[name] for name in names]
         ranked = ibis.dense_rank().over(group_by=rows[per.column], order_by=[rows[by_group], *keys])
         order = self._order(rows, request, choice, by_hash)
         numbered = ibis.row_number().over(group_by=[rows[per.column], *keys], order_by=order)
         rows = rows.mutate(**{rank: ranked, number: numbered})
         return rows.filter((rows[rank] < per.groups) & (rows[number] < per.rows_per_group))
+
+    def _group_hash(self, rows: Any, unit: str, names: list[str], choice: Choice) -> Expression:
+        """The order in which a unit's groups are counted, up to the bound."""
+        known = {**self.kinds, **dict.fromkeys(names, column_types.integer(64))}
+        return self._digest(_text(rows, [unit, *names], known, choice.seed))
+
+    def _sized(
+        self, rows: Any, request: Request, choice: Choice, names: list[str]
+    ) -> tuple[Any, str]:
+        """The counted units in each group, and the name of the column of their sizes.
+
+        Cells that the database takes for one unit may be written differently; the least of their
+        hashes decides, so that the order of rows does not.
+        """
+        import ibis
+
+        assert request.per is not None
+        unit, cells = request.per.column, prod(by.size for by in request.by)
+        rows = rows.filter(self._compiler(rows).present(unit))
+        size, by_hash = _fresh("size", self.kinds), _fresh("group_hash", self.kinds)
+        found = {size: rows.count()}
+        capped = names and request.per.groups < cells
+        if capped:
+            found[by_hash] = self._group_hash(rows, unit, names, choice).min()
+        rows = rows.group_by([unit, *names]).aggregate(**found)
+        if capped:
+            order = [rows[by_hash], *(rows[name] for name in names)]
+            number = _fresh("group_rank", self.kinds)
+            ranked = ibis.row_number().over(group_by=rows[unit], order_by=order)
+            rows = rows.mutate(**{number: ranked})
+            rows = rows.filter(rows[number] < request.per.groups)
+        compiler, count = self._compiler(rows), column_types.integer(64)
+        reached = compiler.reached(rows[size], count, request.size_steps)
+        return rows.mutate(**{size: reached.cast("int64")}), size
 
 
 def _joined(row: Iterable[Any], plan: Plan) -> tuple[int, ...]:

@@ -5,11 +5,12 @@ held while rows are sorted.
 """
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import attrs
 
-from mechanisms.tables.column_types import Kind
+from mechanisms.tables.column_types import Kind, integer
 from mechanisms.tables.engines.cells import Readings, as_asked
 from mechanisms.tables.engines.compiler import Compiler
 from mechanisms.tables.engines.protocol import Choice
@@ -55,7 +56,9 @@ def statement_of(request: Request, choice: Choice, columns: Columns) -> Plan:
         [f"CASE WHEN {where.text} THEN {key.text} END AS key_{i}" for i, key in enumerate(keys)]
         + [f"{term.text} AS term_{i}" for i, term in enumerate(terms)]
     )
-    if request.per is None:
+    if request.sizes:
+        source = _sized(compiler, request, choice, where, selected, named)
+    elif request.per is None:
         source = f"(SELECT {selected} FROM data WHERE {where.text})"
     else:
         inner = f"SELECT {where.text} AS selected, {selected}, "
@@ -65,10 +68,12 @@ def statement_of(request: Request, choice: Choice, columns: Columns) -> Plan:
         for i, asked in enumerate(request.terms)
     ]
     totals = [f"{each} AS total_{i}" for i, each in enumerate(sums)]
+    indices = [_index(compiler, by, key) for by, key in zip(request.by, named, strict=True)]
+    if request.sizes:
+        named, indices = [*named, "size"], [*indices, "size"]
     statement = f"SELECT {', '.join(named + totals)} FROM {source}"
-    if keys:
+    if named:
         statement += f" GROUP BY {', '.join(named)}"
-        indices = [_index(compiler, by, key) for by, key in zip(request.by, named, strict=True)]
         names = [f"total_{i}" for i in range(len(sums))]
         statement = f"SELECT {', '.join(indices + names)} FROM ({statement})"
     return Plan(statement, tuple(dialect.parameters))
@@ -100,13 +105,35 @@ def _chosen(
     )
     caps = []
     if keys and per.groups < per.max_rows:
-        hashed = f"hash(xor(hash(unit, {group}), {choice.seed}::UBIGINT))"
-        rank = f"dense_rank() OVER (PARTITION BY unit ORDER BY {hashed}, {group})"
-        caps.append(f"{rank} <= {per.groups}")
+        caps.append(f"dense_rank() OVER ({_by_group(group, choice)}) <= {per.groups}")
     if keys and per.rows_per_group < per.max_rows:
         row = f"row_number() OVER (PARTITION BY unit, {group} ORDER BY {by_row})"
         caps.append(f"{row} <= {per.rows_per_group}")
     return f"(SELECT * FROM {source} QUALIFY {' AND '.join(caps)})" if caps else source
+
+
+def _by_group(group: str, choice: Choice) -> str:
+    """The window that ranks the groups of each unit, by a hash."""
+    hashed = f"hash(xor(hash(unit, {group}), {choice.seed}::UBIGINT))"
+    return f"PARTITION BY unit ORDER BY {hashed}, {group}"
+
+
+def _sized(
+    compiler: Compiler, request: Request, choice: Choice, where: Sql, selected: str, keys: list[str]
+) -> str:
+    """The counted units in each group and their sizes, as SQL after FROM."""
+    per = request.per
+    assert per is not None
+    unit = _unit(per.column, compiler.kind(per.column))
+    rows = f"SELECT {selected}, {unit} AS unit FROM data WHERE {where.text}"
+    named = ", ".join(["unit", *keys])
+    there = compiler.present(per.column).text
+    units = f"SELECT {named}, count(*) AS row_count FROM ({rows} AND {there}) GROUP BY {named}"
+    if keys and per.groups < prod(by.size for by in request.by):
+        rank = f"row_number() OVER ({_by_group(', '.join(keys), choice)})"
+        units = f"SELECT * FROM ({units}) QUALIFY {rank} <= {per.groups}"
+    size = compiler.reached(Sql("row_count"), integer(64), request.size_steps)
+    return f"(SELECT *, {size.text} AS size FROM ({units}))"
 
 
 def _unit(column: str, kind: Kind) -> str:

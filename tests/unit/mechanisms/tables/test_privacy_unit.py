@@ -15,26 +15,27 @@ from queryable import ZCDP
 caps = st.one_of(st.none(), st.integers(1, 4))
 
 
-@given(st.integers(1, 6), caps, caps)
+@given(st.integers(1, 6), caps, caps, st.integers(1, 6))
 def test_contributions_are_the_worst_there_are(
-    rows: int, groups: int | None, each: int | None
+    rows: int, groups: int | None, each: int | None, keys: int
 ) -> None:
-    """The norms are reached by some numbers of rows in six groups, and exceeded by none."""
+    """The norms are reached by some numbers of rows in so many groups, and exceeded by none."""
     per = PrivacyUnit("id", max_rows=rows, max_groups=groups, max_rows_per_group=each)
     allowed = [
         counts
-        for counts in product(range((each or rows) + 1), repeat=6)
-        if sum(counts) <= rows and sum(map(bool, counts)) <= (groups or 6)
+        for counts in product(range((each or rows) + 1), repeat=keys)
+        if sum(counts) <= rows and sum(map(bool, counts)) <= (groups or keys)
     ]
-    worst = contribution(per, grouped=True)
+    worst = contribution(per, keys)
     assert worst.l1 == max(map(sum, allowed))
     assert worst.l2_squared == max(sum(count**2 for count in counts) for counts in allowed)
+    assert worst.linf == max(map(max, allowed))
 
 
 def test_without_groups_all_rows_count() -> None:
     per = PrivacyUnit("id", max_rows=5, max_groups=1, max_rows_per_group=2)
-    assert contribution(per, grouped=False).l1 == 5
-    assert contribution(None, grouped=True).l2_squared == 1
+    assert contribution(per).l1 == 5
+    assert contribution(None, 3).l2_squared == 1
 
 
 @given(st.integers(0, 10**30))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from mechanisms import (
     Count,
+    CountUnits,
     GroupBy,
     Histogram,
     Mean,
@@ -20,6 +21,7 @@ from mechanisms import (
     Quantile,
     Sum,
     Table,
+    UnitSizes,
     Variance,
     column,
 )
@@ -61,6 +63,12 @@ def statistics(per: PrivacyUnit | None) -> Iterator[IntegerStatistic]:
     yield GroupBy({"g": ["a", "c"], "day": [0, 1]}, Mean("x", 0, 3, unit="0.5", per=per))
     yield GroupBy({"day": [1, 2]}, Variance("n", -9, 9, per=per))
     yield Quantile("x", "1/3", [0, 0.29, 2], column("n") > 0, per=per)
+    if per is not None:
+        yield CountUnits(per=per)
+        yield CountUnits(column("n") > 0, per=per)
+        yield UnitSizes([1, 3], column("g") != "b", per=per)
+        yield GroupBy({"g": ["a", "b", "c"]}, CountUnits(per=per))
+        yield GroupBy({"g": ["a", "c"], "day": [0, 1]}, UnitSizes([1, 2], per=per))
 
 
 def table(rows: Rows, **options: Any) -> Table:
@@ -182,6 +190,27 @@ class AsIfOneGroup(Histogram):
 
     l1 = 1
     l2 = 1
+
+
+@attrs.frozen
+class AsIfNoGroups(GroupBy):
+    """People counted in groups, claiming that each is in one group only."""
+
+    l1 = 1
+    l2 = 1
+
+
+def test_a_person_in_several_groups_moves_as_many_counts() -> None:
+    """The sensitivity of people counted in groups is reached, and 1 is caught as too small."""
+    by, per = {"g": ["a", "b", "c"]}, PrivacyUnit("person", max_rows=4, max_groups=2)
+    counts = GroupBy(by, CountUnits(per=per))
+    tables = [
+        table(rows, privacy_unit="person", max_rows=1) for rows in (everyone(), everyone()[6:])
+    ]
+    assert moves(counts, *tables) == (counts.l1, int(counts.l2**2)) == (2, 2)
+    assert not within(AsIfNoGroups(by, CountUnits(per=per)), *tables, 1)
+    once = GroupBy(by, CountUnits(per=attrs.evolve(per, max_groups=1)))
+    assert moves(once, *tables) == (once.l1, once.l2**2) == (1, 1)
 
 
 @pytest.mark.parametrize("wrong", [AsIfPerRow, lambda per: AsIfOneGroup("g", ["a", "b"], per=per)])

@@ -11,12 +11,14 @@ import pytest
 
 from mechanisms import (
     Count,
+    CountUnits,
     GroupBy,
     Histogram,
     Mean,
     PrivacyUnit,
     Quantile,
     Sum,
+    UnitSizes,
     Variance,
     column,
 )
@@ -236,6 +238,42 @@ def test_bounds_of_a_person(engine: str) -> None:
     two = PrivacyUnit("p", max_rows=4, max_groups=2, max_rows_per_group=1)
     most = sum(min(len(each), 2) for each in groups)
     assert Histogram("g", ["a", "b", "c", "z"], per=two).value(table).sum() == most
+
+
+@every_engine
+def test_units_are_counted_over_all_rows(engine: str) -> None:
+    """People, people in groups and people by their number of rows; `max_rows` drops none."""
+    types = {"p": "text", "day": "integer", "g": "text"}
+    rows = [(f"p{p}", day, "abc"[day % 3]) for p in range(20) for day in range(p)]
+    rows += [(None, 0, "a"), ("p3", 99, None), ("p0", None, "z")]
+    table = opened(engine, types, rows[::-1], privacy_unit="p", max_rows=1, max_groups=1)
+    per = attrs.evolve(table.unit, max_rows=9, max_groups=None)
+    everybody = {f"p{p}" for p in range(20)}
+    late = column("day") >= 3
+    assert CountUnits(per=table.unit).value(table) == len(everybody)
+    assert CountUnits(late, per=table.unit).value(table) == 17  # p3 by its row without a group
+    assert CountUnits(column("g") == "nowhere", per=per).value(table) == 0
+
+    groups = {g: {p for p, _, each in rows if each == g and p} for g in "abcz"}
+    by = GroupBy({"g": ["z", "c", "b", "a"]}, CountUnits(per=per))
+    assert by.value(table).tolist() == [len(groups[g]) for g in "zcba"]
+    one = GroupBy({"g": ["c", "b", "a"]}, CountUnits(per=table.unit))
+    assert one.value(table).sum() == 19
+    two = GroupBy({"g": list("cba")}, CountUnits(per=attrs.evolve(per, max_groups=2)))
+    assert two.value(table).sum() == 19 * 2 - 1  # p1 has one group
+
+    numbers = {p: sum(row[0] == p for row in rows) for p in everybody}
+    sizes = UnitSizes([1, 4, 10], per=table.unit).value(table).tolist()
+    among = (range(1, 2), range(2, 5), range(5, 11), range(11, 99))
+    assert sizes == [sum(n in each for n in numbers.values()) for each in among]
+    few = UnitSizes([2], column("day") < 3, per=per).value(table).tolist()
+    assert few == [2, 17]  # p0 has no such row
+    grouped = GroupBy({"g": ["a", "z"]}, UnitSizes([1, 5], per=per)).value(table)
+    in_a = [sum(row[0] == p and row[2] == "a" for row in rows) for p in everybody]
+    assert grouped.tolist() == [
+        [sum(n in each for n in in_a) for each in (range(1, 2), range(2, 6), range(6, 99))],
+        [1, 0, 0],
+    ]
 
 
 @every_engine

@@ -1,0 +1,147 @@
+"""`CountUnits` and `UnitSizes`: privacy units counted, and their numbers of rows.
+
+A unit is counted once, however many rows it has, so all rows of a unit are looked at: `max_rows`
+does not apply.
+"""
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any
+
+import attrs
+
+from mechanisms.tables.aggregates import Aggregate
+from mechanisms.tables.predicates import Where, where_field
+from mechanisms.tables.privacy_unit import PrivacyUnit
+from mechanisms.tables.request import Request, Term
+from queryable.data.cells import Array
+from queryable.losses.numbers import natural, several
+from queryable.quoting import quoted
+
+
+def _per(value: Any) -> PrivacyUnit:
+    if type(value) is not PrivacyUnit:
+        raise TypeError(
+            f"give per=table.unit, of a Table(.., privacy_unit=..): per is {quoted(value)}, and "
+            "without a privacy unit there are only rows to count"
+        )
+    return value
+
+
+@attrs.frozen
+class CountUnits(Aggregate):
+    """The number of privacy units, such as persons, with at least one row that satisfies `where`.
+
+    All rows of a unit are looked at, not only the `max_rows` that other statistics count. A unit is
+    counted or not, so the sensitivity is 1: `CountUnits(column("item") == "book", per=table.unit)`
+    is how many people bought a book. In a `GroupBy` a unit is counted once in each group in which
+    it has such a row, in at most `per.groups` groups.
+
+    Privacy:
+        Claim: adding or removing a unit moves the count by at most 1; in groups, at most `groups`
+            counts by 1 each, with `groups` the smaller of `per.groups` and how many groups there
+            are.
+        Theorem: docs/tables.md, contribution bounding, counting units.
+        Checked by: tests/unit/mechanisms/tables/test_table_sensitivity.py
+
+    Args:
+        where: which rows, as for `Count`; by default all.
+        per: the privacy unit that is counted, `table.unit`.
+    """
+
+    where: Where | None = attrs.field(default=None, converter=where_field)
+    per: PrivacyUnit = attrs.field(kw_only=True, converter=_per)
+
+    shape = None
+    largest = (1,)
+    may_be_monotone = True
+
+    @property
+    def public_name(self) -> str:
+        """What is counted."""
+        return f"Count of {self.per.column}"
+
+    @property
+    def request(self) -> Request:
+        """The number of units with at least one row."""
+        return Request((Term(),), self.where, per=self.per, sizes=(1,))
+
+    def combined(self, totals: Array) -> Array:
+        """The count."""
+        return totals
+
+
+def _limits(values: Any) -> tuple[int, ...]:
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise TypeError(f"limits is {quoted(values)}; it should be a list of whole numbers")
+    limits = tuple(natural(each, "a limit") for each in several(values, "limits"))
+    if not limits or limits[0] < 1 or not all(a < b for a, b in pairwise(limits)):
+        raise ValueError(
+            f"limits is {quoted(limits)}; it should be ascending whole numbers from 1, such as "
+            "[1, 5, 20]"
+        )
+    if not limits[-1] < 2**62:
+        raise ValueError("limits has a number that is too large; it should be below 2**62")
+    return limits
+
+
+@attrs.frozen
+class UnitSizes(Aggregate):
+    """How many privacy units have how many rows: what one chooses `max_rows` by.
+
+    With the limits [1, 5, 20] four numbers: of the units with 1 row, 2 to 5 rows, 6 to 20 rows,
+    and more than 20. A unit without a row that satisfies `where` is not counted. All rows of a unit
+    are looked at, not only `max_rows`.
+
+    Privacy:
+        Claim: adding or removing a unit moves one number by 1; in groups, as for `CountUnits`.
+        Theorem: docs/tables.md, contribution bounding, counting units.
+        Checked by: tests/unit/mechanisms/tables/test_table_sensitivity.py
+
+    Args:
+        limits: ascending whole numbers from 1: candidates for `max_rows`.
+        where: which rows, as for `Count`; by default all.
+        per: the privacy unit that is counted, `table.unit`.
+    """
+
+    limits: tuple[int, ...] = attrs.field(converter=_limits)
+    where: Where | None = attrs.field(default=None, converter=where_field)
+    per: PrivacyUnit = attrs.field(kw_only=True, converter=_per)
+
+    largest = (1,)
+    may_be_monotone = True
+
+    @property
+    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+        """One number per limit, and one for the units beyond the last."""
+        return (len(self.limits) + 1,)
+
+    @property
+    def public_name(self) -> str:
+        """What is counted."""
+        return f"Count of {self.per.column} by number of rows"
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The smallest number of rows of the units in each entry."""
+        return (1, *(limit + 1 for limit in self.limits))
+
+    @property
+    def request(self) -> Request:
+        """The number of units by their number of rows."""
+        return Request((Term(),), self.where, per=self.per, sizes=self.sizes)
+
+    def combined(self, totals: Array) -> Array:
+        """The numbers of units."""
+        return totals
+
+    def over(self, limit: int) -> int:
+        """The first entry that counts units with more than `limit` rows.
+
+        Raises:
+            ValueError: it is not one of the limits, or 0.
+        """
+        rows = natural(limit, "limit") + 1
+        if rows not in self.sizes:
+            raise ValueError(f"limit is {limit}; it should be one of {list(self.limits)}")
+        return self.sizes.index(rows)

@@ -1,0 +1,81 @@
+"""Privacy units counted: their sensitivities, and what needs a privacy unit."""
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from mechanisms import Count, CountUnits, GroupBy, PrivacyUnit, Table, UnitSizes, column
+
+PER = PrivacyUnit("who", max_rows=4)
+ROWS = pd.DataFrame({"who": [1, 1, 1, 2, 3, 3], "item": ["a", "book", "a", "a", "book", "book"]})
+
+
+def test_a_unit_is_counted_once() -> None:
+    """Whichever rows of a person are kept, a row that satisfies `where` is found."""
+    table = Table(ROWS, privacy_unit="who", max_rows=1)
+    books = column("item") == "book"
+    assert CountUnits(per=table.unit).value(table) == 3
+    assert CountUnits(books, per=table.unit).value(table) == 2
+    assert CountUnits(~books, per=table.unit).value(table) == 2
+
+
+def test_units_by_their_number_of_rows() -> None:
+    table = Table(ROWS, privacy_unit="who", max_rows=1)
+    sizes = UnitSizes([1, 2], per=table.unit)
+    assert sizes.value(table).tolist() == [1, 1, 1]
+    assert (sizes.over(0), sizes.over(1), sizes.over(2)) == (0, 1, 2)
+    with pytest.raises(ValueError, match=r"one of \[1, 2\]"):
+        sizes.over(3)
+
+
+@pytest.mark.parametrize("statistic", [CountUnits(per=PER), UnitSizes([1, 3], per=PER)])
+def test_a_unit_moves_one_number_by_one(statistic: Any) -> None:
+    assert statistic.l1 == statistic.l2 == statistic.linf == 1
+
+
+@pytest.mark.parametrize(
+    ("bounds", "keys", "l1"),
+    [
+        ({"max_rows": 4}, 9, 4),
+        ({"max_rows": 4}, 3, 3),
+        ({"max_rows": 9, "max_groups": 5}, 9, 5),
+        ({"max_rows": 9, "max_groups": 5, "max_rows_per_group": 2}, 9, 5),
+    ],
+)
+@pytest.mark.parametrize("kind", [CountUnits, lambda per: UnitSizes([1, 7], per=per)])
+def test_in_groups_a_unit_moves_one_number_in_each(
+    kind: Any, bounds: dict[str, int], keys: int, l1: int
+) -> None:
+    """The bound on groups applies, and there are no more groups than keys."""
+    statistic = GroupBy({"item": range(keys)}, kind(per=PrivacyUnit("who", **bounds)))
+    assert statistic.l1 == l1
+    assert float(statistic.l2) == pytest.approx(l1**0.5)
+    assert statistic.linf == 1
+
+
+def test_there_has_to_be_a_unit() -> None:
+    with pytest.raises(TypeError, match=r"give per=table\.unit.*privacy_unit"):
+        CountUnits(per=None)
+    with pytest.raises(TypeError, match=r"give per=table\.unit"):
+        UnitSizes([1], per="who")
+    with pytest.raises(TypeError, match=r"per=table\.unit"):
+        Table(ROWS).check(CountUnits(per=PER))
+
+
+@pytest.mark.parametrize("limits", [[], [0], [2, 2], [3, 1], "12", [1.5], [2**70], None])
+def test_limits_are_checked(limits: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match="limit"):
+        UnitSizes(limits, per=PER)
+
+
+def test_many_limits_are_one_query() -> None:
+    table = Table(ROWS, privacy_unit="who", max_rows=1)
+    assert UnitSizes(range(1, 3000), per=table.unit).value(table)[:4].tolist() == [1, 1, 1, 0]
+
+
+def test_a_count_of_kept_rows_is_another_question() -> None:
+    """With one row a person, the kept row decides; the people themselves are counted apart."""
+    table = Table(ROWS, privacy_unit="who", max_rows=1)
+    kept = Count(column("item") == "book", per=table.unit).value(table)
+    assert kept <= CountUnits(column("item") == "book", per=table.unit).value(table) == 2
