@@ -125,11 +125,11 @@ def nested(mechanisms: Iterable[InteractiveMechanism[Any]]) -> int:
 
 
 @attrs.frozen
-class Released:
+class AfterRelease:
     """The state of a measurement after its only answer."""
 
 
-class Measurement(InteractiveMechanism[Released], Generic[Answer_co]):
+class Measurement(InteractiveMechanism[AfterRelease], Generic[Answer_co]):
     """A noninteractive mechanism: it answers once, at `init`.
 
     The type parameter is the type of that answer. A class that states it, such as
@@ -143,11 +143,13 @@ class Measurement(InteractiveMechanism[Released], Generic[Answer_co]):
         """Read the dataset and return the answer."""
 
     @final
-    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Released, Answer_co]:
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[AfterRelease, Answer_co]:
         """Return the answer of `release` as the opening answer."""
-        return Released(), self.release(dataset, coins)
+        return AfterRelease(), self.release(dataset, coins)
 
     @final
-    def step(self, state: Released, query: Query, coins: Coins = SYSTEM) -> tuple[Released, Answer]:
+    def step(
+        self, state: AfterRelease, query: Query, coins: Coins = SYSTEM
+    ) -> tuple[AfterRelease, Answer]:
         """Raise `UnknownQueryError`: a measurement answers no queries."""
         raise UnknownQueryError("a measurement answers once, when it is launched")

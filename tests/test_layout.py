@@ -40,7 +40,16 @@ RANDOM = (
 FLOORS = {
     "queryable": (
         *("errors", "quoting", "data", "guarantees", "losses", "randomness", "half_widths"),
-        *("mechanism", "answers", "receipts", "messages", "optional", "ex_post", "faults"),
+        *(
+            "mechanism",
+            "answers",
+            "released",
+            "receipts",
+            "messages",
+            "optional",
+            "ex_post",
+            "faults",
+        ),
         *("accuracy", "postprocessing", "statistics", "view", "datasets", "running", "display"),
         *("handle", "rehearsal", "audit"),
     ),

@@ -6,14 +6,19 @@ from fractions import Fraction
 import numpy as np
 
 from queryable.losses.numbers import exact
+from queryable.released import Released
 
 
 def signed(value: object, name: str) -> Fraction:
     """Read `value` as the exact rational number that it was written as, of either sign.
 
+    A released answer stands for its estimate.
+
     Raises:
         ValueError, TypeError: as `queryable.losses.numbers.exact`, except for a negative number.
     """
+    if isinstance(value, Released):
+        value = value.estimate
     if isinstance(value, str):
         text = str.strip(value)
         return -exact(text[1:], name) if text.startswith("-") else exact(text, name)

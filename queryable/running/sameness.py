@@ -24,6 +24,7 @@ import attrs
 import numpy as np
 
 from queryable.answers import NoisyInt
+from queryable.released import Released
 
 # Exact types: a subclass may hold more than the value.
 _BY_VALUE = frozenset({bool, int, str, bytes, Fraction, timedelta, type(None)})
@@ -60,6 +61,8 @@ def mark(value: Any) -> Mark | Identity:
     kind: Any = type(value)
     if kind is NoisyInt:  # a released number stands for itself, whatever its noise
         return Mark(int, int(value))
+    if kind is Released:
+        return mark(value.estimate)
     if kind in _BY_VALUE:
         return Mark(kind, value)
     if kind in _BY_TEXT:  # text, because Decimal("1.0") equals Decimal("1.00")

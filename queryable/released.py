@@ -1,0 +1,373 @@
+"""Answers of `Queryable.release`: an estimate with its labels and its confidence intervals.
+
+Responsible for what an analyst does with such an answer: read it, take an interval, make a frame of
+it, subtract another one. How an interval is computed is the `Evidence`'s part. No data are read.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Container, Sequence
+from fractions import Fraction
+from html import escape
+from itertools import product
+from math import floor, inf, isfinite, log10, nextafter
+from numbers import Real
+from operator import add, floordiv, ge, gt, le, lt, mul, sub, truediv
+from typing import Any, TypeAlias
+
+import attrs
+import numpy as np
+
+from queryable.half_widths import confidence_of
+from queryable.quoting import quoted
+
+Value: TypeAlias = Any
+"""An estimate or an end of an interval: a number, a date, a text; or a read-only array of them."""
+
+_ROWS = 20
+_INT64 = range(-(2**63), 2**63)
+_COLUMNS = ("estimate", "low", "high")
+
+
+@attrs.frozen(order=True)
+class Bin:
+    """The values from `low` up to, but without, `high`. It prints as "[0, 10)"."""
+
+    low: Any
+    high: Any
+
+    def __str__(self) -> str:
+        return f"[{self.low}, {self.high})"
+
+
+@attrs.frozen
+class Axis:
+    """The keys along one dimension of an estimate.
+
+    Attributes:
+        names: the columns that the keys are of.
+        values: one key per entry of the dimension: a tuple with one entry per name.
+    """
+
+    names: tuple[str, ...]
+    values: tuple[tuple[Any, ...], ...]
+
+
+class Evidence(ABC):
+    """What the intervals of an answer are computed from: released values and public facts."""
+
+    @abstractmethod
+    def interval(self, confidence: Fraction, *, simultaneous: bool) -> tuple[Value, Value]:
+        """The ends of the interval, shaped as the estimate; they hold with `confidence`.
+
+        Args:
+            simultaneous: whether `confidence` holds for all entries at once, or for each by itself.
+        """
+
+
+def _frozen(value: Value) -> Value:
+    if isinstance(value, np.ndarray):
+        value = np.asarray(value).view()
+        value.flags.writeable = False
+    return value
+
+
+def _same(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and bool(np.array_equal(one, other))
+
+
+@attrs.frozen(eq=False, repr=False)
+class Released:
+    """An estimate that was released with noise, and its confidence intervals.
+
+    `estimate` is a number, or an array with one dimension per entry of `axes`. A single number
+    compares and computes with plain numbers as its estimate does, and the result is plain: its
+    error has another law. `a - b` and `a + b` of two answers are answers with an interval.
+
+    Attributes:
+        estimate: the estimate; arrays are read-only.
+        axes: the keys of each dimension.
+        title: what was estimated, in public words.
+        evidence: what the intervals are computed from.
+    """
+
+    estimate: Value = attrs.field(converter=_frozen)
+    axes: tuple[Axis, ...] = ()
+    title: str = ""
+    evidence: Evidence = attrs.field(kw_only=True)
+
+    def interval(
+        self, confidence: Any = 0.95, *, simultaneous: bool = False
+    ) -> tuple[Value, Value]:
+        """The ends of a confidence interval for the value without noise, ends included.
+
+        The probability is over the noise, and is at least `confidence`. It is about the value that
+        the statistic computes without noise, so about the rows that it counts.
+
+        Args:
+            confidence: a probability above 0 and below 1.
+            simultaneous: whether it holds for all entries at once, and so for any selection of
+                them; otherwise for each entry that was selected before the values were seen.
+        """
+        low, high = self.evidence.interval(confidence_of(confidence), simultaneous=simultaneous)
+        return _frozen(low), _frozen(high)
+
+    def to_pandas(self, confidence: Any = 0.95, *, simultaneous: bool = False) -> Any:
+        """A pandas frame: the keys, then `estimate`, `low` and `high`; see `interval`."""
+        columns = self._columns(confidence, simultaneous=simultaneous)
+        return _imported("pandas").DataFrame(columns)
+
+    def to_polars(self, confidence: Any = 0.95, *, simultaneous: bool = False) -> Any:
+        """A polars frame: the keys, then `estimate`, `low` and `high`; see `interval`."""
+        columns = self._columns(confidence, simultaneous=simultaneous)
+        return _imported("polars").DataFrame(columns, strict=False)
+
+    def to_arrow(self, confidence: Any = 0.95, *, simultaneous: bool = False) -> Any:
+        """An Arrow table: the keys, then `estimate`, `low` and `high`; see `interval`."""
+        columns = self._columns(confidence, simultaneous=simultaneous)
+        return _imported("pyarrow").table(columns)
+
+    def _columns(self, confidence: Any, *, simultaneous: bool) -> dict[str, list[Any]]:
+        low, high = self.interval(confidence, simultaneous=simultaneous)
+        columns: dict[str, list[Any]] = {}
+        keys = [sum(each, ()) for each in product(*(axis.values for axis in self.axes))]
+        for place, name in enumerate(name for axis in self.axes for name in axis.names):
+            columns[_free(name, columns)] = _column([key[place] for key in keys])
+        for name, values in zip(_COLUMNS, (self.estimate, low, high), strict=True):
+            columns[name] = _numbers(_entries(values))
+        return columns
+
+    def __str__(self) -> str:
+        if not self.axes:
+            return f"{self.title or 'estimate'}: {self._in_words()}"
+        head, rows = self._table()
+        widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+        keys = len(head) - len(_COLUMNS)
+        lines = [
+            "  ".join(
+                each.ljust(width) if place < keys else each.rjust(width)
+                for place, (each, width) in enumerate(zip(row, widths, strict=True))
+            )
+            for row in (head, *rows)
+        ]
+        return "\n".join([f"{self.title}; {_NOTE}", *lines, *self._left_out(len(rows))])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        if not self.axes:
+            return f"<p>{escape(str(self))}</p>"
+        head, rows = self._table()
+        body = "".join(f"<tr>{_cells('td', row)}</tr>" for row in rows)
+        notes = "".join(f"<p>{escape(line)}</p>" for line in self._left_out(len(rows)))
+        return (
+            f"<table><caption>{escape(self.title)}; {_NOTE}</caption><thead><tr>"
+            f"{_cells('th', head)}</tr></thead><tbody>{body}</tbody></table>{notes}"
+        )
+
+    def _in_words(self) -> str:
+        estimate, low, high = _shown(self.estimate, *self.interval())
+        return f"{estimate} (95% interval: {low} to {high})"
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        columns = self._columns(0.95, simultaneous=False)
+        rows = list(zip(*(each[:_ROWS] for each in columns.values()), strict=True))
+        keys = len(columns) - len(_COLUMNS)
+        return list(columns), [[*map(str, row[:keys]), *_shown(*row[keys:])] for row in rows]
+
+    def _left_out(self, shown: int) -> list[str]:
+        more = np.size(self.estimate) - shown
+        return [f"and {more} more rows: see to_pandas(), to_polars(), to_arrow()"] if more else []
+
+    def __format__(self, spec: str) -> str:
+        return format(self.estimate, spec) if spec else str(self)
+
+    def __sub__(self, other: object) -> Any:
+        return self._with(other, sub, combines=True)
+
+    def __rsub__(self, other: object) -> Any:
+        return self._with(other, lambda mine, theirs: theirs - mine)
+
+    def __add__(self, other: object) -> Any:
+        return self._with(other, add, combines=True)
+
+    __radd__ = __add__
+
+    def __mul__(self, other: object) -> Any:
+        return self._with(other, mul)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: object) -> Any:
+        return self._with(other, truediv)
+
+    def __rtruediv__(self, other: object) -> Any:
+        return self._with(other, lambda mine, theirs: theirs / mine)
+
+    def __floordiv__(self, other: object) -> Any:
+        return self._with(other, floordiv)
+
+    def _with(
+        self, other: object, operation: Callable[[Any, Any], Any], *, combines: bool = False
+    ) -> Any:
+        if isinstance(other, Released):
+            if combines:
+                return _combined(self, other, operation)
+            raise TypeError(
+                "compute with .estimate: only the difference and the sum of two answers have an "
+                "interval"
+            )
+        if isinstance(other, Real | np.ndarray):
+            return operation(self.estimate, other)
+        return NotImplemented
+
+    def __lt__(self, other: object) -> Any:
+        return self._compared(other, lt)
+
+    def __le__(self, other: object) -> Any:
+        return self._compared(other, le)
+
+    def __gt__(self, other: object) -> Any:
+        return self._compared(other, gt)
+
+    def __ge__(self, other: object) -> Any:
+        return self._compared(other, ge)
+
+    def _compared(self, other: object, operator: Callable[[Any, Any], Any]) -> Any:
+        if isinstance(other, np.ndarray) or np.ndim(self.estimate):
+            raise TypeError("compare .estimate, or the ends of .interval(): there are several")
+        return operator(self.estimate, other.estimate if isinstance(other, Released) else other)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Released):
+            mine, theirs = ((each.axes, each.title, each.evidence) for each in (self, other))
+            return _same(self.estimate, other.estimate) and mine == theirs
+        if isinstance(other, np.ndarray) or (np.ndim(self.estimate) and isinstance(other, Real)):
+            raise TypeError("compare .estimate, or the ends of .interval(): there are several")
+        return bool(self.estimate == other)
+
+    def __hash__(self) -> int:
+        whole = np.ndim(self.estimate) or self.estimate != self.estimate
+        return hash(np.shape(self.estimate)) if whole else hash(self.estimate)
+
+    def __bool__(self) -> bool:
+        raise TypeError("compare with a number, as in answer > 0: an answer is not true or false")
+
+    def __float__(self) -> float:
+        return float(self._single())
+
+    def __int__(self) -> int:
+        return int(self._single())
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(self._single(), digits)
+
+    def _single(self) -> Any:
+        if np.ndim(self.estimate):
+            raise TypeError("take .estimate: this answer has several numbers")
+        return self.estimate
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self.estimate, dtype=dtype)  # a copy: the estimate is read-only
+
+    __array_ufunc__ = None  # an operator with an array on the left is then ours to answer
+
+
+_NOTE = "95% intervals, each by itself"
+
+
+@attrs.frozen
+class Combination(Evidence):
+    """The sum or the difference of two answers.
+
+    By the union bound, intervals that hold with probability (1 + c) / 2 each hold at once with
+    probability c, whether or not the errors are independent.
+    """
+
+    one: Released
+    other: Released
+    minus: bool
+
+    def interval(self, confidence: Fraction, *, simultaneous: bool) -> tuple[Value, Value]:
+        """The sum or difference of intervals at (1 + confidence) / 2, rounded outward."""
+        each = (1 + confidence) / 2
+        low, high = self.one.interval(each, simultaneous=simultaneous)
+        least, most = self.other.interval(each, simultaneous=simultaneous)
+        if self.minus:
+            return _outward(low - most, -inf), _outward(high - least, inf)
+        return _outward(low + least, -inf), _outward(high + most, inf)
+
+
+def _combined(one: Released, other: Released, operation: Callable[[Any, Any], Any]) -> Released:
+    """The difference or sum of answers with equal keys, or of an answer and a single number.
+
+    Raises:
+        ValueError: the keys differ.
+    """
+    if one.axes and other.axes and one.axes != other.axes:
+        raise ValueError(
+            "give answers with equal keys: these have "
+            f"{quoted(one.axes)} and {quoted(other.axes)}; or compute with .estimate"
+        )
+    minus = operation is sub
+    title = f"{one.title} {'minus' if minus else 'plus'} {other.title}"
+    estimate = operation(one.estimate, other.estimate)
+    return Released(
+        estimate, one.axes or other.axes, title, evidence=Combination(one, other, minus)
+    )
+
+
+def _outward(value: Value, towards: float) -> Value:
+    """A float sum moved to the next float: the exact sum is not beyond it."""
+    if isinstance(value, np.ndarray):
+        return np.nextafter(value, towards) if value.dtype.kind == "f" else value
+    return nextafter(value, towards) if isinstance(value, float) else value
+
+
+def _imported(name: str) -> Any:
+    try:
+        return __import__(name)
+    except ImportError:
+        raise ImportError(
+            f"install {name} first (pip install {name}), or use another of to_pandas(), "
+            "to_polars() and to_arrow()"
+        ) from None
+
+
+def _entries(values: Value) -> list[Any]:
+    return values.reshape(-1).tolist() if isinstance(values, np.ndarray) else [values]
+
+
+def _free(name: str, taken: Container[str]) -> str:
+    """A name for a column of keys that no other column has."""
+    while name in taken or name in _COLUMNS:
+        name += "_key"
+    return name
+
+
+def _column(values: list[Any]) -> list[Any]:
+    """Keys of one type; bins, and keys of several types, as texts."""
+    mixed = len({type(each) for each in values}) > 1
+    return [str(each) if mixed or isinstance(each, Bin) else each for each in values]
+
+
+def _numbers(values: list[Any]) -> list[Any]:
+    """Integers that frames cannot hold become floats."""
+    if all(type(each) is not int or each in _INT64 for each in values):
+        return values
+    return [float(each) for each in values]
+
+
+def _cells(tag: str, row: Sequence[str]) -> str:
+    return "".join(f"<{tag}>{escape(each)}</{tag}>" for each in row)
+
+
+def _shown(estimate: Any, low: Any, high: Any) -> tuple[str, str, str]:
+    """The three values as text; floats with two digits of their interval's width."""
+    values = (estimate, low, high)
+    if not any(isinstance(each, float) for each in values):
+        return tuple(f"{each:,}" if type(each) is int else str(each) for each in values)  # type: ignore[return-value]
+    width = float(high) - float(low)
+    if isfinite(width) and width > 0:
+        digits = max(1 - floor(log10(width)), 0)
+        return tuple(f"{each:,.{digits}f}" for each in values)  # type: ignore[return-value]
+    return tuple(f"{each:,.6g}" for each in values)  # type: ignore[return-value]
