@@ -79,6 +79,11 @@ class _ChoiceByScore(Measurement[Chosen]):
         """d_in * epsilon."""
         return PureDP(d_in * self.epsilon)
 
+    @property
+    def public_name(self) -> str:
+        """The name of the class and what the scores are about."""
+        return f"{type(self).__name__} of {self.scores.asked}"
+
     def _rate(self, epsilon: Fraction) -> Fraction:
         return epsilon / self.sensitivity / (1 if self.monotone else 2)
 

@@ -80,8 +80,8 @@ class Gaussian(Measurement[NoisyInt | NoisyArray]):
 
     @property
     def public_name(self) -> str:
-        """`Gaussian of` and the statistic's name."""
-        return f"Gaussian of {self.statistic.public_name}"
+        """`Gaussian of` and what the statistic asks."""
+        return f"Gaussian of {self.statistic.asked}"
 
     def added_noise(self) -> Noise:
         """Discrete Gaussian noise of the same variance on each coordinate."""

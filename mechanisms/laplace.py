@@ -65,8 +65,8 @@ class Laplace(Measurement[NoisyInt | NoisyArray]):
 
     @property
     def public_name(self) -> str:
-        """`Laplace of` and the statistic's name."""
-        return f"Laplace of {self.statistic.public_name}"
+        """`Laplace of` and what the statistic asks."""
+        return f"Laplace of {self.statistic.asked}"
 
     def added_noise(self) -> Noise:
         """Discrete Laplace noise of the same scale on each coordinate."""

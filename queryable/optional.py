@@ -22,24 +22,43 @@ from queryable.mechanism import InteractiveMechanism
 from queryable.randomness.coins import ChildId
 from queryable.receipts import Account
 
-_LONGEST_NAME = 60
+_LONGEST_LABEL = 60
+_LONGEST_NAME, _END_OF_NAME = 100, 45
+_LONGEST_FULL_NAME = 2000
 
 
 def public_name(mechanism: Any) -> str:
-    """The public name of a mechanism or statistic, on one line and at most 60 characters long."""
+    """The public name of a mechanism or statistic, on one line and at most 100 characters long.
+
+    What is left out of a longer name is in the middle: the end says how many rows are counted.
+    """
+    return one_line(_name_of(mechanism), _LONGEST_NAME, _END_OF_NAME)
+
+
+def full_name(mechanism: Any) -> str:
+    """The public name on one line, with up to 2,000 characters: what was asked, for the ledger."""
+    return one_line(_name_of(mechanism), _LONGEST_FULL_NAME, _END_OF_NAME)
+
+
+def _name_of(mechanism: Any) -> str:
     try:
         text = mechanism.public_name
     except Exception:  # not defined, or it fails
         text = None
-    if not isinstance(text, str) or not text.strip():
-        text = type(mechanism).__name__
-    return one_line(text)
+    return text if isinstance(text, str) and text.strip() else type(mechanism).__name__
 
 
-def one_line(text: str) -> str:
-    """A text on one line, shortened, without characters that move a terminal's cursor."""
+def one_line(text: str, longest: int = _LONGEST_LABEL, end: int = 0) -> str:
+    """A text on one line, shortened, without characters that move a terminal's cursor.
+
+    Args:
+        longest: the number of characters that are kept.
+        end: how many of them are the last ones of the text.
+    """
     line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
-    return line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME - 3]}..."
+    if len(line) <= longest:
+        return line
+    return f"{line[: longest - end - 3]}...{line[len(line) - end :]}"
 
 
 def guarantee(mechanism: Any) -> Guarantee:

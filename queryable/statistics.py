@@ -38,6 +38,11 @@ class IntegerStatistic(ABC):
         """The name in trees and ledgers, by default that of the class. It must be public."""
         return type(self).__name__
 
+    @property
+    def asked(self) -> str:
+        """The whole question, for the names of mechanisms: by default `public_name`. Public."""
+        return self.public_name
+
     @abstractmethod
     def value(self, dataset: Any) -> Any:
         """The exact value. Exceptions may be raised; their text does not reach the analyst."""

@@ -14,6 +14,7 @@ import numpy as np
 from mechanisms.tables.arrays import totals_of_arrays
 from mechanisms.tables.privacy_unit import PrivacyUnit, root
 from mechanisms.tables.request import Request, Tabular
+from mechanisms.tables.wording import in_full
 from queryable.data.cells import Array
 from queryable.quoting import quoted
 from queryable.statistics import IntegerStatistic
@@ -82,6 +83,11 @@ class Aggregate(IntegerStatistic):
     def linf(self) -> Fraction:
         """The most that one entry moves: a unit's contribution to a group, times a row's most."""
         return Fraction(self.request.contribution.linf * max(self.largest))
+
+    @property
+    def asked(self) -> str:
+        """The name with the rows that it is about: `Count where age >= 65, at most 4 rows ...`."""
+        return in_full(self.public_name, self.request)
 
     def totals(self, dataset: Any) -> Array:
         """The exact sums: Python integers of the request's shape."""

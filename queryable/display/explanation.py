@@ -8,6 +8,7 @@ from collections import Counter
 from contextlib import suppress
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from itertools import islice
 from textwrap import fill
 from typing import Any
 
@@ -16,6 +17,7 @@ from flint import arb
 from queryable.display.history import History, TreeNode
 from queryable.display.siblings import counted
 from queryable.display.text import spending, title
+from queryable.guarantees import Guarantee
 from queryable.losses import ZCDP, ApproxDP, Loss, PureDP
 from queryable.losses.numbers import round_up, shown
 from queryable.mechanism import InteractiveMechanism
@@ -25,6 +27,7 @@ from queryable.quoting import quoted
 _DELTA = "1e-6"
 _WIDTH = 88
 _MOST_KINDS = 12
+_MOST_NAMES = 5
 _UNNAMED = "no theorem is named; the author of the mechanism vouches for the claim."
 _ALWAYS = (
     "The data do not change while this runs. One filter guards them. Each person has one record, "
@@ -116,20 +119,23 @@ def _mu(rho: Any) -> str:
 
 def _inside(node: TreeNode) -> list[str]:
     """Return a line for each kind of mechanism inside, with its theorem and assumptions."""
-    kinds: Counter[tuple[type, str]] = Counter()
-    first: dict[tuple[type, str], TreeNode] = {}
+    kinds: dict[tuple[type, Guarantee], Counter[str]] = {}
     for child, count in counted(node.children):
-        kind = type(child.runs), child.mechanism
-        first.setdefault(kind, child)
-        kinds[kind] += count
+        kind = type(child.runs), guarantee_of(child.runs)
+        kinds.setdefault(kind, Counter())[child.mechanism] += count
     lines = ["", "Inside:"] if kinds else []
-    for place, (kind, count) in enumerate(kinds.items()):
+    for place, ((_, guarantee), names) in enumerate(kinds.items()):
         if place == _MOST_KINDS:
             lines.append(f"- and {len(kinds) - place} more kinds of mechanisms; see the ledger.")
             break
-        guarantee = guarantee_of(first[kind].runs)
-        times = f" ({count:,} times)" if count > 1 else ""
+        asked = [f"- {name}{_times(times)}." for name, times in islice(names.items(), _MOST_NAMES)]
+        if len(names) > _MOST_NAMES:
+            asked.append(f"- and {len(names) - _MOST_NAMES:,} more of these; see the ledger.")
         theorem = guarantee.theorem or _UNNAMED
         assumes = f" Assumes: {guarantee.assumes}" if guarantee.assumes else ""
-        lines.append(f"- {kind[1]}{times}. Theorem: {theorem}{assumes}")
+        lines += [*asked[:-1], f"{asked[-1]} Theorem: {theorem}{assumes}"]
     return lines
+
+
+def _times(count: int) -> str:
+    return f" ({count:,} times)" if count > 1 else ""

@@ -1,7 +1,7 @@
 """The ledger: every answered launch with its charge and the running total.
 
-A ledger converts to data frames and to JSON. The text is for people and rounds long numbers; JSON
-has exact numbers.
+A ledger converts to data frames, CSV, HTML and JSON. Text and HTML are for people and round long
+numbers; JSON has exact numbers.
 """
 
 import json
@@ -17,8 +17,9 @@ from typing import Any, TextIO, overload
 import attrs
 
 from queryable.display.history import CHARGED, FAILED, REFUSED, is_launch, outcome_of, receipt_of
+from queryable.display.spreadsheet import as_csv, as_html
 from queryable.losses import Loss, Report
-from queryable.optional import one_line, public_name
+from queryable.optional import full_name, one_line, public_name
 from queryable.receipts import own_loss
 from queryable.running.log import Path, Record, Shape
 from queryable.view import Exchange
@@ -32,7 +33,8 @@ class LedgerRow:
         sequence: the number of the exchange among all exchanges with the root, from 0.
         path: the child ids that lead to the compositor that was asked; () is the root.
         name: the name of the launch, or None.
-        mechanism: the public name of the mechanism.
+        mechanism: the public name of the mechanism, shortened to 100 characters.
+        asked: the public name in full: the statistic, which rows, and how many of each person.
         claim: its loss in its own measure, or the d_out of the launch; None if it is unknown.
         loss: the charge: the claim in the compositor's measure. For a refused launch, the charge
             that it would have had. None if the answer has no receipt, because a postprocessor wrote
@@ -45,6 +47,7 @@ class LedgerRow:
     path: Path
     name: str | None
     mechanism: str
+    asked: str
     claim: Loss | None
     loss: Loss | None
     total: Report | None
@@ -67,6 +70,7 @@ class LedgerRow:
             "name": self.name,
             "mechanism": self.mechanism,
             "outcome": self.outcome,
+            "asked": self.asked,
         }
         for name in ("claim", "loss", "total"):
             value = getattr(self, name)
@@ -126,11 +130,28 @@ class Ledger(Sequence[LedgerRow]):
         columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
         for place, row in enumerate(self):
             flat = row.as_flat_record()
-            for name in flat.keys() - columns.keys():
-                columns[name] = [None] * place
+            columns |= {name: [None] * place for name in flat if name not in columns}
             for name, column in columns.items():
                 column.append(flat.get(name))
         return columns
+
+    def to_csv(self) -> str:
+        """Return `columns()` as CSV, with a header.
+
+        Spreadsheets run texts that begin with =, +, - or @ as formulas, so an apostrophe is put
+        before these.
+        """
+        return as_csv(self.columns())
+
+    def to_html(self) -> str:
+        """Return all rows as an HTML table; every cell is escaped."""
+        return as_html(_HEADER, map(_cells, self))
+
+    def _repr_html_(self) -> str:
+        if len(self) <= 2 * _SHOWN:
+            return self.to_html()
+        rows = (*map(_cells, self[:_SHOWN]), None, *map(_cells, self[-_SHOWN:]))
+        return as_html(_HEADER, rows, f"{len(self) - 2 * _SHOWN:,} more; see to_html()")
 
     def to_pandas(self) -> Any:
         """Return `columns()` as a pandas data frame; pandas must be installed."""
@@ -161,16 +182,18 @@ class Ledger(Sequence[LedgerRow]):
         return f"<Ledger: {counted}>"
 
     def __str__(self) -> str:
-        header = ("#", "path", "name", "mechanism", "loss", "total", "outcome")
-        lines = [header, *(_cells(row) for row in self)]
-        widths = [max(len(line[place]) for line in lines) for place in range(len(header))]
+        lines = [_HEADER, *(_cells(row) for row in self)]
+        widths = [max(len(line[place]) for line in lines) for place in range(len(_HEADER))]
         return "\n".join(
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
             for line in lines
         )
 
 
-_COLUMNS = ("sequence", "path", "name", "mechanism", "outcome", "claim", "loss", "total")
+_COLUMNS = ("sequence", "path", "name", "mechanism", "outcome", "asked", "claim", "loss", "total")
+_HEADER = ("#", "path", "name", "loss", "total", "outcome", "asked")
+_SHOWN = 50
+"""How many of the first and of the last rows a notebook shows."""
 
 
 def _type_of(column: str) -> type:
@@ -194,7 +217,7 @@ class _Rows(Sequence[LedgerRow]):
     def __init__(self, record: Record, names: Mapping[int, str], path: Path) -> None:
         self._log, self._names = record.log, names
         self._places = array("q")
-        self._last: tuple[Shape, str, Loss | None] | None = None
+        self._last: tuple[Shape, str, str, Loss | None] | None = None
         for places in record.entries():
             below = self._log.path(places[0])[: len(path)] == path
             if below and (len(places) > 1 or is_launch(self._log.exchange(places[0]))):
@@ -219,11 +242,12 @@ class _Rows(Sequence[LedgerRow]):
             return _row(number, name, entry)
         receipt, last = self._log.receipt(place), self._last
         if last is None or last[0] is not entry:  # launches of one kind share these
-            self._last = last = entry, public_name(receipt.mechanism), receipt.claim
-        _, mechanism, claim = last
+            names = public_name(receipt.mechanism), full_name(receipt.mechanism)
+            self._last = last = entry, *names, receipt.claim
+        _, mechanism, asked, claim = last
         total = receipt.account.total()
         return LedgerRow(
-            number, entry.path, name, mechanism, claim, receipt.charged, total, CHARGED
+            number, entry.path, name, mechanism, asked, claim, receipt.charged, total, CHARGED
         )
 
 
@@ -236,6 +260,7 @@ def _row(sequence: int, name: str | None, exchange: Exchange) -> LedgerRow:
         exchange.path,
         name,
         public_name(runs),
+        full_name(runs),
         own_loss(runs) if receipt is None else receipt.claim,
         None if receipt is None else receipt.charged,
         None if receipt is None else receipt.account.total(),
@@ -249,7 +274,7 @@ def _cells(row: LedgerRow) -> tuple[str, ...]:
 
     path, name = one_line("/" + "/".join(map(str, row.path))), one_line(row.name or "")
     loss, total = text(row.loss), text(row.total)
-    return (str(row.sequence), path, name, row.mechanism, loss, total, row.outcome)
+    return (str(row.sequence), path, name, loss, total, row.outcome, row.asked)
 
 
 def _numbers(report: Report | None) -> list[tuple[str, Fraction]]:

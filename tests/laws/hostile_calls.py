@@ -53,6 +53,7 @@ ROW = {
     "path": (0,),
     "name": None,
     "mechanism": "Toy",
+    "asked": "Toy",
     "claim": PureDP(1),
     "loss": PureDP(1),
     "total": PureDP(1),
