@@ -4,13 +4,14 @@ A `Table` opens a source, describes it publicly, and holds what a request cannot
 unit and the seed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from mechanisms.tables.column_types import Kind
+from mechanisms.tables.engines.misread import Misread
 from mechanisms.tables.engines.protocol import Choice, Engine
 from mechanisms.tables.predicates import column_name
 from mechanisms.tables.privacy_unit import PrivacyUnit
@@ -55,8 +56,11 @@ class Table(Tabular, Described):
         seed: of the random choice, drawn from `coins` by default. It is not secret, and no claim
             depends on it; equal seeds choose equal rows on one version of one engine.
         engine: the engine that adds up; by default DuckDB, or the Ibis table's own.
+        on_misread: a function of the data's owner, such as `print`. It is called at opening with
+            the table's `misread` if something could not be read or is probably not read as
+            intended. What it is given is private. If it raises, the table is not opened.
         **options: of DuckDB: memory_limit, threads, temp_directory; of a CSV file: types,
-            separator, quote, encoding.
+            separator (or sep), quote, encoding, decimal, thousands, date_format, null_values.
     """
 
     def __init__(
@@ -72,6 +76,7 @@ class Table(Tabular, Described):
         seed: int | None = None,
         coins: Coins = SYSTEM,
         engine: Engine | None = None,
+        on_misread: Callable[[Misread], object] | None = None,
         **options: Any,
     ) -> None:
         self._unit = _unit(privacy_unit, max_rows, max_groups, max_rows_per_group)
@@ -90,6 +95,12 @@ class Table(Tabular, Described):
             if column is not None and column not in engine.kinds:
                 known = list(engine.kinds)
                 raise ValueError(f"there is no column {column!r} in the source; it has {known}")
+        if on_misread is not None and self.misread is not None and self.misread.findings:
+            try:
+                on_misread(self.misread)
+            except BaseException:
+                self.close()
+                raise
 
     @property
     def unit(self) -> PrivacyUnit | None:
@@ -102,11 +113,11 @@ class Table(Tabular, Described):
         return self._engine.kinds
 
     @property
-    def misread(self) -> Any:
-        """Counts of what could not be read in a file; None for other sources.
+    def misread(self) -> Misread | None:
+        """What could not be read in a file or in Python objects; None for other sources.
 
         Private, because it depends on rows. It is for the data's owner, who decides whether to mend
-        the file; no launch, error or display shows it.
+        the file or to give another option; no launch, error or display shows it. `print` shows it.
         """
         return getattr(self._engine, "misread", None)
 

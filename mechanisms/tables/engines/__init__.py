@@ -5,7 +5,9 @@
 - `duckdb`: the default engine, for files and frames; `statements` has the SQL of a request, `sql`
   the dialect.
 - `opening`: the files that DuckDB opens, and the restriction to these files.
-- `csv_files`: CSV files split into rows and cells; `cells` reads a cell's text as a value.
+- `csv_files`: CSV files split into rows and cells; `cells` reads a cell's text as a value, and
+  `cell_formats` says how numbers and dates are written.
+- `misread`: what could not be read, for the owner of the data.
 - `parquet_files`: Parquet files, and a copy without invalid cells.
 - `frames`: pandas, polars and numpy data as Arrow tables; `objects` converts Python objects.
 - `validity`: invalid cells of Arrow columns made missing.

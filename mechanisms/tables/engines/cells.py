@@ -16,13 +16,12 @@ import attrs
 
 from mechanisms.tables import column_types
 from mechanisms.tables.column_types import Kind
+from mechanisms.tables.engines.cell_formats import PLAIN, CellFormat, literal
 from mechanisms.tables.predicates import And, Comparison, IsIn, Not, Or, Predicate, Where
 from mechanisms.tables.request import Bins, Categories, Request, Term
 from mechanisms.tables.scalars import Scalar
 from queryable.quoting import quoted
 
-_NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?|[+-]?(?i:inf|infinity)"
-_WHOLE = r"[+-]?[0-9]+(\.0*)?"
 _TRUTH = r"(?i:true|false|t|f|0|1)"
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _SECONDS = r":[0-9]{2}(\.[0-9]{1,9})?"
@@ -31,8 +30,6 @@ _MOMENT = f"{_DATE}([T ]{_CLOCK}({_SECONDS})?)?"
 _INSTANT = f"{_DATE}[T ]{_CLOCK}{_SECONDS}(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)"
 _GRAMMAR = {
     "boolean": _TRUTH,
-    "integer": _WHOLE,
-    "float": _NUMBER,
     "date": _DATE,
     "timestamp": _MOMENT,
     "instant": _INSTANT,
@@ -49,26 +46,41 @@ _READINGS = {
 }
 
 
-def cast(text: str, declared: str, kind: Kind) -> str:
+def cast(text: str, declared: str, kind: Kind, form: CellFormat = PLAIN) -> str:
     """SQL that reads a cell's text as a value of a type. A cell that does not parse becomes null.
 
-    Numbers are decimal, with a point; an integer has only the digit 0 after the point, a decimal at
-    most its own number of digits. Dates and times are ISO 8601.
+    Numbers are decimal, with the point or comma of the format; an integer has only the digit 0
+    after it, a decimal at most its own number of digits. Dates and times are ISO 8601, or as the
+    format says.
     """
-    value = f"TRY_CAST({text} AS {declared})"
-    grammar = _GRAMMAR.get(kind.name)
-    if kind.name == "decimal" and kind.step is not None:
-        scale = len(str(kind.step.denominator)) - 1
-        grammar = rf"[+-]?[0-9]*(\.[0-9]{{0,{scale}}}0*)?"
+    value, grammar = text, _GRAMMAR.get(kind.name)
+    if kind.name in ("integer", "decimal", "float"):
+        value, grammar = form.with_point(text), _number(kind, form)
+    elif kind.name in ("date", "timestamp") and form.date_format is not None:
+        if kind.name == "date" and form.date_format.has_time:
+            return f"CAST(NULL AS {declared})"
+        value, grammar = form.date_format.iso(text), form.date_format.pattern
+    value = f"TRY_CAST({value} AS {declared})"
     if grammar is None:
         return value
-    return f"CASE WHEN regexp_full_match({text}, '{grammar}') THEN {value} END"
+    return f"CASE WHEN regexp_full_match({text}, {literal(grammar)}) THEN {value} END"
 
 
-def readings(text: str) -> Mapping[str, tuple[str, str]]:
+def _number(kind: Kind, form: CellFormat) -> str | None:
+    if kind.name == "float":
+        return form.number
+    if kind.name == "integer":
+        return f"[+-]?{form.whole}({form.point}0*)?"
+    if kind.step is None:
+        return None
+    scale = len(str(kind.step.denominator)) - 1
+    return f"[+-]?({form.whole})?({form.point}[0-9]{{0,{scale}}}0*)?"
+
+
+def readings(text: str, form: CellFormat = PLAIN) -> Mapping[str, tuple[str, str]]:
     """SQL for each way to read an undeclared cell, and its type. True reads as 1, false as 0."""
     found = {
-        reading: (cast(text, declared, Kind(name)), declared)
+        reading: (cast(text, declared, Kind(name), form), declared)
         for reading, (name, declared) in _READINGS.items()
     }
     truth = f"CASE lower({text}) WHEN 'true' THEN 1.0::DOUBLE WHEN 'false' THEN 0.0::DOUBLE END"

@@ -222,8 +222,9 @@ class Compiler:
         if kind.family != "number":
             raise TypeError(
                 f"give a column of numbers: {column!r}, a column of {kind.declared or kind.name}, "
-                "cannot be added up. If its cells are numbers, cast it, in a CSV file by "
-                f"Table(.., types={{{column!r}: 'DOUBLE'}})"
+                "cannot be added up. If its cells are numbers, convert the column before opening; "
+                f"in a CSV file leave {column!r} out of types, and if its numbers are written as "
+                "12,50, open it by Table(.., decimal=',')"
             )
         cell = self.dialect.cell(column, kind)
         units = self._of_float if kind.name == "float" else self._of_multiple

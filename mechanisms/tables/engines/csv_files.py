@@ -23,12 +23,22 @@ from typing import Any, BinaryIO, Self
 
 import attrs
 
+from queryable.losses.numbers import several
+from queryable.quoting import quoted
+
 PIECE = 2**22
 LONGEST_RECORD = 2**24
 LONGEST_CELL = 2**16
 _ENCODINGS = r"utf-8(-sig)?|ascii|iso8859-\d+|cp(125\d|437|85\d|866)|koi8-[rtu]|mac-roman"
 _REPLACED = "\N{REPLACEMENT CHARACTER}"
 _RETURN = "\ud800"  # replaces a CR within a cell; decoded text never contains it
+
+
+def _texts(values: Any) -> tuple[str, ...]:
+    texts = () if isinstance(values, str) else several(values, "null_values")
+    if isinstance(values, str) or not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"null_values is {quoted(values)}; it should be a list such as ['n/a']")
+    return tuple(texts)
 
 
 @attrs.frozen
@@ -41,11 +51,13 @@ class CsvFormat:
             itself, which is then doubled. None: each line is a row, whatever it contains.
         encoding: UTF-8, ASCII, or one with a character for each byte of the families ISO 8859,
             cp125x, cp85x and KOI8, such as "latin-1" or "cp1252".
+        null_values: cells that are missing, besides empty ones: their whole text, as it is written.
     """
 
     separator: str = ","
     quote: str | None = '"'
     encoding: str = "utf-8"
+    null_values: tuple[str, ...] = attrs.field(default=(), converter=_texts)
 
     def __attrs_post_init__(self) -> None:
         for name, value in (("separator", self.separator), ("quote", self.quote)):
@@ -313,9 +325,8 @@ class CsvFile:
         import pyarrow as pa
 
         self.misfits += misfits
-        cells = [
-            pa.chunked_array([_missing(each), pa.nulls(misfits, "string")]) for each in columns
-        ]
+        known, none = self.csv_format.null_values, pa.nulls(misfits, "string")
+        cells = [pa.chunked_array([_missing(each, known), none]) for each in columns]
         return pa.table(cells, names=[str(i) for i in range(len(cells))])
 
     def _opened(self) -> Any:
@@ -339,8 +350,8 @@ def _columns(rows: list[list[str]], width: int) -> list[Any]:
     return [pa.array(column, "string") for column in columns]
 
 
-def _missing(cells: Any) -> Any:
-    """The cells, null where they are empty, too long or contain undecodable bytes."""
+def _missing(cells: Any, null_values: tuple[str, ...]) -> Any:
+    """The cells, null where they are empty, too long, undecodable or among the null values."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -349,6 +360,8 @@ def _missing(cells: Any) -> Any:
     size = pc.binary_length(cells)
     good = pc.and_(pc.greater(size, 0), pc.less_equal(size, LONGEST_CELL))
     good = pc.and_(good, pc.invert(pc.match_substring(cells, _REPLACED)))
+    if null_values:
+        good = pc.and_(good, pc.invert(pc.is_in(cells, pa.array(null_values, pa.string()))))
     return pc.if_else(good, cells, pa.scalar(None, pa.string()))
 
 
@@ -359,11 +372,16 @@ def csv_files(
 
     Raises:
         ValueError: the headers differ, or two names are equal when case is ignored.
+        TypeError: the separator is given twice.
     """
-    files = []
+    csv_format, files = dict(csv_format), []
+    if "sep" in csv_format:
+        if "separator" in csv_format:
+            raise TypeError("leave sep or separator out: they are two names of one option")
+        csv_format["separator"] = csv_format.pop("sep")
     for path in paths:
         tabs = {"separator": "\t"} if ".tsv" in path.suffixes[-2:] else {}
-        files.append(CsvFile(path, CsvFormat(**(tabs | dict(csv_format)))))
+        files.append(CsvFile(path, CsvFormat(**(tabs | csv_format))))
     headers = [file.header() for file in files]
     if any(header != headers[0] for header in headers):
         raise ValueError("give files with the same columns in the same order")

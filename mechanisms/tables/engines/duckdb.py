@@ -17,15 +17,18 @@ import attrs
 
 from mechanisms.tables import column_types
 from mechanisms.tables.column_types import Kind
+from mechanisms.tables.engines.cell_formats import PLAIN, CellFormats
 from mechanisms.tables.engines.cells import cast, readings, sql_type
 from mechanisms.tables.engines.csv_files import csv_files
-from mechanisms.tables.engines.opening import SETTINGS, Misread, Sources, lock_down
+from mechanisms.tables.engines.misread import SAMPLED, Misread, sampled
+from mechanisms.tables.engines.opening import SETTINGS, Sources, lock_down
 from mechanisms.tables.engines.parquet_files import all_valid, parquet_files, valid_copy
 from mechanisms.tables.engines.protocol import Choice, interrupts
 from mechanisms.tables.engines.sql import identifier
 from mechanisms.tables.engines.statements import Columns, Plan, statement_of
 from mechanisms.tables.request import Request
 
+_OF_CELLS = ("decimal", "thousands", "date_format")
 _MOST = 2**63 - 2  # 2**63 - 1 is infinity, which fails as a constant on the first row
 _KINDS = {
     "BOOLEAN": column_types.BOOLEAN,
@@ -81,8 +84,9 @@ class DuckDB:
         written: the names of columns of an Arrow table whose text represents Python objects.
         types: of columns of a CSV file and of `written` ones, by name, as DuckDB names them; a cell
             that does not parse becomes missing.
-        separator, quote, encoding: of a CSV file, see `csv_files.CsvFormat`. By default a comma (a
-            tabulator in a .tsv file), a double quotation mark, UTF-8.
+        separator, sep, quote, encoding, null_values: of a CSV file, see `csv_files.CsvFormat`.
+            By default a comma (a tabulator in a .tsv file), a double quotation mark, UTF-8.
+        decimal, thousands, date_format: of its cells, see `cell_formats.CellFormats`.
         memory_limit: such as "500MB"; beyond it DuckDB writes to `temp_directory`.
         threads: how many it may use.
         temp_directory: where a folder is made that only this user can read, for rows that do not
@@ -108,6 +112,8 @@ class DuckDB:
         if not csv and dialect:
             raise TypeError(f"leave {next(iter(dialect))} out; it is for CSV files")
         types = {} if types is None else types
+        of_cells = {name: dialect.pop(name) for name in _OF_CELLS if name in dialect}
+        self._formats = CellFormats(**of_cells)
         if not csv and any(name not in written for name in types):
             raise TypeError("types is for CSV files and Python objects; others have their own")
         self._folder = mkdtemp(prefix="queryable-", dir=temp_directory)
@@ -140,7 +146,7 @@ class DuckDB:
                     self.sources.require_unchanged()
                     self.sources, opened = Sources(), []  # the copy is what is asked
             case _:
-                relation = self._arrow(source, types)
+                relation = self._arrow(source, types, written)
         found = dict(zip(relation.columns, map(str, relation.types), strict=True))
         if columns is not None:
             found = {name: found[name] for name in _named(columns, found)}
@@ -164,7 +170,7 @@ class DuckDB:
             if kind != column_types.WRITTEN:
                 continue
             written[name] = {}
-            for reading, (text, declared) in readings(names[name]).items():
+            for reading, (text, declared) in readings(names[name], self._formats.of(name)).items():
                 column = f"{name}\x1f{reading}"
                 while column.lower() in {other.lower() for other in kinds}:
                     column += "_"
@@ -174,65 +180,99 @@ class DuckDB:
         relation.project(", ".join(selected)).create_view("data")
         self._columns = Columns(tuple(self.kinds), kinds, written)
 
-    def _arrow(self, source: Any, types: Mapping[str, str]) -> Any:
+    def _arrow(self, source: Any, types: Mapping[str, str], written: Iterable[str]) -> Any:
         names = [str(name).lower() for name in source.column_names]
         if len(set(names)) < len(names):
             raise ValueError("rename a column: two have the same name, ignoring case")
-        if types:
-            source = self._typed(source, types)
+        undeclared = {name: (name, PLAIN) for name in written if name not in types}
+        head = source.select(list(undeclared)).slice(0, SAMPLED)
+        lost, examples = {}, {}
+        for name, each in types.items():
+            column, read = source.column(name), self._read(source.select([name]), each)
+            lost[name] = read.null_count - column.null_count
+            if lost[name]:
+                unread = column.filter(read.is_null()).drop_null()
+                examples[name] = unread[0].as_py()
+            source = source.set_column(source.column_names.index(name), name, read)
+        if undeclared or types:
+            samples = sampled(self._connection, head, undeclared, advise=False)
+            self.misread = Misread(source.num_rows, 0, lost, examples, samples, dict(types))
         self._frame = source  # the view reads it, so it has to be kept alive
         return self._connection.from_arrow(source)
 
-    def _typed(self, source: Any, types: Mapping[str, str]) -> Any:
-        """An Arrow table with its written columns read as declared, once."""
-        for name, each in types.items():
-            text = self._connection.from_arrow(source.select([name]))
-            declared = sql_type(self._connection, name, each)
-            [kind] = self._connection.sql(f"SELECT CAST(NULL AS {declared})").types
-            read = text.project(
-                f"{cast(identifier(name), declared, kind_of(str(kind)))} AS {identifier(name)}"
+    def _read(self, text: Any, declared: str) -> Any:
+        """The only column of an Arrow table of text, read as a type."""
+        [name] = text.column_names
+        kind, declared = self._declared(name, declared)
+        cells = self._connection.from_arrow(text).project(cast(identifier(name), declared, kind))
+        return cells.to_arrow_table().column(0)
+
+    def _declared(self, name: str, declared: str) -> tuple[Kind, str]:
+        """The kind and the checked name of a declared type."""
+        declared = sql_type(self._connection, name, declared)
+        [found] = self._connection.sql(f"SELECT CAST(NULL AS {declared})").types
+        kind, dates = kind_of(str(found)), self._formats.of(name).date_format
+        if kind.name == "date" and dates is not None and dates.has_time:
+            raise ValueError(
+                f"declare {name!r} as 'TIMESTAMP', because its date_format has a time of day, or "
+                f"give a format for each column, date_format={{{name!r}: '%d.%m.%Y', ..}}"
             )
-            place = source.column_names.index(name)
-            source = source.set_column(place, name, read.to_arrow_table().column(0))
-        return source
+        return kind, declared
 
     def _csv(self, types: Mapping[str, str], dialect: dict[str, Any]) -> Any:
-        """The cells in a table of the database; each cell is cast on its own."""
+        """The cells in a table of the database; each cell is cast on its own.
+
+        While the file is read, a further column for each declared one holds the cells that are no
+        values of its type, so that the owner can be shown one.
+        """
+        import pyarrow as pa
+
         names, files = csv_files(self.sources.paths, dialect)
-        _named(types, names)
-        given = {name: sql_type(self._connection, name, each) for name, each in types.items()}
-        declared = [given.get(name, "VARCHAR") for name in names]
-        columns = zip(map(identifier, names), declared, strict=True)
-        self._connection.execute(f"CREATE TABLE stored ({', '.join(map(' '.join, columns))})")
-        relation = self._connection.table("stored")
-        cells = [
-            cast(identifier(str(i)), declared[i], kind_of(str(found)))
-            if name in types
-            else identifier(str(i))
-            for i, (name, found) in enumerate(zip(names, relation.types, strict=True))
-        ]
-        written = [0] * len(names)
+        _named([*types, *self._formats.named], names)
+        given = {name: self._declared(name, each) for name, each in types.items()}
+        texts = {name: identifier(str(i)) for i, name in enumerate(names)}
+        columns = [f"{identifier(it)} {given[it][1] if it in given else 'VARCHAR'}" for it in names]
+        lost = {name: _unlike(names, i) for i, name in enumerate(given)}
+        columns += [f"{name} VARCHAR" for name in lost.values()]
+        self._connection.execute(f"CREATE TABLE stored ({', '.join(columns)})")
+        read = {
+            name: cast(texts[name], declared, kind, self._formats.of(name))
+            for name, (kind, declared) in given.items()
+        }
+        inner = [f"{read.get(name, text)} AS r{text[1:-1]}, {text}" for name, text in texts.items()]
+        cells = [f"r{text[1:-1]}" for text in texts.values()]
+        cells += [f"CASE WHEN r{texts[it][1:-1]} IS NULL THEN {texts[it]} END" for it in lost]
+        insert = f"INSERT INTO stored SELECT {', '.join(cells)} FROM (SELECT {', '.join(inner)} "
+        head: list[Any] = []
         self._connection.begin()
         for batch in chain.from_iterable(file.batches(len(names)) for file in files):
             self._connection.register("batch", batch)
-            self._connection.execute(f"INSERT INTO stored SELECT {', '.join(cells)} FROM batch")
+            self._connection.execute(f"{insert} FROM batch)")
             self._connection.unregister("batch")
-            written = [
-                sum_ + batch.num_rows - column.null_count
-                for sum_, column in zip(written, batch.columns, strict=True)
-            ]
+            if (room := SAMPLED - sum(part.num_rows for part in head)) > 0:
+                head.append(batch.slice(0, room))
         self._connection.commit()
         self.sources.require_unchanged()
         self.sources = Sources()  # from here on, the copy is read
-        [(rows, *read)] = relation.aggregate(
-            ", ".join(["count(*)", *(f"count({identifier(name)})" for name in names)])
-        ).fetchall()
-        self.misread = Misread(
-            rows,
-            sum(file.misfits for file in files),
-            {name: written[i] - read[i] for i, name in enumerate(names) if name in types},
-        )
-        return relation
+        asked = ["count(*)", *(f"count({it}), left(min({it}), 1000)" for it in lost.values())]
+        [(rows, *found)] = self._connection.sql(f"SELECT {', '.join(asked)} FROM stored").fetchall()
+        for name in lost.values():
+            self._connection.execute(f"ALTER TABLE stored DROP COLUMN {name}")
+        counts = dict(zip(lost, found[::2], strict=True))
+        examples = {
+            it: cell for it, cell in zip(lost, found[1::2], strict=True) if cell is not None
+        }
+        undeclared = {
+            name: (str(i), self._formats.of(name))
+            for i, name in enumerate(names)
+            if name not in types
+        }
+        samples = {}
+        if head:
+            samples = sampled(self._connection, pa.concat_tables(head), undeclared, advise=True)
+        misfits = sum(file.misfits for file in files)
+        self.misread = Misread(rows, misfits, counts, examples, samples, dict(types))
+        return self._connection.table("stored")
 
     def plan(self, request: Request, choice: Choice) -> Plan:
         """Compile the request to one statement."""
@@ -256,6 +296,14 @@ class DuckDB:
 def _let_go(connection: Any, folder: str) -> None:
     connection.close()
     rmtree(folder, ignore_errors=True)
+
+
+def _unlike(names: Iterable[str], number: int) -> str:
+    """An identifier that is not the name of a column, ignoring case."""
+    known, name = {name.lower() for name in names}, f"lost {number}"
+    while name in known:
+        name += "_"
+    return identifier(name)
 
 
 def _named(names: Iterable[str], columns: Iterable[str]) -> list[str]:

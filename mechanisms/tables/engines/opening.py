@@ -4,7 +4,7 @@ Paths are read literally, and a file that changes after opening is detected.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
@@ -22,23 +22,6 @@ SETTINGS = {
 }
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _PARQUET = (".parquet", ".pq")
-
-
-@attrs.frozen
-class Misread:
-    """Counts of what could not be read in a file. Private: for the data's owner alone.
-
-    Args:
-        rows: the number of rows in the file.
-        misfits: how many rows are missing entirely: lines of a CSV file that do not parse, or that
-            have another number of cells than the header.
-        cells: for each column with a declared type, or of a Parquet file with text or times, how
-            many cells are missing because they are not valid values of the type.
-    """
-
-    rows: int
-    misfits: int
-    cells: Mapping[str, int]
 
 
 @attrs.frozen

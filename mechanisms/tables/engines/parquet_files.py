@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from mechanisms.tables.engines.opening import Misread
+from mechanisms.tables.engines.misread import Misread
 from mechanisms.tables.engines.sql import identifier
 from mechanisms.tables.engines.validity import cells_are_valid, write_valid_cells
 

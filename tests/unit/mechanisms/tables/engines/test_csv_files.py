@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mechanisms import Count, Table, column
@@ -168,4 +169,4 @@ def test_the_owner_is_told_what_could_not_be_read(path: Path) -> None:
         assert told is not None
         assert (told.rows, told.misfits, told.cells) == (5, 2, {"x": 1})
         assert "5" not in repr(table)
-    assert Table({"x": [1]}).misread is None
+    assert Table({"x": np.array([1])}).misread is None
