@@ -33,9 +33,10 @@ from mechanisms.refinement.stopping import (
 )
 from mechanisms.sampling.laws import BernoulliExp, DiscreteGaussian, DiscreteLaplace, TruthfulAnswer
 from mechanisms.sparse_vector import SparseVector
+from mechanisms.tables.columns import Column, column, when
 from mechanisms.tables.group_by import GroupBy
 from mechanisms.tables.moments import Mean, Variance
-from mechanisms.tables.predicates import Column, Predicate, column
+from mechanisms.tables.predicates import Predicate
 from mechanisms.tables.privacy_unit import Neighbours, PrivacyUnit
 from mechanisms.tables.quantile import Quantile
 from mechanisms.tables.statistics import Count, Histogram, Sum
@@ -85,6 +86,7 @@ __all__ = [
     "Until",
     "Variance",
     "column",
+    "when",
     "even_schedule",
     "geometric_schedule",
 ]

@@ -3,7 +3,11 @@
 - `scalars`: constants that a cell can be compared with.
 - `column_types`: what a column holds (`Kind`), and constants moved into its domain.
 - `comparisons`: cells of arrays compared with a constant.
-- `predicates`: `column("age") >= 30`, `&`, `|`, `~`, and what a `where` selects.
+- `expressions`: operands, which are columns or are computed from columns of one row.
+- `texts`: functions of text, and patterns.
+- `computed`: operands evaluated on arrays and frames in memory.
+- `predicates`: comparisons, `&`, `|`, `~`, and what a `where` selects; `describe`.
+- `columns`: `column("age")`, and the expressions that are written with it; `when`.
 - `privacy_unit`: `PrivacyUnit`, and how much one unit contributes.
 - `signed`: public numbers that may be negative.
 - `lattice`: numbers of a column as whole multiples of a public unit.

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from mechanisms.tables.comparisons import compared
+from mechanisms.tables.computed import operand_cells
 from mechanisms.tables.lattice import are_numbers
 from mechanisms.tables.predicates import selected
 from mechanisms.tables.request import Bins, Categories, Request, Term
 from mechanisms.tables.scalars import Scalar
-from queryable.data.cells import Array, Mask, cells, count_records, python_values
+from queryable.data.cells import Array, Mask, count_records, python_values
 
 
 def totals_of_arrays(dataset: Any, request: Request) -> Array:
@@ -50,7 +51,7 @@ def _sums(
     """Each group that has rows, and the sum of what they add."""
     if term.column is None:
         return enumerate(np.bincount(groups[chosen], minlength=size).tolist())
-    present, values = cells(dataset, term.column)
+    present, values = operand_cells(dataset, term.column)
     if term.lattice is not None:
         term.lattice.units(values[:0])  # a type that cannot be added up fails even without rows
     values, groups = values[chosen[present]], groups[chosen & present]
@@ -77,7 +78,7 @@ def _total(values: Array, term: Term) -> int:
 
 def _indices(dataset: Any, by: Categories | Bins) -> Array:
     """The group of each record, -1 if it is in none."""
-    present, values = cells(dataset, by.column)
+    present, values = operand_cells(dataset, by.column)
     indices = np.full(len(present), -1, dtype=np.int64)
     if isinstance(by, Bins):
         reached = np.zeros(len(values), dtype=np.int64)

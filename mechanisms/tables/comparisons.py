@@ -55,6 +55,13 @@ def compared(values: Array, operator: str, constant: Scalar) -> Mask:
     return np.asarray(compare(values, constant))
 
 
+def compared_columns(left: Array, right: Array, operator: str) -> Mask:
+    """Compare cells of one array with those of another, none of them missing, pair by pair."""
+    compare = OPERATORS[operator]
+    pairs = zip(left.tolist(), right.tolist(), strict=True)
+    return np.fromiter((_compares(compare, *pair) for pair in pairs), dtype=bool, count=len(left))
+
+
 def _kind(dtype: Any) -> Kind | None:
     """The kind of a column whose comparisons numpy would round, or do modulo 2**64."""
     if dtype.kind in "mM":

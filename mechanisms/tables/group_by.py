@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 
 from mechanisms.tables.aggregates import Aggregate
-from mechanisms.tables.predicates import column_name
+from mechanisms.tables.expressions import operand_name, operand_of
 from mechanisms.tables.request import Categories, Request
 from mechanisms.tables.statistics import categories_of
 from queryable.data.cells import Array
@@ -16,10 +16,10 @@ from queryable.quoting import quoted
 
 def _by(value: Any) -> tuple[Categories, ...]:
     if isinstance(value, tuple) and value and all(isinstance(each, Categories) for each in value):
-        return tuple(Categories(column_name(e.column), categories_of(e.values)) for e in value)
+        return tuple(Categories(operand_of(e.column), categories_of(e.values)) for e in value)
     if not isinstance(value, Mapping) or not value:
         raise TypeError(f'by is {quoted(value)}; it should be like {{"state": ["CA", "NY"]}}')
-    return tuple(Categories(column_name(name), categories_of(keys)) for name, keys in value.items())
+    return tuple(Categories(operand_of(name), categories_of(keys)) for name, keys in value.items())
 
 
 MOST_ENTRIES = 10**7
@@ -85,7 +85,8 @@ class GroupBy(Aggregate):
     @property
     def public_name(self) -> str:
         """The statistic's name and the columns: `Sum(hours) by state`."""
-        return f"{self.statistic.public_name} by {', '.join(each.column for each in self.by)}"
+        columns = ", ".join(operand_name(each.column) for each in self.by)
+        return f"{self.statistic.public_name} by {columns}"
 
     def combined(self, totals: Array) -> Array:
         """The statistic of each group."""

@@ -9,30 +9,50 @@ missing and `column("age") < 30` does not.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from types import MethodType
 from typing import Any, Never, TypeAlias
 
 import attrs
 import numpy as np
 
-from mechanisms.tables.comparisons import OPERATORS, compared
+from mechanisms.tables.comparisons import OPERATORS, compared, compared_columns
+from mechanisms.tables.computed import operand_cells
+from mechanisms.tables.expressions import (
+    Expressed,
+    Operand,
+    Part,
+    constant_text,
+    depth_field,
+    operand_name,
+    operand_of,
+    size_field,
+)
 from mechanisms.tables.scalars import Scalar, scalar, scalars
-from queryable.data.cells import Array, Mask, cells, count_records, read
-from queryable.quoting import quoted
-
-MOST_NESTED = 100
-"""The largest depth of a predicate; every engine compiles this many levels."""
+from mechanisms.tables.texts import matches, pattern_of
+from queryable.data.cells import Array, Mask, count_records, read
+from queryable.quoting import one_of, quoted
 
 
-class Predicate(ABC):
+class Predicate(Part, ABC):
     """A yes-or-no question about one record. Combine with `&`, `|` and `~`."""
 
     depth: int = 1
-    """The depth of nesting of the predicate."""
+    size: int = 1
 
     @abstractmethod
     def holds(self, dataset: Any) -> Mask:
         """Whether it holds: one boolean per record."""
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The operands and predicates it is made of."""
+        return ()
+
+    @property
+    def text(self) -> str:
+        """The public text, such as `age >= 65`."""
+        return type(self).__name__
 
     def __and__(self, other: object) -> "Predicate":
         return And(self, other) if isinstance(other, Predicate) else NotImplemented
@@ -62,10 +82,6 @@ def _operator(value: Any) -> str:
     return name
 
 
-def _column(value: Any) -> str:
-    return column_name(value)
-
-
 def _value(value: Any) -> Scalar:
     return scalar(value, "value")
 
@@ -78,140 +94,222 @@ def _values(values: Any) -> tuple[Scalar, ...]:
 class Comparison(Predicate):
     """A comparison of the cell in a column with a constant."""
 
-    column: str = attrs.field(converter=_column)
+    column: Operand = attrs.field(converter=operand_of)
     operator: str = attrs.field(converter=_operator)
     value: Scalar = attrs.field(converter=_value)
+    depth: int = depth_field()
+    size: int = size_field()
 
     def holds(self, dataset: Any) -> Mask:
         """True where the cell is present and compares."""
-        present, values = cells(dataset, self.column)
+        present, values = operand_cells(dataset, self.column)
         return _scattered(present, compared(values, self.operator, self.value))
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The column."""
+        return (self.column,)
+
+    @property
+    def text(self) -> str:
+        """`column operator value`."""
+        return f"{operand_name(self.column)} {self.operator} {constant_text(self.value)}"
+
+
+@attrs.frozen
+class Compared(Predicate):
+    """A comparison of two cells of the same record."""
+
+    left: Operand = attrs.field(converter=operand_of)
+    operator: str = attrs.field(converter=_operator)
+    right: Operand = attrs.field(converter=operand_of)
+    depth: int = depth_field()
+    size: int = size_field()
+
+    def holds(self, dataset: Any) -> Mask:
+        """True where both cells are present and compare."""
+        left, right = (operand_cells(dataset, each) for each in (self.left, self.right))
+        both = left.present & right.present
+        cells = left.values[both[left.present]], right.values[both[right.present]]
+        return _scattered(both, compared_columns(*cells, self.operator))
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The two operands."""
+        return self.left, self.right
+
+    @property
+    def text(self) -> str:
+        """`left operator right`."""
+        return f"{operand_name(self.left)} {self.operator} {operand_name(self.right)}"
 
 
 @attrs.frozen
 class IsIn(Predicate):
     """Whether the cell in a column equals one of some constants."""
 
-    column: str = attrs.field(converter=_column)
+    column: Operand = attrs.field(converter=operand_of)
     values: tuple[Scalar, ...] = attrs.field(converter=_values)
+    depth: int = depth_field()
+    size: int = size_field()
 
     def holds(self, dataset: Any) -> Mask:
         """True where the cell is present and equals one of them."""
-        present, values = cells(dataset, self.column)
+        present, values = operand_cells(dataset, self.column)
         found = np.zeros(len(values), dtype=bool)
         for value in self.values:
             found |= compared(values, "==", value)
         return _scattered(present, found)
 
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The column."""
+        return (self.column,)
 
-def _depth(*parts: Any) -> int:
-    """The depth of a predicate made of these parts.
-
-    Raises:
-        TypeError: a part is not a predicate.
-        ValueError: the predicate nests too deep to be evaluated.
-    """
-    for part in parts:
-        if not isinstance(part, Predicate):
-            raise TypeError(f"a part of the predicate is {quoted(part)}; it should be a predicate")
-    depth: int = 1 + max(part.depth for part in parts)
-    if not depth <= MOST_NESTED:
-        raise ValueError(
-            "write column(..).is_in([..]), or combine predicates in pairs, then the pairs: the "
-            f"predicate nests {depth} deep, and {MOST_NESTED} is the most"
-        )
-    return depth
+    @property
+    def text(self) -> str:
+        """`column in (values)`, at most ten of them."""
+        some = [*map(constant_text, self.values[:10]), *["..."] * (len(self.values) > 10)]
+        return f"{operand_name(self.column)} in ({', '.join(some)})"
 
 
-def _depth_field(*names: str) -> Any:
-    depth = attrs.Factory(lambda self: _depth(*(getattr(self, name) for name in names)), True)
-    return attrs.field(init=False, eq=False, repr=False, default=depth)
+@attrs.frozen
+class IsNull(Predicate):
+    """Whether the cell is missing."""
+
+    column: Operand = attrs.field(converter=operand_of)
+    depth: int = depth_field()
+    size: int = size_field()
+
+    def holds(self, dataset: Any) -> Mask:
+        """True where there is no cell."""
+        return ~operand_cells(dataset, self.column).present
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The column."""
+        return (self.column,)
+
+    @property
+    def text(self) -> str:
+        """`column is missing`."""
+        return f"{operand_name(self.column)} is missing"
+
+
+@attrs.frozen
+class Matches(Predicate):
+    """Whether a text contains, starts with, ends with or is like a constant."""
+
+    column: Operand = attrs.field(converter=operand_of)
+    how: str = attrs.field(validator=one_of("contains", "starts with", "ends with", "like"))
+    pattern: str = attrs.field(converter=pattern_of)
+    depth: int = depth_field()
+    size: int = size_field()
+
+    def holds(self, dataset: Any) -> Mask:
+        """True where the cell is a text that matches."""
+        present, values = operand_cells(dataset, self.column)
+        return _scattered(present, matches(values, self.how, self.pattern))
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The column."""
+        return (self.column,)
+
+    @property
+    def text(self) -> str:
+        """`column how pattern`."""
+        return f"{operand_name(self.column)} {self.how} {constant_text(self.pattern)}"
+
+
+def _predicate(value: Any) -> Predicate:
+    if not isinstance(value, Predicate):
+        raise TypeError(f"a part of the predicate is {quoted(value)}; it should be a predicate")
+    return value
 
 
 @attrs.frozen
 class And(Predicate):
     """Both predicates hold."""
 
-    left: Predicate
-    right: Predicate
-    depth: int = _depth_field("left", "right")
+    left: Predicate = attrs.field(converter=_predicate)
+    right: Predicate = attrs.field(converter=_predicate)
+    depth: int = depth_field()
+    size: int = size_field()
 
     def holds(self, dataset: Any) -> Mask:
         """Where both hold."""
         return self.left.holds(dataset) & self.right.holds(dataset)
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The two predicates."""
+        return self.left, self.right
+
+    @property
+    def text(self) -> str:
+        """`left and right`."""
+        return " and ".join(_in_brackets(each, Or) for each in self.parts)
 
 
 @attrs.frozen
 class Or(Predicate):
     """At least one of two predicates holds."""
 
-    left: Predicate
-    right: Predicate
-    depth: int = _depth_field("left", "right")
+    left: Predicate = attrs.field(converter=_predicate)
+    right: Predicate = attrs.field(converter=_predicate)
+    depth: int = depth_field()
+    size: int = size_field()
 
     def holds(self, dataset: Any) -> Mask:
         """Where at least one holds."""
         return self.left.holds(dataset) | self.right.holds(dataset)
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The two predicates."""
+        return self.left, self.right
+
+    @property
+    def text(self) -> str:
+        """`left or right`."""
+        return " or ".join(_in_brackets(each, And) for each in self.parts)
 
 
 @attrs.frozen
 class Not(Predicate):
     """The negation. It holds where a comparison inside fails because a cell is missing."""
 
-    predicate: Predicate
-    depth: int = _depth_field("predicate")
+    predicate: Predicate = attrs.field(converter=_predicate)
+    depth: int = depth_field()
+    size: int = size_field()
 
     def holds(self, dataset: Any) -> Mask:
         """Where the inner predicate does not hold."""
         return ~self.predicate.holds(dataset)
 
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The predicate."""
+        return (self.predicate,)
 
-def column_name(value: Any) -> str:
-    """The name of a column, given as a string or as `column(name)`.
-
-    Raises:
-        TypeError: it is neither.
-    """
-    name = value.name if isinstance(value, Column) else value
-    if not isinstance(name, str):
-        raise TypeError(f"column is {quoted(value)}; it should be a name, or column(name)")
-    return str.__str__(name)
-
-
-@attrs.frozen(eq=False)
-class Column:
-    """A column by name. Comparisons with `==` and `!=` make predicates too, so it has no hash."""
-
-    name: str = attrs.field(converter=column_name)
-
-    def __eq__(self, value: object) -> Comparison:  # type: ignore[override]
-        return Comparison(self.name, "==", value)
-
-    def __ne__(self, value: object) -> Comparison:  # type: ignore[override]
-        return Comparison(self.name, "!=", value)
-
-    def __lt__(self, value: Any) -> Comparison:
-        return Comparison(self.name, "<", value)
-
-    def __le__(self, value: Any) -> Comparison:
-        return Comparison(self.name, "<=", value)
-
-    def __gt__(self, value: Any) -> Comparison:
-        return Comparison(self.name, ">", value)
-
-    def __ge__(self, value: Any) -> Comparison:
-        return Comparison(self.name, ">=", value)
-
-    def is_in(self, values: Iterable[Scalar]) -> IsIn:
-        """Whether the cell equals one of these constants."""
-        return IsIn(self.name, values)
-
-    __hash__ = None  # type: ignore[assignment]
+    @property
+    def text(self) -> str:
+        """`not (predicate)`; `column is not missing`."""
+        if isinstance(self.predicate, IsNull):
+            return f"{operand_name(self.predicate.column)} is not missing"
+        return f"not ({self.predicate.text})"
 
 
-def column(name: str) -> Column:
-    """A column, from which predicates are made: `column("age") >= 30`."""
-    return Column(name)
+def _in_brackets(predicate: Predicate, *kinds: type) -> str:
+    return f"({predicate.text})" if isinstance(predicate, kinds) else predicate.text
+
+
+def describe(where: Where | None) -> str:
+    """The public text of a `where`: `age >= 65 and state == 'CA'`."""
+    if where is None:
+        return "every row"
+    return where.text if isinstance(where, Predicate) else "a function of the data"
 
 
 def where_field(value: Any) -> Where | None:
@@ -220,8 +318,11 @@ def where_field(value: Any) -> Where | None:
     Raises:
         TypeError: it is anything else, for example a column without a comparison.
     """
-    if isinstance(value, Column):
-        raise TypeError(f"where is a column; write a comparison: column({value.name!r}) == True")
+    if isinstance(value, MethodType) and isinstance(value.__self__, Expressed):
+        raise TypeError(f"write .{value.__name__}(), with parentheses: where is a column's method")
+    if isinstance(value, Expressed):
+        name = operand_name(value.operand)
+        raise TypeError(f"where is a column; write a comparison: column({name!r}) == True")
     if value is not None and not isinstance(value, Predicate) and not callable(value):
         raise TypeError(
             f'where is {quoted(value)}; it should be a predicate such as column("age") >= 30, or a '

@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from mechanisms.tables.predicates import column_name
+from mechanisms.tables.expressions import column_name
 from queryable.losses.numbers import natural, shown, sqrt_up
 
 

@@ -11,7 +11,8 @@ import attrs
 import numpy as np
 
 from mechanisms.tables.aggregates import Aggregate, per_field
-from mechanisms.tables.predicates import Where, column_name, where_field
+from mechanisms.tables.expressions import Operand, operand_name, operand_of
+from mechanisms.tables.predicates import Where, where_field
 from mechanisms.tables.privacy_unit import PrivacyUnit, root
 from mechanisms.tables.request import Bins, Request, Term
 from mechanisms.tables.scalars import Scalar, scalars
@@ -57,7 +58,7 @@ class Quantile(Aggregate):
         per: the privacy unit, as for `Count`.
     """
 
-    column: str = attrs.field(converter=column_name)
+    column: Operand = attrs.field(converter=operand_of)
     level: Fraction = attrs.field(converter=_level)
     grid: tuple[Scalar, ...] = attrs.field(converter=_grid)
     where: Where | None = attrs.field(default=None, converter=where_field)
@@ -97,7 +98,7 @@ class Quantile(Aggregate):
     @property
     def public_name(self) -> str:
         """`Quantile` and the column."""
-        return f"Quantile({self.column})"
+        return f"Quantile({operand_name(self.column)})"
 
     @property
     def request(self) -> Request:

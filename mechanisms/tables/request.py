@@ -5,17 +5,21 @@ is one pass over the data. A request holds public values only.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from math import prod
 from typing import Any
 
 import attrs
 
+from mechanisms.tables.expressions import Operand, columns_of, operand_of
 from mechanisms.tables.lattice import Lattice
-from mechanisms.tables.predicates import And, Comparison, IsIn, Not, Or, Where, column_name
+from mechanisms.tables.predicates import Where
 from mechanisms.tables.privacy_unit import Contribution, PrivacyUnit, contribution
 from mechanisms.tables.scalars import Scalar, scalars
 from queryable.data.cells import Array
+
+
+def _operand(value: Any) -> Operand | None:
+    return None if value is None else operand_of(value)
 
 
 @attrs.frozen
@@ -25,7 +29,7 @@ class Term:
     Power 0 adds 1 where the cell is present, and without a column adds 1 for every row.
     """
 
-    column: str | None = None
+    column: Operand | None = attrs.field(default=None, converter=_operand)
     lattice: Lattice | None = None
     center: int = 0
     power: int = 0
@@ -47,7 +51,7 @@ def _values(values: Any) -> tuple[Scalar, ...]:
 class Categories:
     """Groups by the category that a cell equals; other rows are in no group."""
 
-    column: str = attrs.field(converter=column_name)
+    column: Operand = attrs.field(converter=operand_of)
     values: tuple[Scalar, ...] = attrs.field(converter=_values)
 
     @property
@@ -64,7 +68,7 @@ class Bins:
     reached one has reached all before it.
     """
 
-    column: str = attrs.field(converter=column_name)
+    column: Operand = attrs.field(converter=operand_of)
     steps: tuple[tuple[str, Scalar], ...]
 
     @property
@@ -117,19 +121,8 @@ class Request:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that are read, sorted by name; without the privacy unit's."""
-        terms = {term.column for term in self.terms if term.column is not None}
-        return tuple(sorted(terms | {by.column for by in self.by} | set(_columns(self.where))))
-
-
-def _columns(where: Where | None) -> Iterator[str]:
-    match where:
-        case Comparison(column=column) | IsIn(column=column):
-            yield column
-        case And(left, right) | Or(left, right):
-            yield from _columns(left)
-            yield from _columns(right)
-        case Not(predicate):
-            yield from _columns(predicate)
+        operands = (each.column for each in (*self.terms, *self.by))
+        return tuple(sorted(set(columns_of(*operands, self.where))))
 
 
 class Tabular(ABC):

@@ -32,7 +32,7 @@ def scalar(value: Any, name: str) -> Scalar:
     if value is None or (isinstance(value, Scalar) and value != value):  # noqa: PLR0124
         raise ValueError(
             f"{name} is {quoted(value)}, a missing value, which no comparison selects; to select "
-            "missing cells write ~((x < 0) | (x >= 0)) of a number x, ~(x >= '') of a text"
+            "missing cells write column(..).is_null()"
         )
     try:
         taken: Scalar = plain(value)

@@ -13,8 +13,9 @@ from typing import Any
 import attrs
 
 from mechanisms.tables.aggregates import Aggregate, per_field
+from mechanisms.tables.expressions import Operand, operand_name, operand_of
 from mechanisms.tables.lattice import Lattice
-from mechanisms.tables.predicates import Where, column_name, where_field
+from mechanisms.tables.predicates import Where, where_field
 from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Categories, Request, Term
 from mechanisms.tables.scalars import Scalar, scalars
@@ -78,7 +79,7 @@ class ColumnStatistic(Aggregate):
         per: the privacy unit, as for `Count`.
     """
 
-    column: str = attrs.field(converter=column_name)
+    column: Operand = attrs.field(converter=operand_of)
     lower: Fraction = attrs.field(converter=_lower)
     upper: Fraction = attrs.field(converter=_upper)
     where: Where | None = attrs.field(default=None, converter=where_field)
@@ -100,7 +101,7 @@ class ColumnStatistic(Aggregate):
     @property
     def public_name(self) -> str:
         """The statistic's class and column: `Sum(column)`."""
-        return f"{type(self).__name__}({self.column})"
+        return f"{type(self).__name__}({operand_name(self.column)})"
 
 
 @attrs.frozen
@@ -164,7 +165,7 @@ class Histogram(Aggregate):
         per: the privacy unit, as for `Count`. Its bounds on groups apply to the categories.
     """
 
-    column: str = attrs.field(converter=column_name)
+    column: Operand = attrs.field(converter=operand_of)
     categories: tuple[Scalar, ...] = attrs.field(converter=categories_of)
     where: Where | None = attrs.field(default=None, converter=where_field)
     per: PrivacyUnit | None = attrs.field(default=None, kw_only=True, converter=per_field)
@@ -180,7 +181,7 @@ class Histogram(Aggregate):
     @property
     def public_name(self) -> str:
         """`Histogram(column)`."""
-        return f"Histogram({self.column})"
+        return f"Histogram({operand_name(self.column)})"
 
     @property
     def request(self) -> Request:

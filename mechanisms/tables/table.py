@@ -13,7 +13,7 @@ import numpy as np
 from mechanisms.tables.column_types import Kind
 from mechanisms.tables.engines.misread import Misread
 from mechanisms.tables.engines.protocol import Choice, Engine
-from mechanisms.tables.predicates import column_name
+from mechanisms.tables.expressions import column_name
 from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Request, Tabular
 from queryable.data.cells import Array

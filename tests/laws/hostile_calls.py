@@ -302,6 +302,7 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
         "column": {"name": "a"},
         "even_schedule": {"coarsest": 9, "finest": 3, "steps": 4},
         "geometric_schedule": {"coarsest": 9, "finest": 3, "factor": 2},
+        "when": {"predicate": column("a") >= 1},
     },
     "composition": {
         "Basic": {},

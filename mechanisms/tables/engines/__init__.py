@@ -1,7 +1,9 @@
 """Engines: they evaluate the requests of statistics on the rows of a table, exactly.
 
 - `protocol`: the interface of an engine (`Engine`).
-- `compiler`: predicates, groups and terms compiled to an engine's expressions (`Dialect`).
+- `dialect`: how an engine writes expressions (`Dialect`).
+- `operands`: columns and computed operands compiled to an engine's expressions.
+- `compiler`: predicates, groups and terms compiled to an engine's expressions.
 - `duckdb`: the default engine, for files and frames; `statements` has the SQL of a request, `sql`
   the dialect.
 - `opening`: the files that DuckDB opens, and the restriction to these files.

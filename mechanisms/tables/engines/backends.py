@@ -14,7 +14,7 @@ import attrs
 
 from mechanisms.tables import column_types
 from mechanisms.tables.column_types import Kind
-from mechanisms.tables.engines.compiler import Expression
+from mechanisms.tables.engines.dialect import Expression
 
 _PLAIN = re.compile(r"[A-Za-z0-9 _.,/+-]*")
 _SETTINGS = {"standard_conforming_strings": "on", "server_encoding": "UTF8"}

@@ -104,7 +104,7 @@ def as_asked(request: Request, written: Mapping[str, Readings]) -> Request:
 
 
 def _term(term: Term, written: Mapping[str, Readings]) -> Term:
-    if term.column is None or term.column not in written:
+    if not isinstance(term.column, str) or term.column not in written:
         return term
     return attrs.evolve(term, column=written[term.column]["number"])
 
@@ -115,9 +115,9 @@ def _where(where: Where | None, written: Mapping[str, Readings]) -> Where | None
 
 def _predicate(where: Predicate, written: Mapping[str, Readings]) -> Predicate:
     match where:
-        case Comparison(column=column, value=value) if column in written:
+        case Comparison(column=str(column), value=value) if column in written:
             return attrs.evolve(where, column=_read(column, [value], written))
-        case IsIn(column=column, values=values) if column in written:
+        case IsIn(column=str(column), values=values) if column in written:
             each: list[Predicate] = [
                 Comparison(_read(column, [value], written), "==", value) for value in values
             ]
@@ -130,7 +130,7 @@ def _predicate(where: Predicate, written: Mapping[str, Readings]) -> Predicate:
 
 
 def _by(by: Categories | Bins, written: Mapping[str, Readings]) -> Categories | Bins:
-    if by.column not in written:
+    if not isinstance(by.column, str) or by.column not in written:
         return by
     values = by.values if isinstance(by, Categories) else [value for _, value in by.steps]
     keys = isinstance(by, Categories)

@@ -7,84 +7,35 @@ expressions as a `Dialect`.
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Protocol, TypeAlias
+from typing import TypeAlias
 
 import attrs
 import numpy as np
 
-from mechanisms.tables.column_types import Kind, member, placed
+from mechanisms.tables.column_types import Kind, Placed, member, placed
 from mechanisms.tables.comparisons import OPERATORS
+from mechanisms.tables.engines.dialect import Dialect, Expression
+from mechanisms.tables.engines.operands import Compiled, computed
+from mechanisms.tables.expressions import Operand, operand_name
 from mechanisms.tables.lattice import Lattice
-from mechanisms.tables.predicates import And, Comparison, IsIn, Not, Or, Predicate, Where
+from mechanisms.tables.predicates import (
+    And,
+    Comparison,
+    IsIn,
+    IsNull,
+    Not,
+    Or,
+    Predicate,
+    Where,
+)
 from mechanisms.tables.request import Bins, Categories, Term
 from mechanisms.tables.scalars import Scalar
-
-Expression: TypeAlias = Any
-"""An engine's expression; it supports + - * / & | ~ and comparisons."""
 
 Kinds: TypeAlias = Mapping[str, Kind]
 
 _EXACT = 2**53
 _MOST_DIGITS = 10**15
 _MOST_SINGLE_DIGITS = 10**6
-
-
-class Dialect(Protocol):
-    """How an engine's expressions are written."""
-
-    largest_dividend: int
-    """The largest integer that `quotient` divides exactly."""
-
-    def cell(self, column: str, kind: Kind) -> Expression:
-        """The cell in a column, in a form that compares with `literal`."""
-
-    def literal(self, kind: Kind, value: Any) -> Expression:
-        """A value of a column's domain, as `column_types.placed` returns it."""
-
-    def whole(self, value: int) -> Expression:
-        """A 64-bit integer."""
-
-    def double(self, value: float) -> Expression:
-        """A float."""
-
-    def truth(self, value: bool) -> Expression:
-        """True or false."""
-
-    def present(self, cell: Expression, kind: Kind) -> Expression:
-        """Whether the cell is neither null nor NaN; never null itself."""
-
-    def one_of(self, cell: Expression, values: Sequence[Expression]) -> Expression:
-        """Whether a cell that is present equals one of some values, at least one."""
-
-    def position(self, cell: Expression, values: Sequence[tuple[int, Expression]]) -> Expression:
-        """The number of the first value that the cell equals, -1 if none."""
-
-    def when(self, condition: Expression, yes: Expression, no: Expression) -> Expression:
-        """`yes` where the condition holds, else `no`."""
-
-    def clipped(self, value: Expression, low: Expression, high: Expression) -> Expression:
-        """The value clipped to the bounds."""
-
-    def magnitude(self, value: Expression) -> Expression:
-        """The absolute value of a float."""
-
-    def floor(self, value: Expression) -> Expression:
-        """The largest whole float at or below the value."""
-
-    def as_double(self, value: Expression) -> Expression:
-        """A float of any width as a 64-bit float. `clipped` makes it finite, also if it is NaN."""
-
-    def as_single(self, value: Expression) -> Expression:
-        """A float rounded to 32 bits, as a 64-bit float."""
-
-    def as_whole(self, value: Expression) -> Expression:
-        """A whole float within 64 bits, or an integer, as a 64-bit integer."""
-
-    def multiples(self, cell: Expression, kind: Kind, low: int, high: int) -> Expression:
-        """A number as a multiple of its column's step, clipped, as a 64-bit integer."""
-
-    def quotient(self, dividend: Expression, divisor: int) -> Expression:
-        """The quotient of integers, rounded down; the dividend is not negative."""
 
 
 @attrs.frozen
@@ -104,10 +55,14 @@ class Compiler:
             raise KeyError(f"there is no column {column!r}")
         return self.kinds[column]
 
-    def present(self, column: str) -> Expression:
+    def operand(self, operand: Operand) -> Compiled:
+        """The cell of a column, or a cell that is computed."""
+        return computed(self.dialect, self.kinds, operand)
+
+    def present(self, operand: Operand) -> Expression:
         """Whether a row has a cell in the column."""
-        kind = self.kind(column)
-        return self.dialect.present(self.dialect.cell(column, kind), kind)
+        found = self.operand(operand)
+        return self.dialect.present(found.cell, found.kind)
 
     def selected(self, where: Where | None) -> Expression:
         """Which rows a `where` selects: true or false, never null."""
@@ -118,6 +73,8 @@ class Compiler:
                 return self._compared(column, operator, value)
             case IsIn(column, values):
                 return self._is_in(column, values)
+            case IsNull(column):
+                return ~self.present(column)
             case And(left, right):
                 return self.selected(left) & self.selected(right)
             case Or(left, right):
@@ -134,48 +91,51 @@ class Compiler:
             "function"
         )
 
-    def _compared(self, column: str, operator: str, value: Scalar) -> Expression:
-        kind = self.kind(column)
-        cell = self.dialect.cell(column, kind)
-        return self.dialect.present(cell, kind) & self._holds(cell, kind, operator, value)
+    def _compared(self, column: Operand, operator: str, value: Scalar) -> Expression:
+        found = self.operand(column)
+        outcome = placed(found.kind, operator, value)
+        return self._where_present(found, self._outcome(found.cell, found.kind, outcome))
 
-    def _is_in(self, column: str, values: Iterable[Scalar]) -> Expression:
+    def _where_present(self, found: Compiled, condition: Expression) -> Expression:
+        """A condition on a cell, false where it is missing. A computed cell is written once."""
+        if found.column:
+            return self.dialect.present(found.cell, found.kind) & condition
+        return self.dialect.surely(condition)
+
+    def _is_in(self, column: Operand, values: Iterable[Scalar]) -> Expression:
         """One list for all values, because databases limit how deep expressions nest."""
-        kind = self.kind(column)
-        equals = [placed(kind, "==", value) for value in values]
-        literals = [self.dialect.literal(kind, it[1]) for it in equals if not isinstance(it, bool)]
-        return self._equals_one(self.dialect.cell(column, kind), kind, literals)
+        found = self.operand(column)
+        equals = [placed(found.kind, "==", value) for value in values]
+        return self._equals_one(
+            found,
+            [self.dialect.literal(found.kind, it[1]) for it in equals if not isinstance(it, bool)],
+        )
 
-    def _equals_one(
-        self, cell: Expression, kind: Kind, literals: Sequence[Expression]
-    ) -> Expression:
+    def _equals_one(self, found: Compiled, literals: Sequence[Expression]) -> Expression:
         if not literals:
             return self.dialect.truth(False)
-        return self.dialect.present(cell, kind) & self.dialect.one_of(cell, literals)
+        return self._where_present(found, self.dialect.one_of(found.cell, literals))
 
     def among(self, by: Categories | Bins) -> Expression:
         """Whether a row is in one of the groups."""
         if isinstance(by, Bins):
             return self.present(by.column)
-        kind, cell = self._grouped(by.column)
-        return self._equals_one(cell, kind, [literal for _, literal in self.members(by)])
+        return self._equals_one(
+            self.operand(by.column), [literal for _, literal in self.members(by)]
+        )
 
     def members(self, by: Categories) -> list[tuple[int, Expression]]:
         """The index and the literal of each category that a cell can equal."""
-        kind = self.kind(by.column)
+        kind = self.operand(by.column).kind
         values = ((index, member(kind, value)) for index, value in enumerate(by.values))
         return [(i, self.dialect.literal(kind, value)) for i, value in values if value is not None]
 
     def group(self, by: Categories | Bins) -> Expression:
         """The index of a row's group; any value for a row in no group."""
-        kind, cell = self._grouped(by.column)
+        found = self.operand(by.column)
         if isinstance(by, Bins):
-            return self.reached(cell, kind, by.steps)
-        return self.dialect.position(cell, self.members(by))
-
-    def _grouped(self, column: str) -> tuple[Kind, Expression]:
-        kind = self.kind(column)
-        return kind, self.dialect.cell(column, kind)
+            return self.reached(found.cell, found.kind, by.steps)
+        return self.dialect.position(found.cell, self.members(by))
 
     def reached(
         self, cell: Expression, kind: Kind, steps: tuple[tuple[str, Scalar], ...], below: int = 0
@@ -196,7 +156,9 @@ class Compiler:
 
     def _holds(self, cell: Expression, kind: Kind, operator: str, value: Scalar) -> Expression:
         """A comparison of a cell that is present."""
-        outcome = placed(kind, operator, value)
+        return self._outcome(cell, kind, placed(kind, operator, value))
+
+    def _outcome(self, cell: Expression, kind: Kind, outcome: Placed | bool) -> Expression:
         if isinstance(outcome, bool):
             return self.dialect.truth(outcome)
         return OPERATORS[outcome[0]](cell, self.dialect.literal(kind, outcome[1]))
@@ -216,17 +178,17 @@ class Compiler:
             moved = moved - self.dialect.whole(term.center)
         return self.dialect.when(present, moved if term.power == 1 else moved * moved, zero)
 
-    def units(self, column: str, lattice: Lattice) -> Expression:
+    def units(self, column: Operand, lattice: Lattice) -> Expression:
         """The cell in whole units of a lattice, as `Lattice.units`; any value if it is missing."""
-        kind = self.kind(column)
+        found = self.operand(column)
+        cell, kind, name = found.cell, found.kind, operand_name(column)
         if kind.family != "number":
             raise TypeError(
-                f"give a column of numbers: {column!r}, a column of {kind.declared or kind.name}, "
+                f"give a column of numbers: {name!r}, a column of {kind.declared or kind.name}, "
                 "cannot be added up. If its cells are numbers, convert the column before opening; "
-                f"in a CSV file leave {column!r} out of types, and if its numbers are written as "
+                f"in a CSV file leave {name!r} out of types, and if its numbers are written as "
                 "12,50, open it by Table(.., decimal=',')"
             )
-        cell = self.dialect.cell(column, kind)
         units = self._of_float if kind.name == "float" else self._of_multiple
         return units(cell, kind, lattice)
 

@@ -4,7 +4,7 @@ A request is compiled to one Ibis expression.
 """
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -24,7 +24,8 @@ from mechanisms.tables.engines.backends import (
     rows_of,
     statement_of,
 )
-from mechanisms.tables.engines.compiler import Compiler, Expression
+from mechanisms.tables.engines.compiler import Compiler
+from mechanisms.tables.engines.dialect import Expression
 from mechanisms.tables.engines.protocol import Choice, interrupts
 from mechanisms.tables.engines.rowwise import require_row_wise
 from mechanisms.tables.request import Request, Term
@@ -151,6 +152,26 @@ class IbisDialect:
         import ibis
 
         return ibis.ifelse(condition, yes, no)
+
+    def where(self, condition: Expression, value: Expression) -> Expression:
+        """The value where the condition holds, else null."""
+        import ibis
+
+        return ibis.ifelse(condition, value, ibis.null(value.type()))
+
+    def surely(self, condition: Expression) -> Expression:
+        """False where the condition is null."""
+        return condition.fill_null(False)
+
+    def once(self, value: Expression, use: Callable[[Expression], Expression]) -> Expression:
+        """An array of one element, mapped."""
+        import ibis
+
+        return ibis.array([value]).map(use)[0]
+
+    def unless_zero(self, value: Expression) -> Expression:
+        """Null where the value is zero."""
+        return value.nullif(0.0)
 
     def clipped(self, value: Expression, low: Expression, high: Expression) -> Expression:
         """The value clipped to the bounds; `low` for a null, or a NaN that compares false."""

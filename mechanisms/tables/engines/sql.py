@@ -4,7 +4,7 @@ All quoting is here. A name is written as an identifier in double quotes, a cons
 bytes is a bound parameter, and of the rest of a request only numbers are written into a statement.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
@@ -142,6 +142,22 @@ class DuckDBDialect:
     def when(self, condition: Sql, yes: Sql, no: Sql) -> Sql:
         """A `CASE` of two values."""
         return Sql(f"CASE WHEN {condition.text} THEN {yes.text} ELSE {no.text} END")
+
+    def where(self, condition: Sql, value: Sql) -> Sql:
+        """A `CASE` of one value."""
+        return Sql(f"CASE WHEN {condition.text} THEN {value.text} END")
+
+    def surely(self, condition: Sql) -> Sql:
+        """False where the condition is null."""
+        return Sql(f"coalesce({condition.text}, FALSE)")
+
+    def once(self, value: Sql, use: Callable[[Sql], Sql]) -> Sql:
+        """A list of one element, transformed."""
+        return Sql(f"list_transform([{value.text}], lambda v: {use(Sql('v')).text})[1]")
+
+    def unless_zero(self, value: Sql) -> Sql:
+        """Null where the value is zero."""
+        return Sql(f"nullif({value.text}, 0)")
 
     def clipped(self, value: Sql, low: Sql, high: Sql) -> Sql:
         """The value clipped to the bounds."""

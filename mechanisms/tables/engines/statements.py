@@ -13,6 +13,7 @@ import attrs
 from mechanisms.tables.column_types import Kind, integer
 from mechanisms.tables.engines.cells import Readings, as_asked
 from mechanisms.tables.engines.compiler import Compiler
+from mechanisms.tables.engines.operands import lifted
 from mechanisms.tables.engines.protocol import Choice
 from mechanisms.tables.engines.sql import DuckDBDialect, Sql, identifier
 from mechanisms.tables.request import Bins, Categories, Request
@@ -44,8 +45,15 @@ class Plan:
 def statement_of(request: Request, choice: Choice, columns: Columns) -> Plan:
     """The statement that evaluates a request on the view `data`."""
     dialect = DuckDBDialect()
+    request, nodes = lifted(as_asked(request, columns.written), columns.kinds)
     compiler = Compiler(dialect, columns.kinds)
-    request = as_asked(request, columns.written)
+    data = "data"
+    if nodes:
+        added = {name: compiler.operand(node) for name, node in nodes.items()}
+        written = (f"{each.cell.text} AS {identifier(name)}" for name, each in added.items())
+        data = f"(SELECT *, {', '.join(written)} FROM data)"
+        kinds = {name: each.kind for name, each in added.items()}
+        compiler = Compiler(dialect, {**columns.kinds, **kinds})
     terms = [compiler.term(term) for term in request.terms]
     where = compiler.selected(request.where)
     for by in request.by:
@@ -57,12 +65,12 @@ def statement_of(request: Request, choice: Choice, columns: Columns) -> Plan:
         + [f"{term.text} AS term_{i}" for i, term in enumerate(terms)]
     )
     if request.sizes:
-        source = _sized(compiler, request, choice, where, selected, named)
+        source = _sized(compiler, request, choice, where, selected, named, data)
     elif request.per is None:
-        source = f"(SELECT {selected} FROM data WHERE {where.text})"
+        source = f"(SELECT {selected} FROM {data} WHERE {where.text})"
     else:
         inner = f"SELECT {where.text} AS selected, {selected}, "
-        source = _chosen(compiler, request, choice, inner, columns)
+        source = _chosen(compiler, request, choice, inner, columns, data)
     sums = [
         f"coalesce(sum(term_{i}), 0)" if asked.column is not None else "count(*)"
         for i, asked in enumerate(request.terms)
@@ -80,7 +88,7 @@ def statement_of(request: Request, choice: Choice, columns: Columns) -> Plan:
 
 
 def _chosen(
-    compiler: Compiler, request: Request, choice: Choice, inner: str, columns: Columns
+    compiler: Compiler, request: Request, choice: Choice, inner: str, columns: Columns, data: str
 ) -> str:
     """The selected rows among the counted rows of each unit, as SQL after FROM."""
     per = request.per
@@ -95,7 +103,7 @@ def _chosen(
     unit = _unit(per.column, compiler.kind(per.column))
     rows = (
         f"{inner}{unit} AS unit, hash(xor(hash({every}), {choice.seed}::UBIGINT)) AS row_hash "
-        f"FROM data WHERE {compiler.present(per.column).text}"
+        f"FROM {data} WHERE {compiler.present(per.column).text}"
     )
     by_row, group = ", ".join(order), ", ".join(keys)
     source = (
@@ -119,13 +127,19 @@ def _by_group(group: str, choice: Choice) -> str:
 
 
 def _sized(
-    compiler: Compiler, request: Request, choice: Choice, where: Sql, selected: str, keys: list[str]
+    compiler: Compiler,
+    request: Request,
+    choice: Choice,
+    where: Sql,
+    selected: str,
+    keys: list[str],
+    data: str,
 ) -> str:
     """The counted units in each group and their sizes, as SQL after FROM."""
     per = request.per
     assert per is not None
     unit = _unit(per.column, compiler.kind(per.column))
-    rows = f"SELECT {selected}, {unit} AS unit FROM data WHERE {where.text}"
+    rows = f"SELECT {selected}, {unit} AS unit FROM {data} WHERE {where.text}"
     named = ", ".join(["unit", *keys])
     there = compiler.present(per.column).text
     units = f"SELECT {named}, count(*) AS row_count FROM ({rows} AND {there}) GROUP BY {named}"
@@ -166,13 +180,13 @@ def _key(compiler: Compiler, by: Categories | Bins) -> Sql:
     if _by_index(compiler, by):
         key: Sql = compiler.group(by)
         return key
-    kind = compiler.kind(by.column)
-    cell: Sql = compiler.dialect.cell(by.column, kind)
-    return Sql(f"({cell.text} + 0)") if kind.name == "float" else cell  # -0.0 is 0.0
+    found = compiler.operand(by.column)
+    cell: Sql = found.cell
+    return Sql(f"({cell.text} + 0)") if found.kind.name == "float" else cell  # -0.0 is 0.0
 
 
 def _by_index(compiler: Compiler, by: Categories | Bins) -> bool:
-    return isinstance(by, Bins) or compiler.kind(by.column).name == "duration"
+    return isinstance(by, Bins) or compiler.operand(by.column).kind.name == "duration"
 
 
 def _among(compiler: Compiler, by: Categories | Bins) -> Sql:
@@ -182,7 +196,7 @@ def _among(compiler: Compiler, by: Categories | Bins) -> Sql:
     members = [literal.text for _, literal in compiler.members(by)]
     if not members:
         return Sql("FALSE")
-    cell = compiler.dialect.cell(by.column, compiler.kind(by.column))
+    cell = compiler.operand(by.column).cell
     return Sql(f"({compiler.present(by.column).text} AND {cell.text} IN ({', '.join(members)}))")
 
 
