@@ -33,6 +33,8 @@ from mechanisms.tables.texts import matches, pattern_of
 from queryable.data.cells import Array, Mask, count_records, read
 from queryable.quoting import one_of, quoted
 
+_MOST_SHOWN = 5
+
 
 class Predicate(Part, ABC):
     """A yes-or-no question about one record. Combine with `&`, `|` and `~`."""
@@ -168,9 +170,10 @@ class IsIn(Predicate):
 
     @property
     def text(self) -> str:
-        """`column in (values)`, at most ten of them."""
-        some = [*map(constant_text, self.values[:10]), *["..."] * (len(self.values) > 10)]
-        return f"{operand_name(self.column)} in ({', '.join(some)})"
+        """`column in [values]`, at most five of them."""
+        more = len(self.values) - _MOST_SHOWN
+        some = [*map(constant_text, self.values[:_MOST_SHOWN]), *[f"{more:,} more"] * (more > 0)]
+        return f"{operand_name(self.column)} in [{', '.join(some)}]"
 
 
 @attrs.frozen
@@ -249,7 +252,7 @@ class And(Predicate):
     @property
     def text(self) -> str:
         """`left and right`."""
-        return " and ".join(_in_brackets(each, Or) for each in self.parts)
+        return " and ".join(map(_in_brackets, self.parts))
 
 
 @attrs.frozen
@@ -273,7 +276,7 @@ class Or(Predicate):
     @property
     def text(self) -> str:
         """`left or right`."""
-        return " or ".join(_in_brackets(each, And) for each in self.parts)
+        return " or ".join(map(_in_brackets, self.parts))
 
 
 @attrs.frozen
@@ -301,15 +304,17 @@ class Not(Predicate):
         return f"not ({self.predicate.text})"
 
 
-def _in_brackets(predicate: Predicate, *kinds: type) -> str:
-    return f"({predicate.text})" if isinstance(predicate, kinds) else predicate.text
+def _in_brackets(predicate: Predicate) -> str:
+    return f"({predicate.text})" if isinstance(predicate, And | Or) else predicate.text
 
 
 def describe(where: Where | None) -> str:
     """The public text of a `where`: `age >= 65 and state == 'CA'`."""
     if where is None:
         return "every row"
-    return where.text if isinstance(where, Predicate) else "a function of the data"
+    if isinstance(where, Predicate):
+        return where.text
+    return f"{getattr(where, '__name__', type(where).__name__)}(data)"
 
 
 def where_field(value: Any) -> Where | None:
