@@ -14,6 +14,17 @@ from queryable.half_widths import coordinates, half_width
 from queryable.randomness.laws import Law
 
 
+class Remarked:
+    """An answer about which a tree says something; `remark` is public text, or empty."""
+
+    __slots__ = ()
+
+    @property
+    def remark(self) -> str:
+        """The remark."""
+        return ""
+
+
 @attrs.frozen
 class Noise:
     """Added noise: independent draws of a law, one for each coordinate of a shape."""

@@ -1,11 +1,13 @@
 """Checks on datasets: read-only views, private data in rehearsals, and fitting statistics.
 
-Responsible for three checks that prevent mistakes. Mechanisms get arrays as read-only views;
-`rehearse` refuses the data of a queryable; a statistic must fit the public description of a table.
-None of them is a sandbox: see the README.
+Responsible for checks that prevent mistakes. Mechanisms get arrays as read-only views; `rehearse`
+refuses the data of a queryable; a statistic must fit the public description of a table; a data set
+that protects less than its owner may think is warned about. None of them is a sandbox: see the
+README.
 """
 
 import re
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
@@ -15,12 +17,67 @@ from weakref import WeakValueDictionary
 import attrs
 import numpy as np
 
-from queryable.errors import QueryError
-from queryable.optional import public_name
+from queryable.errors import PrivacyWarning, QueryError
+from queryable.optional import one_line, public_name
 from queryable.statistics import IntegerStatistic, Statistic
 
 _FILE = re.compile(r"\.(csv|tsv|parquet)$", re.IGNORECASE)
 _in_use: "WeakValueDictionary[int, Any]" = WeakValueDictionary()
+
+
+@attrs.frozen
+class Protected:
+    """What one step between neighbouring datasets is, in words. Public.
+
+    Attributes:
+        unit: what is added or removed, a word such as "row" or "patient".
+        extent: how much of a unit is counted, or what the protection does not cover.
+        whose: a column that names the units; None if they are rows or records.
+    """
+
+    unit: str = attrs.field(converter=one_line)
+    extent: str
+    whose: str | None = attrs.field(default=None, converter=attrs.converters.optional(one_line))
+
+    def __str__(self) -> str:
+        return f"one {self.unit}: {self.extent}"
+
+    def changed(self, d_in: int) -> str:
+        """The step to a dataset that differs in `d_in` units."""
+        one = f"one {self.unit}{' with all its rows' if self.whose is not None else ''}"
+        if d_in == 1:
+            return f"adding or removing {one}"
+        if d_in == 2:
+            return f"replacing {one} by another (or adding or removing two)"
+        return f"adding or removing {d_in:,} {self.unit}s"
+
+    @property
+    def assumes(self) -> str:
+        """What is assumed about persons."""
+        has = f"one {self.unit}" if self.whose is None else f"one value of {self.whose}"
+        return f"Each person has {has}; for a person with k of them, read privacy_loss(d_in=k)."
+
+
+_ALONE = "each {} on its own, also if several belong to one person"
+ROW = Protected("row", _ALONE.format("row"))
+RECORD = Protected("record", _ALONE.format("record"))
+
+
+class Described(ABC):
+    """A dataset with a public description, such as a table with typed columns."""
+
+    @property
+    def protects(self) -> Protected:
+        """Who is protected: by default each row. Public."""
+        return ROW
+
+    @abstractmethod
+    def check(self, statistic: IntegerStatistic) -> None:
+        """Check that a statistic fits the public description. Reads no rows.
+
+        Raises:
+            KeyError, TypeError, ValueError: it does not fit; the text says why.
+        """
 
 
 def protected(dataset: Any) -> Any:
@@ -43,6 +100,48 @@ def protected(dataset: Any) -> Any:
     if type(dataset) is dict:
         return {name: protected(column) for name, column in dataset.items()}
     return dataset
+
+
+_FRAMES = {"DataFrame", "LazyFrame", "RecordBatch", "Table"}
+_ROWS = (
+    "rows are protected here, not persons: a person with several rows in this frame is protected "
+    "less. Write Queryable(.., Table(frame, privacy_unit='patient', max_rows=4)) with the column "
+    "that names persons and how many of their rows to count; if each row is a person, write "
+    "Queryable(.., Table(frame)). Table is in mechanisms"
+)
+_AGAIN = (
+    "these data, or a part of them, have a queryable already, and the new one has a budget of its "
+    "own: what both reveal adds up. To stay within one budget, ask the first one again; for a part "
+    "of its budget, launch a FiltCon in it"
+)
+
+
+def warn(dataset: Any) -> None:
+    """Warn if a new queryable protects less than its owner may think.
+
+    It is decided by the class of the dataset and by earlier queryables, never by contents.
+    """
+    if _is_frame(dataset):
+        warnings.warn(_ROWS, PrivacyWarning, stacklevel=3)
+    if is_private(dataset):
+        warnings.warn(_AGAIN, PrivacyWarning, stacklevel=3)
+
+
+def _is_frame(dataset: Any) -> bool:
+    """Whether it is a bare frame of pandas, polars or Arrow."""
+    kinds = type(dataset).__mro__
+    libraries = ((kind.__module__.partition(".")[0], kind.__name__) for kind in kinds)
+    return any(
+        lib in ("pandas", "polars", "pyarrow") and name in _FRAMES for lib, name in libraries
+    )
+
+
+def protects(dataset: Any) -> Protected:
+    """Who is protected by a budget over a dataset, in words. Public."""
+    if isinstance(dataset, Described):
+        return dataset.protects
+    rows = _is_frame(dataset) or isinstance(dataset, Mapping | np.ndarray)
+    return ROW if rows else RECORD
 
 
 def remember(dataset: Any) -> None:
@@ -69,18 +168,6 @@ def _pieces(dataset: Any) -> Iterator[Any]:
     base = getattr(dataset, "base", None) if isinstance(dataset, np.ndarray) else None
     if isinstance(base, np.ndarray):
         yield base
-
-
-class Described(ABC):
-    """A dataset with a public description, such as a table with typed columns."""
-
-    @abstractmethod
-    def check(self, statistic: IntegerStatistic) -> None:
-        """Check that a statistic fits the public description. Reads no rows.
-
-        Raises:
-            KeyError, TypeError, ValueError: it does not fit; the text says why.
-        """
 
 
 def require_answerable(dataset: Any, holder: Any) -> None:

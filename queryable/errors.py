@@ -87,5 +87,9 @@ class MechanismFault(InteractiveError):  # noqa: N818 (the contract's name)
         )
 
 
+class PrivacyWarning(UserWarning):
+    """What a budget protects may be less than what was meant. The text is public."""
+
+
 class HandleError(InteractiveError, TypeError):
     """A handle was copied, pickled, or used in a forked process."""

@@ -8,7 +8,7 @@ and a path in that tree. It does no accounting.
 from collections.abc import Callable, Mapping
 from typing import Any, Never, TypeVar, overload
 
-from queryable.datasets import protected, remember
+from queryable.datasets import protected, protects, remember, warn
 from queryable.display.history import History, TreeNode
 from queryable.display.ledger import Ledger, ledger_of
 from queryable.display.text import as_text
@@ -95,7 +95,8 @@ class Queryable:
                 f"coins are {quoted(coins)}: their noise can be recomputed. Pass "
                 "allow_seeded=True for tests; leave coins out for a real analysis"
             )
-        root = Root(mechanism, protected(dataset), coins, on_fault)
+        warn(dataset)
+        root = Root(mechanism, protected(dataset), coins, on_fault, protects(dataset))
         remember(dataset)
         self._root = root
         self._path: Path = ()
@@ -233,18 +234,18 @@ class Queryable:
 
         Like `ledger`, it is a function of the view: nothing is asked and nothing is charged.
         """
-        return as_text(self.node)
+        return as_text(self.node, self._root.protects)
 
     def explain(self) -> str:
         """The guarantee in plain words, with its theorem and its assumptions."""
         from queryable.display.explanation import explained
 
-        return explained(self.node, nested=self._path != ())
+        return explained(self.node, self._root.protects, nested=self._path != ())
 
     def _repr_html_(self) -> str:
         from queryable.display.html import as_html
 
-        return as_html(self.node)
+        return as_html(self.node, self._root.protects)
 
     def _delivered(self, path: Path, answer: Answer) -> Any:
         match answer:

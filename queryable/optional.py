@@ -23,7 +23,7 @@ from queryable.randomness.coins import ChildId
 from queryable.receipts import Account
 
 _LONGEST_LABEL = 60
-_LONGEST_NAME, _END_OF_NAME = 100, 45
+LONGEST_NAME, END_OF_NAME = 100, 45
 _LONGEST_FULL_NAME = 2000
 
 
@@ -32,12 +32,12 @@ def public_name(mechanism: Any) -> str:
 
     What is left out of a longer name is in the middle: the end says how many rows are counted.
     """
-    return one_line(_name_of(mechanism), _LONGEST_NAME, _END_OF_NAME)
+    return one_line(_name_of(mechanism), LONGEST_NAME, END_OF_NAME)
 
 
 def full_name(mechanism: Any) -> str:
     """The public name on one line, with up to 2,000 characters: what was asked, for the ledger."""
-    return one_line(_name_of(mechanism), _LONGEST_FULL_NAME, _END_OF_NAME)
+    return one_line(_name_of(mechanism), _LONGEST_FULL_NAME, END_OF_NAME)
 
 
 def _name_of(mechanism: Any) -> str:

@@ -24,8 +24,9 @@ class FiltCon(AdaptiveComposition):
     state does not change and live children go on answering.
 
     Privacy:
-        Claim: for data that differ in `d_in` records the interaction loses at most `budget`,
-            for every adversary, however it interleaves queries and launches.
+        Claim: for data that differ in `d_in` records, rows or privacy units of a table, the
+            interaction loses at most `budget`, for every adversary, however it interleaves queries
+            and launches.
         Theorem: the one that `composition.VALIDITY` names for the measure and the rule.
         Assumes: the launched privacy maps are sound; refusals depend on the view only.
         Checked by: tests/audit/test_filters.py

@@ -7,6 +7,7 @@ import attrs
 import numpy as np
 
 from mechanisms.refinement.tails import Reach
+from queryable.answers import Remarked
 from queryable.losses.numbers import shown
 from queryable.messages import Refused
 
@@ -58,11 +59,27 @@ class Estimate:
         return f"{value} with variance {shown(self.variance)}"
 
 
+_SHORT = "the condition does not hold: the schedule ended first"
+
+
+def _whether(met: bool) -> str:
+    return "True" if met else f"False ({_SHORT})"
+
+
 @attrs.frozen
-class Stopped(Estimate):
+class Stopped(Estimate, Remarked):
     """The estimate at which `Until` stopped, and whether its condition held there (`met`)."""
 
-    met: bool
+    met: bool = attrs.field(repr=_whether)
+
+    @property
+    def remark(self) -> str:
+        """Says so if the condition does not hold; else empty."""
+        return "" if self.met else _SHORT
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return f"{text}; {self.remark}" if self.remark else text
 
 
 @attrs.frozen

@@ -16,8 +16,9 @@ from mechanisms.tables.engines.protocol import Choice, Engine
 from mechanisms.tables.expressions import column_name
 from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Request, Tabular
+from mechanisms.tables.wording import protected_unit
 from queryable.data.cells import Array
-from queryable.datasets import Described
+from queryable.datasets import ROW, Described, Protected
 from queryable.losses.numbers import natural, several
 from queryable.quoting import quoted
 from queryable.randomness.coins import SYSTEM, Coins
@@ -106,6 +107,11 @@ class Table(Tabular, Described):
     def unit(self) -> PrivacyUnit | None:
         """The privacy unit and its bounds, for `per=`; None if each row is a unit. Public."""
         return self._unit
+
+    @property
+    def protects(self) -> Protected:
+        """Who is protected, in words: one row, or one value of the privacy unit's column."""
+        return ROW if self._unit is None else protected_unit(self._unit)
 
     @property
     def columns(self) -> Mapping[str, Kind]:

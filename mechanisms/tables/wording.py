@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 
 from mechanisms.tables.predicates import describe
+from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Request
+from queryable.datasets import Protected
 
 
 def in_full(name: str, request: Request) -> str:
@@ -14,7 +16,7 @@ def in_full(name: str, request: Request) -> str:
 
 def bounds(request: Request) -> Iterator[str]:
     """What is counted of one privacy unit at most; nothing where each row is a unit."""
-    per, units = request.per, bool(getattr(request, "sizes", ()))
+    per, units = request.per, bool(request.sizes)
     if per is None:
         return
     if not units:
@@ -23,6 +25,13 @@ def bounds(request: Request) -> Iterator[str]:
         yield f"in at most {number(per.groups, 'group')}"
     if request.by and not units and per.rows_per_group < per.max_rows:
         yield f"at most {number(per.rows_per_group, 'row')} in each group"
+
+
+def protected_unit(per: PrivacyUnit) -> Protected:
+    """Who is protected by a table with a privacy unit."""
+    groups = f" in at most {number(per.max_groups, 'group')}" if per.max_groups else ""
+    extent = f"at most {per.max_rows:,} of their rows are counted{groups}"
+    return Protected(per.column, extent, per.column)
 
 
 def number(count: int, noun: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from flint import arb
 
+from queryable.datasets import RECORD, Protected
 from queryable.display.history import History, TreeNode
 from queryable.display.siblings import counted
 from queryable.display.text import spending, title
@@ -28,34 +29,37 @@ _DELTA = "1e-6"
 _WIDTH = 88
 _MOST_KINDS = 12
 _MOST_NAMES = 5
-_UNNAMED = "no theorem is named; the author of the mechanism vouches for the claim."
-_ALWAYS = (
-    "The data do not change while this runs. One filter guards them. Each person has one record, "
-    "or one privacy unit; for a person with k of them, read privacy_loss(d_in=k)."
+_UNKNOWN = (
+    "one record: a row, or all rows of one person if the data are a Table with a privacy_unit."
 )
+_UNNAMED = "no theorem is named; the author of the mechanism vouches for the claim."
+_ALWAYS = "The data do not change while this runs. One filter guards them."
 
 
 def explain(mechanism: InteractiveMechanism[Any]) -> str:
     """Return what a mechanism would guarantee, as text, before it is launched."""
     if not isinstance(mechanism, InteractiveMechanism):
         raise TypeError(f"mechanism is {quoted(mechanism)}; it should be an InteractiveMechanism")
-    return explained(History(mechanism, None, (), {}).root, nested=False)
+    return explained(History(mechanism, None, (), {}).root, None, nested=False)
 
 
-def explained(node: TreeNode, *, nested: bool) -> str:
+def explained(node: TreeNode, protects: Protected | None, *, nested: bool) -> str:
     """Return the explanation of a node.
 
     Args:
+        protects: who is protected; None where no data are given yet.
         nested: whether the node is the child of another mechanism.
     """
     guarantee = guarantee_of(node.runs)
     lines = [f"{title(node)}. {guarantee.summary}", ""]
-    lines += [f"Guaranteed: {in_words(node.claim, getattr(node.runs, 'd_in', 1))}"]
+    whom = RECORD if protects is None else protects
+    lines += [f"Guaranteed: {in_words(node.claim, getattr(node.runs, 'd_in', 1), whom)}"]
+    lines.append(f"Protected: {_UNKNOWN if protects is None else f'{protects}.'}")
     if guarantee.claim:
         lines.append(f"From the documentation: {guarantee.claim}")
     lines.append(f"Theorem: {guarantee.theorem or _UNNAMED}")
     assumes = guarantee.assumes or "the stated privacy map is true."
-    lines.append(f"Assumes: {assumes} {_ALWAYS}")
+    lines.append(f"Assumes: {assumes} {_ALWAYS} {whom.assumes}")
     if nested:
         lines.append(
             "It runs inside another mechanism, which was charged for it in full at the launch. The "
@@ -68,12 +72,11 @@ def explained(node: TreeNode, *, nested: bool) -> str:
     return "\n".join(fill(line, _WIDTH, subsequent_indent="  ") for line in lines)
 
 
-def in_words(loss: Loss | None, d_in: int = 1) -> str:
-    """Return what a loss says about an observer of the answers, for `d_in` records."""
+def in_words(loss: Loss | None, d_in: int = 1, protects: Protected = RECORD) -> str:
+    """Return what a loss says about an observer of the answers, for `d_in` units."""
     if loss is None:
         return "no bound is fixed in advance; the loss so far is reported at any time."
-    who = "one record" if d_in == 1 else f"{d_in} records"
-    effect = f"adding or removing {who} changes the probability of any observable event"
+    effect = f"{protects.changed(d_in)} changes the probability of any observable event"
     match loss:
         case PureDP(epsilon):
             return f"{loss}: {effect} by a factor of at most {_factor(epsilon)}."
@@ -81,9 +84,9 @@ def in_words(loss: Loss | None, d_in: int = 1) -> str:
             return f"{loss}: {effect} {_up_to(epsilon, delta)}."
         case ZCDP(rho):
             kind = (
-                f"{loss}: measured by Renyi divergences, detecting {who} in the data is no easier "
-                "than distinguishing two Gaussians of standard deviation 1 whose means differ by "
-                f"{_mu(rho)}"
+                f"{loss}: measured by Renyi divergences, detecting the effect of "
+                f"{protects.changed(d_in)} is no easier than distinguishing two Gaussians of "
+                f"standard deviation 1 whose means differ by {_mu(rho)}"
             )
         case _:
             kind = str(loss)

@@ -17,6 +17,7 @@ from typing import Any
 
 import attrs
 
+from queryable.answers import Remarked
 from queryable.display.siblings import Run, Siblings
 from queryable.losses import Loss, Report
 from queryable.mechanism import InteractiveMechanism
@@ -29,9 +30,18 @@ from queryable.messages import (
     PrivacyLossQuery,
     Refused,
 )
-from queryable.optional import empty_account, interleaves, public_name, started_with
+from queryable.optional import (
+    END_OF_NAME,
+    LONGEST_NAME,
+    empty_account,
+    interleaves,
+    one_line,
+    public_name,
+    started_with,
+)
 from queryable.receipts import Account, AskReceipt, Receipt, own_loss
 from queryable.running.log import Log, Path, Record
+from queryable.statistics import IntegerStatistic
 from queryable.view import Exchange
 
 LIVE, ANSWERED, RETIRED, FAILED, HALTED = "live", "answered", "retired", "failed", "halted"
@@ -52,7 +62,8 @@ class TreeNode:
         before, receipt: its parent's account before its launch, and the receipt of the launch.
         refused: the number of its launches that were refused.
         reported: if it has no account, its last answer to a query for its privacy loss.
-        called: if the mechanism is unknown, the kind of the query that launched it.
+        called: if the mechanism is unknown, the query that launched it and what that is about.
+        remark: what its last answer says about itself, such as that a condition does not hold.
     """
 
     runs: InteractiveMechanism[Any] | None
@@ -66,6 +77,7 @@ class TreeNode:
     refused: int = 0
     reported: Report | None = None
     called: str = "unknown"
+    remark: str = ""
     children: "Siblings[TreeNode]" = attrs.field(factory=Siblings)
 
     @property
@@ -186,6 +198,8 @@ class History:
         query, answer = exchange.query, exchange.answer
         if isinstance(answer, Halted):
             node.status = HALTED
+        if isinstance(answer, Remarked):
+            node.remark = one_line(answer.remark)
         if is_launch(exchange):
             self._launched(sequence, node, exchange)
         elif isinstance(query, PrivacyLossQuery) and query.d_in is None:
@@ -246,8 +260,19 @@ class History:
         """Add a mechanism that a postprocessor launched to answer another query."""
         if answer.child is not None:
             child = self._started(None, (*exchange.path, answer.child), answer.answer)
-            child.called = type(exchange.query).__name__
+            child.called = _asked_by(exchange.query)
             node.children.append(child)
+
+
+def _asked_by(query: Any) -> str:
+    """Return the class of a query, with the statistic that it is about, if it has one."""
+    name = type(query).__name__
+    try:
+        if isinstance(query.statistic, IntegerStatistic):
+            name = f"{name}: {query.statistic.asked}"
+    except Exception:  # a query of the user's own class
+        pass
+    return one_line(name, LONGEST_NAME, END_OF_NAME)
 
 
 _OUTCOMES = {Launched: CHARGED, Failed: FAILED, Refused: REFUSED, Halted: REFUSED}

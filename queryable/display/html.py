@@ -7,8 +7,18 @@ and on dark pages. All texts are escaped.
 
 from html import escape
 
+from queryable.datasets import Protected
 from queryable.display.history import FAILED, HALTED, LIVE, RETIRED, TreeNode
-from queryable.display.text import Folded, Quota, percent, price, refusals, spending, title
+from queryable.display.text import (
+    Folded,
+    Quota,
+    percent,
+    price,
+    protection,
+    refusals,
+    spending,
+    title,
+)
 
 FOLDED_ROWS = 100
 """How many folded siblings are listed when the reader unfolds them; the rest are counted."""
@@ -33,9 +43,10 @@ margin:0 .5em;text-decoration:none;border:1px solid currentColor;border-radius:3
 </style>"""
 
 
-def as_html(root: TreeNode) -> str:
+def as_html(root: TreeNode, protects: Protected) -> str:
     """Return the tree as HTML in which every node with children can be folded."""
-    return f'<div class="queryable-tree">{_STYLE}{_item(root, Quota())}</div>'
+    whom = f"<small>{escape(protection(root, protects))}</small>"
+    return f'<div class="queryable-tree">{_STYLE}{_item(root, Quota())}{whom}</div>'
 
 
 def _item(node: TreeNode, quota: Quota) -> str:
@@ -64,7 +75,7 @@ def _row(node: TreeNode, *, brief: bool = False) -> str:
     if not brief:
         parts.append(_bar(node))
     parts.append(f"<i{style}>{node.status}</i>")
-    more = "" if brief else "; ".join(filter(None, (spending(node), refusals(node))))
+    more = "" if brief else "; ".join(filter(None, (spending(node), refusals(node), node.remark)))
     if more:
         parts.append(f" <small>{escape(more)}</small>")
     return "".join(parts)

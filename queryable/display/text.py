@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import attrs
 
+from queryable.datasets import Protected
 from queryable.display.history import ANSWERED, TreeNode
 from queryable.display.siblings import tallied
 from queryable.optional import one_line
@@ -68,7 +69,9 @@ def price(node: TreeNode) -> str:
         return str(node.account.budget)
     if node.claim is not None:
         return str(node.claim)
-    return "no limit" if node.account is not None else "no claim"
+    if node.account is not None:
+        return "no limit"
+    return "paid from its parent's budget" if node.runs is None else "no claim"
 
 
 def spending(node: TreeNode) -> str:
@@ -78,6 +81,13 @@ def spending(node: TreeNode) -> str:
     remaining = node.account.remaining()
     text = f"spent {node.account.total()}"
     return text if remaining is None else f"{text}, remaining {remaining}"
+
+
+def protection(root: TreeNode, protects: Protected) -> str:
+    """Return who is protected, and the neighbours that the budget is stated for."""
+    d_in = getattr(root.runs, "d_in", 1)
+    step = "" if d_in == 1 else f"; the budget is for {protects.changed(d_in)}"
+    return f"protects {protects}{step}"
 
 
 def percent(share: Fraction) -> str:
@@ -95,10 +105,16 @@ def refusals(node: TreeNode) -> str:
     return f"{node.refused:,} refused" if node.refused else ""
 
 
-def as_text(root: TreeNode) -> str:
+def notes(node: TreeNode) -> tuple[str, str, str]:
+    """Return the status, the number of refused launches and the remark of the last answer."""
+    return node.status, refusals(node), node.remark
+
+
+def as_text(root: TreeNode, protects: Protected) -> str:
     """Return the tree: one line for each node, and a second one with the account."""
     quota = Quota()
-    lines = [_line(root), *_details(root, "")]
+    bar = "|  " if root.children else "   "
+    lines = [_line(root), f"{bar}{protection(root, protects)}", *_details(root, "")]
     lines += _below(root, "", quota)
     return "\n".join(lines)
 
@@ -119,7 +135,7 @@ def _below(node: TreeNode, indent: str, quota: Quota) -> Iterator[str]:
 def _line(node: TreeNode) -> str:
     cost = node.cost
     share = f"{percent(cost)} of its parent's budget" if cost is not None else ""
-    return "  ".join(filter(None, (title(node), price(node), share, node.status, refusals(node))))
+    return "  ".join(filter(None, (title(node), price(node), share, *notes(node))))
 
 
 def _details(node: TreeNode, indent: str) -> list[str]:

@@ -24,6 +24,7 @@ import attrs
 import numpy as np
 from immutables import Map
 
+from queryable.datasets import Protected
 from queryable.errors import HandleError, QueryError, ReentrantQueryError
 from queryable.faults import (
     Scope,
@@ -107,10 +108,12 @@ class Root:
         dataset: Any,
         coins: Coins,
         on_fault: Callable[[BaseException], object] | None,
+        protects: Protected,
     ) -> None:
         self.mechanism = mechanism
         self.coins = coins
         self.on_fault = on_fault
+        self.protects = protects
         self.log = Log()
         self.handles: Handles[Any] = Handles()
         self._messages = 0
