@@ -17,7 +17,7 @@ def _by_value(value: Any) -> Any:
 
 
 @attrs.frozen
-class Estimate:
+class Estimate(Remarked):
     """A noisy value and the variance of its noise.
 
     `value`: a Fraction, or a read-only float64 array of the statistic's shape; of
@@ -67,7 +67,7 @@ def _whether(met: bool) -> str:
 
 
 @attrs.frozen
-class Stopped(Estimate, Remarked):
+class Stopped(Estimate):
     """The estimate at which `Until` stopped, and whether its condition held there (`met`)."""
 
     met: bool = attrs.field(repr=_whether)

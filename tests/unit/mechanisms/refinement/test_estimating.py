@@ -19,6 +19,7 @@ from mechanisms import (
     RelativeError,
     Stopped,
     Until,
+    column,
     even_schedule,
 )
 from queryable import (
@@ -156,9 +157,19 @@ def test_until_the_schedule_ends() -> None:
     estimate = table(Open(Count()))
     stopped = estimate(Until(lambda _: False, [100, 10]))
     assert (stopped.met, stopped.variance) == (False, 10)
+    for text in (str(stopped), repr(stopped), table.tree()):
+        assert "the condition does not hold: the schedule ended first" in text
     assert table.privacy_loss() == ZCDP("1/20")
     with pytest.raises(QueryError, match="ends at 10"):
         estimate(Until(lambda _: False, [100, 10]))
+    assert "does not hold" not in str(estimate(Until(lambda _: True, [5])))
+    assert "does not hold" not in table.tree()
+
+
+def test_the_tree_says_what_an_estimate_is_of() -> None:
+    table = over()
+    table(Open(Count(column("age") >= 65)))
+    assert "[estimate 0] Open: Count where age >= 65  paid from its parent's budget" in table.tree()
 
 
 @pytest.mark.parametrize("wrong", [lambda _: {}[1], lambda _: "yes", lambda each: each.nothing])
