@@ -194,18 +194,21 @@ def test_a_warning_that_is_an_error_reads_and_charges_nothing() -> None:
     assert runs == []
 
 
-UNIT = Table(PEOPLE, privacy_unit="patient", max_rows=4, max_groups=2)
-WHOM = [
-    (UNIT, "one patient: at most 4 of their rows are counted in at most 2 groups"),
-    (Table(PEOPLE), "one row: each row on its own, also if several belong to one person"),
-    (PEOPLE, "one row: each row on its own, also if several belong to one person"),
-    ([1, 2], "one record: each record on its own, also if several belong to one person"),
+def patients() -> Table:
+    return Table(PEOPLE, privacy_unit="patient", max_rows=4, max_groups=2)
+
+
+WHOM: list[tuple[Any, str]] = [
+    (patients, "one patient: at most 4 of their rows are counted in at most 2 groups"),
+    (lambda: Table(PEOPLE), "one row: each row on its own, also if several belong to one person"),
+    (lambda: PEOPLE, "one row: each row on its own, also if several belong to one person"),
+    (lambda: [1, 2], "one record: each record on its own, also if several belong to one person"),
 ]
 
 
 @pytest.mark.parametrize(("data", "whom"), WHOM, ids=range(len(WHOM)))
 def test_displays_say_whom_the_budget_protects(data: Any, whom: str) -> None:
-    table = Queryable(FiltCon(ZCDP(1)), data)
+    table = Queryable(FiltCon(ZCDP(1)), data())
     assert f"protects {whom}" in table.tree()
     assert f"protects {whom}" in table._repr_html_()
     assert f"Protected: {whom}." in " ".join(table.explain().split())
@@ -222,7 +225,7 @@ def test_displays_say_whom_the_budget_protects(data: Any, whom: str) -> None:
     ],
 )
 def test_displays_say_which_neighbours_a_budget_is_for(d_in: int, step: str) -> None:
-    table = Queryable(FiltCon(PureDP(1), d_in=d_in), UNIT)
+    table = Queryable(FiltCon(PureDP(1), d_in=d_in), patients())
     assert f"the budget is for {step}" in table.tree()
     assert f"{step} changes the probability" in " ".join(table.explain().split())
 
