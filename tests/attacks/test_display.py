@@ -22,6 +22,7 @@ from queryable import (
     Queryable,
     Statistic,
 )
+from queryable.datasets import ROW
 from queryable.display.history import History
 from queryable.display.text import as_text
 
@@ -72,6 +73,8 @@ SHOWN: dict[str, Callable[[Queryable], str]] = {
     "html": lambda q: q._repr_html_(),
     "ledger": lambda q: q.ledger().to_json(),
     "ledger text": lambda q: str(q.ledger()),
+    "ledger csv": lambda q: q.ledger().to_csv(),
+    "ledger html": lambda q: q.ledger().to_html(),
     "explanation": lambda q: q.explain(),
     "repr": repr,
     "a part": lambda q: q.children[3].children["a"].tree(),
@@ -101,7 +104,7 @@ def test_everything_shown_is_a_function_of_the_view() -> None:
     """A history made of the exchanges alone, without handle or state, is the same."""
     q = session(HERE, [*WITH], FiltCon(PureDP(2)))
     again = History(q._root.mechanism, q.view.opening, enumerate(q.view), {0: "count"})
-    assert as_text(again.root) == q.tree()
+    assert as_text(again.root, ROW) == q.tree()
 
 
 def test_no_value_of_the_data_is_shown() -> None:

@@ -89,6 +89,7 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
         "Launch": {"mechanism": Toy(), "d_out": None},
         "Launched": {"child": 0, "answer": None},
         "MechanismFault": {},
+        "PrivacyWarning": {},
         "Postprocessed": {"mechanism": Toy(), "person": Courier(), "max_rounds": 9},
         "PrivacyLossQuery": {"d_in": 1},
         "PureDP": {"epsilon": 1},

@@ -95,6 +95,7 @@ PRIVATE: list[Any] = [
 
 
 @pytest.mark.parametrize("data", PRIVATE, ids=lambda each: type(each).__name__)
+@pytest.mark.filterwarnings("ignore:rows are protected:queryable.PrivacyWarning")
 def test_the_data_of_a_queryable_are_refused_as_a_sample(data: Any) -> None:
     q = Queryable(FiltCon(PureDP(1)), data)
     for sample in (data, q, q.view, q.ledger()):
