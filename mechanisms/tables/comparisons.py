@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mechanisms.tables.column_types import Kind, integer, moments, placed, real, resolution
+from mechanisms.tables.column_types import BOOLEAN, Kind, integer, moments, placed, real, resolution
 from mechanisms.tables.scalars import Scalar
 from queryable.data.cells import Array, Mask
 
@@ -69,7 +69,11 @@ def _kind(dtype: Any) -> Kind | None:
         return None if step is None else moments(name, step)
     if dtype.kind in "iu":
         return integer(8 * dtype.itemsize, signed=dtype.kind == "i")
-    return real(64) if dtype == np.float64 else None
+    if dtype == np.bool_:
+        return BOOLEAN
+    if dtype.kind == "f" and dtype.itemsize <= 8:
+        return real(64 if dtype == np.float64 else 32)
+    return None
 
 
 def _compared_exactly(values: Array, kind: Kind, operator: str, constant: Scalar) -> Mask:
@@ -80,7 +84,8 @@ def _compared_exactly(values: Array, kind: Kind, operator: str, constant: Scalar
     if isinstance(outcome, bool):
         return np.full(values.shape, outcome)
     numbers = values.astype(np.int64) if values.dtype.kind in "mM" else values
-    return np.asarray(OPERATORS[outcome[0]](numbers, outcome[1]))
+    with np.errstate(over="ignore"):  # numpy rounds a constant to halves, perhaps to an infinity
+        return np.asarray(OPERATORS[outcome[0]](numbers, outcome[1]))
 
 
 def _as_numpy(constant: Scalar) -> Scalar:

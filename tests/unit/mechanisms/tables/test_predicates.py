@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms import GroupBy, Histogram, Predicate, Sum, column
+from mechanisms import Count, GroupBy, Histogram, Predicate, Sum, column
 from mechanisms.tables.comparisons import OPERATORS
 from mechanisms.tables.expressions import MOST_NESTED
 from mechanisms.tables.predicates import (
@@ -297,6 +297,17 @@ def test_integers_and_floats_compare_exactly(cell: int, constant: float, operato
         predicate = Comparison("x", operator, constant)
         assert predicate.holds(data)[0] == OPERATORS[operator](value, constant)
         assert predicate.holds({"x": [value]})[0] == OPERATORS[operator](value, constant)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", ["?", "f2", "f4", "f8", "i1", "u8"])
+def test_integers_beyond_every_cell_compare(dtype: str) -> None:
+    """numpy has no such integers: comparing with them raised an OverflowError."""
+    cells = {"x": np.array([0, 1], dtype)}
+    for large in (2**64, 10**399):
+        assert Count(column("x") < large).value(cells) == 2
+        assert Count(column("x") > -large).value(cells) == 2
+        assert Count(column("x").is_in([large, -large, 1])).value(cells) == 1
 
 
 def test_predicates_nest_up_to_the_limit() -> None:
