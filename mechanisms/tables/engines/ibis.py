@@ -204,7 +204,8 @@ class IbisDialect:
         a step.
         """
         if kind.name != "decimal":
-            whole = cell.cast("int64") if kind.name == "boolean" else cell
+            truth = kind.name == "boolean"  # Postgres does not cast it to 64 bits
+            whole = self.when(cell, self.whole(1), self.whole(0)) if truth else cell
             return self.as_whole(self.clipped(whole, self._untyped(low), self._untyped(high)))
         assert kind.step is not None
         if max(abs(low), abs(high)) >= 2**49:

@@ -102,6 +102,16 @@ def test_rows_are_chosen_by_the_md5_of_postgres(postgres: Any) -> None:
 
 
 @POSTGRES
+def test_booleans_are_added_up_on_postgres(postgres: Any) -> None:
+    """Postgres casts booleans to no integer of 64 bits."""
+    postgres.raw_sql("CREATE TEMPORARY TABLE truths (x BOOLEAN)").close()
+    postgres.raw_sql("INSERT INTO truths VALUES (TRUE), (TRUE), (FALSE), (NULL)").close()
+    table = Table(postgres.table("truths"))
+    assert Sum("x", 0, 1).value(table) == 2
+    assert Mean("x", 0, 1).value(table).tolist() == [3, 2]
+
+
+@POSTGRES
 def test_nothing_can_be_injected(postgres: Any) -> None:
     """Even if the session's convention is changed behind an open table."""
     table = Table(postgres.table("data"))
