@@ -1,0 +1,105 @@
+"""Every engine gives the integers that plain Python gives, on random messy tables.
+
+A trial is a random schema, one or several random tables, and random statistics over random
+expressions. Databases on which a query takes long evaluate several tables in one query: a column
+`part` tells them apart, and each statistic is grouped by it.
+"""
+
+from collections import Counter
+from random import Random
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+
+from mechanisms import PrivacyUnit
+from mechanisms.tables.aggregates import Aggregate
+from tests.datasets import FORMS, MEMORY, held, kinds_of, opened, parameters
+from tests.messy_tables import Row, Types, some_rows, some_types
+from tests.random_statistics import Case, Maker
+
+TABLES = {"ibis on duckdb": 10, "ibis on sqlite": 10, "ibis on postgres": 10, "ibis on spark": 100}
+"""How many tables are evaluated in one query; 1 on other forms."""
+CASES = 6
+
+
+@attrs.frozen
+class Trial:
+    """Tables of one schema, with statistics."""
+
+    types: Types
+    tables: list[list[Row]] = attrs.field(repr=False)
+    cases: list[Case] = attrs.field(repr=False)
+    unit: str | None
+
+
+def trial(form: str, seed: object, tables: int, cases: int = CASES) -> Trial:
+    """The trial of a seed."""
+    random = Random(f"{form} {seed}")
+    unit = "person" if form not in MEMORY and random.random() < 0.5 else None
+    types = some_types(random, kinds_of(form), unit=unit is not None)
+    found = [[held(form, row) for row in some_rows(random, types)] for _ in range(tables)]
+    per = PrivacyUnit(unit, max_rows=10_000) if unit else None
+    maker = Maker(random, types, per)
+    return Trial(types, found, [maker.case() for _ in range(cases)], unit)
+
+
+def value(statistic: Aggregate, dataset: Any) -> list[int] | None:
+    """The integers of a statistic, None if it does not fit the dataset's columns."""
+    try:
+        if hasattr(dataset, "check"):
+            dataset.check(statistic)
+        else:
+            statistic.value(dataset)
+    except (TypeError, ValueError):
+        return None
+    found = np.atleast_1d(np.asarray(statistic.value(dataset), dtype=object))
+    return [int(number) for number in found.ravel()]
+
+
+def compare(form: str, seed: object, tables: int = 1) -> Counter[str]:
+    """Evaluate a trial on a form and in plain Python; count the outcomes by kind of statistic."""
+    made = trial(form, seed, tables)
+    types = made.types if tables == 1 else {"part": "integer", **made.types}
+    rows = [{"part": i, **row} for i, table in enumerate(made.tables) for row in table]
+    options: dict[str, Any] = {"privacy_unit": made.unit, "max_rows": 10} if made.unit else {}
+    outcomes: Counter[str] = Counter()
+    with opened(form, types, rows, **options) as dataset:
+        for case in made.cases:
+            name = type(case.inner).__name__
+            parts = tables if case.inner.groupable else 1
+            statistic = case.statistic(parts)
+            counted = [
+                [row for row in table if made.unit is None or row[made.unit] is not None]
+                for table in (made.tables if parts > 1 else [rows])
+            ]
+            expected = [number for table in counted for number in case.expected(table)]
+            found = value(statistic, dataset)
+            if found is None:
+                with opened(form, types, [], **options) as empty:  # by public facts alone
+                    assert value(statistic, empty) is None, (form, seed, statistic)
+                outcomes[f"{name} refused"] += 1
+                continue
+            assert found == expected, (form, seed, statistic, found, expected, made.types)
+            outcomes[name] += 1
+    return outcomes
+
+
+@pytest.mark.parametrize("form", parameters([form for form in FORMS if form != "ibis on spark"]))
+def test_values(form: str) -> None:
+    """Thirty tables."""
+    trials = 2 if form.startswith("ibis") else 6
+    for seed in range(trials):
+        compare(form, seed, 30 // trials)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", parameters(FORMS))
+def test_values_of_many_tables(form: str) -> None:
+    """Five thousand tables."""
+    tables, outcomes = TABLES.get(form, 1), Counter[str]()
+    for seed in range(5_000 // tables):
+        outcomes += compare(form, seed, tables)
+    for name in outcomes:
+        assert outcomes[f"{name} refused"] <= outcomes[name] / 2, outcomes

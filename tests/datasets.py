@@ -1,0 +1,319 @@
+"""The same rows as a dataset in each form that statistics accept.
+
+`opened(form, types, rows)` is a context manager. `MEMORY` forms are arrays and frames without a
+`Table`; `FRAMES` are tables over these; the other forms are files and databases. A connection is
+opened once for all tables of a form, so that a small table costs milliseconds.
+"""
+
+import csv
+import datetime as dt
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from mechanisms import Table
+from tests.engines import _ARROW, _SQLITE, SPARK, _folder, _for_sqlite, _session, quietly
+from tests.messy_tables import Row, Types
+from tests.postgres import POSTGRES, server
+
+_numbers = count()
+
+
+def in_arrow(types: Types, rows: list[Row]) -> pa.Table:
+    """An Arrow table."""
+    columns = [
+        pa.array([row[name] for row in rows], type=_ARROW[kind], from_pandas=False)
+        for name, kind in types.items()
+    ]
+    return pa.table(columns, names=list(types))
+
+
+_MOMENTS = {"date": "M8[D]", "timestamp": "M8[us]"}
+_FILLED = {"integer": (np.int64, 0), "boolean": (np.bool_, False), "float": (np.float64, np.nan)}
+
+
+def _in_numpy(kind: str, cells: list[Any]) -> Any:
+    if kind in _MOMENTS:
+        return np.array(
+            [np.datetime64("NaT") if it is None else it for it in cells], _MOMENTS[kind]
+        )
+    if kind == "float":
+        return np.array([np.nan if it is None else it for it in cells], np.float64)
+    if kind in _FILLED:
+        dtype, filler = _FILLED[kind]
+        plain = np.array([filler if it is None else it for it in cells], dtype)
+        return np.ma.array(plain, mask=[it is None for it in cells]) if None in cells else plain
+    if kind == "text" and None not in cells and not any(it.endswith("\0") for it in cells):
+        return np.array(cells, f"U{max(map(len, cells), default=1)}")
+    return np.fromiter(cells, dtype=object, count=len(cells))
+
+
+def in_numpy(types: Types, rows: list[Row]) -> dict[str, Any]:
+    """A dict of arrays; what numpy has no type for is in arrays of objects."""
+    return {name: _in_numpy(kind, [row[name] for row in rows]) for name, kind in types.items()}
+
+
+def structured(types: Types, rows: list[Row]) -> Any:
+    """A structured array; integers that are missing make it a dict of arrays."""
+    columns = in_numpy(types, rows)
+    if any(isinstance(column, np.ma.MaskedArray) for column in columns.values()):
+        return columns
+    table = np.empty(len(rows), dtype=[(name, column.dtype) for name, column in columns.items()])
+    for name, column in columns.items():
+        table[name] = column
+    return table
+
+
+_PANDAS: dict[str, Any] = {
+    "integer": "Int64",
+    "boolean": "boolean",
+    "text": "string",
+    "timestamp": "datetime64[us]",
+    "instant": "datetime64[us, UTC]",
+    "date": pd.ArrowDtype(pa.date32()),
+    "money": pd.ArrowDtype(pa.decimal128(12, 2)),
+}
+
+
+def _in_pandas(kind: str, cells: list[Any]) -> Any:
+    if kind == "float":
+        return pd.Series(_in_numpy(kind, cells))
+    return pd.Series(cells, dtype=_PANDAS[kind])
+
+
+def in_pandas(types: Types, rows: list[Row]) -> Any:
+    """A pandas frame."""
+    cells = {name: [row[name] for row in rows] for name in types}
+    return pd.DataFrame({name: _in_pandas(kind, cells[name]) for name, kind in types.items()})
+
+
+_POLARS: dict[str, Any] = {
+    "integer": pl.Int64,
+    "float": pl.Float64,
+    "boolean": pl.Boolean,
+    "text": pl.String,
+    "date": pl.Date,
+    "timestamp": pl.Datetime("us"),
+    "instant": pl.Datetime("us", "UTC"),
+    "money": pl.Decimal(12, 2),
+}
+
+
+def in_polars(types: Types, rows: list[Row]) -> Any:
+    """A polars frame."""
+    return pl.DataFrame(
+        [
+            pl.Series(name, [row[name] for row in rows], _POLARS[kind])
+            for name, kind in types.items()
+        ]
+    )
+
+
+MEMORY: dict[str, Callable[[Types, list[Row]], Any]] = {
+    "numpy": in_numpy,
+    "structured": structured,
+    "pandas": in_pandas,
+    "polars": in_polars,
+    "arrow": in_arrow,
+}
+FRAMES = [f"table on {form}" for form in MEMORY]
+FILES = ["csv", "parquet"]
+DATABASES = ["ibis on duckdb", "ibis on sqlite", "ibis on postgres", "ibis on spark"]
+FORMS = [*MEMORY, *FRAMES, *FILES, *DATABASES]
+_MARKS = {"ibis on spark": SPARK, "ibis on postgres": POSTGRES}
+
+
+def parameters(forms: list[str]) -> list[Any]:
+    """The forms as parameters of a test, which skips those that need a missing server."""
+    return [pytest.param(form, marks=_MARKS.get(form, ())) for form in forms]
+
+
+def kinds_of(form: str) -> list[str]:
+    """The kinds of columns that a form has with a public type."""
+    kinds = [kind for kind in _ARROW if kind != "bytes"]
+    if form.endswith(("numpy", "structured")):
+        return [kind for kind in kinds if kind not in ("instant", "money")]
+    return [*kinds, "written", "written"] if form == "csv" else kinds
+
+
+def held(form: str, row: Row) -> Row:
+    """A row as a form can hold it: empty text of a CSV file is missing."""
+    if form == "csv":
+        return {name: None if cell == "" else cell for name, cell in row.items()}
+    return row
+
+
+@contextmanager
+def opened(form: str, types: Types, rows: list[Row], **options: Any) -> Iterator[Any]:
+    """A dataset with these rows; `options` are passed to `Table`."""
+    if form in MEMORY:
+        yield MEMORY[form](types, rows)
+        return
+    with quietly():
+        if form in FRAMES:
+            with Table(MEMORY[form.removeprefix("table on ")](types, rows), **options) as table:
+                yield table
+        elif form in FILES:
+            path = Path(_folder(), f"{next(_numbers)}.{form}")
+            given = (_write_csv if form == "csv" else _write_parquet)(path, types, rows)
+            with Table(path, **given, **options) as table:
+                yield table
+            path.unlink()
+        else:
+            name = f"data_{next(_numbers)}"
+            create, connected, drop = _BACKENDS[form]
+            connection = connected()
+            create(connection, name, types, rows)
+            yield Table(connection.table(name), **options)
+            drop(connection, name)
+
+
+_DECLARED = {
+    "integer": "BIGINT",
+    "float": "DOUBLE",
+    "boolean": "BOOLEAN",
+    "text": "VARCHAR",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+    "instant": "TIMESTAMP WITH TIME ZONE",
+    "money": "DECIMAL(12,2)",
+}
+
+
+def _in_csv(cell: Any) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    return cell.isoformat() if isinstance(cell, dt.date) else str(cell)
+
+
+def _write_csv(path: Path, types: Types, rows: list[Row]) -> dict[str, Any]:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL)
+        writer.writerow(types)
+        writer.writerows([_in_csv(row[name]) for name in types] for row in rows)
+    return {"types": {name: _DECLARED[kind] for name, kind in types.items() if kind != "written"}}
+
+
+def _write_parquet(path: Path, types: Types, rows: list[Row]) -> dict[str, Any]:
+    parquet.write_table(in_arrow(types, rows), path)
+    return {}
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+@cache
+def _duckdb() -> Any:
+    import ibis
+
+    return ibis.duckdb.connect()
+
+
+def _create_in_duckdb(connection: Any, name: str, types: Types, rows: list[Row]) -> None:
+    connection.con.register("given", in_arrow(types, rows))
+    connection.con.execute(f"CREATE TABLE {name} AS SELECT * FROM given")
+    connection.con.unregister("given")
+
+
+def _drop(connection: Any, name: str) -> None:
+    cursor = connection.raw_sql(f"DROP TABLE {name}")
+    if hasattr(cursor, "close") and connection.name != "duckdb":
+        cursor.close()
+
+
+@cache
+def _sqlite() -> Any:
+    import ibis
+
+    return ibis.sqlite.connect(Path(_folder(), "fuzz.db"))
+
+
+def _create_in_sqlite(connection: Any, name: str, types: Types, rows: list[Row]) -> None:
+    columns = ", ".join(f"{_quoted(each)} {_SQLITE[kind]}" for each, kind in types.items())
+    connection.con.execute(f"CREATE TABLE {name} ({columns})")
+    marks = ", ".join("?" * len(types))
+    cells = [tuple(_for_sqlite(row[each], kind) for each, kind in types.items()) for row in rows]
+    connection.con.executemany(f"INSERT INTO {name} VALUES ({marks})", cells)
+
+
+@cache
+def _postgres() -> Any:
+    import ibis
+
+    return ibis.postgres.connect(host=server(), user="postgres", database="postgres")
+
+
+_IN_POSTGRES = {
+    "integer": "bigint",
+    "float": "double precision",
+    "boolean": "boolean",
+    "text": "text",
+    "date": "date",
+    "timestamp": "timestamp",
+    "instant": "timestamptz",
+    "money": "numeric(12,2)",
+}
+
+
+def _create_in_postgres(connection: Any, name: str, types: Types, rows: list[Row]) -> None:
+    columns = ", ".join(f"{_quoted(each)} {_IN_POSTGRES[kind]}" for each, kind in types.items())
+    marks = ", ".join(["%s"] * len(types))
+    with connection.con.cursor() as cursor:
+        cursor.execute(f"CREATE UNLOGGED TABLE {name} ({columns})")
+        cursor.executemany(
+            f"INSERT INTO {name} VALUES ({marks})",
+            [tuple(row[each] for each in types) for row in rows],
+        )
+    connection.con.commit()
+
+
+@cache
+def _spark() -> Any:
+    import ibis
+
+    return ibis.pyspark.connect(_session())
+
+
+def _create_in_spark(connection: Any, name: str, types: Types, rows: list[Row]) -> None:
+    from pyspark.sql import types as spark
+
+    kinds = {
+        "integer": spark.LongType(),
+        "float": spark.DoubleType(),
+        "boolean": spark.BooleanType(),
+        "text": spark.StringType(),
+        "date": spark.DateType(),
+        "timestamp": spark.TimestampNTZType(),
+        "instant": spark.TimestampType(),
+        "money": spark.DecimalType(12, 2),
+    }
+    schema = spark.StructType(
+        [spark.StructField(each, kinds[kind]) for each, kind in types.items()]
+    )
+    cells = [tuple(row[each] for each in types) for row in rows]
+    _session().createDataFrame(cells, schema).createOrReplaceTempView(name)
+
+
+def _drop_view(connection: Any, name: str) -> None:
+    _session().catalog.dropTempView(name)
+
+
+_BACKENDS: dict[str, tuple[Callable[..., None], Callable[[], Any], Callable[..., None]]] = {
+    "ibis on duckdb": (_create_in_duckdb, _duckdb, _drop),
+    "ibis on sqlite": (_create_in_sqlite, _sqlite, _drop),
+    "ibis on postgres": (_create_in_postgres, _postgres, _drop),
+    "ibis on spark": (_create_in_spark, _spark, _drop_view),
+}
