@@ -35,7 +35,7 @@ from mechanisms.sampling.laws import BernoulliExp, DiscreteGaussian, DiscreteLap
 from mechanisms.sparse_vector import SparseVector
 from mechanisms.tables.columns import Column, column, when
 from mechanisms.tables.group_by import GroupBy
-from mechanisms.tables.moments import Mean, Variance
+from mechanisms.tables.moments import Mean, Std, Variance
 from mechanisms.tables.predicates import Predicate
 from mechanisms.tables.privacy_unit import Neighbours, PrivacyUnit
 from mechanisms.tables.quantile import Quantile
@@ -75,6 +75,7 @@ __all__ = [
     "RelativeError",
     "Revealed",
     "SparseVector",
+    "Std",
     "Stopped",
     "Sum",
     "SyntheticHistogram",

@@ -17,9 +17,11 @@ from queryable.errors import (
     MechanismFault,
     QueryError,
     QueryRefusedError,
+    UnknownQueryError,
 )
 from queryable.faults import called
 from queryable.losses import Loss, Report
+from queryable.losses.numbers import Number
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import (
     Answer,
@@ -28,17 +30,21 @@ from queryable.messages import (
     Halted,
     Launch,
     Launched,
+    MeasureQuery,
     PrivacyLossQuery,
     Query,
     Refused,
+    Stated,
     d_in_of,
     unnested,
 )
 from queryable.postprocessing import PersonInTheMiddle
 from queryable.quoting import quoted
 from queryable.randomness.coins import SYSTEM, ChildId, Coins, SystemCoins
+from queryable.released import Released
 from queryable.running.handles import Children, Path
 from queryable.running.root import Root
+from queryable.statistics import Releasable
 from queryable.view import View
 
 A = TypeVar("A")
@@ -164,6 +170,68 @@ class Queryable:
         if not isinstance(name, str) or not name.strip():
             raise QueryError(f"name is {_named(name)}; it should be a string that is not empty")
         return self._delivered(self._path, self._root.tell(self._path, query, str(name)))
+
+    def release(
+        self,
+        statistic: Releasable,
+        *,
+        within: Number | None = None,
+        confidence: Number = "0.95",
+        loss: Loss | None = None,
+        name: str | None = None,
+    ) -> Released:
+        """Release a statistic of a table, with the noise that fits the budget's measure.
+
+        The answer has the estimate, its keys and its confidence intervals. State either how
+        accurate it should be or what it may cost; the charge is stated for the budget's own `d_in`.
+
+        Args:
+            statistic: a statistic of a table, such as `Count()` or `table.mean("age", 0, 100)`.
+            within: the half-width of the confidence interval of each number, in the estimate's own
+                units. The cheapest noise that reaches it is added.
+            confidence: the confidence of `within`.
+            loss: what the release may lose at most, in the budget's measure, or in another one from
+                which a theorem leads there. `ZCDP(..)` stands for Gaussian noise, `PureDP(..)` for
+                Laplace noise.
+            name: as for `launch`: under a name that was used before, the same answer is returned.
+
+        Raises: as `launch`, and
+            QueryError: an argument is wrong; nothing has been read or charged.
+
+        Examples:
+            >>> from composition import budget
+            >>> from mechanisms import Count, column
+            >>> table = Queryable(budget(epsilon=1, delta="1e-6"), {"age": [31, 47, 62] * 100})
+            >>> old = table.release(Count(column("age") >= 40), within=20)
+            >>> low, high = old.interval(0.95)
+            >>> high - low
+            40
+        """
+        if (within is None) == (loss is None):
+            raise QueryError(
+                "give exactly one of within, how accurate the answer should be, and loss, what it "
+                "may cost"
+            )
+        if not isinstance(statistic, Releasable):
+            raise QueryError(
+                f"give a statistic, such as Count(): it is {_named(statistic)}; a mechanism is "
+                "launched"
+            )
+        try:
+            stated = self.ask(MeasureQuery())
+        except UnknownQueryError:
+            stated = None
+        if not isinstance(stated, Stated):
+            raise QueryError(
+                "release from a filter, such as FiltCon(budget): nothing launches here"
+            )
+        try:
+            measurement = statistic.measurement(
+                stated.measure, stated.d_in, within=within, confidence=confidence, loss=loss
+            )
+        except (TypeError, ValueError, ArithmeticError) as error:
+            raise QueryError(str(error)) from None
+        return self.launch(measurement, name=name)
 
     @overload
     def __call__(

@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 from queryable.errors import QueryError
+from queryable.losses import Measure
 from queryable.losses.numbers import natural
 from queryable.mechanism import Answer as Answer  # noqa: PLC0414 (modules that know no mechanism)
 from queryable.mechanism import Query as Query  # noqa: PLC0414 (import both from here)
@@ -88,6 +89,19 @@ class CanAfford:
     """Ask whether a launch would be admitted. The answer is a bool; nothing is charged or run."""
 
     launch: Any
+
+
+@attrs.frozen
+class MeasureQuery:
+    """Ask what launches state their loss in. The answer is `Stated`; nothing is charged or run."""
+
+
+@attrs.frozen
+class Stated:
+    """Launches state their loss in this measure, for data that differ in `d_in` records."""
+
+    measure: Measure
+    d_in: int
 
 
 @attrs.frozen

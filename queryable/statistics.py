@@ -13,14 +13,41 @@ import attrs
 import numpy as np
 
 from queryable.answers import narrowed
+from queryable.errors import QueryError
 from queryable.faults import touching_data
-from queryable.losses.numbers import exact, natural
+from queryable.losses import Loss, Measure
+from queryable.losses.numbers import Number, exact, natural
+from queryable.mechanism import Measurement
+from queryable.released import Released
 
 _INTEGERS: tuple[Any, ...] = (int, np.integer, np.bool_)
 _NO_ENTRIES: tuple[Any, ...] = (bool, np.bool_, np.timedelta64)  # numpy takes them for integers
 
 
-class IntegerStatistic(ABC):
+class Releasable(ABC):
+    """What `Queryable.release` takes: it knows which noise fits a budget."""
+
+    @abstractmethod
+    def measurement(
+        self,
+        measure: Measure,
+        d_in: int,
+        *,
+        within: Number | None = None,
+        confidence: Number = "0.95",
+        loss: Loss | None = None,
+    ) -> Measurement[Released]:
+        """The measurement to launch where losses are stated in `measure` at `d_in` records.
+
+        It depends on its arguments alone. Exactly one of `within` and `loss` is given; see
+        `Queryable.release`.
+
+        Raises:
+            QueryError, TypeError, ValueError: an argument does not fit.
+        """
+
+
+class IntegerStatistic(Releasable):
     """An integer-valued function of the data, of declared sensitivity.
 
     Attributes:
@@ -42,6 +69,25 @@ class IntegerStatistic(ABC):
     def asked(self) -> str:
         """The whole question, for the names of mechanisms: by default `public_name`. Public."""
         return self.public_name
+
+    def measurement(
+        self,
+        measure: Measure,
+        d_in: int,
+        *,
+        within: Number | None = None,
+        confidence: Number = "0.95",
+        loss: Loss | None = None,
+    ) -> Measurement[Released]:
+        """Raise: only statistics of tables choose their noise themselves.
+
+        Raises:
+            QueryError: always, unless a subclass overrides it.
+        """
+        raise QueryError(
+            "launch Gaussian(statistic, rho=..) or Laplace(statistic, epsilon=..): "
+            f"{type(self).__name__} does not choose its noise itself, as statistics of tables do"
+        )
 
     @abstractmethod
     def value(self, dataset: Any) -> Any:

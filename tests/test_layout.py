@@ -54,8 +54,8 @@ FLOORS = {
         *("handle", "rehearsal", "audit"),
     ),
     "mechanisms": (
-        *("privacy_maps", "sampling", "tables", "additive", "gaussian", "laplace"),
-        *("randomized_response", "exponential", "sparse_vector", "refinement"),
+        *("privacy_maps", "sampling", "additive", "gaussian", "laplace", "randomized_response"),
+        *("exponential", "tables", "sparse_vector", "refinement"),
         "multiplicative_weights",
     ),
     "composition": (

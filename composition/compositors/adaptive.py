@@ -42,9 +42,11 @@ from queryable.messages import (
     Halted,
     Launch,
     Launched,
+    MeasureQuery,
     PrivacyLossQuery,
     Query,
     Refused,
+    Stated,
     d_in_of,
     plain,
 )
@@ -180,9 +182,11 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
     def step(
         self, state: CompositionState, query: Query, coins: Coins = SYSTEM
     ) -> tuple[CompositionState, Answer]:
-        """Answer `Ask`, `Launch`, `PrivacyLossQuery` and `CanAfford`."""
+        """Answer `Ask`, `Launch`, `PrivacyLossQuery`, `CanAfford` and `MeasureQuery`."""
         if isinstance(query, PrivacyLossQuery):
             return state, self._privacy_loss(state, query.d_in)
+        if isinstance(query, MeasureQuery):
+            return state, Stated(self.proof.measure, self.d_in)
         if state.halted is not None:
             return state, False if isinstance(query, CanAfford) else self._still_halted(
                 state, query
@@ -196,8 +200,8 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
             case CanAfford(launch):
                 return state, self._can_afford(state, launch)
         raise UnknownQueryError(
-            f"{type(self).__name__} answers Launch, Ask, PrivacyLossQuery and CanAfford, "
-            f"not {named(query)}"
+            f"{type(self).__name__} answers Launch, Ask, PrivacyLossQuery, CanAfford and "
+            f"MeasureQuery, not {named(query)}"
         )
 
     def _ask(

@@ -23,6 +23,7 @@ from queryable.messages import (
     CanAfford,
     Failed,
     Launched,
+    MeasureQuery,
     PrivacyLossQuery,
     Query,
     d_in_of,
@@ -182,4 +183,4 @@ def _reported_loss(child: Child, d_in: Any, unit: int) -> Loss:
 def _only_reads(query: Query) -> bool:
     while isinstance(query, Ask):
         query = query.query
-    return isinstance(query, PrivacyLossQuery | CanAfford)
+    return isinstance(query, PrivacyLossQuery | CanAfford | MeasureQuery)

@@ -27,8 +27,9 @@ from queryable.quoting import quoted
 class ExPost(FiltCon):
     """Concurrent composition under a budget that is charged what children realise.
 
-    Answers: Launch, Ask, PrivacyLossQuery, and CanAfford of a Launch or an Ask. A launch or an ask
-    that might not fit is `Refused`; the state does not change and live children go on answering.
+    Answers: Launch, Ask, PrivacyLossQuery, MeasureQuery, and CanAfford of a Launch or an Ask. A
+    launch or an ask that might not fit is `Refused`; the state does not change and live children go
+    on answering.
 
     An `ExPostMechanism`, such as `LaplaceNoiseReduction`, is charged what its answers have cost so
     far. Before each step the worst case of the step is checked against the budget. An analyst who

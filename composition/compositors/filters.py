@@ -20,8 +20,8 @@ class FiltCon(AdaptiveComposition):
 
     Haney et al. 2023, Definition 2.7.
 
-    Answers: Launch, Ask, PrivacyLossQuery, CanAfford. A launch that does not fit is `Refused`; the
-    state does not change and live children go on answering.
+    Answers: Launch, Ask, PrivacyLossQuery, CanAfford, MeasureQuery. A launch that does not fit is
+    `Refused`; the state does not change and live children go on answering.
 
     Privacy:
         Claim: for data that differ in `d_in` records, rows or privacy units of a table, the

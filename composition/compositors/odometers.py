@@ -30,7 +30,7 @@ class OdomCon(AdaptiveComposition):
 
     Haney et al. 2023, Definition 2.13.
 
-    Answers: Launch, Ask, PrivacyLossQuery, CanAfford.
+    Answers: Launch, Ask, PrivacyLossQuery, CanAfford, MeasureQuery.
 
     Privacy:
         Claim: for every threshold fixed in advance, the view up to where the reported loss would

@@ -13,7 +13,7 @@ from queryable.faults import contained_init, contained_step
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, group_size
 from queryable.mechanism import InteractiveMechanism
-from queryable.messages import Answer, Launch, Query
+from queryable.messages import Answer, Launch, MeasureQuery, Query, Stated
 from queryable.quoting import an_instance
 from queryable.randomness.coins import SYSTEM, Coins
 
@@ -32,7 +32,8 @@ class UniversalState:
 class Universal(InteractiveMechanism[UniversalState]):
     """A mechanism that becomes the first one launched in it whose loss fits the budget.
 
-    Answers: one Launch, with the mechanism's opening; then what that mechanism answers. A launch
+    Answers: MeasureQuery, and one Launch, with the mechanism's opening; then what that mechanism
+    answers. A launch
     that does not fit is a `PrivacyClaimError`, after which another one is accepted.
 
     Privacy:
@@ -70,6 +71,8 @@ class Universal(InteractiveMechanism[UniversalState]):
         self, state: UniversalState, query: Query, coins: Coins = SYSTEM
     ) -> tuple[UniversalState, Answer]:
         """Take one launch, then pass every query to the mechanism."""
+        if state.mechanism is None and isinstance(query, MeasureQuery):
+            return state, Stated(self.proof.measure, self.d_in)
         messages = state.messages + 1
         own_coins = coins.spawn("launched", messages)
         mechanism = self._chosen(query) if state.mechanism is None else state.mechanism

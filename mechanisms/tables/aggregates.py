@@ -13,11 +13,11 @@ import numpy as np
 
 from mechanisms.tables.arrays import totals_of_arrays
 from mechanisms.tables.privacy_unit import PrivacyUnit, root
+from mechanisms.tables.releases import Estimable
 from mechanisms.tables.request import Request, Tabular
 from mechanisms.tables.wording import in_full
 from queryable.data.cells import Array
 from queryable.quoting import quoted
-from queryable.statistics import IntegerStatistic
 
 
 def per_field(value: Any) -> PrivacyUnit | None:
@@ -33,7 +33,7 @@ def per_field(value: Any) -> PrivacyUnit | None:
 
 
 @attrs.frozen
-class Aggregate(IntegerStatistic):
+class Aggregate(Estimable):
     """A statistic that is computed from the sums of a `Request`.
 
     A subclass defines the terms, and a bound on what a row adds to each. The value must be linear

@@ -1,6 +1,7 @@
 """A statistic of a table's columns in each of some public groups, as one vector."""
 
 from collections.abc import Mapping
+from fractions import Fraction
 from math import prod
 from typing import Any
 
@@ -12,6 +13,7 @@ from mechanisms.tables.request import Categories, Request
 from mechanisms.tables.statistics import categories_of
 from queryable.data.cells import Array
 from queryable.quoting import quoted
+from queryable.released import Axis
 
 
 def _by(value: Any) -> tuple[Categories, ...]:
@@ -92,15 +94,26 @@ class GroupBy(Aggregate):
         """The statistic of each group."""
         return self.statistic.combined(totals)
 
-    def estimate(self, released: Any) -> Any:
-        """The statistic's `estimate` in each group.
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The keys of each column, then the statistic's own."""
+        keys = (Axis((by.column,), tuple((value,) for value in by.values)) for by in self.by)
+        return (*keys, *self.statistic.axes)
 
-        Raises:
-            TypeError: the statistic has none; the released numbers are the estimates.
-        """
-        estimate = getattr(self.statistic, "estimate", None)
-        if estimate is None:
-            raise TypeError(
-                f"use the released numbers: a {type(self.statistic).__name__} needs no estimate"
-            )
-        return estimate(released)
+    @property
+    def step(self) -> Fraction | None:  # type: ignore[override]
+        """As for the statistic."""
+        return self.statistic.step
+
+    @property
+    def coordinates(self) -> int:  # type: ignore[override]
+        """As for the statistic."""
+        return self.statistic.coordinates
+
+    def estimate(self, noisy: Any) -> Any:
+        """The statistic's estimate in each group."""
+        return self.statistic.estimate(noisy)
+
+    def bounds(self, low: Array, high: Array) -> tuple[Any, Any]:
+        """The range of the statistic's estimate in each group."""
+        return self.statistic.bounds(low, high)

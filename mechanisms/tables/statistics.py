@@ -23,6 +23,7 @@ from mechanisms.tables.signed import signed
 from queryable.data.cells import Array
 from queryable.losses.numbers import positive, shown
 from queryable.quoting import quoted
+from queryable.released import Axis
 
 
 @attrs.frozen
@@ -118,6 +119,11 @@ class Sum(ColumnStatistic):
     shape = None
 
     @property
+    def step(self) -> Fraction:  # type: ignore[override]
+        """The unit: the estimate is the sum itself. It is about truncated numbers."""
+        return self.unit
+
+    @property
     def largest(self) -> tuple[int, ...]:
         """The larger absolute value of the bounds, in units."""
         return (self.lattice.largest,)
@@ -182,6 +188,11 @@ class Histogram(Aggregate):
     def public_name(self) -> str:
         """`Histogram(column)`."""
         return f"Histogram({operand_name(self.column)})"
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The categories."""
+        return (Axis((self.column,), tuple((each,) for each in self.categories)),)
 
     @property
     def request(self) -> Request:

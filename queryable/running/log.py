@@ -6,9 +6,9 @@ mechanism and the charge, are kept once, in a `Shape`. An account is kept as int
 can be restored exactly. An exchange that cannot be packed is kept as it is. Exchanges are made
 again when they are read.
 
-A poll is a query that changed no state and was answered with a report or a bool. Polls follow from
-the rest of the view, so only the last `POLLS` of them are kept, and the last report of each
-mechanism.
+A poll is a query that changed no state and was answered with a report, a bool or a measure. Polls
+follow from the rest of the view, so only the last `POLLS` of them are kept, and the last report of
+each mechanism.
 """
 
 from array import array
@@ -21,7 +21,15 @@ import attrs
 
 from queryable.losses import Report
 from queryable.mechanism import InteractiveMechanism
-from queryable.messages import Answer, CanAfford, Launch, Launched, PrivacyLossQuery
+from queryable.messages import (
+    Answer,
+    CanAfford,
+    Launch,
+    Launched,
+    MeasureQuery,
+    PrivacyLossQuery,
+    Stated,
+)
 from queryable.randomness.coins import ChildId
 from queryable.receipts import Account, Receipt
 from queryable.view import Exchange
@@ -239,6 +247,8 @@ def is_poll(exchange: Exchange) -> bool:
     """Whether an exchange that changed no state is a poll."""
     if isinstance(exchange.query, CanAfford):
         return isinstance(exchange.answer, bool)
+    if isinstance(exchange.query, MeasureQuery):
+        return isinstance(exchange.answer, Stated)
     return isinstance(exchange.query, PrivacyLossQuery) and isinstance(exchange.answer, Report)
 
 

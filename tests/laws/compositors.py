@@ -33,6 +33,7 @@ from queryable import (
 from queryable.audit import every_outcome, hashable
 from queryable.audit.laws import snapshot
 from queryable.faults import advance, begin
+from queryable.messages import MeasureQuery, Stated
 from tests.audit.toys import Response, nats, script
 from tests.strategies import SECRET, WORD, Faulty, Recorder, RecordingDataset, Toy, raising
 
@@ -144,6 +145,16 @@ def a_dry_run_changes_nothing(build: Callable[[], Compositor]) -> None:
     assert run(CanAfford(Launch(Toy(LITTLE)))) is True
     run(CanAfford(Launch(Toy(MUCH))))
     assert snapshot(run.state) == before
+
+
+def a_measure_is_stated_for_nothing(build: Callable[[], Compositor]) -> None:
+    """What launches state their loss in is public, before and after any of them."""
+    run = Run(build())
+    for query in (Launch(Recorder([], LITTLE)), Launch(Toy(MUCH)), PrivacyLossQuery()):
+        before = snapshot(run.state)
+        assert run(MeasureQuery()) == Stated(PureDP, 1)
+        assert snapshot(run.state) == before
+        run(query)
 
 
 def a_report_counts_every_launch(build: Callable[[], Compositor]) -> None:
@@ -274,6 +285,7 @@ LAWS: tuple[tuple[Callable[[Callable[[], Compositor]], None], dict[str, Any]], .
     (nothing_runs_before_it_is_paid, FILTERS),
     (a_refusal_leaves_no_trace, FILTERS),
     (a_dry_run_changes_nothing, CONCURRENT | SEQUENTIAL),
+    (a_measure_is_stated_for_nothing, CONCURRENT | SEQUENTIAL | NONINTERACTIVE),
     (a_report_counts_every_launch, CONCURRENT | SEQUENTIAL),
     (a_failure_says_nothing_and_ends_the_child, CONCURRENT | SEQUENTIAL),
     (no_id_is_used_twice, CONCURRENT | SEQUENTIAL),

@@ -299,6 +299,7 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
         "Undecided": {**REFUSAL, "estimate": None},
         "UnitSizes": {"limits": [1, 5], "where": None, "per": PrivacyUnit("who", max_rows=2)},
         "Until": {"condition": mechanisms.AbsoluteError(1), "schedule": [9, 3]},
+        "Std": {**SUMMED, "per": None},
         "Variance": {**SUMMED, "per": None},
         "column": {"name": "a"},
         "even_schedule": {"coarsest": 9, "finest": 3, "steps": 4},

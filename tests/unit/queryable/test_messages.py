@@ -14,7 +14,7 @@ from queryable import (
     QueryError,
     Refused,
 )
-from queryable.messages import d_in_of
+from queryable.messages import MeasureQuery, Stated, d_in_of
 
 MESSAGES = [
     Ask(0, "q"),
@@ -23,8 +23,10 @@ MESSAGES = [
     Halted("why"),
     Launch(None),
     Launched(None, 3),
+    MeasureQuery(),
     PrivacyLossQuery(),
     Refused("why"),
+    Stated(None, 1),  # type: ignore[arg-type]
 ]
 
 
