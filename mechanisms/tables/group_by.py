@@ -97,7 +97,10 @@ class GroupBy(Aggregate):
     @property
     def axes(self) -> tuple[Axis, ...]:
         """The keys of each column, then the statistic's own."""
-        keys = (Axis((by.column,), tuple((value,) for value in by.values)) for by in self.by)
+        keys = (
+            Axis((operand_name(by.column),), tuple((value,) for value in by.values))
+            for by in self.by
+        )
         return (*keys, *self.statistic.axes)
 
     @property

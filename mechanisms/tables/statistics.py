@@ -192,7 +192,7 @@ class Histogram(Aggregate):
     @property
     def axes(self) -> tuple[Axis, ...]:
         """The categories."""
-        return (Axis((self.column,), tuple((each,) for each in self.categories)),)
+        return (Axis((operand_name(self.column),), tuple((each,) for each in self.categories)),)
 
     @property
     def request(self) -> Request:
