@@ -33,6 +33,7 @@ from mechanisms.refinement.stopping import (
 )
 from mechanisms.sampling.laws import BernoulliExp, DiscreteGaussian, DiscreteLaplace, TruthfulAnswer
 from mechanisms.sparse_vector import SparseVector
+from mechanisms.tables.choices import Quantiles
 from mechanisms.tables.columns import Column, column, when
 from mechanisms.tables.group_by import GroupBy
 from mechanisms.tables.moments import Mean, Std, Variance
@@ -70,6 +71,7 @@ __all__ = [
     "PrivacyUnit",
     "PrivateMultiplicativeWeights",
     "Quantile",
+    "Quantiles",
     "RandomizedResponse",
     "Refine",
     "RelativeError",

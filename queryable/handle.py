@@ -176,7 +176,7 @@ class Queryable:
         statistic: Releasable,
         *,
         within: Number | None = None,
-        confidence: Number = "0.95",
+        confidence: Number | None = "0.95",
         loss: Loss | None = None,
         name: str | None = None,
     ) -> Released:
@@ -189,7 +189,8 @@ class Queryable:
             statistic: a statistic of a table, such as `Count()` or `table.mean("age", 0, 100)`.
             within: the half-width of the confidence interval of each number, in the estimate's own
                 units. The cheapest noise that reaches it is added.
-            confidence: the confidence of `within`.
+            confidence: the confidence of `within`. For quantiles it is that of their intervals,
+                and None leaves them out.
             loss: what the release may lose at most, in the budget's measure, or in another one from
                 which a theorem leads there. `ZCDP(..)` stands for Gaussian noise, `PureDP(..)` for
                 Laplace noise.

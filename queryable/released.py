@@ -18,12 +18,14 @@ import attrs
 import numpy as np
 
 from queryable.half_widths import confidence_of
+from queryable.losses.numbers import shown
 from queryable.quoting import quoted
 
 Value: TypeAlias = Any
 """An estimate or an end of an interval: a number, a date, a text; or a read-only array of them."""
 
 _ROWS = 20
+_USUAL = Fraction(19, 20)
 _INT64 = range(-(2**63), 2**63)
 _COLUMNS = ("estimate", "low", "high")
 
@@ -54,6 +56,15 @@ class Axis:
 
 class Evidence(ABC):
     """What the intervals of an answer are computed from: released values and public facts."""
+
+    most: Fraction | None = Fraction(1)
+    """Intervals are served below this confidence, or up to it if it is below 1. None if an interval
+    does not apply; then `interval` raises."""
+
+    @property
+    def usual(self) -> Fraction | None:
+        """The confidence of displays: 0.95, or less where that is not served."""
+        return None if self.most is None else min(self.most, _USUAL)
 
     @abstractmethod
     def interval(self, confidence: Fraction, *, simultaneous: bool) -> tuple[Value, Value]:
@@ -96,7 +107,7 @@ class Released:
     evidence: Evidence = attrs.field(kw_only=True)
 
     def interval(
-        self, confidence: Any = 0.95, *, simultaneous: bool = False
+        self, confidence: Any = None, *, simultaneous: bool = False
     ) -> tuple[Value, Value]:
         """The ends of a confidence interval for the value without noise, ends included.
 
@@ -104,36 +115,41 @@ class Released:
         the statistic computes without noise, so about the rows that it counts.
 
         Args:
-            confidence: a probability above 0 and below 1.
+            confidence: a probability above 0 and below 1. By default 0.95, or the confidence for
+                which the answer was released if it serves no higher one.
             simultaneous: whether it holds for all entries at once, and so for any selection of
                 them; otherwise for each entry that was selected before the values were seen.
         """
+        if confidence is None:
+            confidence = self.evidence.usual or _USUAL
         low, high = self.evidence.interval(confidence_of(confidence), simultaneous=simultaneous)
         return _frozen(low), _frozen(high)
 
-    def to_pandas(self, confidence: Any = 0.95, *, simultaneous: bool = False) -> Any:
+    def to_pandas(self, confidence: Any = None, *, simultaneous: bool = False) -> Any:
         """A pandas frame: the keys, then `estimate`, `low` and `high`; see `interval`."""
         columns = self._columns(confidence, simultaneous=simultaneous)
         return _imported("pandas").DataFrame(columns)
 
-    def to_polars(self, confidence: Any = 0.95, *, simultaneous: bool = False) -> Any:
+    def to_polars(self, confidence: Any = None, *, simultaneous: bool = False) -> Any:
         """A polars frame: the keys, then `estimate`, `low` and `high`; see `interval`."""
         columns = self._columns(confidence, simultaneous=simultaneous)
         return _imported("polars").DataFrame(columns, strict=False)
 
-    def to_arrow(self, confidence: Any = 0.95, *, simultaneous: bool = False) -> Any:
+    def to_arrow(self, confidence: Any = None, *, simultaneous: bool = False) -> Any:
         """An Arrow table: the keys, then `estimate`, `low` and `high`; see `interval`."""
         columns = self._columns(confidence, simultaneous=simultaneous)
         return _imported("pyarrow").table(columns)
 
     def _columns(self, confidence: Any, *, simultaneous: bool) -> dict[str, list[Any]]:
-        low, high = self.interval(confidence, simultaneous=simultaneous)
+        values = [self.estimate]
+        if self.evidence.most is not None:
+            values += self.interval(confidence, simultaneous=simultaneous)
         columns: dict[str, list[Any]] = {}
         keys = [sum(each, ()) for each in product(*(axis.values for axis in self.axes))]
         for place, name in enumerate(name for axis in self.axes for name in axis.names):
             columns[_free(name, columns)] = _column([key[place] for key in keys])
-        for name, values in zip(_COLUMNS, (self.estimate, low, high), strict=True):
-            columns[name] = _numbers(_entries(values))
+        for name, each in zip(_COLUMNS, values, strict=False):  # without intervals, the first
+            columns[name] = _numbers(_entries(each))
         return columns
 
     def __str__(self) -> str:
@@ -141,7 +157,7 @@ class Released:
             return f"{self.title or 'estimate'}: {self._in_words()}"
         head, rows = self._table()
         widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-        keys = len(head) - len(_COLUMNS)
+        keys = head.index(_COLUMNS[0])
         lines = [
             "  ".join(
                 each.ljust(width) if place < keys else each.rjust(width)
@@ -149,7 +165,7 @@ class Released:
             )
             for row in (head, *rows)
         ]
-        return "\n".join([f"{self.title}; {_NOTE}", *lines, *self._left_out(len(rows))])
+        return "\n".join([self._caption(), *lines, *self._left_out(len(rows))])
 
     __repr__ = __str__
 
@@ -160,18 +176,29 @@ class Released:
         body = "".join(f"<tr>{_cells('td', row)}</tr>" for row in rows)
         notes = "".join(f"<p>{escape(line)}</p>" for line in self._left_out(len(rows)))
         return (
-            f"<table><caption>{escape(self.title)}; {_NOTE}</caption><thead><tr>"
+            f"<table><caption>{escape(self._caption())}</caption><thead><tr>"
             f"{_cells('th', head)}</tr></thead><tbody>{body}</tbody></table>{notes}"
         )
 
     def _in_words(self) -> str:
+        if not (percent := self._percent()):
+            return _shown(self.estimate)[0]
         estimate, low, high = _shown(self.estimate, *self.interval())
-        return f"{estimate} (95% interval: {low} to {high})"
+        return f"{estimate} ({percent} interval: {low} to {high})"
+
+    def _percent(self) -> str:
+        """The confidence of displays; empty if there are no intervals."""
+        usual = self.evidence.usual
+        return f"{shown(100 * usual)}%" if usual else ""
+
+    def _caption(self) -> str:
+        percent = self._percent()
+        return f"{self.title}; {percent} intervals, each by itself" if percent else self.title
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
-        columns = self._columns(0.95, simultaneous=False)
+        columns = self._columns(None, simultaneous=False)
         rows = list(zip(*(each[:_ROWS] for each in columns.values()), strict=True))
-        keys = len(columns) - len(_COLUMNS)
+        keys = list(columns).index(_COLUMNS[0])
         return list(columns), [[*map(str, row[:keys]), *_shown(*row[keys:])] for row in rows]
 
     def _left_out(self, shown: int) -> list[str]:
@@ -272,9 +299,6 @@ class Released:
     __array_ufunc__ = None  # an operator with an array on the left is then ours to answer
 
 
-_NOTE = "95% intervals, each by itself"
-
-
 @attrs.frozen
 class Combination(Evidence):
     """The sum or the difference of two answers.
@@ -286,6 +310,13 @@ class Combination(Evidence):
     one: Released
     other: Released
     minus: bool
+
+    @property
+    def most(self) -> Fraction | None:  # type: ignore[override]
+        """The confidence at which each has an interval at (1 + confidence) / 2."""
+        both = self.one.evidence.most, self.other.evidence.most
+        least = min((each for each in both if each is not None), default=Fraction(0))
+        return None if None in both or not least > Fraction(1, 2) else 2 * least - 1
 
     def interval(self, confidence: Fraction, *, simultaneous: bool) -> tuple[Value, Value]:
         """The sum or difference of intervals at (1 + confidence) / 2, rounded outward."""
@@ -361,13 +392,21 @@ def _cells(tag: str, row: Sequence[str]) -> str:
     return "".join(f"<{tag}>{escape(each)}</{tag}>" for each in row)
 
 
-def _shown(estimate: Any, low: Any, high: Any) -> tuple[str, str, str]:
-    """The three values as text; floats with two digits of their interval's width."""
-    values = (estimate, low, high)
-    if not any(isinstance(each, float) for each in values):
-        return tuple(f"{each:,}" if type(each) is int else str(each) for each in values)  # type: ignore[return-value]
-    width = float(high) - float(low)
-    if isfinite(width) and width > 0:
-        digits = max(1 - floor(log10(width)), 0)
-        return tuple(f"{each:,.{digits}f}" for each in values)  # type: ignore[return-value]
-    return tuple(f"{each:,.6g}" for each in values)  # type: ignore[return-value]
+def _shown(*values: Any) -> tuple[str, ...]:
+    """An estimate and its interval as text; floats with two digits of the interval's width."""
+    if len(values) > 1 and all(isinstance(each, Real) for each in values):
+        width = float(values[2]) - float(values[1])
+        if any(isinstance(each, float) for each in values) and isfinite(width) and width > 0:
+            digits = max(1 - floor(log10(width)), 0)
+            return tuple(f"{each:,.{digits}f}" for each in values)
+    ends = {1: "-inf", 2: "inf"}  # of values without an infinity, such as dates
+    return tuple(
+        ends[place] if each is None and place in ends else _one_shown(each)
+        for place, each in enumerate(values)
+    )
+
+
+def _one_shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    return f"{value:,}" if type(value) is int else str(value)

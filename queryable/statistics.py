@@ -34,7 +34,7 @@ class Releasable(ABC):
         d_in: int,
         *,
         within: Number | None = None,
-        confidence: Number = "0.95",
+        confidence: Number | None = "0.95",
         loss: Loss | None = None,
     ) -> Measurement[Released]:
         """The measurement to launch where losses are stated in `measure` at `d_in` records.
@@ -76,7 +76,7 @@ class IntegerStatistic(Releasable):
         d_in: int,
         *,
         within: Number | None = None,
-        confidence: Number = "0.95",
+        confidence: Number | None = "0.95",
         loss: Loss | None = None,
     ) -> Measurement[Released]:
         """Raise: only statistics of tables choose their noise themselves.

@@ -16,7 +16,8 @@ from queryable.quoting import quoted
 from queryable.released import Axis
 
 
-def _by(value: Any) -> tuple[Categories, ...]:
+def groups_field(value: Any) -> tuple[Categories, ...]:
+    """Read public keys by column."""
     if isinstance(value, tuple) and value and all(isinstance(each, Categories) for each in value):
         return tuple(Categories(operand_of(e.column), categories_of(e.values)) for e in value)
     if not isinstance(value, Mapping) or not value:
@@ -27,6 +28,19 @@ def _by(value: Any) -> tuple[Categories, ...]:
 MOST_ENTRIES = 10**7
 """The largest number of entries of an answer; they are held in memory."""
 _MOST_AXES = 30  # numpy has 32
+
+
+def require_room(shape: tuple[int, ...]) -> None:
+    """Check the shape of a statistic in groups.
+
+    Raises:
+        ValueError: it has too many entries or dimensions.
+    """
+    if not prod(shape) <= MOST_ENTRIES or not len(shape) <= _MOST_AXES:
+        raise ValueError(
+            f"give fewer keys: by makes {prod(shape)} numbers of {len(shape)} dimensions, and an "
+            f"answer has at most {MOST_ENTRIES} of {_MOST_AXES}"
+        )
 
 
 @attrs.frozen
@@ -44,7 +58,7 @@ class GroupBy(Aggregate):
             for a Mean.
     """
 
-    by: tuple[Categories, ...] = attrs.field(converter=_by)
+    by: tuple[Categories, ...] = attrs.field(converter=groups_field)
     statistic: Aggregate = attrs.field()
 
     @statistic.validator
@@ -57,11 +71,7 @@ class GroupBy(Aggregate):
 
     def __attrs_post_init__(self) -> None:
         """Reject here what would run out of memory after it was charged."""
-        if not prod(self.shape) <= MOST_ENTRIES or not len(self.shape) <= _MOST_AXES:
-            raise ValueError(
-                f"give fewer keys: by makes {prod(self.shape)} numbers of {len(self.shape)} "
-                f"dimensions, and an answer has at most {MOST_ENTRIES} of {_MOST_AXES}"
-            )
+        require_room(self.shape)
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]

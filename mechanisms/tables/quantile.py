@@ -4,34 +4,23 @@ The exponential mechanism chooses a candidate by these scores.
 """
 
 from fractions import Fraction
-from itertools import pairwise
-from typing import Any
 
 import attrs
 import numpy as np
 
 from mechanisms.tables.aggregates import Aggregate, per_field
+from mechanisms.tables.choices import Quantiles
 from mechanisms.tables.expressions import Operand, operand_name, operand_of
+from mechanisms.tables.grids import around, grid_field, level_field
 from mechanisms.tables.predicates import Where, where_field
 from mechanisms.tables.privacy_unit import PrivacyUnit, root
-from mechanisms.tables.request import Bins, Request, Term
-from mechanisms.tables.scalars import Scalar, scalars
+from mechanisms.tables.request import Request, Term
+from mechanisms.tables.scalars import Scalar
 from queryable.data.cells import Array
-from queryable.losses.numbers import probability
-
-
-def _level(value: Any) -> Fraction:
-    return probability(value, "level")
-
-
-def _grid(values: Any) -> tuple[Scalar, ...]:
-    grid = scalars(values, "grid")
-    if not grid:
-        raise ValueError("grid is empty; it should have at least one candidate")
-    ascending: bool = all(a < b for a, b in pairwise(grid))  # type: ignore[operator]
-    if not ascending:
-        raise ValueError("grid should be in ascending order, without repetitions")
-    return grid
+from queryable.losses import Loss, Measure
+from queryable.losses.numbers import Number
+from queryable.mechanism import Measurement
+from queryable.released import Released
 
 
 @attrs.frozen
@@ -40,13 +29,15 @@ class Quantile(Aggregate):
 
     With the level a/b the score of t is -|(b - a) #(cell < t) - a #(cell > t)|, which is 0 if t is
     exactly the quantile. `grid[queryable.launch(ExponentialMechanism(quantile, epsilon))]` is a
-    private quantile. Missing cells are not counted.
+    private quantile. `Queryable.release` answers a value with an interval instead, from the counts
+    of `Quantiles`. Missing cells are not counted.
 
     Privacy:
         Claim: one row moves every score by at most max(a, b - a), which is `linf`; a privacy unit
             moves it by as much for each of its rows that is counted. Bounds on groups do not
-        matter. Theorem: a row adds to at most one of the two counts, and the absolute value moves
-            by no more than its argument (Smith 2011).
+            matter.
+        Theorem: a row adds to at most one of the two counts, and the absolute value moves by no
+            more than its argument (Smith 2011).
         Checked by: tests/unit/mechanisms/tables/test_quantile.py
 
     Args:
@@ -59,8 +50,8 @@ class Quantile(Aggregate):
     """
 
     column: Operand = attrs.field(converter=operand_of)
-    level: Fraction = attrs.field(converter=_level)
-    grid: tuple[Scalar, ...] = attrs.field(converter=_grid)
+    level: Fraction = attrs.field(converter=level_field)
+    grid: tuple[Scalar, ...] = attrs.field(converter=grid_field)
     where: Where | None = attrs.field(default=None, converter=where_field)
     per: PrivacyUnit | None = attrs.field(default=None, kw_only=True, converter=per_field)
 
@@ -103,9 +94,20 @@ class Quantile(Aggregate):
     @property
     def request(self) -> Request:
         """The number of cells between the candidates, and at each candidate."""
-        steps = tuple((operator, value) for value in self.grid for operator in (">=", ">"))
-        per = self.per and attrs.evolve(self.per, max_groups=None, max_rows_per_group=None)
-        return Request((Term(),), self.where, (Bins(self.column, steps),), per)
+        return Request((Term(),), self.where, (around(self.column, self.grid),), self.per)
+
+    def measurement(
+        self,
+        measure: Measure,
+        d_in: int,
+        *,
+        within: Number | None = None,
+        confidence: Number | None = "0.95",
+        loss: Loss | None = None,
+    ) -> Measurement[Released]:
+        """The mechanism that answers this quantile's value, see `Quantiles.measurement`."""
+        counts = Quantiles(self.column, self.level, self.grid, self.where, per=self.per)
+        return counts.measurement(measure, d_in, within=within, confidence=confidence, loss=loss)
 
     def combined(self, totals: Array) -> Array:
         """The scores; totals 2 i and 2 i + 1 count cells below candidate i and at it."""

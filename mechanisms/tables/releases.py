@@ -79,9 +79,9 @@ class Estimable(IntegerStatistic):
         d_in: int,
         *,
         within: Number | None = None,
-        confidence: Number = "0.95",
+        confidence: Number | None = "0.95",
         loss: Loss | None = None,
-    ) -> "Release":
+    ) -> Measurement[Released]:
         """This statistic with the noise that fits `measure`, as accurate or cheap as asked."""
         if loss is not None:
             return Release(_costing(self, loss, measure, d_in))

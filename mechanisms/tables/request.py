@@ -54,6 +54,8 @@ class Categories:
     column: Operand = attrs.field(converter=operand_of)
     values: tuple[Scalar, ...] = attrs.field(converter=_values)
 
+    bounded = True
+
     @property
     def size(self) -> int:
         """The number of groups."""
@@ -66,10 +68,14 @@ class Bins:
 
     A step is `(">=", value)` or `(">", value)`. Steps are in ascending order, so a cell that has
     reached one has reached all before it.
+
+    Args:
+        bounded: whether these are groups that a privacy unit's bounds on groups are about.
     """
 
     column: Operand = attrs.field(converter=operand_of)
     steps: tuple[tuple[str, Scalar], ...]
+    bounded: bool = attrs.field(default=True, kw_only=True)
 
     @property
     def size(self) -> int:
@@ -109,9 +115,14 @@ class Request:
         return tuple((">=", size) for size in self.sizes[1:])
 
     @property
+    def bounded(self) -> tuple[int, ...]:
+        """The positions in `by` of the groups that a unit's bounds on groups are about."""
+        return tuple(i for i, by in enumerate(self.by) if by.bounded)
+
+    @property
     def contribution(self) -> Contribution:
         """What one unit contributes at most: rows, or itself in each of its groups."""
-        groups = prod(by.size for by in self.by) if self.by else None
+        groups = prod(self.by[i].size for i in self.bounded) if self.bounded else None
         if not self.sizes:
             return contribution(self.per, groups)
         assert self.per is not None

@@ -21,9 +21,9 @@ def bounds(request: Request) -> Iterator[str]:
         return
     if not units:
         yield f"at most {number(per.max_rows, 'row')} per {per.column}"
-    if request.by and (units or per.max_groups is not None) and per.groups < per.max_rows:
+    if request.bounded and (units or per.max_groups is not None) and per.groups < per.max_rows:
         yield f"in at most {number(per.groups, 'group')}"
-    if request.by and not units and per.rows_per_group < per.max_rows:
+    if request.bounded and not units and per.rows_per_group < per.max_rows:
         yield f"at most {number(per.rows_per_group, 'row')} in each group"
 
 

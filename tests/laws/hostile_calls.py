@@ -17,7 +17,7 @@ from composition import (
     ViaZCDP,
 )
 from composition.rules import Additive
-from mechanisms import Count, Gaussian, PrivacyUnit, RandomizedResponse, column
+from mechanisms import Count, Gaussian, PrivacyUnit, Quantiles, RandomizedResponse, column
 from mechanisms.sampling.laws import DiscreteGaussian
 from queryable import SYSTEM, ApproxDP, Bit, Launch, PureDP, Queryable, SeededCoins, Statistic, View
 from queryable.audit import view_law
@@ -148,6 +148,13 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
     "queryable.randomness.laws": {
         "UniformBelow": {"bound": 9},
     },
+    "mechanisms.tables.choices": {
+        "PrivateQuantiles": {
+            "counts": Quantiles("a", "1/2", [1, 2]),
+            "epsilon": 1,
+            "confidence": "0.9",
+        },
+    },
     "queryable.guarantees": {
         "Guarantee": {"summary": "", "claim": "", "theorem": "", "assumes": ""},
     },
@@ -276,6 +283,14 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
             "encode": lambda data: data,
         },
         "Quantile": {"column": "a", "level": "1/2", "grid": [1, 2], "where": None, "per": None},
+        "Quantiles": {
+            "column": "a",
+            "levels": ["1/4", "1/2"],
+            "grid": [1, 2],
+            "where": None,
+            "by": {"b": ["x", "y"]},
+            "per": None,
+        },
         "RandomizedResponse": {"bit": bool, "epsilon": 1, "delta": 0},
         "Refine": {"to": 3},
         "RelativeError": {"alpha": NUMBER, "deviations": 1},

@@ -305,8 +305,8 @@ class Ibis:
         if request.sizes:
             rows, size = self._sized(rows, request, choice, names)
             names = [*names, size]
-        elif request.per is not None and names:
-            rows = self._capped(rows, request, choice, names)
+        elif request.per is not None and request.bounded:
+            rows = self._capped(rows, request, choice, [names[i] for i in request.bounded])
         compiler = self._compiler(rows)
         sums, parts = {}, []
         for position, term in enumerate(request.terms):

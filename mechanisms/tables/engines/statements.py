@@ -105,16 +105,16 @@ def _chosen(
         f"{inner}{unit} AS unit, hash(xor(hash({every}), {choice.seed}::UBIGINT)) AS row_hash "
         f"FROM {data} WHERE {compiler.present(per.column).text}"
     )
-    by_row, group = ", ".join(order), ", ".join(keys)
+    by_row, group = ", ".join(order), ", ".join(keys[i] for i in request.bounded)
     source = (
         f"(SELECT * FROM (SELECT * FROM ({rows}) "
         f"QUALIFY row_number() OVER (PARTITION BY unit ORDER BY {by_row}) <= {per.max_rows}) "
         "WHERE selected)"
     )
     caps = []
-    if keys and per.groups < per.max_rows:
+    if group and per.groups < per.max_rows:
         caps.append(f"dense_rank() OVER ({_by_group(group, choice)}) <= {per.groups}")
-    if keys and per.rows_per_group < per.max_rows:
+    if group and per.rows_per_group < per.max_rows:
         row = f"row_number() OVER (PARTITION BY unit, {group} ORDER BY {by_row})"
         caps.append(f"{row} <= {per.rows_per_group}")
     return f"(SELECT * FROM {source} QUALIFY {' AND '.join(caps)})" if caps else source

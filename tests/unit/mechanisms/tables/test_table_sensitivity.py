@@ -19,6 +19,7 @@ from mechanisms import (
     Mean,
     PrivacyUnit,
     Quantile,
+    Quantiles,
     Sum,
     Table,
     UnitSizes,
@@ -63,6 +64,7 @@ def statistics(per: PrivacyUnit | None) -> Iterator[IntegerStatistic]:
     yield GroupBy({"g": ["a", "c"], "day": [0, 1]}, Mean("x", 0, 3, unit="0.5", per=per))
     yield GroupBy({"day": [1, 2]}, Variance("n", -9, 9, per=per))
     yield Quantile("x", "1/3", [0, 0.29, 2], column("n") > 0, per=per)
+    yield Quantiles("x", ["1/4", "1/2"], [0, 1], by={"g": ["a", "c"], "day": [0, 1]}, per=per)
     if per is not None:
         yield CountUnits(per=per)
         yield CountUnits(column("n") > 0, per=per)
