@@ -19,6 +19,7 @@
 - `moments`: `Mean`, `Variance`.
 - `quantile`: `Quantile`, scores for the exponential mechanism.
 - `group_by`: `GroupBy`, a statistic in each of some public groups.
+- `joins`: which tables are joined, and the privacy unit of the joined rows.
 - `table`: `Table`, a file, a frame or a database.
 - `engines`: what evaluates requests on a table.
 """

@@ -66,12 +66,24 @@ class PrivacyUnit:
         max_rows: how many rows of a unit are counted. They are chosen before any `where`.
         max_groups: in how many groups of a `GroupBy` or a `Histogram` a unit is counted at most.
         max_rows_per_group: how many of its rows are counted in one such group.
+        joined: whether each row of a table before a join is the unit, and `max_rows` is how many
+            joined rows it becomes at most. Then `column` is a word for it, and no column.
     """
 
     column: str = attrs.field(converter=column_name)
     max_rows: int = attrs.field(kw_only=True, converter=_max_rows)
     max_groups: int | None = attrs.field(kw_only=True, default=None, converter=_max_groups)
     max_rows_per_group: int | None = attrs.field(kw_only=True, default=None, converter=_per_group)
+    joined: bool = attrs.field(kw_only=True, default=False, converter=bool)
+
+    def __attrs_post_init__(self) -> None:
+        """Reject bounds that no engine keeps.
+
+        Raises:
+            ValueError: there are bounds on the groups of a row.
+        """
+        if self.joined and (self.max_groups, self.max_rows_per_group) != (None, None):
+            raise ValueError("leave max_groups and max_rows_per_group out: the unit is one row")
 
     @property
     def groups(self) -> int:

@@ -5,15 +5,18 @@ unit and the seed.
 """
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from pathlib import Path
 from typing import Any, Self
 
+import attrs
 import numpy as np
 
 from mechanisms.tables.column_types import Kind
 from mechanisms.tables.engines.misread import Misread
 from mechanisms.tables.engines.protocol import Choice, Engine
 from mechanisms.tables.expressions import column_name
+from mechanisms.tables.joins import Join, with_private, with_public
 from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Request, Tabular
 from mechanisms.tables.wording import protected_unit
@@ -127,6 +130,79 @@ class Table(Tabular, Described):
         """
         return getattr(self._engine, "misread", None)
 
+    def join(
+        self,
+        other: "Table | None" = None,
+        *,
+        public: Any = None,
+        on: Any,
+        columns: Any = None,
+        how: str = "left",
+        max_matches: int | None = None,
+        max_rows: int | None = None,
+    ) -> "Table":
+        """Add the columns of a public table, or of a private table of the same privacy unit.
+
+        The result is a table over the joined rows, with its own `unit`. It uses the rows of this
+        table, so this table has to stay open.
+
+        With `public=` the rows with equal keys are added to each row: none, so that the added cells
+        are missing, or one, or with `max_matches=k` up to k. Without a privacy unit each row before
+        the join stays the unit; with `max_matches` the result's `unit` says how many joined rows it
+        becomes. With a privacy unit at most `max_rows` joined rows of a unit are counted.
+
+        With another private table the rows of equal keys are added, and the unit's column has to be
+        one of the keys. Of each side the unit's `max_rows` rows are joined, and of the result at
+        most `max_rows` are counted, by default as many as there can be. Both sides are copied now.
+
+        Keys are compared exactly: text, whole numbers, dates or truth values with the same. A
+        missing key matches nothing.
+
+        Privacy:
+            Claim: a joined row belongs to one unit, and statistics that are declared
+                `per=joined.unit` move by at most their sensitivities when a unit is added or
+                removed, on both sides of the join.
+            Theorem: docs/tables.md, joins.
+            Assumes: the public table contains nothing that depends on private rows. Two private
+                tables name the same person by the same value.
+            Checked by: tests/unit/mechanisms/tables/test_joins.py
+
+        Args:
+            other: a private table with the same privacy unit.
+            public: a public table: a frame, a dict of columns, an Arrow table, a path of a file, an
+                Ibis table, or a `Table` opened without a privacy unit.
+            on: the key column, a list of them, or a mapping of this table's names to the other's.
+            columns: the columns that are added; by default all but the keys.
+            how: "left", or "inner" to leave rows without a match out.
+            max_matches: how many public rows one row is joined with at most. They are the first in
+                the order of all their columns. By default public keys have to be different.
+            max_rows: how many joined rows of a privacy unit are counted.
+
+        Raises:
+            TypeError, ValueError: the tables do not fit; this depends on public facts alone.
+        """
+        join = Join(on, columns, how, max_matches, max_rows)
+        if (other is None) == (public is None):
+            raise TypeError("give either another table with a privacy unit, or public=..")
+        if isinstance(public, Table):
+            if public.unit is not None:
+                raise TypeError("leave public= out: the table has a privacy unit, so it is private")
+            public = public._engine
+        if other is None:
+            engine, unit = with_public(self._engine, self._unit, public, join)
+        elif isinstance(other, Table):
+            engine, unit = with_private(
+                (self._engine, other._engine),
+                (self._unit, other._unit),
+                (self._choice, other._choice),
+                join,
+            )
+        else:
+            raise TypeError(f"write join(public=.., on=..) for a {type(other).__name__}")
+        joined = copy(self)
+        joined._engine, joined._unit = engine, unit
+        return joined
+
     def check(self, statistic: IntegerStatistic) -> None:
         """Check whether a statistic fits the table. Reads no rows and costs nothing.
 
@@ -152,13 +228,18 @@ class Table(Tabular, Described):
         return result
 
     def _plan(self, request: Request) -> Any:
-        mine = self._unit.column if self._unit else None
-        theirs = request.per.column if request.per else None
-        if mine != theirs:
+        mine, theirs = self._unit, request.per
+        if _who(mine) != _who(theirs):
             raise TypeError(
-                f"give the statistic per=table.unit: it is declared per {theirs or 'row'}, and "
-                f"the table's privacy unit is {mine or 'the row'}"
+                f"give the statistic per=table.unit: it is declared per {_who(theirs)[0]}, and "
+                f"the table's privacy unit is the {_who(mine)[0]}"
             )
+        if mine is not None and theirs is not None and mine.joined:
+            if theirs.max_rows < mine.max_rows:
+                raise TypeError(f"give max_rows={mine.max_rows} or more: a row has so many matches")
+            if request.sizes:
+                raise TypeError("count the rows of the table before the join: a row is the unit")
+            request = attrs.evolve(request, per=None)
         return self._engine.plan(request, self._choice)
 
     def close(self) -> None:
@@ -173,6 +254,11 @@ class Table(Tabular, Described):
 
     def __repr__(self) -> str:
         return f"<Table of {len(self.columns)} columns>"
+
+
+def _who(unit: PrivacyUnit | None) -> tuple[str, bool | None]:
+    """Who is protected: the name of the column, and what sort of unit it is."""
+    return ("row", None) if unit is None else (unit.column, unit.joined)
 
 
 def _unit(

@@ -15,5 +15,6 @@
 - `validity`: invalid cells of Arrow columns made missing.
 - `ibis`: Spark, Postgres, SQLite and other databases through Ibis.
 - `rowwise`: the Ibis expressions that are accepted as a source.
+- `joins`, `ibis_joins`: joined rows on DuckDB and on the databases behind Ibis.
 - `backends`: what differs between the databases behind Ibis.
 """

@@ -173,6 +173,18 @@ def statement_of(backend: Any, expression: Any) -> str:
     return statement
 
 
+def as_view(backend: Any, source: Any) -> Any:
+    """The same rows; on SQLite by a temporary view, because its parser limits nesting."""
+    import ibis
+    import ibis.expr.operations as ops
+
+    if backend.name != "sqlite":
+        return source
+    name = ibis.util.gen_name("queryable_view")
+    backend.con.execute(f'CREATE TEMP VIEW "{name}" AS {backend.compile(source)}')
+    return ops.DatabaseTable(name=name, schema=source.schema(), source=backend).to_expr()
+
+
 def rows_of(backend: Any, expression: Any, statement: str) -> list[tuple[Any, ...]]:
     """Run an expression; where its SQL can be run directly, it is not compiled again."""
     if backend.name not in ("duckdb", "sqlite", "postgres"):

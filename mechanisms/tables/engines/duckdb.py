@@ -5,7 +5,7 @@ It opens a source, finds the kinds of its columns, and runs one SQL statement pe
 
 import re
 from collections.abc import Iterable, Mapping
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -113,7 +113,7 @@ class DuckDB:
             raise TypeError(f"leave {next(iter(dialect))} out; it is for CSV files")
         types = {} if types is None else types
         of_cells = {name: dialect.pop(name) for name in _OF_CELLS if name in dialect}
-        self._formats = CellFormats(**of_cells)
+        self.formats = CellFormats(**of_cells)
         if not csv and any(name not in written for name in types):
             raise TypeError("types is for CSV files and Python objects; others have their own")
         self._folder = mkdtemp(prefix="queryable-", dir=temp_directory)
@@ -125,6 +125,8 @@ class DuckDB:
         self._connection = duckdb.connect(str(database), config=config | SETTINGS)
         self._finish = finalize(self, _let_go, self._connection, self._folder)
         self._lock = Lock()
+        self.numbers = count(1)
+        """Numbers for the names of joined tables, which no two have in common."""
         self._connection.execute("SET GLOBAL TimeZone = 'UTC'")
         # In Jupyter without ipywidgets the bar is off, and DuckDB 2.0 refuses to set it.
         progress = self._connection.execute("SELECT current_setting('enable_progress_bar')")
@@ -170,7 +172,7 @@ class DuckDB:
             if kind != column_types.WRITTEN:
                 continue
             written[name] = {}
-            for reading, (text, declared) in readings(names[name], self._formats.of(name)).items():
+            for reading, (text, declared) in readings(names[name], self.formats.of(name)).items():
                 column = f"{name}\x1f{reading}"
                 while column.lower() in {other.lower() for other in kinds}:
                     column += "_"
@@ -178,7 +180,7 @@ class DuckDB:
                 kinds[column] = kind_of(declared)
                 selected.append(f"{text} AS {identifier(column)}")
         relation.project(", ".join(selected)).create_view("data")
-        self._columns = Columns(tuple(self.kinds), kinds, written)
+        self.columns = Columns(tuple(self.kinds), kinds, written)
 
     def _arrow(self, source: Any, types: Mapping[str, str], written: Iterable[str]) -> Any:
         names = [str(name).lower() for name in source.column_names]
@@ -211,7 +213,7 @@ class DuckDB:
         """The kind and the checked name of a declared type."""
         declared = sql_type(self._connection, name, declared)
         [found] = self._connection.sql(f"SELECT CAST(NULL AS {declared})").types
-        kind, dates = kind_of(str(found)), self._formats.of(name).date_format
+        kind, dates = kind_of(str(found)), self.formats.of(name).date_format
         if kind.name == "date" and dates is not None and dates.has_time:
             raise ValueError(
                 f"declare {name!r} as 'TIMESTAMP', because its date_format has a time of day, or "
@@ -228,7 +230,7 @@ class DuckDB:
         import pyarrow as pa
 
         names, files = csv_files(self.sources.paths, dialect)
-        _named([*types, *self._formats.named], names)
+        _named([*types, *self.formats.named], names)
         given = {name: self._declared(name, each) for name, each in types.items()}
         texts = {name: identifier(str(i)) for i, name in enumerate(names)}
         columns = [f"{identifier(it)} {given[it][1] if it in given else 'VARCHAR'}" for it in names]
@@ -236,7 +238,7 @@ class DuckDB:
         columns += [f"{name} VARCHAR" for name in lost.values()]
         self._connection.execute(f"CREATE TABLE stored ({', '.join(columns)})")
         read = {
-            name: cast(texts[name], declared, kind, self._formats.of(name))
+            name: cast(texts[name], declared, kind, self.formats.of(name))
             for name, (kind, declared) in given.items()
         }
         inner = [f"{read.get(name, text)} AS r{text[1:-1]}, {text}" for name, text in texts.items()]
@@ -263,7 +265,7 @@ class DuckDB:
             it: cell for it, cell in zip(lost, found[1::2], strict=True) if cell is not None
         }
         undeclared = {
-            name: (str(i), self._formats.of(name))
+            name: (str(i), self.formats.of(name))
             for i, name in enumerate(names)
             if name not in types
         }
@@ -277,7 +279,7 @@ class DuckDB:
     def plan(self, request: Request, choice: Choice) -> Plan:
         """Compile the request to one statement."""
         self.sources.require_unchanged()
-        return statement_of(request, choice, self._columns)
+        return statement_of(request, choice, self.columns)
 
     def run(self, plan: Plan) -> list[tuple[int, ...]]:
         """The indices and sums of every group."""
@@ -287,6 +289,37 @@ class DuckDB:
             rows = result.fetchall()
         self.sources.require_unchanged()
         return [tuple(map(int, row)) for row in rows]
+
+    def fetch(self, statement: str) -> list[tuple[Any, ...]]:
+        """Run a statement of ours, without parameters."""
+        with self._lock, interrupts():
+            rows: list[tuple[Any, ...]] = self._connection.execute(statement).fetchall()
+        return rows
+
+    def arrow(self, table: str) -> Any:
+        """A table of the database as an Arrow table."""
+        with self._lock, interrupts():
+            return self._connection.table(identifier(table)).to_arrow_table()
+
+    def copy_to(self, other: "DuckDB", name: str, select: str) -> None:
+        """Create a table of another source's database from rows of this one. Rows are streamed."""
+        self.sources.require_unchanged()
+        if other is self:
+            self.fetch(f"CREATE TABLE {identifier(name)} AS {select}")
+        else:
+            with self._lock, other._lock, interrupts():
+                rows = self._connection.sql(select)
+                typed = list(zip(map(identifier, rows.columns), map(str, rows.types), strict=True))
+                wide = [f"{it}::VARCHAR AS {it}" if "HUGE" in of else it for it, of in typed]
+                wide_rows = rows.project(", ".join(wide))  # Arrow has no integers of 128 bits
+                read = getattr(wide_rows, "to_arrow_reader", None) or wide_rows.fetch_record_batch
+                with read() as reader:
+                    other._connection.register("copied", reader)
+                    same = ", ".join(f"TRY_CAST({it} AS {of}) AS {it}" for it, of in typed)
+                    create = f"CREATE TABLE {identifier(name)} AS SELECT {same} FROM copied"
+                    other._connection.execute(create)
+                    other._connection.unregister("copied")
+        self.sources.require_unchanged()
 
     def close(self) -> None:
         """Close the connection and delete what was written to disk."""

@@ -17,6 +17,7 @@ from mechanisms.tables import column_types
 from mechanisms.tables.column_types import Kind
 from mechanisms.tables.engines.backends import (
     Constants,
+    as_view,
     constants_of,
     digest_of,
     instants_of_spark,
@@ -252,22 +253,35 @@ class Ibis:
 
         if not isinstance(source, ibis.Table):
             raise TypeError(f"give an Ibis table; source is a {type(source).__name__} of Ibis")
-        self._backend = source.get_backend()
-        require_row_wise(source, self._backend.name)
-        require_session(self._backend)
+        self.backend = source.get_backend()
+        require_row_wise(source, self.backend.name)
+        require_session(self.backend)
         schema = source.schema()
         wanted = list(schema) if columns is None else list(columns)
         for name in wanted:
             if name not in schema:
                 raise ValueError(f"there is no column {name!r} in the source")
-        self._source = source.select(*wanted)
+        self.source = source.select(*wanted)
         self.kinds: Mapping[str, Kind] = {
             name: kind_of(schema[name]) for name in wanted
-        } | instants_of_spark(self._backend, self._source)
-        self._has_nan = bool(self._backend.has_operation(ops.IsNan))
-        self._digest = digest_of(self._backend)
-        self._constants = constants_of(self._backend)
+        } | instants_of_spark(self.backend, self.source)
+        self._has_nan = bool(self.backend.has_operation(ops.IsNan))
+        self.digest = digest_of(self.backend)
+        self._constants = constants_of(self.backend)
         self._last: tuple[str, Plan] | None = None
+
+    def upload(self, table: Any) -> None:
+        """Upload the tables in memory that an expression refers to."""
+        self.backend._run_pre_execute_hooks(table)
+
+    def ask(self, source: Any, kinds: Mapping[str, Kind]) -> None:
+        """Read other rows from now on."""
+        self._read = source  # an uploaded table is dropped when nothing refers to it
+        self.source, self.kinds, self._last = as_view(self.backend, source), kinds, None
+
+    def present(self, rows: Any, column: str) -> Expression:
+        """Whether a row has a cell in a column."""
+        return self._compiler(rows).present(column)
 
     def plan(self, request: Request, choice: Choice) -> Plan:
         """Compile the request to one expression. A launch asks twice, so the last plan is cached.
@@ -287,14 +301,14 @@ class Ibis:
 
     def _planned(self, request: Request, choice: Choice) -> Plan:
         if request.per is None or request.sizes:
-            rows = self._source
+            rows = self.source
         else:
             rows = self._within_max_rows(request, choice)
         compiler = self._compiler(rows)
         where = compiler.selected(request.where)
         for by in request.by:
             where &= compiler.among(by)
-        names = [_fresh(f"key_{i}", self.kinds) for i in range(len(request.by))]
+        names = [fresh(f"key_{i}", self.kinds) for i in range(len(request.by))]
         rows = rows.filter(where)
         compiler = self._compiler(rows)
         grouped = {
@@ -313,18 +327,18 @@ class Ibis:
             limbs = _limbs(term, compiler.term(term))
             parts.append(len(limbs))
             for each, limb in enumerate(limbs):
-                name = _fresh(f"total_{position}_{each}", self.kinds)
+                name = fresh(f"total_{position}_{each}", self.kinds)
                 sums[name] = rows.count() if term.column is None else limb.sum().coalesce(0)
         totals = rows.group_by(names).aggregate(**sums) if names else rows.aggregate(**sums)
         totals = totals.select(*names, *sums)
-        return Plan(totals, statement_of(self._backend, totals), len(names), tuple(parts))
+        return Plan(totals, statement_of(self.backend, totals), len(names), tuple(parts))
 
     def run(self, plan: Plan) -> Iterable[tuple[int, ...]]:
         """The indices and sums of every group, with sums put together from their parts."""
         total = "_ibis_" not in plan.statement  # Ibis's functions on SQLite may fail on a cell
         with warnings.catch_warnings(), interrupts(total=total):
             warnings.simplefilter("ignore")  # a warning of the database could depend on the data
-            rows = rows_of(self._backend, plan.expression, plan.statement)
+            rows = rows_of(self.backend, plan.expression, plan.statement)
         return [_joined(row, plan) for row in rows]
 
     def close(self) -> None:
@@ -335,13 +349,13 @@ class Ibis:
         import ibis
 
         assert request.per is not None
-        per, rows = request.per, self._source
+        per, rows = request.per, self.source
         unit = per.column
         compiler = self._compiler(rows)
         rows = rows.filter(compiler.present(unit))
-        by_hash, number = _fresh("row_hash", self.kinds), _fresh("row_number", self.kinds)
+        by_hash, number = fresh("row_hash", self.kinds), fresh("row_number", self.kinds)
         kept = dict.fromkeys([unit, *request.columns, *filter(None, [choice.column])])
-        hashed = self._digest(_text(rows, self.kinds, self.kinds, choice.seed))
+        hashed = self.digest(text_of(rows, self.kinds, self.kinds, choice.seed))
         rows = rows.mutate(**{by_hash: hashed}).select(*kept, by_hash)
         order = self._order(rows, request, choice, by_hash)
         numbered = ibis.row_number().over(group_by=rows[unit], order_by=order)
@@ -360,8 +374,8 @@ class Ibis:
 
         per = request.per
         assert per is not None
-        rank, number = _fresh("group_rank", self.kinds), _fresh("in_group", self.kinds)
-        by_group, by_hash = _fresh("group_hash", self.kinds), _fresh("row_hash", self.kinds)
+        rank, number = fresh("group_rank", self.kinds), fresh("in_group", self.kinds)
+        by_group, by_hash = fresh("group_hash", self.kinds), fresh("row_hash", self.kinds)
         rows = rows.mutate(**{by_group: self._group_hash(rows, per.column, names, choice)})
         keys = [rows[name] for name in names]
         ranked = ibis.dense_rank().over(group_by=rows[per.column], order_by=[rows[by_group], *keys])
@@ -373,7 +387,7 @@ class Ibis:
     def _group_hash(self, rows: Any, unit: str, names: list[str], choice: Choice) -> Expression:
         """The order in which a unit's groups are counted, up to the bound."""
         known = {**self.kinds, **dict.fromkeys(names, column_types.integer(64))}
-        return self._digest(_text(rows, [unit, *names], known, choice.seed))
+        return self.digest(text_of(rows, [unit, *names], known, choice.seed))
 
     def _sized(
         self, rows: Any, request: Request, choice: Choice, names: list[str]
@@ -388,7 +402,7 @@ class Ibis:
         assert request.per is not None
         unit, cells = request.per.column, prod(by.size for by in request.by)
         rows = rows.filter(self._compiler(rows).present(unit))
-        size, by_hash = _fresh("size", self.kinds), _fresh("group_hash", self.kinds)
+        size, by_hash = fresh("size", self.kinds), fresh("group_hash", self.kinds)
         found = {size: rows.count()}
         capped = names and request.per.groups < cells
         if capped:
@@ -396,7 +410,7 @@ class Ibis:
         rows = rows.group_by([unit, *names]).aggregate(**found)
         if capped:
             order = [rows[by_hash], *(rows[name] for name in names)]
-            number = _fresh("group_rank", self.kinds)
+            number = fresh("group_rank", self.kinds)
             ranked = ibis.row_number().over(group_by=rows[unit], order_by=order)
             rows = rows.mutate(**{number: ranked})
             rows = rows.filter(rows[number] < request.per.groups)
@@ -414,14 +428,14 @@ def _joined(row: Iterable[Any], plan: Plan) -> tuple[int, ...]:
     return (*keys, *sums)
 
 
-def _fresh(name: str, columns: Iterable[str]) -> str:
+def fresh(name: str, columns: Iterable[str]) -> str:
     """A name that is not the beginning of any column's name."""
     while any(column.lower().startswith(name) for column in columns):
         name += "_"
     return name
 
 
-def _text(rows: Any, names: Iterable[str], known: Mapping[str, Kind], seed: int) -> Expression:
+def text_of(rows: Any, names: Iterable[str], known: Mapping[str, Kind], seed: int) -> Expression:
     """A row's cells as one text."""
     import ibis
 

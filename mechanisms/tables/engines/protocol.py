@@ -50,8 +50,9 @@ def interrupts(*, total: bool = False) -> Iterator[None]:
 class Engine(Protocol):
     """Adds up rows exactly. Privacy and noise are not its concern."""
 
-    kinds: Mapping[str, Kind]
-    """The kind (type) of each column."""
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """The kind (type) of each column."""
 
     def plan(self, request: Request, choice: Choice) -> Any:
         """Compile a request. Reads no rows.

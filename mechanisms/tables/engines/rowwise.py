@@ -50,7 +50,7 @@ _OBJECTIONS = (
     ("Sample", "a sample", "leave it out; a statistic's where= chooses rows"),
     ("Sort", "an order", "leave it out; the order of rows makes no difference"),
     ("Distinct", "distinct rows", "count units with max_rows=1 and a privacy_unit instead"),
-    ("JoinChain", "a join", "write the joined rows to a table, and give that"),
+    ("JoinChain", "a join", "give one table, and use Table.join"),
     ("Set", "a union, an intersection or a difference", "write its rows to a table, and give that"),
     ("Aggregate", "an aggregate", "give the rows, and ask for Count, Sum or GroupBy of them"),
     ("Reduction", "an aggregate", "give the rows, and ask for Count, Sum or GroupBy of them"),

@@ -97,10 +97,10 @@ def _chosen(
     keys = [f"key_{i}" for i in range(len(request.by))]
     order = ["row_hash", "selected", *keys, *(f"term_{i}" for i in range(len(request.terms)))]
     if choice.column is not None:
-        first = _order(choice.column, compiler.kind(choice.column), columns.written)
+        first = order_of(choice.column, compiler.kind(choice.column), columns.written)
         inner += "".join(f"{each} AS keep_{i}, " for i, each in enumerate(first))
         order = [f"keep_{i} ASC NULLS LAST" for i in range(len(first))] + order
-    unit = _unit(per.column, compiler.kind(per.column))
+    unit = identity_of(per.column, compiler.kind(per.column))
     rows = (
         f"{inner}{unit} AS unit, hash(xor(hash({every}), {choice.seed}::UBIGINT)) AS row_hash "
         f"FROM {data} WHERE {compiler.present(per.column).text}"
@@ -138,7 +138,7 @@ def _sized(
     """The counted units in each group and their sizes, as SQL after FROM."""
     per = request.per
     assert per is not None
-    unit = _unit(per.column, compiler.kind(per.column))
+    unit = identity_of(per.column, compiler.kind(per.column))
     rows = f"SELECT {selected}, {unit} AS unit FROM {data} WHERE {where.text}"
     named = ", ".join(["unit", *keys])
     there = compiler.present(per.column).text
@@ -150,7 +150,7 @@ def _sized(
     return f"(SELECT *, {size.text} AS size FROM ({units}))"
 
 
-def _unit(column: str, kind: Kind) -> str:
+def identity_of(column: str, kind: Kind) -> str:
     """The value that identifies a row's unit: the cell, or the digest of a long one.
 
     A digest has 64 characters, and only cells of fewer than 64 are used directly.
@@ -163,7 +163,7 @@ def _unit(column: str, kind: Kind) -> str:
     return name
 
 
-def _order(column: str, kind: Kind, written: Mapping[str, Readings]) -> list[str]:
+def order_of(column: str, kind: Kind, written: Mapping[str, Readings]) -> list[str]:
     """The order of a unit's rows: by number first, then by the beginning of the text."""
     name = identifier(column)
     if column in written:

@@ -67,7 +67,7 @@ def test_numbers_in_parts() -> None:
     table = opened("ibis on sqlite", TYPES, ROWS)
     engine = table._engine
     assert isinstance(engine, Ibis)
-    value = engine._source["x"]
+    value = engine.source["x"]
     for high, parts in ((2**22 - 1, 1), (2**22, 2), (2**44, 3), (2**63 - 1, 3)):
         term = Term("x", Lattice(0, high, 1), power=1)
         with quietly():

@@ -1,0 +1,236 @@
+"""Joins of tables: what is refused, and which privacy unit the joined rows have."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from mechanisms.tables.engines.protocol import Choice, Engine
+from mechanisms.tables.expressions import column_name
+from mechanisms.tables.privacy_unit import PrivacyUnit
+from queryable.losses.numbers import natural, several
+from queryable.quoting import one_of, quoted
+
+ROW = "row before the join"
+"""What a unit is called that is a row of a table before a join."""
+
+
+def _pairs(on: Any) -> list[tuple[str, str]]:
+    if isinstance(on, Mapping):
+        pairs = [(column_name(mine), column_name(theirs)) for mine, theirs in on.items()]
+    else:
+        listed = several(on, "on") if isinstance(on, Sequence) and not isinstance(on, str) else [on]
+        pairs = [(name, name) for name in map(column_name, listed)]
+    if not pairs:
+        raise ValueError("on is empty; it should name at least one column")
+    return pairs
+
+
+def _names(value: Any) -> list[str] | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        raise TypeError(f"columns is {value!r}; it should be a list such as [{value!r}]")
+    return [column_name(name) for name in several(value, "columns")]
+
+
+def _positive(value: Any, name: str) -> int | None:
+    if value is None:
+        return None
+    number = natural(value, name)
+    if not 1 <= number < 2**31:
+        raise ValueError(f"{name} is {quoted(value)}; it should be at least 1")
+    return number
+
+
+def _matches(value: Any) -> int | None:
+    return _positive(value, "max_matches")
+
+
+def _rows(value: Any) -> int | None:
+    return _positive(value, "max_rows")
+
+
+@attrs.frozen
+class Join:
+    """What is joined with a table, and how: public.
+
+    Args:
+        on: the names of the key columns, of both sides: one, a list, or a mapping from the table's
+            own names to those of the other side.
+        columns: the columns of the other side that are added; by default all but its keys.
+        how: "left" keeps rows without a match; "inner" leaves them out.
+        max_matches: how many public rows a key may have.
+        max_rows: how many joined rows of a privacy unit are counted.
+    """
+
+    on: list[tuple[str, str]] = attrs.field(converter=_pairs)
+    columns: list[str] | None = attrs.field(default=None, converter=_names)
+    how: str = attrs.field(default="left", validator=one_of("left", "inner"))
+    max_matches: int | None = attrs.field(default=None, converter=_matches)
+    max_rows: int | None = attrs.field(default=None, converter=_rows)
+
+    @property
+    def inner(self) -> bool:
+        """Whether rows without a match are left out."""
+        return self.how == "inner"
+
+    def added(self, left: Engine, right: Engine) -> list[str]:
+        """The names of the columns that are added.
+
+        Raises:
+            ValueError: a column does not exist, or both sides have it.
+        """
+        for engine, place in ((left, 0), (right, 1)):
+            for pair in self.on:
+                _require(pair[place], engine)
+        keys = {theirs for _, theirs in self.on}
+        if self.columns is None:
+            names = [name for name in right.kinds if name not in keys]
+        else:
+            names = self.columns
+            for name in names:
+                _require(name, right)
+        taken = {name.lower() for name in left.kinds}
+        for name in names:
+            if name.lower() in taken:
+                raise ValueError(
+                    f"rename the column {name!r}, which both sides have, or leave it out of "
+                    "columns=[..]"
+                )
+            taken.add(name.lower())
+        return names
+
+
+def _require(name: str, engine: Engine) -> None:
+    if name not in engine.kinds:
+        raise ValueError(f"there is no column {name!r} to join; there are {list(engine.kinds)}")
+
+
+def with_public(
+    engine: Engine, unit: PrivacyUnit | None, source: Any, join: Join
+) -> tuple[Engine, PrivacyUnit | None]:
+    """The rows joined with a public table, and their privacy unit.
+
+    Args:
+        source: an engine, or what is opened as one.
+
+    Raises:
+        TypeError, ValueError: they do not fit; this depends on public facts alone.
+    """
+    public = source if hasattr(source, "kinds") else _opened(source)
+    if hasattr(public, "source"):  # of Ibis
+        public = _opened(public.source)
+    names = join.added(engine, public)
+    try:
+        joined = _join_public(engine, public, names, join)
+    finally:
+        if public is not source:
+            public.close()
+    if join.max_rows is not None:
+        if unit is None or unit.joined:
+            raise ValueError("give max_matches instead of max_rows: the table has no privacy_unit")
+        return joined, attrs.evolve(unit, max_rows=join.max_rows)
+    if join.max_matches is None or (unit is not None and not unit.joined):
+        return joined, unit
+    most = join.max_matches * (1 if unit is None else unit.max_rows)
+    return joined, unit if most == 1 else PrivacyUnit(ROW, max_rows=most, joined=True)
+
+
+def _join_public(engine: Any, public: Any, names: list[str], join: Join) -> Engine:
+    from mechanisms.tables.engines.ibis import Ibis
+    from mechanisms.tables.engines.joins import join_public, rows_of
+
+    most = join.max_matches
+    if isinstance(engine, Ibis):
+        from mechanisms.tables.engines.ibis_joins import join_public as join_on_ibis
+
+        return join_on_ibis(engine, rows_of(public), join.on, names, inner=join.inner, most=most)
+    return join_public(
+        rows_of(engine), rows_of(public), join.on, names, inner=join.inner, most=most
+    )
+
+
+def _opened(source: Any) -> Any:
+    """A public table, opened. Types of Python objects are inferred: its contents are public."""
+    from mechanisms.tables.engines.duckdb import DuckDB
+    from mechanisms.tables.engines.frames import as_arrow
+
+    if isinstance(source, str | Path):
+        return DuckDB(source)
+    table, written = as_arrow(_inferred(source))
+    return DuckDB(table, written=written)
+
+
+def _inferred(source: Any) -> Any:
+    import pyarrow as pa
+
+    if type(source).__module__.partition(".")[0] == "ibis":
+        return source.to_pyarrow()
+    try:
+        if hasattr(source, "iloc") and hasattr(source, "columns"):
+            return pa.Table.from_pandas(source, preserve_index=False)
+        if isinstance(source, Mapping):
+            return pa.table({str(name): pa.array(cells) for name, cells in source.items()})
+    except (pa.ArrowException, TypeError, ValueError):  # of several types: read as text
+        return source
+    return source
+
+
+def with_private(
+    engines: tuple[Engine, Engine],
+    units: tuple[PrivacyUnit | None, PrivacyUnit | None],
+    choices: tuple[Choice, Choice],
+    join: Join,
+) -> tuple[Engine, PrivacyUnit]:
+    """The rows of two private tables of one unit, joined, and their privacy unit.
+
+    Raises:
+        TypeError, ValueError: they do not fit; this depends on public facts alone.
+    """
+    mine, theirs = units
+    if mine is None or theirs is None or mine.joined or theirs.joined:
+        raise TypeError(
+            "open both tables with privacy_unit= and max_rows=; without a unit one row could "
+            "decide about any number of joined rows. A table that is public is joined by "
+            "join(public=.., on=..)"
+        )
+    if mine.column != theirs.column:
+        raise TypeError(
+            f"give two tables of one privacy unit; they are of {mine.column!r} and "
+            f"{theirs.column!r}. Rename a column if both name the same persons"
+        )
+    if (mine.column, theirs.column) not in join.on:
+        raise ValueError(
+            f"add {mine.column!r} to on=[..]; a joined row of two persons would belong to both"
+        )
+    if join.max_matches is not None:
+        raise ValueError(
+            "leave max_matches out; it is for a public table, and max_rows bounds this"
+        )
+    names = join.added(*engines)
+    most = mine.max_rows * theirs.max_rows if join.max_rows is None else join.max_rows
+    unit = attrs.evolve(mine, max_rows=most)
+    return _join_private(engines, (mine, theirs), choices, names, join), unit
+
+
+def _join_private(
+    engines: tuple[Any, Any],
+    units: tuple[PrivacyUnit, PrivacyUnit],
+    choices: tuple[Choice, Choice],
+    names: list[str],
+    join: Join,
+) -> Engine:
+    from mechanisms.tables.engines.ibis import Ibis
+    from mechanisms.tables.engines.joins import join_private, rows_of
+
+    of_ibis = [isinstance(engine, Ibis) for engine in engines]
+    if all(of_ibis):
+        from mechanisms.tables.engines.ibis_joins import join_private as join_on_ibis
+
+        return join_on_ibis(*engines, join.on, names, units, choices, inner=join.inner)
+    if any(of_ibis):
+        raise TypeError("give two tables of one database, or two of files and frames")
+    left, right = map(rows_of, engines)
+    return join_private(left, right, join.on, names, units, choices, inner=join.inner)
