@@ -42,6 +42,7 @@ from mechanisms.tables.privacy_unit import Neighbours, PrivacyUnit
 from mechanisms.tables.quantile import Quantile
 from mechanisms.tables.statistics import Count, Histogram, Sum
 from mechanisms.tables.table import Table
+from mechanisms.tables.top import Top
 from mechanisms.tables.units import CountUnits, UnitSizes
 
 __all__ = [
@@ -82,6 +83,7 @@ __all__ = [
     "Sum",
     "SyntheticHistogram",
     "Table",
+    "Top",
     "TopK",
     "TruthfulAnswer",
     "Undecided",

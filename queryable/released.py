@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import attrs
 import numpy as np
 
+from queryable.answers import narrowed
 from queryable.half_widths import confidence_of
 from queryable.losses.numbers import shown
 from queryable.quoting import quoted
@@ -362,6 +363,18 @@ def _imported(name: str) -> Any:
             f"install {name} first (pip install {name}), or use another of to_pandas(), "
             "to_polars() and to_arrow()"
         ) from None
+
+
+def array_of(values: Sequence[Any]) -> np.ndarray[Any, Any]:
+    """Values as an array: of integers or floats where these hold them exactly, else of objects."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    kinds = {type(each) for each in values}
+    if kinds == {int}:
+        return narrowed(array)
+    if kinds <= {int, float} and all(float(each) == each for each in values):
+        return array.astype(float)
+    return array
 
 
 def _entries(values: Value) -> list[Any]:

@@ -17,6 +17,8 @@
 - `statistics`: `Count`, `Sum`, `Histogram`.
 - `units`: `CountUnits`, `UnitSizes`: privacy units, and how many rows they have.
 - `moments`: `Mean`, `Variance`.
+- `brackets`, `grids`, `choices`: `Quantiles`, and `PrivateQuantiles`, which answers their values.
+- `top`: `Top`, the most frequent categories.
 - `quantile`: `Quantile`, scores for the exponential mechanism.
 - `group_by`: `GroupBy`, a statistic in each of some public groups.
 - `joins`: which tables are joined, and the privacy unit of the joined rows.

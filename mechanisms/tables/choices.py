@@ -23,7 +23,6 @@ from mechanisms.tables.predicates import Where, where_field
 from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Bins, Categories, Request, Term
 from mechanisms.tables.scalars import Scalar
-from queryable.answers import narrowed
 from queryable.data.cells import Array
 from queryable.half_widths import confidence_of
 from queryable.losses import Loss, Measure, PureDP, total
@@ -32,19 +31,7 @@ from queryable.losses.numbers import Number, natural, shown
 from queryable.mechanism import Measurement
 from queryable.quoting import quoted
 from queryable.randomness.coins import Coins
-from queryable.released import Axis, Evidence, Released, Value
-
-
-def array_of(values: Sequence[Any]) -> Array:
-    """Values as an array: of integers or floats where these hold them exactly, else of objects."""
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    kinds = {type(each) for each in values}
-    if kinds == {int}:
-        return narrowed(array)
-    if kinds <= {int, float} and all(float(each) == each for each in values):
-        return array.astype(float)
-    return array
+from queryable.released import Axis, Evidence, Released, Value, array_of
 
 
 def _by(value: Any) -> tuple[Categories, ...]:

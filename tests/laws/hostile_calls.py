@@ -17,7 +17,7 @@ from composition import (
     ViaZCDP,
 )
 from composition.rules import Additive
-from mechanisms import Count, Gaussian, PrivacyUnit, Quantiles, RandomizedResponse, column
+from mechanisms import Count, Gaussian, PrivacyUnit, Quantiles, RandomizedResponse, Top, column
 from mechanisms.sampling.laws import DiscreteGaussian
 from queryable import SYSTEM, ApproxDP, Bit, Launch, PureDP, Queryable, SeededCoins, Statistic, View
 from queryable.audit import view_law
@@ -147,6 +147,9 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "queryable.randomness.laws": {
         "UniformBelow": {"bound": 9},
+    },
+    "mechanisms.tables.top": {
+        "PrivateTop": {"top": Top("b", 1, ["x", "y"]), "epsilon": 1},
     },
     "mechanisms.tables.choices": {
         "PrivateQuantiles": {
@@ -309,6 +312,7 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
             "columns": ["a", "b", "who"],
             "seed": 1,
         },
+        "Top": {"column": "b", "k": 1, "categories": ["x", "y"], "where": None, "per": None},
         "TopK": {**CHOICE, "monotone": True, "k": 2},
         "TruthfulAnswer": {"epsilon": 1},
         "Undecided": {**REFUSAL, "estimate": None},
