@@ -325,8 +325,21 @@ class Combination(Evidence):
         low, high = self.one.interval(each, simultaneous=simultaneous)
         least, most = self.other.interval(each, simultaneous=simultaneous)
         if self.minus:
-            return _outward(low - most, -inf), _outward(high - least, inf)
-        return _outward(low + least, -inf), _outward(high + most, inf)
+            least, most = most, least
+        operation = sub if self.minus else add
+        ends = _joined(operation, low, least), _joined(operation, high, most)
+        return _outward(ends[0], -inf), _outward(ends[1], inf)
+
+
+def _joined(operation: Callable[[Any, Any], Any], one: Value, other: Value) -> Value:
+    """The sum or difference of ends; None where one is None, which is no end."""
+    if not any(each is None or np.asarray(each).dtype == object for each in (one, other)):
+        return operation(one, other)
+
+    def of(a: Any, b: Any) -> Any:
+        return None if a is None or b is None else operation(a, b)
+
+    return np.frompyfunc(of, 2, 1)(one, other)
 
 
 def _combined(one: Released, other: Released, operation: Callable[[Any, Any], Any]) -> Released:

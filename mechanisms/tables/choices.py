@@ -86,12 +86,12 @@ class Quantiles(Aggregate):
 
     @property
     def public_name(self) -> str:
-        """The levels, the column and the groups: `1/2-quantile of age by state`."""
+        """The levels, the column and the groups: `Median of age by state`."""
         levels = ", ".join(map(str, self.several_levels))
-        groups = (
-            f" by {', '.join(operand_name(each.column) for each in self.by)}" if self.by else ""
-        )
-        return f"{levels}-quantile of {operand_name(self.column)}{groups}"
+        kind = f"Quantiles {levels}" if isinstance(self.levels, tuple) else f"{levels}-quantile"
+        name = "Median" if self.levels == Fraction(1, 2) else kind
+        groups = ", ".join(operand_name(each.column) for each in self.by)
+        return f"{name} of {operand_name(self.column)}{' by ' if groups else ''}{groups}"
 
     @property
     def request(self) -> Request:

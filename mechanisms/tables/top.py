@@ -119,11 +119,16 @@ class PrivateTop(Measurement[Released]):
 
     top: Top = attrs.field(converter=_top)
     epsilon: Fraction = attrs.field(converter=read_positive_epsilon)
+    scores: Histogram = attrs.field(init=False, repr=False)  # a launch checks it against the table
+
+    @scores.default
+    def _of_top(self) -> Histogram:
+        return self.top.scores
 
     @property
     def choice(self) -> TopK:
         """The mechanism that chooses indices."""
-        return TopK(self.top.scores, self.epsilon, k=self.top.k, monotone=True)
+        return TopK(self.scores, self.epsilon, k=self.top.k, monotone=True)
 
     @property
     def public_name(self) -> str:

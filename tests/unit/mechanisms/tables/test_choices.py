@@ -1,6 +1,6 @@
 """Private quantiles: answers, intervals, losses and bounds on units."""
 
-from datetime import date
+from datetime import date, timedelta
 from fractions import Fraction
 from math import inf
 from typing import Any
@@ -47,7 +47,7 @@ def test_a_median_with_its_interval() -> None:
     assert low <= answer.estimate <= high
     assert {low, answer.estimate, high} <= set(GRID)
     assert high - low <= 40
-    assert str(answer).startswith("1/2-quantile of x: ")
+    assert str(answer).startswith("Median of x: ")
 
 
 def test_several_levels_and_groups_are_labelled() -> None:
@@ -64,6 +64,34 @@ def test_several_levels_and_groups_are_labelled() -> None:
     assert frame["level"].tolist() == [0.25, 0.75] * 3
 
 
+@pytest.mark.parametrize(
+    ("levels", "by", "name"),
+    [
+        ("0.5", {}, "Median of x"),
+        ("9/10", {}, "9/10-quantile of x"),
+        (["1/2"], {}, "Quantiles 1/2 of x"),
+        (["1/4", "3/4"], BY, "Quantiles 1/4, 3/4 of x by g"),
+    ],
+)
+def test_names(levels: Any, by: Any, name: str) -> None:
+    assert Quantiles("x", levels, GRID, by=by).public_name == name
+
+
+def test_differences_have_intervals() -> None:
+    """Of dates too, where an end that is missing leaves the difference without that end."""
+    data = {"day": [date(2024, 1, day) for day in range(1, 29)] * 40, "g": [1, 2] * 560}
+    days = [date(2024, 1, day) for day in range(1, 29)]
+    counts = [Quantiles("day", level, days) for level in ("1/4", "3/4")]
+    one, other = (launched(each, data, confidence="0.99") for each in counts)
+    low, high = (other - one).interval(0.95)
+    assert low <= timedelta(14) <= high
+    everything = launched(Quantiles("day", "1", days), data)
+    assert (everything - one).interval()[1] is None
+    groups = Quantiles("day", ["0", "1"], days, by={"g": [1, 2]})
+    both = launched(groups, data) - launched(groups, data)
+    assert both.interval()[0].tolist() == [[None, None]] * 2
+
+
 def test_dates_and_text() -> None:
     """An end that is beyond the grid is None where there is no infinity."""
     days = [date(2024, 1, day) for day in range(1, 29)]
@@ -74,7 +102,7 @@ def test_dates_and_text() -> None:
     assert beyond.interval() == ("b", None)
     above = launched(Quantiles("name", ["1/2", "1/3"], ["a", "b"]), {"name": ["A"] * 400})
     assert above.interval()[0].tolist() == [None, None]
-    assert str(beyond) == "1/2-quantile of name: b (95% interval: b to inf)"
+    assert str(beyond) == "Median of name: b (95% interval: b to inf)"
     assert str(launched(Quantiles("x", "1/2", GRID), confidence="0.9")).endswith(")")
 
 
@@ -121,7 +149,7 @@ def test_estimates_alone_have_all_of_epsilon() -> None:
     assert abs(answer.estimate - 500) <= 10
     with pytest.raises(ValueError, match="with a confidence"):
         answer.interval()
-    assert str(answer) == f"1/2-quantile of x: {answer.estimate}"
+    assert str(answer) == f"Median of x: {answer.estimate}"
 
 
 @pytest.mark.parametrize(
@@ -298,6 +326,20 @@ def test_a_release_of_a_quantile_is_that_of_quantiles() -> None:
         queryable.release(one, loss=ZCDP(1), confidence=1)
     spent = 4 + Fraction(1, 8)
     assert ZCDP(4) <= queryable.privacy_loss() <= ZCDP(spent)
+
+
+def test_what_does_not_fit_the_table_is_not_charged() -> None:
+    """A column that is not there, and another unit than the table's."""
+    table = Table({"who": [1, 2], "x": [1, 2]}, privacy_unit="who", max_rows=1)
+    queryable = Queryable(FiltCon(ZCDP(9)), table)
+    for wrong in (
+        Quantile("y", "1/2", GRID, per=table.unit),
+        Quantiles("x", "1/2", GRID),
+        Quantiles("x", "1/2", GRID, by={"y": [1]}, per=table.unit),
+    ):
+        with pytest.raises(QueryError, match="nothing is charged"):
+            queryable.release(wrong, loss=ZCDP(1))
+    assert queryable.privacy_loss() == ZCDP(0)
 
 
 def test_ends_compare_by_value() -> None:

@@ -100,6 +100,16 @@ def test_the_laws_of_every_mechanism_hold() -> None:
     assert not broken_laws(PrivateTop(Top("city", 2, CITIES), 1), data, (), wrong=(None, 1))
 
 
+def test_what_does_not_fit_the_table_is_not_charged() -> None:
+    """A column that is not there, and another unit than the table's."""
+    table = Table({"who": [1, 2], "city": ["Oslo", "Rome"]}, privacy_unit="who", max_rows=1)
+    queryable = opened(table)
+    for wrong in (Top("town", 1, CITIES, per=table.unit), Top("city", 1, CITIES)):
+        with pytest.raises(QueryError, match="nothing is charged"):
+            queryable.release(wrong, loss=ZCDP(1))
+    assert queryable.privacy_loss() == ZCDP(0)
+
+
 @pytest.mark.parametrize("k", [0, 5, -1, True, 1.5])
 def test_k_is_a_number_of_categories(k: Any) -> None:
     with pytest.raises((TypeError, ValueError), match="k is"):
