@@ -17,6 +17,7 @@ from mechanisms import (
     Mean,
     PrivacyUnit,
     Quantile,
+    Quantiles,
     Sum,
     UnitSizes,
     Variance,
@@ -188,6 +189,7 @@ def test_few_rows(engine: str, rows: Rows) -> None:
             Histogram("g", ["a", "b"]),
             GroupBy({"g": ["a"]}, Sum("x", 0, 9)),
             Quantile("x", "1/2", [1, 3, 5]),
+            Quantiles("x", "1/2", [1, 3, 5], by={"g": ["b", "a"]}),
         ],
     )
     person = opened(engine, {"x": "integer", "g": "text"}, rows, privacy_unit="g", max_rows=2)
