@@ -10,7 +10,6 @@ bool.
 
 import operator
 import re
-import string
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -133,18 +132,26 @@ def strip(text: str | None) -> str | None:
     return None if text is None else text.strip(" \t\n\v\f\r")
 
 
+def _changes_case(letter: str) -> bool:
+    """Whether a letter of Latin (up to U+017F), Greek or Cyrillic has exactly one other case."""
+    other = letter.swapcase()
+    spans = [(0, 0x17F), (0x386, 0x3CE), (0x400, 0x52F)]
+    within = all(any(low <= ord(it) <= high for low, high in spans) for it in letter + other)
+    return other != letter and len(other) == 1 and within and other.swapcase() == letter
+
+
 def lower(text: str | None) -> str | None:
-    """The text with small ASCII letters."""
+    """The text in lower case, letter by letter."""
     if text is None:
         return None
-    return text.translate(str.maketrans(string.ascii_uppercase, string.ascii_lowercase))
+    return "".join(each.lower() if _changes_case(each) else each for each in text)
 
 
 def upper(text: str | None) -> str | None:
-    """The text with capital ASCII letters."""
+    """The text in upper case, letter by letter."""
     if text is None:
         return None
-    return text.translate(str.maketrans(string.ascii_lowercase, string.ascii_uppercase))
+    return "".join(each.upper() if _changes_case(each) else each for each in text)
 
 
 def _in_utc(moment: Any) -> Any:
@@ -214,7 +221,7 @@ def _as_integer(cell: Any) -> int | None:
             return None
         cell = Fraction(cell.rstrip("."))
     whole = int(cell)
-    return whole if -(2**63) <= whole < 2**63 else None
+    return whole if abs(whole) < 2**63 else None
 
 
 def _as_number(cell: Any) -> float | None:
@@ -238,7 +245,7 @@ def _as_date(cell: Any) -> date | None:
 
 def _as_timestamp(cell: Any) -> datetime | None:
     if not isinstance(cell, str):
-        return ordered(cell)
+        return ordered(_in_utc(cell))
     found = re.fullmatch(_MOMENT, cell)
     if found is None:
         return None
@@ -268,12 +275,11 @@ def count_units(rows: Rows, unit: Operand, where: Holds) -> int:
     return len({unit(row) for row in rows if unit(row) is not None and where(row)})
 
 
-def unit_sizes(rows: Rows, unit: Operand, edges: Sequence[Any], where: Holds) -> list[int]:
-    """The number of units by their number of rows that satisfy a predicate."""
+def unit_sizes(rows: Rows, unit: Operand, limits: Sequence[int], where: Holds) -> list[int]:
+    """The number of units by their number of rows: up to each limit, and above the last one."""
     sizes = Counter(unit(row) for row in rows if unit(row) is not None and where(row))
-    return [
-        sum(1 for size in sizes.values() if low <= size < high) for low, high in pairwise(edges)
-    ]
+    ends = [0, *limits, INF]
+    return [sum(1 for size in sizes.values() if a < size <= b) for a, b in pairwise(ends)]
 
 
 class Lattice:
@@ -352,9 +358,15 @@ def quantile(
     return [score(candidate) for candidate in grid]
 
 
-def grouped(rows: Rows, keys: Sequence[Holds], statistic: Callable[[Rows], Any]) -> list[Any]:
-    """The statistic of the rows with each key."""
-    return [statistic([row for row in rows if key(row)]) for key in keys]
+def around(rows: Rows, operand: Operand, grid: Sequence[Any], where: Holds) -> list[int]:
+    """The number of cells below the first candidate, at it, up to the next one, and so on."""
+    cells = _numbers(rows, operand, where)
+
+    def place(cell: Any) -> int:
+        return sum(compared(symbol, cell, each) for each in grid for symbol in (">=", ">"))
+
+    places = Counter(map(place, cells))
+    return [places[place] for place in range(2 * len(grid) + 1)]
 
 
 def flat(value: Any) -> list[int]:

@@ -127,7 +127,7 @@ MEMORY: dict[str, Callable[[Types, list[Row]], Any]] = {
     "arrow": in_arrow,
 }
 FRAMES = [f"table on {form}" for form in MEMORY]
-FILES = ["csv", "parquet"]
+FILES = ["csv", "german csv", "parquet"]
 DATABASES = ["ibis on duckdb", "ibis on sqlite", "ibis on postgres", "ibis on spark"]
 FORMS = [*MEMORY, *FRAMES, *FILES, *DATABASES]
 _MARKS = {"ibis on spark": SPARK, "ibis on postgres": POSTGRES}
@@ -148,7 +148,7 @@ def kinds_of(form: str) -> list[str]:
 
 def held(form: str, row: Row) -> Row:
     """A row as a form can hold it: empty text of a CSV file is missing."""
-    if form == "csv":
+    if form.endswith("csv"):
         return {name: None if cell == "" else cell for name, cell in row.items()}
     return row
 
@@ -164,8 +164,8 @@ def opened(form: str, types: Types, rows: list[Row], **options: Any) -> Iterator
             with Table(MEMORY[form.removeprefix("table on ")](types, rows), **options) as table:
                 yield table
         elif form in FILES:
-            path = Path(_folder(), f"{next(_numbers)}.{form}")
-            given = (_write_csv if form == "csv" else _write_parquet)(path, types, rows)
+            path = Path(_folder(), f"{next(_numbers)}.{form.rsplit(maxsplit=1)[-1]}")
+            given = _WRITERS[form](path, types, rows)
             with Table(path, **given, **options) as table:
                 yield table
             path.unlink()
@@ -206,9 +206,44 @@ def _write_csv(path: Path, types: Types, rows: list[Row]) -> dict[str, Any]:
     return {"types": {name: _DECLARED[kind] for name, kind in types.items() if kind != "written"}}
 
 
+def _in_german(cell: Any, kind: str) -> str:
+    """Numbers with a comma and perhaps points, dates with the day first; n/a is missing."""
+    if cell is None:
+        return "n/a"
+    if kind == "date":
+        return f"{cell.day}.{cell.month:02}.{cell.year:04}"
+    if kind == "timestamp":
+        clock = f"{cell.hour:02}:{cell.minute:02}:{cell.second:02}.{cell.microsecond:06}"
+        return f"{_in_german(cell, 'date')} {clock}"
+    if kind == "integer" and cell % 2:
+        return f"{cell:,}".replace(",", ".")
+    return str(cell).replace(".", ",") if kind in ("float", "money") else _in_csv(cell)
+
+
+def _write_german(path: Path, types: Types, rows: list[Row]) -> dict[str, Any]:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_MINIMAL, delimiter=";")
+        writer.writerow(types)
+        writer.writerows(
+            [_in_german(row[each], kind) for each, kind in types.items()] for row in rows
+        )
+    formats = {"date": "%d.%m.%Y", "timestamp": "%d.%m.%Y %H:%M:%S.%f"}
+    return {
+        "types": {name: _DECLARED[kind] for name, kind in types.items()},
+        "date_format": {name: formats[it] for name, it in types.items() if it in formats},
+        "sep": ";",
+        "decimal": ",",
+        "thousands": ".",
+        "null_values": ["n/a"],
+    }
+
+
 def _write_parquet(path: Path, types: Types, rows: list[Row]) -> dict[str, Any]:
     parquet.write_table(in_arrow(types, rows), path)
     return {}
+
+
+_WRITERS = {"csv": _write_csv, "german csv": _write_german, "parquet": _write_parquet}
 
 
 def _quoted(name: str) -> str:

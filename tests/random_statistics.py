@@ -1,6 +1,6 @@
 """Random statistics of a table, each as the product's value and as a function in plain Python.
 
-An `Operand`, a `Condition` and a `Case` hold both. `Maker` draws them for columns of given kinds.
+A `Case` holds both. `Maker` draws them for columns of given kinds.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,52 +12,23 @@ import attrs
 
 from mechanisms import (
     Count,
+    CountUnits,
     GroupBy,
     Histogram,
     Mean,
     PrivacyUnit,
     Quantile,
+    Quantiles,
     Sum,
+    UnitSizes,
     Variance,
-    column,
 )
 from mechanisms.tables.aggregates import Aggregate
-from mechanisms.tables.predicates import Predicate
 from tests import brute_force as plain
-from tests.messy_tables import INF, NUMBERS, Row, Types, some_cell
+from tests.messy_tables import Row, Types, some_cell
+from tests.random_expressions import Expressions, Operand
 
 Rows = Sequence[Row]
-
-
-@attrs.frozen
-class Operand:
-    """What a statistic reads: a column, or an expression of columns."""
-
-    product: Any
-    kind: str
-    value: Callable[[Row], Any]
-
-    def read(self, kind: str) -> Callable[[Row], Any]:
-        """The cells as a kind: a written column is text, read as its question asks."""
-        if self.kind != "written" or kind == "text":
-            return self.value
-        if kind == "number":
-            return lambda row: _written_number(self.value(row))
-        return lambda row: plain.cast(kind, self.value(row))
-
-
-def _written_number(cell: Any) -> float | None:
-    truths = {"true": 1.0, "false": 0.0}
-    number: float | None = plain.cast("number", cell)
-    return truths.get((cell or "").lower()) if number is None else number
-
-
-@attrs.frozen
-class Condition:
-    """A `where`."""
-
-    product: Predicate | None
-    holds: Callable[[Row], bool]
 
 
 @attrs.frozen
@@ -77,7 +48,14 @@ class Case:
     def statistic(self, parts: int = 1) -> Aggregate:
         """The product's statistic; of several tables in one, told apart by the column `part`."""
         by = ({"part": list(range(parts))} if parts > 1 else {}) | self.by
+        if by and isinstance(self.inner, Quantiles):
+            return attrs.evolve(self.inner, by=by)
         return GroupBy(by, self.inner) if by else self.inner
+
+    @property
+    def in_groups(self) -> bool:
+        """Whether the statistic can be asked for in groups."""
+        return self.inner.groupable or isinstance(self.inner, Quantiles)
 
     def expected(self, rows: Rows) -> list[int]:
         """The integers of one table."""
@@ -104,100 +82,14 @@ UNITS: dict[str, list[Any]] = {
     "float": [1, "1/4", "0.01", 10, "0.3"],
     "money": ["0.01", "0.1", 1, "1/4"],
 }
-PATTERNS = ["a%", "%a", "a_b", "%", "", "_", "%\n%", "__", "%b%", "\\%", "a%b%", "é%", "%'%", "🌍"]
 
 
-class Maker:
-    """Draws operands, conditions and statistics."""
+class Maker(Expressions):
+    """Draws statistics."""
 
     def __init__(self, random: Random, types: Types, per: PrivacyUnit | None = None) -> None:
-        self.random, self.types, self.per = random, types, per
-
-    # Operands
-
-    def names(self, kinds: Sequence[str]) -> list[str]:
-        return [name for name, kind in self.types.items() if kind in kinds and name != "part"]
-
-    def plain_column(self, kinds: Sequence[str]) -> Operand | None:
-        names = self.names(kinds)
-        if not names:
-            return None
-        name = self.random.choice(names)
-        product = self.random.choice([name, column(name)])
-        return Operand(product, self.types[name], lambda row: plain.present(row[name]))
-
-    def number(self, depth: int = 2) -> Operand:
-        """A number that can be added up."""
-        found = self.plain_column([*NUMBERS, "boolean", "written"])
-        assert found is not None
-        if found.kind == "written":
-            return attrs.evolve(found, kind="float", value=found.read("number"))
-        return found
-
-    # Conditions
-
-    def constant(self, kind: str) -> Any:
-        """A constant that a column of this kind compares with."""
-        value = some_cell(self.random, kind)
-        if kind in (*NUMBERS, "boolean"):
-            odd = [0.5, 1, True, 2**64, -(2**64), INF, -INF, 2.0**53, 0.1, 12, 8.95]
-            value = self.random.choice([value, value, self.random.choice(odd)])
-        if kind == "money" and not isinstance(value, int | float):
-            value = float(value)
-        return 0.0 if value != value else value  # noqa: PLR0124
-
-    def condition(self, depth: int = 2) -> Condition:
-        """A predicate."""
-        choice = self.random.random()
-        if depth and choice < 0.25:
-            left, right = self.condition(depth - 1), self.condition(depth - 1)
-            if choice < 0.12:
-                both = left.product & right.product  # type: ignore[operator]
-                return Condition(both, lambda row: left.holds(row) and right.holds(row))
-            either = left.product | right.product  # type: ignore[operator]
-            return Condition(either, lambda row: left.holds(row) or right.holds(row))
-        if depth and choice < 0.35:
-            inner = self.condition(depth - 1)
-            assert inner.product is not None
-            return Condition(~inner.product, lambda row: not inner.holds(row))
-        return self.comparison()
-
-    def comparison(self) -> Condition:
-        """A column compared with a constant."""
-        found = self.plain_column(list(self.types.values()))
-        assert found is not None
-        return self.compared(found)
-
-    def compared(self, found: Operand) -> Condition:
-        """An operand compared with a constant."""
-        kind = found.kind
-        if kind == "written":
-            kind = self.random.choice(["text", "float", "timestamp"])
-        reading = {"float": "number"}.get(kind, kind) if found.kind == "written" else kind
-        value = found.read(reading)
-        left: Any = column(found.product) if isinstance(found.product, str) else found.product
-        if self.random.random() < 0.2:
-            constants = [self.constant(kind) for _ in range(self.random.randrange(4))]
-            if found.kind == "written":
-                constants = [it for it in constants if not isinstance(it, bool)]
-            return Condition(
-                left.is_in(constants),
-                lambda row: any(plain.compared("==", value(row), it) for it in constants),
-            )
-        symbol = self.random.choice(list(plain.COMPARE))
-        constant = self.constant(kind)
-        return Condition(
-            plain.COMPARE[symbol](left, constant),
-            lambda row: plain.compared(symbol, value(row), constant),
-        )
-
-    def where(self) -> Condition:
-        """A `where`, often none."""
-        if self.random.random() < 0.4:
-            return Condition(None, lambda row: True)
-        return self.condition()
-
-    # Statistics
+        super().__init__(random, types)
+        self.per = per
 
     def case(self) -> Case:
         """A statistic, perhaps in groups."""
@@ -208,9 +100,11 @@ class Maker:
             self.variance,
             self.histogram,
             self.quantile,
+            self.quantiles,
+            *([self.count_units, self.unit_sizes] if self.per else []),
         ]
         found = self.random.choice(makers)()
-        if found.inner.groupable and self.random.random() < 0.4:
+        if found.in_groups and self.random.random() < 0.4:
             return attrs.evolve(found, by=self.keys())
         return found
 
@@ -227,6 +121,23 @@ class Maker:
     def count(self) -> Case:
         where = self.where()
         return Case(Count(where.product, per=self.per), lambda rows: plain.count(rows, where.holds))
+
+    def count_units(self) -> Case:
+        assert self.per is not None
+        where, name = self.where(), self.per.column
+        return Case(
+            CountUnits(where.product, per=self.per),
+            lambda rows: plain.count_units(rows, lambda row: row[name], where.holds),
+        )
+
+    def unit_sizes(self) -> Case:
+        assert self.per is not None
+        where, name = self.where(), self.per.column
+        limits = sorted(self.random.sample(range(1, 10), self.random.randint(1, 4)))
+        return Case(
+            UnitSizes(limits, where.product, per=self.per),
+            lambda rows: plain.unit_sizes(rows, lambda row: row[name], limits, where.holds),
+        )
 
     def bounded(self) -> tuple[Operand, Any, Any, Any]:
         """An operand with bounds and a unit."""
@@ -273,15 +184,25 @@ class Maker:
         by_size = sorted(values, key=plain.ordered)
         return [value for i, value in enumerate(by_size) if not i or by_size[i - 1] != value]
 
+    def quantiles(self) -> Case:
+        found = self.operand()
+        if found is None:
+            return self.count()
+        found = found.as_kind("float")
+        grid, where = self.grid(found.kind), self.where()
+        return Case(
+            Quantiles(found.product, ["1/4", "1/2"], grid, where.product, per=self.per),
+            lambda rows: plain.around(rows, found.value, grid, where.holds),
+        )
+
     def quantile(self) -> Case:
-        kinds = [*NUMBERS, "boolean", "text", "date", "timestamp", "instant", "written"]
-        found = self.plain_column(kinds)
-        assert found is not None
-        kind = "float" if found.kind == "written" else found.kind
-        value = found.read("number" if found.kind == "written" else kind)
+        found = self.operand()
+        if found is None:
+            return self.count()
+        found = found.as_kind("float")
         level = self.random.choice(["0", "1/2", "1/3", "0.9", "1"])
-        grid, where = self.grid(kind), self.where()
+        grid, where = self.grid(found.kind), self.where()
         return Case(
             Quantile(found.product, level, grid, where.product, per=self.per),
-            lambda rows: plain.quantile(rows, value, Fraction(level), grid, where.holds),
+            lambda rows: plain.quantile(rows, found.value, Fraction(level), grid, where.holds),
         )

@@ -111,7 +111,7 @@ def violations(
     ):
         for case in made.cases:
             statistic = case.statistic()
-            together = pairs if case.inner.groupable else 1
+            together = pairs if case.in_groups else 1
             asked = case.statistic(together)
             values = [value(asked, dataset) for dataset in (one, other)]
             assert (values[0] is None) == (values[1] is None), (form, seed, statistic)
