@@ -23,9 +23,9 @@ from mechanisms.tables.scalars import Scalar
 from queryable.quoting import quoted
 
 _TRUTH = r"(?i:true|false|t|f|0|1)"
-_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_DATE = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])-[0-9]{2}-[0-9]{2}"
 _SECONDS = r":[0-9]{2}(\.[0-9]{1,9})?"
-_CLOCK = "[0-9]{2}:[0-9]{2}"
+_CLOCK = "([01][0-9]|2[0-3]):[0-9]{2}"
 _MOMENT = f"{_DATE}([T ]{_CLOCK}({_SECONDS})?)?"
 _INSTANT = f"{_DATE}[T ]{_CLOCK}{_SECONDS}(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)"
 _GRAMMAR = {
