@@ -40,6 +40,7 @@ from mechanisms.tables.moments import Mean, Std, Variance
 from mechanisms.tables.predicates import Predicate
 from mechanisms.tables.privacy_unit import Neighbours, PrivacyUnit
 from mechanisms.tables.quantile import Quantile
+from mechanisms.tables.regression import Correlation, Covariance, Regression
 from mechanisms.tables.statistics import Count, Histogram, Sum
 from mechanisms.tables.table import Table
 from mechanisms.tables.top import Top
@@ -50,8 +51,10 @@ __all__ = [
     "BernoulliExp",
     "BrownianNoiseReduction",
     "Column",
+    "Correlation",
     "Count",
     "CountUnits",
+    "Covariance",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Doubling",
@@ -75,6 +78,7 @@ __all__ = [
     "Quantiles",
     "RandomizedResponse",
     "Refine",
+    "Regression",
     "RelativeError",
     "Revealed",
     "SparseVector",

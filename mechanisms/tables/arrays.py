@@ -51,6 +51,8 @@ def _sums(
     """Each group that has rows, and the sum of what they add."""
     if term.column is None:
         return enumerate(np.bincount(groups[chosen], minlength=size).tolist())
+    if term.times:
+        return _sums_of_products(dataset, term, chosen, groups, size)
     present, values = operand_cells(dataset, term.column)
     if term.lattice is not None:
         term.lattice.units(values[:0])  # a type that cannot be added up fails even without rows
@@ -66,6 +68,36 @@ def _sums(
     kinds, starts = np.unique(groups[order], return_index=True)
     parts = np.split(values[order], starts[1:]) if len(kinds) else []
     return [(group, _total(part, term)) for group, part in zip(kinds.tolist(), parts, strict=True)]
+
+
+def _sums_of_products(
+    dataset: Any, term: Term, chosen: Mask, groups: Array, size: int
+) -> Iterable[tuple[int, int]]:
+    fits = term.largest * max(len(chosen), 1) < 2**63
+    added = chosen.astype(np.int64 if fits else object)
+    for factor in term.factors:
+        added = added * _added(dataset, factor).astype(added.dtype)
+    totals = np.zeros(size, dtype=added.dtype)
+    np.add.at(totals, np.where(chosen, groups, 0), added)
+    return enumerate(totals.tolist())
+
+
+def _added(dataset: Any, term: Term) -> Array:
+    """What each record adds: integers, 0 where the cell is missing or holds no number."""
+    assert term.column is not None
+    assert term.lattice is not None
+    present, values = operand_cells(dataset, term.column)
+    term.lattice.units(values[:0])
+    there = present.copy()
+    if values.dtype == object:
+        numbers = are_numbers(values)
+        there[present], values = numbers, values[numbers]
+    units = term.lattice.units(values)
+    if not term.largest < 2**63:
+        units = units.astype(object)
+    added = np.zeros(len(there), dtype=units.dtype)
+    added[there] = (units - term.center) ** term.power
+    return added
 
 
 def _total(values: Array, term: Term) -> int:

@@ -5,6 +5,7 @@ is one pass over the data. A request holds public values only.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -27,20 +28,39 @@ class Term:
     """An integer that each row adds: `(units - center) ** power`, 0 where the cell is missing.
 
     Power 0 adds 1 where the cell is present, and without a column adds 1 for every row.
+
+    Args:
+        times: further factors, which are terms with a column. So a row with a missing cell in any
+            of the columns adds 0.
     """
 
     column: Operand | None = attrs.field(default=None, converter=_operand)
     lattice: Lattice | None = None
     center: int = 0
     power: int = 0
+    times: "tuple[Term, ...]" = ()
 
     @property
     def largest(self) -> int:
         """The largest absolute value that a row adds."""
+        return prod(factor._most for factor in self.factors)
+
+    @property
+    def _most(self) -> int:
         if self.lattice is None or not self.power:
             return 1
         ends = self.lattice.low, self.lattice.high
         return int(max(abs(end - self.center) for end in ends) ** self.power)
+
+    @property
+    def factors(self) -> "tuple[Term, ...]":
+        """This term without its further factors, and these."""
+        return (attrs.evolve(self, times=()), *self.times) if self.times else (self,)
+
+    def reading(self, column: Callable[[Operand | None], Operand | None]) -> "Term":
+        """The same term of other columns."""
+        times = tuple(factor.reading(column) for factor in self.times)
+        return attrs.evolve(self, column=column(self.column), times=times)
 
 
 def _values(values: Any) -> tuple[Scalar, ...]:
@@ -132,7 +152,8 @@ class Request:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that are read, sorted by name; without the privacy unit's."""
-        operands = (each.column for each in (*self.terms, *self.by))
+        terms = (factor for term in self.terms for factor in term.factors)
+        operands = (each.column for each in (*terms, *self.by))
         return tuple(sorted(set(columns_of(*operands, self.where))))
 
 

@@ -19,6 +19,7 @@ import pytest
 
 from composition import FiltCon, Parallel, Partition
 from mechanisms import (
+    Correlation,
     Count,
     GroupBy,
     Histogram,
@@ -59,6 +60,7 @@ def statistics(form: Form, random: Random) -> list[IntegerStatistic]:
         Sum(one, -1, 2**70, unit=Fraction(1, 4)),
         Mean(one, -1, 3),
         Variance(one, 0, 2),
+        Correlation(one, other, {one: (-1, 3), other: (0, 2)}),
         Histogram(one, constants, where=lambda table: form.entries(table, other)),
         Quantile(one, "1/3", random.choice(GRIDS)),
         GroupBy(keys, Sum(one, 0, 3)),

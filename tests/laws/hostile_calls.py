@@ -66,6 +66,7 @@ ODOMETER = {"measure": PureDP, "rule": Additive(PureDP), "d_in": 1, "max_mechani
 UNIFORM = {"delta": "1e-3", "deltas": "1e-4", "margin": "1/10"}
 CHOICE = {"scores": Statistic(len, l1=1, l2=1, shape=3), "epsilon": 1, "sensitivity": 1}
 SUMMED = {"column": "a", "lower": 0, "upper": 9, "where": column("a") >= 1, "unit": 1}
+TWO = {"a": (0, 9), "b": (0, 9)}
 COUNTS = [Toy(PureDP(1))]
 
 CALLS: dict[str, dict[str, dict[str, Any]]] = {
@@ -254,6 +255,8 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
         "BrownianNoiseReduction": {},
         "Column": {"name": "a"},
         "Count": {"where": column("a") >= 1, "per": None},
+        "Correlation": {"x": "a", "y": "b", "bounds": TWO, "where": None, "per": None},
+        "Covariance": {"x": "a", "y": "b", "bounds": TWO, "where": None, "per": None},
         "CountUnits": {"where": column("a") >= 1, "per": PrivacyUnit("who", max_rows=2)},
         "DiscreteGaussian": {"variance": 1},
         "DiscreteLaplace": {"scale": 1},
@@ -297,6 +300,7 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
         "RandomizedResponse": {"bit": bool, "epsilon": 1, "delta": 0},
         "Refine": {"to": 3},
         "RelativeError": {"alpha": NUMBER, "deviations": 1},
+        "Regression": {"y": "a", "x": ["b"], "bounds": TWO, "where": None, "per": None},
         "Revealed": {"bit": True},
         "SparseVector": {"threshold": 1, "epsilon": 1, "cutoff": 1, "sensitivity": 1},
         "Stopped": {"value": NUMBER, "variance": NUMBER, "met": True, "reach": None},

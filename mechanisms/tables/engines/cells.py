@@ -104,9 +104,12 @@ def as_asked(request: Request, written: Mapping[str, Readings]) -> Request:
 
 
 def _term(term: Term, written: Mapping[str, Readings]) -> Term:
-    if not isinstance(term.column, str) or term.column not in written:
-        return term
-    return attrs.evolve(term, column=written[term.column]["number"])
+    def number(column: Any) -> Any:
+        return (
+            written[column]["number"] if isinstance(column, str) and column in written else column
+        )
+
+    return term.reading(number)
 
 
 def _where(where: Where | None, written: Mapping[str, Readings]) -> Where | None:

@@ -7,6 +7,8 @@ expressions as a `Dialect`.
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import reduce
+from operator import mul
 from typing import TypeAlias
 
 import attrs
@@ -165,6 +167,12 @@ class Compiler:
 
     def term(self, term: Term) -> Expression:
         """What a row adds to a sum: a 64-bit integer, never null."""
+        if term.times:
+            if not term.largest < 2**63:
+                raise TypeError(
+                    "products of numbers within these bounds are beyond 64-bit integers"
+                )
+            return reduce(mul, map(self.term, term.factors))
         one, zero = self.dialect.whole(1), self.dialect.whole(0)
         if term.column is None:
             return one

@@ -100,6 +100,6 @@ def lifted(request: Request, taken: Iterable[str]) -> tuple[Request, dict[str, N
             nodes[name] = operand
         return names[key]
 
-    terms = tuple(attrs.evolve(term, column=name_of(term.column)) for term in request.terms)
+    terms = tuple(term.reading(name_of) for term in request.terms)
     by = tuple(attrs.evolve(each, column=name_of(each.column)) for each in request.by)
     return (attrs.evolve(request, terms=terms, by=by), nodes) if nodes else (request, nodes)

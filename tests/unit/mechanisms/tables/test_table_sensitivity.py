@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mechanisms import (
+    Correlation,
     Count,
     CountUnits,
     GroupBy,
@@ -20,6 +21,7 @@ from mechanisms import (
     PrivacyUnit,
     Quantile,
     Quantiles,
+    Regression,
     Sum,
     Table,
     UnitSizes,
@@ -63,6 +65,8 @@ def statistics(per: PrivacyUnit | None) -> Iterator[IntegerStatistic]:
     yield Histogram("x", [0, 0.29, 1], column("g") != "b", per=per)
     yield GroupBy({"g": ["a", "c"], "day": [0, 1]}, Mean("x", 0, 3, unit="0.5", per=per))
     yield GroupBy({"day": [1, 2]}, Variance("n", -9, 9, per=per))
+    yield Regression("n", ["x"], {"n": (-3, 3), "x": (0, 2)}, per=per)
+    yield GroupBy({"day": [1, 2]}, Correlation("x", "n", {"n": (-2, 9), "x": (0, 1)}, per=per))
     yield Quantile("x", "1/3", [0, 0.29, 2], column("n") > 0, per=per)
     yield Quantiles("x", ["1/4", "1/2"], [0, 1], by={"g": ["a", "c"], "day": [0, 1]}, per=per)
     if per is not None:

@@ -10,14 +10,17 @@ import numpy as np
 import pytest
 
 from mechanisms import (
+    Correlation,
     Count,
     CountUnits,
+    Covariance,
     GroupBy,
     Histogram,
     Mean,
     PrivacyUnit,
     Quantile,
     Quantiles,
+    Regression,
     Sum,
     UnitSizes,
     Variance,
@@ -104,6 +107,16 @@ def some(engine: str, statistics: Iterator[IntegerStatistic]) -> list[IntegerSta
     return list(statistics)[:: STEPS[engine]]
 
 
+def products() -> Iterator[IntegerStatistic]:
+    """Sums of products of columns of several kinds, with and without groups."""
+    bounds = {"x": (-3, 8), "n": (0, "2.5"), "m": (-1, 20)}
+    for pair in (("x", "n"), ("n", "m"), ("x", "m")):
+        yield Correlation(*pair, {name: bounds[name] for name in pair})
+    yield Regression("n", ["x", "m"], bounds, column("x") != 7)
+    yield GroupBy({"g": [1, 2]}, Regression("x", ["n", "m"], bounds))
+    yield GroupBy({"g": [2, 3]}, Covariance("x", "m", {"x": (0, 0), "m": (-(10**6), 10**6)}))
+
+
 def check(engine: str, types: Types, rows: Rows, statistics: list[IntegerStatistic]) -> None:
     """Every statistic, on the engine and on lists of Python objects."""
     lists = {name: [row[i] for row in rows] for i, name in enumerate(types)}
@@ -125,6 +138,18 @@ def test_comparisons(engine: str, kind: str) -> None:
 def test_sums(engine: str, kind: str) -> None:
     rows = [(cell,) for cell in CELLS[kind]]
     check(engine, {"x": kind}, rows, some(engine, sums(kind)))
+
+
+@every_engine
+def test_products(engine: str) -> None:
+    """Columns of whole numbers, floats and decimals; a row with a missing cell adds nothing."""
+    kinds = {"x": "float", "n": "integer", "m": "money"}
+    cells = {name: CELLS[kind] for name, kind in kinds.items()}
+    rows = [
+        (cells["x"][i % len(cells["x"])], cells["n"][i % 7], cells["m"][i % 5], i % 4)
+        for i in range(60)
+    ]
+    check(engine, {**kinds, "g": "integer"}, rows, list(products()))
 
 
 @pytest.mark.slow
