@@ -60,7 +60,7 @@ def statistics(form: Form, random: Random) -> list[IntegerStatistic]:
         Sum(one, -1, 2**70, unit=Fraction(1, 4)),
         Mean(one, -1, 3),
         Variance(one, 0, 2),
-        Correlation(one, other, {one: (-1, 3), other: (0, 2)}),
+        *([Correlation(one, other, {one: (-1, 3), other: (0, 2)})] if one != other else []),
         Histogram(one, constants, where=lambda table: form.entries(table, other)),
         Quantile(one, "1/3", random.choice(GRIDS)),
         GroupBy(keys, Sum(one, 0, 3)),
@@ -127,7 +127,7 @@ def test_some_of_it_is_read(form: str) -> None:
         for statistic in statistics(FORMS[form], random):
             if outcome(statistic, table) is not None:
                 answered.add(type(statistic))
-    assert len(answered) == 8
+    assert len(answered) == 9
 
 
 ROWS = [{"state": "CA", "age": 31}, {"state": "NY", "age": 29}]
