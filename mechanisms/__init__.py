@@ -36,6 +36,7 @@ from mechanisms.sparse_vector import SparseVector
 from mechanisms.tables.choices import Quantiles
 from mechanisms.tables.columns import Column, column, when
 from mechanisms.tables.group_by import GroupBy
+from mechanisms.tables.keys import Keys
 from mechanisms.tables.moments import Mean, Std, Variance
 from mechanisms.tables.predicates import Predicate
 from mechanisms.tables.privacy_unit import Neighbours, PrivacyUnit
@@ -63,6 +64,7 @@ __all__ = [
     "Gaussian",
     "GroupBy",
     "Histogram",
+    "Keys",
     "Laplace",
     "LaplaceNoiseReduction",
     "Latest",

@@ -171,7 +171,7 @@ def _pieces(dataset: Any) -> Iterator[Any]:
 
 
 def require_answerable(dataset: Any, holder: Any) -> None:
-    """Check that the statistics of a launch or query fit the dataset's public description.
+    """Check that the statistics of a launch or query fit what is public about the dataset.
 
     The result depends on the message and the description, never on a row. So a wrong column name
     is not charged, and the error may quote it. A user's own functions are not checked.
@@ -182,19 +182,21 @@ def require_answerable(dataset: Any, holder: Any) -> None:
     Raises:
         QueryError: a statistic does not fit.
     """
-    if not isinstance(dataset, Described):
-        return
+    what = "table" if isinstance(dataset, Described) else "data"
     for statistic in _statistics(holder):
         why = _objection(dataset, statistic)
         if why is not None:
             raise QueryError(
-                f"{public_name(statistic)} does not fit the table: {why}; nothing is charged"
+                f"{public_name(statistic)} does not fit the {what}: {why}; nothing is charged"
             )
 
 
-def _objection(dataset: Described, statistic: IntegerStatistic) -> str | None:
+def _objection(dataset: Any, statistic: IntegerStatistic) -> str | None:
     try:
-        dataset.check(statistic)
+        if isinstance(dataset, Described):
+            dataset.check(statistic)
+        else:
+            statistic.check(dataset)
     except (KeyError, TypeError, ValueError) as error:
         return str(error.args[0]) if error.args else type(error).__name__
     except Exception:  # it may hold more than public facts; the launch will hide it

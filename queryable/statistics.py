@@ -89,6 +89,15 @@ class IntegerStatistic(Releasable):
             f"{type(self).__name__} does not choose its noise itself, as statistics of tables do"
         )
 
+    def check(self, dataset: Any) -> None:
+        """Check that it fits what is public about the data, before it is charged. Reads no rows.
+
+        The default checks nothing.
+
+        Raises:
+            KeyError, TypeError, ValueError: it does not fit; the text says why.
+        """
+
     @abstractmethod
     def value(self, dataset: Any) -> Any:
         """The exact value. Exceptions may be raised; their text does not reach the analyst."""

@@ -12,6 +12,7 @@
 - `signed`: public numbers that may be negative.
 - `lattice`: numbers of a column as whole multiples of a public unit.
 - `request`: the sums that a statistic asks of a table, in public groups.
+- `keys`: `Keys`, public keys of groups.
 - `arrays`: a request evaluated on arrays and frames in memory.
 - `aggregates`: the base of all statistics; sensitivities from what one row adds.
 - `statistics`: `Count`, `Sum`, `Histogram`.

@@ -11,13 +11,14 @@ from typing import Any
 import attrs
 import numpy as np
 
-from mechanisms.tables.arrays import totals_of_arrays
+from mechanisms.tables.arrays import needs_table, require_fitting, totals_of_arrays
 from mechanisms.tables.privacy_unit import PrivacyUnit, root
 from mechanisms.tables.releases import Estimable
 from mechanisms.tables.request import Request, Tabular
 from mechanisms.tables.wording import in_full
 from queryable.data.cells import Array
 from queryable.quoting import quoted
+from queryable.released import Axis
 
 
 def per_field(value: Any) -> PrivacyUnit | None:
@@ -85,9 +86,25 @@ class Aggregate(Estimable):
         return Fraction(self.request.contribution.linf * max(self.largest))
 
     @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The labels of each dimension of its estimate: the groups, and intervals of numbers."""
+        return self.request.axes
+
+    @property
     def asked(self) -> str:
         """The name with the rows that it is about: `Count where age >= 65, at most 4 rows ...`."""
         return in_full(self.public_name, self.request)
+
+    def check(self, dataset: Any) -> None:
+        """Check that it fits the public names and types of columns of data in memory.
+
+        Raises:
+            KeyError, TypeError, ValueError: it does not fit.
+        """
+        request = self.request
+        if request.per is not None:
+            raise TypeError(needs_table(request.per))
+        require_fitting(dataset, request)
 
     def totals(self, dataset: Any) -> Array:
         """The exact sums: Python integers of the request's shape."""

@@ -1,20 +1,43 @@
 """Requests evaluated on arrays and data frames in memory, exactly, with numpy."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import attrs
 import numpy as np
 
+from mechanisms.tables.column_types import (
+    BOOLEAN,
+    BYTES,
+    DATE,
+    TEXT,
+    Kind,
+    integer,
+    moments,
+    real,
+    require_keys,
+)
 from mechanisms.tables.comparisons import compared
 from mechanisms.tables.computed import operand_cells
+from mechanisms.tables.expressions import operand_name
 from mechanisms.tables.lattice import are_numbers
-from mechanisms.tables.predicates import selected
-from mechanisms.tables.request import Bins, Categories, Request, Term
+from mechanisms.tables.predicates import Predicate, selected
+from mechanisms.tables.privacy_unit import PrivacyUnit
+from mechanisms.tables.request import Bins, Categories, Combinations, Groups, Request, Term
 from mechanisms.tables.scalars import Scalar
 from queryable.data.cells import Array, Mask, count_records, python_values
+from queryable.quoting import quoted
+
+
+def needs_table(per: PrivacyUnit) -> str:
+    """What to write where a statistic is about privacy units and the data have none."""
+    return (
+        f"put the data in a Table(.., privacy_unit={per.column!r}): the statistic is declared per "
+        f"{per.column}, and arrays and frames have no privacy unit"
+    )
 
 
 def totals_of_arrays(dataset: Any, request: Request) -> Array:
@@ -24,10 +47,7 @@ def totals_of_arrays(dataset: Any, request: Request) -> Array:
         TypeError: the request bounds the contribution of a privacy unit.
     """
     if request.per is not None:
-        raise TypeError(
-            f"put the data in a Table(.., privacy_unit={request.per.column!r}): the statistic is "
-            f"declared per {request.per.column}, and arrays and frames have no privacy unit"
-        )
+        raise TypeError(needs_table(request.per))
     result = np.zeros(request.shape, dtype=object)
     if request == Request((Term(),)):
         result[0] = count_records(dataset)
@@ -108,18 +128,82 @@ def _total(values: Array, term: Term) -> int:
     return sum((unit - term.center) ** 2 for unit in lattice.units(values).tolist())
 
 
-def _indices(dataset: Any, by: Categories | Bins) -> Array:
+def _indices(dataset: Any, by: Groups) -> Array:
     """The group of each record, -1 if it is in none."""
+    if isinstance(by, Combinations):
+        return _combined(dataset, by)
     present, values = operand_cells(dataset, by.column)
     indices = np.full(len(present), -1, dtype=np.int64)
     if isinstance(by, Bins):
         reached = np.zeros(len(values), dtype=np.int64)
         for operator, value in by.steps:
             reached += compared(values, operator, value)
+        if by.bounded:
+            reached = np.where(reached < len(by.steps), reached - 1, -1)
         indices[present] = reached
     else:
         indices[present] = _positions(values, by.values)
     return indices
+
+
+def require_fitting(dataset: Any, request: Request) -> None:
+    """Check a request against the names and the types of columns, which are public. Reads no rows.
+
+    A list of records says nothing publicly, nor does a function, so they are not checked.
+
+    Raises:
+        KeyError, TypeError, ValueError: it does not fit.
+    """
+    names = _names(dataset)
+    if names is None:
+        return
+    for name in request.columns:
+        if name not in names:
+            raise KeyError(f"there is no column {name!r} in the data; they have {quoted(names)}")
+    empty = {name: dataset[name][:0] for name in request.columns}
+    for by in request.parts:
+        if isinstance(by, Categories):
+            kind = _kind(operand_cells(empty, by.column).values)
+            if kind is not None:
+                require_keys(kind, operand_name(by.column), by.values)
+    where = request.where if isinstance(request.where, Predicate) else None
+    if empty:
+        totals_of_arrays(empty, attrs.evolve(request, where=where))
+
+
+def _names(dataset: Any) -> list[str] | None:
+    """The names of the columns, if they are public."""
+    if isinstance(dataset, Mapping):
+        return list(dataset)
+    if isinstance(dataset, np.ndarray):
+        return list(dataset.dtype.names or ())
+    names = getattr(dataset, "column_names", None) or getattr(dataset, "columns", None)
+    return None if names is None else list(names)
+
+
+def _kind(values: Array) -> Kind | None:
+    """The public kind of cells that are compared with keys; None of objects, which say none."""
+    match values.dtype.kind:
+        case "f" | "c":
+            return real(64)
+        case "i" | "u":
+            return integer(8 * values.dtype.itemsize, signed=values.dtype.kind == "i")
+        case "M":
+            return DATE if _are_dates(values) else moments("timestamp", 1)
+        case "m":
+            return moments("duration", 1)
+    return {"b": BOOLEAN, "U": TEXT, "S": BYTES}.get(values.dtype.kind)
+
+
+def _combined(dataset: Any, by: Combinations) -> Array:
+    """The combination of each record, -1 if it has none."""
+    found = [_indices(dataset, part) for part in by.parts]
+    codes = np.array([by.code(place) for place in by.places], dtype=np.int64)
+    order = np.argsort(codes)
+    code = np.where(np.min(found, axis=0) < 0, -1, by.code(found))
+    place = np.searchsorted(codes, code, sorter=order)
+    near = order[np.minimum(place, len(codes) - 1)]
+    return np.where(codes[near] == code, near, -1)
 
 
 def _positions(values: Array, categories: tuple[Scalar, ...]) -> Array:
@@ -129,11 +213,11 @@ def _positions(values: Array, categories: tuple[Scalar, ...]) -> Array:
         found = (_lookup(position, cell) for cell in values)
         return np.fromiter(found, dtype=np.int64, count=len(values))
     kinds, inverse = np.unique(values, return_inverse=True)
-    found = (_lookup(position, cell) for cell in _as_python(kinds))
+    found = (_lookup(position, cell) for cell in as_python(kinds))
     return np.fromiter(found, dtype=np.int64, count=len(kinds))[inverse]
 
 
-def _as_python(values: Array) -> Iterable[Any]:
+def as_python(values: Array) -> Iterable[Any]:
     """Python values; None for a time beyond Python's years, which numpy would turn into an integer.
 
     Python has no nanoseconds: parts of a microsecond are cut off.

@@ -18,10 +18,11 @@ from mechanisms.tables.aggregates import Aggregate, per_field
 from mechanisms.tables.brackets import Brackets, least_shift
 from mechanisms.tables.expressions import Operand, operand_name, operand_of
 from mechanisms.tables.grids import around, grid_field, levels_field
-from mechanisms.tables.group_by import groups_field, require_room
+from mechanisms.tables.group_by import require_room
+from mechanisms.tables.keys import groups_of
 from mechanisms.tables.predicates import Where, where_field
 from mechanisms.tables.privacy_unit import PrivacyUnit
-from mechanisms.tables.request import Bins, Categories, Request, Term
+from mechanisms.tables.request import Groups, Request, Term
 from mechanisms.tables.scalars import Scalar
 from queryable.data.cells import Array
 from queryable.half_widths import confidence_of
@@ -34,8 +35,8 @@ from queryable.randomness.coins import Coins
 from queryable.released import Axis, Evidence, Released, Value, array_of
 
 
-def _by(value: Any) -> tuple[Categories, ...]:
-    return groups_field(value) if value else ()
+def _by(value: Any) -> tuple[Groups, ...]:
+    return groups_of(value) if value else ()
 
 
 @attrs.frozen
@@ -63,7 +64,7 @@ class Quantiles(Aggregate):
     levels: Fraction | tuple[Fraction, ...] = attrs.field(converter=levels_field)
     grid: tuple[Scalar, ...] = attrs.field(converter=grid_field)
     where: Where | None = attrs.field(default=None, converter=where_field)
-    by: tuple[Categories, ...] = attrs.field(default=(), kw_only=True, converter=_by)
+    by: tuple[Groups, ...] = attrs.field(default=(), kw_only=True, converter=_by)
     per: PrivacyUnit | None = attrs.field(default=None, kw_only=True, converter=per_field)
 
     groupable = False
@@ -90,13 +91,13 @@ class Quantiles(Aggregate):
         levels = ", ".join(map(str, self.several_levels))
         kind = f"Quantiles {levels}" if isinstance(self.levels, tuple) else f"{levels}-quantile"
         name = "Median" if self.levels == Fraction(1, 2) else kind
-        groups = ", ".join(operand_name(each.column) for each in self.by)
+        groups = ", ".join(name for each in self.by for name in each.names)
         return f"{name} of {operand_name(self.column)}{' by ' if groups else ''}{groups}"
 
     @property
     def request(self) -> Request:
         """The number of cells at the candidates and between them, by group."""
-        by: tuple[Categories | Bins, ...] = (*self.by, around(self.column, self.grid))
+        by: tuple[Groups, ...] = (*self.by, around(self.column, self.grid))
         return Request((Term(),), self.where, by, self.per)
 
     def combined(self, totals: Array) -> Array:
@@ -106,9 +107,7 @@ class Quantiles(Aggregate):
     @property
     def keys(self) -> tuple[Axis, ...]:
         """The axes of an answer: the keys of the groups, then the levels if there are several."""
-        groups = [
-            Axis((operand_name(by.column),), tuple((key,) for key in by.values)) for by in self.by
-        ]
+        groups = [by.axis for by in self.by]
         levels = tuple((float(level),) for level in self.several_levels)
         several = isinstance(self.levels, tuple)
         return (*groups, Axis(("level",), levels)) if several else tuple(groups)

@@ -5,6 +5,7 @@ decide an answer: `column("age") >= 29.5` asks an integer column for `>= 30`. Al
 public types and constants only.
 """
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from math import inf
@@ -14,6 +15,7 @@ import attrs
 import numpy as np
 
 from mechanisms.tables.scalars import Scalar
+from queryable.quoting import quoted
 
 DAY = 86_400 * 10**9  # nanoseconds
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 (naive, as the columns it is compared with)
@@ -191,6 +193,53 @@ def placed(kind: Kind, operator: str, scalar: Scalar) -> Placed | bool:
     if kind.name != "float":
         return operator, given.value
     return _among_floats(kind, operator, given.value)
+
+
+_WHOLE_NUMBERS = ", or for whole numbers column({0!r}).cast('integer')"
+_MONTHS = ", or for months column({0!r}).truncate('month')"
+_INSTEAD_OF_KEYS = {
+    "float": _WHOLE_NUMBERS,
+    "decimal": _WHOLE_NUMBERS,
+    "written": _WHOLE_NUMBERS + " or types={{{0!r}: 'BIGINT'}}",
+    "timestamp": _MONTHS,
+    "instant": _MONTHS,
+    "duration": "",
+}
+
+
+def require_keys(kind: Kind, name: str, values: Sequence[Scalar]) -> None:
+    """Check that cells of a kind can equal the keys of a group-by or a histogram.
+
+    A number that is not whole, or a time, hardly ever equals a key. The counts would be near zero
+    without a sign that the question was wrong.
+
+    Args:
+        name: of the column.
+        values: the keys.
+
+    Raises:
+        TypeError: the kind has to be grouped by intervals, or no cell of it equals any of the keys.
+    """
+    described = f"{name!r}, a column of {kind.declared or kind.name}"
+    if kind.name in ("float", "written") and all(isinstance(value, bool) for value in values):
+        return  # 1 and 0 are exact
+    if kind.name == "written" and all(_is_exact(constant(value)) for value in values):
+        return
+    if kind.name in _INSTEAD_OF_KEYS and not (kind.name == "decimal" and kind.step == 1):
+        instead = _INSTEAD_OF_KEYS[kind.name].format(name)
+        raise TypeError(
+            f"write bins=[..] for intervals (in a group-by Keys.bins){instead}: hardly any cell of "
+            f"{described}, equals a key exactly"
+        )
+    if all(member(kind, value) is None for value in values):
+        raise TypeError(
+            f"give keys that cells of {described}, can equal: they are {quoted(list(values))}"
+        )
+
+
+def _is_exact(given: Constant) -> bool:
+    """Whether text that is read as such a key equals it exactly or not at all."""
+    return given.family in ("text", "bytes") or given.whole_days
 
 
 def member(kind: Kind, scalar: Scalar) -> Any | None:

@@ -1,6 +1,5 @@
 """A statistic of a table's columns in each of some public groups, as one vector."""
 
-from collections.abc import Mapping
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -8,22 +7,10 @@ from typing import Any
 import attrs
 
 from mechanisms.tables.aggregates import Aggregate
-from mechanisms.tables.expressions import operand_name, operand_of
-from mechanisms.tables.request import Categories, Request
-from mechanisms.tables.statistics import categories_of
+from mechanisms.tables.keys import groups_of
+from mechanisms.tables.request import Groups, Request
 from queryable.data.cells import Array
 from queryable.quoting import quoted
-from queryable.released import Axis
-
-
-def groups_field(value: Any) -> tuple[Categories, ...]:
-    """Read public keys by column."""
-    if isinstance(value, tuple) and value and all(isinstance(each, Categories) for each in value):
-        return tuple(Categories(operand_of(e.column), categories_of(e.values)) for e in value)
-    if not isinstance(value, Mapping) or not value:
-        raise TypeError(f'by is {quoted(value)}; it should be like {{"state": ["CA", "NY"]}}')
-    return tuple(Categories(operand_of(name), categories_of(keys)) for name, keys in value.items())
-
 
 MOST_ENTRIES = 10**7
 """The largest number of entries of an answer; they are held in memory."""
@@ -47,18 +34,19 @@ def require_room(shape: tuple[int, ...]) -> None:
 class GroupBy(Aggregate):
     """A statistic in each of some public groups: one vector, one query, one launch.
 
-    A record is in at most one group: the one whose keys its cells equal, as in `Histogram`. So for
-    rows the sensitivity is the statistic's own. For a privacy unit its bounds on groups and on rows
-    in each group apply, and the sensitivity is computed from them.
+    A record is in at most one group: the one whose keys its cells equal, or in whose intervals they
+    are, as in `Histogram`. So for rows the sensitivity is the statistic's own. For a privacy unit
+    its bounds on groups and on rows in each group apply, and the sensitivity is computed from them.
 
     Args:
-        by: public keys by column: `{"state": ["CA", "NY"], "sex": [1, 2]}` makes 2 x 2 groups.
+        by: public keys by column: `{"state": ["CA", "NY"], "sex": [1, 2]}` makes 2 x 2 groups; or
+            `Keys`, or several of both.
         statistic: Count, CountUnits, Sum, Mean, Variance, Histogram or UnitSizes. Its shape follows
             the groups' in the shape of the answer: (2, 2) for a Sum by the two columns, (2, 2, 2)
             for a Mean.
     """
 
-    by: tuple[Categories, ...] = attrs.field(converter=groups_field)
+    by: tuple[Groups, ...] = attrs.field(converter=groups_of)
     statistic: Aggregate = attrs.field()
 
     @statistic.validator
@@ -75,7 +63,7 @@ class GroupBy(Aggregate):
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
-        """The number of keys of each column, and the statistic's own shape."""
+        """The number of keys in each dimension, and the statistic's own shape."""
         return (*(each.size for each in self.by), *(self.statistic.shape or ()))
 
     @property
@@ -97,21 +85,12 @@ class GroupBy(Aggregate):
     @property
     def public_name(self) -> str:
         """The statistic's name and the columns: `Sum(hours) by state`."""
-        columns = ", ".join(operand_name(each.column) for each in self.by)
-        return f"{self.statistic.public_name} by {columns}"
+        names = ", ".join(name for each in self.by for name in each.names)
+        return f"{self.statistic.public_name} by {names}"
 
     def combined(self, totals: Array) -> Array:
         """The statistic of each group."""
         return self.statistic.combined(totals)
-
-    @property
-    def axes(self) -> tuple[Axis, ...]:
-        """The keys of each column, then the statistic's own."""
-        keys = (
-            Axis((operand_name(by.column),), tuple((value,) for value in by.values))
-            for by in self.by
-        )
-        return (*keys, *self.statistic.axes)
 
     @property
     def step(self) -> Fraction | None:  # type: ignore[override]

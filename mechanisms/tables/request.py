@@ -5,18 +5,20 @@ is one pass over the data. A request holds public values only.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from math import prod
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from math import inf, prod
+from typing import Any, TypeAlias
 
 import attrs
 
-from mechanisms.tables.expressions import Operand, columns_of, operand_of
+from mechanisms.tables.expressions import Operand, columns_of, operand_name, operand_of
 from mechanisms.tables.lattice import Lattice
 from mechanisms.tables.predicates import Where
 from mechanisms.tables.privacy_unit import Contribution, PrivacyUnit, contribution
 from mechanisms.tables.scalars import Scalar, scalars
 from queryable.data.cells import Array
+from queryable.released import Axis, Bin
 
 
 def _operand(value: Any) -> Operand | None:
@@ -81,6 +83,21 @@ class Categories:
         """The number of groups."""
         return len(self.values)
 
+    @property
+    def parts(self) -> "tuple[Categories]":
+        """Itself: the groups are of one column."""
+        return (self,)
+
+    @property
+    def names(self) -> tuple[str]:
+        """The text of the column."""
+        return (operand_name(self.column),)
+
+    @property
+    def axis(self) -> Axis:
+        """The labels of the groups."""
+        return Axis(self.names, tuple((value,) for value in self.values))
+
 
 @attrs.frozen
 class Bins:
@@ -90,7 +107,9 @@ class Bins:
     reached one has reached all before it.
 
     Args:
-        bounded: whether these are groups that a privacy unit's bounds on groups are about.
+        bounded: whether the intervals between two steps are the groups, and a privacy unit's bounds
+            on groups are about them. Otherwise cells before the first step and after the last are
+            in groups too, and no bound is about them.
     """
 
     column: Operand = attrs.field(converter=operand_of)
@@ -100,7 +119,90 @@ class Bins:
     @property
     def size(self) -> int:
         """The number of groups."""
-        return len(self.steps) + 1
+        return len(self.between) + 1
+
+    @property
+    def between(self) -> tuple[tuple[str, Scalar], ...]:
+        """The steps that are between two groups."""
+        return self.steps[1:-1] if self.bounded else self.steps
+
+    @property
+    def parts(self) -> "tuple[Bins]":
+        """Itself: the groups are of one column."""
+        return (self,)
+
+    @property
+    def names(self) -> tuple[str]:
+        """The text of the column."""
+        return (operand_name(self.column),)
+
+    @property
+    def axis(self) -> Axis:
+        """The labels of the groups: intervals."""
+        edges = [value for _, value in self.steps]
+        inner = [(Bin(*each),) for each in pairwise(edges)]
+        if not self.bounded:
+            inner = [(Bin(-inf, edges[0]),), *inner, (Bin(edges[-1], inf),)]
+        return Axis(self.names, tuple(inner))
+
+
+@attrs.frozen
+class Combinations:
+    """Groups by the combination of categories that the cells of several columns equal.
+
+    Args:
+        parts: the categories of each column.
+        places: for each group the index of its category in each part.
+    """
+
+    parts: tuple[Categories, ...]
+    places: tuple[tuple[int, ...], ...]
+    bounded = True
+
+    def __attrs_post_init__(self) -> None:
+        """Reject what `code` could not tell apart.
+
+        Raises:
+            ValueError: there are too many combinations of the categories.
+        """
+        if not prod(part.size for part in self.parts) < 2**62:
+            raise ValueError("give keys of fewer columns, or with fewer values: they are too many")
+
+    index: Mapping[tuple[int, ...], int] = attrs.field(init=False, eq=False, repr=False)
+
+    @index.default
+    def _index(self) -> Mapping[tuple[int, ...], int]:
+        return {place: index for index, place in enumerate(self.places)}
+
+    @property
+    def size(self) -> int:
+        """The number of groups."""
+        return len(self.places)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The texts of the columns."""
+        return tuple(name for part in self.parts for name in part.names)
+
+    @property
+    def axis(self) -> Axis:
+        """The labels of the groups: a value of each column."""
+        values = (
+            tuple(part.values[i] for part, i in zip(self.parts, place, strict=True))
+            for place in self.places
+        )
+        return Axis(self.names, tuple(values))
+
+    def code(self, place: Sequence[Any]) -> Any:
+        """One number for the indices of one category of each part; it is below 2**62."""
+        code = place[0]
+        for part, index in zip(self.parts[1:], place[1:], strict=True):
+            code = code * part.size + index
+        return code
+
+
+Groups: TypeAlias = Categories | Bins | Combinations
+"""One dimension of groups."""
 
 
 @attrs.frozen
@@ -119,7 +221,7 @@ class Request:
 
     terms: tuple[Term, ...]
     where: Where | None = None
-    by: tuple[Categories | Bins, ...] = ()
+    by: tuple[Groups, ...] = ()
     per: PrivacyUnit | None = None
     sizes: tuple[int, ...] = ()
 
@@ -136,13 +238,13 @@ class Request:
 
     @property
     def bounded(self) -> tuple[int, ...]:
-        """The positions in `by` of the groups that a unit's bounds on groups are about."""
-        return tuple(i for i, by in enumerate(self.by) if by.bounded)
+        """The positions in `parts` of the groups that a unit's bounds on groups are about."""
+        return tuple(i for i, part in enumerate(self.parts) if part.bounded)
 
     @property
     def contribution(self) -> Contribution:
         """What one unit contributes at most: rows, or itself in each of its groups."""
-        groups = prod(self.by[i].size for i in self.bounded) if self.bounded else None
+        groups = prod(by.size for by in self.by if by.bounded) if self.bounded else None
         if not self.sizes:
             return contribution(self.per, groups)
         assert self.per is not None
@@ -153,8 +255,30 @@ class Request:
     def columns(self) -> tuple[str, ...]:
         """The columns that are read, sorted by name; without the privacy unit's."""
         terms = (factor for term in self.terms for factor in term.factors)
-        operands = (each.column for each in (*terms, *self.by))
+        operands = (each.column for each in (*terms, *self.parts))
         return tuple(sorted(set(columns_of(*operands, self.where))))
+
+    @property
+    def parts(self) -> tuple[Categories | Bins, ...]:
+        """The groups of single columns; engines give one index for each of them."""
+        return tuple(part for by in self.by for part in by.parts)
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The labels of each dimension of groups, and of the units' numbers of rows."""
+        axes = tuple(by.axis for by in self.by)
+        if len(self.sizes) < 2:
+            return axes
+        sizes = tuple((Bin(*each),) for each in pairwise((*self.sizes, inf)))
+        return (*axes, Axis(("number of rows",), sizes))
+
+    def place(self, indices: Sequence[int]) -> tuple[int, ...]:
+        """Where the sums are for which an engine gave these indices, of parts and of sizes."""
+        rest, place = list(indices), []
+        for by in self.by:
+            mine, rest = tuple(rest[: len(by.parts)]), rest[len(by.parts) :]
+            place.append(by.index[mine] if isinstance(by, Combinations) else mine[0])
+        return (*place, *rest)
 
 
 class Tabular(ABC):

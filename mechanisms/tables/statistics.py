@@ -14,16 +14,15 @@ import attrs
 
 from mechanisms.tables.aggregates import Aggregate, per_field
 from mechanisms.tables.expressions import Operand, operand_name, operand_of
+from mechanisms.tables.keys import categories_of, edges_of, intervals
 from mechanisms.tables.lattice import Lattice
 from mechanisms.tables.predicates import Where, where_field
 from mechanisms.tables.privacy_unit import PrivacyUnit
-from mechanisms.tables.request import Categories, Request, Term
-from mechanisms.tables.scalars import Scalar, scalars
+from mechanisms.tables.request import Categories, Groups, Request, Term
+from mechanisms.tables.scalars import Scalar
 from mechanisms.tables.signed import signed
 from queryable.data.cells import Array
 from queryable.losses.numbers import positive, shown
-from queryable.quoting import quoted
-from queryable.released import Axis
 
 
 @attrs.frozen
@@ -143,46 +142,65 @@ class Sum(ColumnStatistic):
         return totals
 
 
-def categories_of(values: Any) -> tuple[Scalar, ...]:
-    """Check public categories.
+def _categories(values: Any) -> tuple[Scalar, ...] | None:
+    return None if values is None else categories_of(values)
 
-    Raises:
-        TypeError, ValueError: there are none, two are equal, or one is no scalar.
-    """
-    categories = scalars(values, "categories")
-    if not categories:
-        raise ValueError("categories is empty; it should name at least one")
-    if len(set(categories)) < len(categories):
-        raise ValueError(f"categories is {quoted(categories)}; they should differ from each other")
-    return categories
+
+def _bins(values: Any) -> tuple[Scalar, ...] | None:
+    return None if values is None else edges_of(values)
 
 
 @attrs.frozen
 class Histogram(Aggregate):
-    """The number of records in each of some public categories.
+    """The number of records in each of some public categories or intervals.
 
-    A record whose cell is missing or in no category is not counted. Each record is counted at most
-    once: a cell is looked up by its exact Python value.
+    With `categories` a record is counted if its cell equals one of them: text, whole numbers, dates
+    or truth values. A column of other numbers, or of times, needs `bins`: hardly any cell equals a
+    number exactly. With `bins=[0, 10, 20]` the records from 0 up to, but without, 10, and those
+    from 10 up to, but without, 20 are counted. Cells below the first edge, from the last edge on,
+    missing, or in no category are counted nowhere. Each record is counted at most once.
 
     Args:
         column: its name, or `column(name)`.
         categories: public and different from each other; the answer is in their order.
         where: which records, as for `Count`.
+        bins: the edges of the intervals, public and ascending: numbers, dates or times. Give either
+            bins or categories.
         per: the privacy unit, as for `Count`. Its bounds on groups apply to the categories.
     """
 
     column: Operand = attrs.field(converter=operand_of)
-    categories: tuple[Scalar, ...] = attrs.field(converter=categories_of)
+    categories: tuple[Scalar, ...] | None = attrs.field(default=None, converter=_categories)
     where: Where | None = attrs.field(default=None, converter=where_field)
+    bins: tuple[Scalar, ...] | None = attrs.field(default=None, kw_only=True, converter=_bins)
     per: PrivacyUnit | None = attrs.field(default=None, kw_only=True, converter=per_field)
 
     largest = (1,)
     may_be_monotone = True
 
+    def __attrs_post_init__(self) -> None:
+        """Check that it has either categories or bins.
+
+        Raises:
+            TypeError: it has both, or none.
+        """
+        if (self.categories is None) == (self.bins is None):
+            raise TypeError(
+                "give either bins=[0, 10, 20], the edges of intervals, or categories=[..], the "
+                "values that cells equal"
+            )
+
+    @property
+    def groups(self) -> Groups:
+        """The categories or the intervals."""
+        if self.categories is None:
+            return intervals(self.column, self.bins)
+        return Categories(self.column, self.categories)
+
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
-        """One count per category."""
-        return (len(self.categories),)
+        """One count per category or interval."""
+        return (self.groups.size,)
 
     @property
     def public_name(self) -> str:
@@ -190,15 +208,9 @@ class Histogram(Aggregate):
         return f"Histogram({operand_name(self.column)})"
 
     @property
-    def axes(self) -> tuple[Axis, ...]:
-        """The categories."""
-        return (Axis((operand_name(self.column),), tuple((each,) for each in self.categories)),)
-
-    @property
     def request(self) -> Request:
-        """The number of rows, by category."""
-        by = Categories(self.column, self.categories)
-        return Request((Term(),), self.where, (by,), self.per)
+        """The number of rows, by category or interval."""
+        return Request((Term(),), self.where, (self.groups,), self.per)
 
     def combined(self, totals: Array) -> Array:
         """The counts."""

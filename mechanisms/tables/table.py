@@ -12,13 +12,13 @@ from typing import Any, Self
 import attrs
 import numpy as np
 
-from mechanisms.tables.column_types import Kind
+from mechanisms.tables.column_types import Kind, require_keys
 from mechanisms.tables.engines.misread import Misread
 from mechanisms.tables.engines.protocol import Choice, Engine
-from mechanisms.tables.expressions import column_name
+from mechanisms.tables.expressions import column_name, operand_name
 from mechanisms.tables.joins import Join, with_private, with_public
 from mechanisms.tables.privacy_unit import PrivacyUnit
-from mechanisms.tables.request import Request, Tabular
+from mechanisms.tables.request import Categories, Request, Tabular
 from mechanisms.tables.wording import protected_unit
 from queryable.data.cells import Array
 from queryable.datasets import ROW, Described, Protected
@@ -216,15 +216,18 @@ class Table(Tabular, Described):
                 f"{type(statistic).__name__}"
             )
         self._plan(request)
+        for by in request.parts:
+            if isinstance(by, Categories):
+                require_keys(self._engine.kind(by.column), operand_name(by.column), by.values)
 
     def totals(self, request: Request) -> Array:
         """The exact sums: Python integers of the request's shape."""
         result = np.zeros(request.shape, dtype=object)
-        dimensions = len(request.shape) - 1
+        dimensions = len(request.parts) + bool(request.sizes)
         for row in self._engine.run(self._plan(request)):
             if min(row[:dimensions], default=0) < 0:  # numpy would index from the end
                 raise IndexError("the engine returned a negative group index")
-            result[row[:dimensions]] += np.array(row[dimensions:], dtype=object)
+            result[request.place(row[:dimensions])] += np.array(row[dimensions:], dtype=object)
         return result
 
     def _plan(self, request: Request) -> Any:

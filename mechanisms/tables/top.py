@@ -9,11 +9,12 @@ from mechanisms.exponential import TopK
 from mechanisms.privacy_maps import largest_within
 from mechanisms.tables.aggregates import per_field
 from mechanisms.tables.expressions import Operand, operand_name, operand_of
+from mechanisms.tables.keys import categories_of
 from mechanisms.tables.predicates import Where, where_field
 from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Request
 from mechanisms.tables.scalars import Scalar
-from mechanisms.tables.statistics import Histogram, categories_of
+from mechanisms.tables.statistics import Histogram
 from mechanisms.tables.wording import in_full
 from queryable.losses import Loss, Measure
 from queryable.losses.fields import read_positive_epsilon

@@ -59,7 +59,7 @@ class CountUnits(Aggregate):
     @property
     def public_name(self) -> str:
         """What is counted."""
-        return f"Count of {self.per.column}"
+        return f"Count of distinct {self.per.column}"
 
     @property
     def request(self) -> Request:
@@ -119,7 +119,7 @@ class UnitSizes(Aggregate):
     @property
     def public_name(self) -> str:
         """What is counted."""
-        return f"Count of {self.per.column} by number of rows"
+        return f"Count of distinct {self.per.column} by number of rows"
 
     @property
     def sizes(self) -> tuple[int, ...]:

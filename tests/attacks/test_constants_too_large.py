@@ -59,7 +59,7 @@ CASES: dict[str, Callable[[], IntegerStatistic]] = {
     "negations": lambda: Count(negated()),
     "500 keys": lambda: GroupBy({"x": range(500)}, Count()),
     "500 texts as keys": lambda: GroupBy({"g": [f"it's {i}" for i in range(500)]}, Sum("x", 0, 9)),
-    "500 floats as keys": lambda: Histogram("f", [i / 4 for i in range(500)]),
+    "500 edges": lambda: Histogram("f", bins=[i / 4 for i in range(500)]),
     "a grid of 100": lambda: Quantile("x", "1/2", range(100)),
     "a lone surrogate": lambda: Count(g == "\ud800"),
     "a lone surrogate in a list": lambda: Count(g.is_in(["a", "\udfff"])),

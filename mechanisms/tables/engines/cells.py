@@ -6,7 +6,7 @@ affects how a cell is read.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
 from operator import or_
@@ -18,7 +18,7 @@ from mechanisms.tables import column_types
 from mechanisms.tables.column_types import Kind
 from mechanisms.tables.engines.cell_formats import PLAIN, CellFormat, literal
 from mechanisms.tables.predicates import And, Comparison, IsIn, Not, Or, Predicate, Where
-from mechanisms.tables.request import Bins, Categories, Request, Term
+from mechanisms.tables.request import Categories, Combinations, Groups, Request, Term
 from mechanisms.tables.scalars import Scalar
 from queryable.quoting import quoted
 
@@ -132,16 +132,25 @@ def _predicate(where: Predicate, written: Mapping[str, Readings]) -> Predicate:
     return where
 
 
-def _by(by: Categories | Bins, written: Mapping[str, Readings]) -> Categories | Bins:
+def _by(by: Groups, written: Mapping[str, Readings]) -> Groups:
+    if isinstance(by, Combinations):
+        return attrs.evolve(by, parts=tuple(_keys(part, written) for part in by.parts))
+    if isinstance(by, Categories):
+        return _keys(by, written)
     if not isinstance(by.column, str) or by.column not in written:
         return by
-    values = by.values if isinstance(by, Categories) else [value for _, value in by.steps]
-    keys = isinstance(by, Categories)
-    return attrs.evolve(by, column=_read(by.column, values, written, keys=keys))
+    edges = [value for _, value in by.steps]
+    return attrs.evolve(by, column=_read(by.column, edges, written))
+
+
+def _keys(by: Categories, written: Mapping[str, Readings]) -> Categories:
+    if not isinstance(by.column, str) or by.column not in written:
+        return by
+    return attrs.evolve(by, column=_read(by.column, by.values, written, keys=True))
 
 
 def _read(
-    column: str, values: Iterable[Scalar], written: Mapping[str, Readings], *, keys: bool = False
+    column: str, values: Sequence[Scalar], written: Mapping[str, Readings], *, keys: bool = False
 ) -> str:
     """The column to compare with these constants.
 

@@ -120,11 +120,14 @@ class Compiler:
 
     def among(self, by: Categories | Bins) -> Expression:
         """Whether a row is in one of the groups."""
+        found = self.operand(by.column)
         if isinstance(by, Bins):
-            return self.present(by.column)
-        return self._equals_one(
-            self.operand(by.column), [literal for _, literal in self.members(by)]
-        )
+            there = self.dialect.present(found.cell, found.kind)
+            if not by.bounded:
+                return there
+            first, last = (self._holds(found.cell, found.kind, *by.steps[end]) for end in (0, -1))
+            return there & first & ~last
+        return self._equals_one(found, [literal for _, literal in self.members(by)])
 
     def members(self, by: Categories) -> list[tuple[int, Expression]]:
         """The index and the literal of each category that a cell can equal."""
@@ -136,7 +139,7 @@ class Compiler:
         """The index of a row's group; any value for a row in no group."""
         found = self.operand(by.column)
         if isinstance(by, Bins):
-            return self.reached(found.cell, found.kind, by.steps)
+            return self.reached(found.cell, found.kind, by.between)
         return self.dialect.position(found.cell, self.members(by))
 
     def reached(

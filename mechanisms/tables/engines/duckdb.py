@@ -25,7 +25,8 @@ from mechanisms.tables.engines.opening import SETTINGS, Sources, lock_down
 from mechanisms.tables.engines.parquet_files import all_valid, parquet_files, valid_copy
 from mechanisms.tables.engines.protocol import Choice, interrupts
 from mechanisms.tables.engines.sql import identifier
-from mechanisms.tables.engines.statements import Columns, Plan, statement_of
+from mechanisms.tables.engines.statements import Columns, Plan, kind_of_operand, statement_of
+from mechanisms.tables.expressions import Operand
 from mechanisms.tables.request import Request
 
 _OF_CELLS = ("decimal", "thousands", "date_format")
@@ -275,6 +276,10 @@ class DuckDB:
         misfits = sum(file.misfits for file in files)
         self.misread = Misread(rows, misfits, counts, examples, samples, dict(types))
         return self._connection.table("stored")
+
+    def kind(self, operand: Operand) -> Kind:
+        """The kind of an operand."""
+        return kind_of_operand(operand, self.kinds, self.columns)
 
     def plan(self, request: Request, choice: Choice) -> Plan:
         """Compile the request to one statement."""

@@ -29,7 +29,8 @@ from mechanisms.tables.engines.compiler import Compiler
 from mechanisms.tables.engines.dialect import Expression
 from mechanisms.tables.engines.protocol import Choice, interrupts
 from mechanisms.tables.engines.rowwise import require_row_wise
-from mechanisms.tables.request import Request, Term
+from mechanisms.tables.expressions import Operand
+from mechanisms.tables.request import Combinations, Request, Term
 
 _LIMB = 22
 """Bits of the parts that numbers are added up in: sums of 2**41 parts fit in 64 bits."""
@@ -283,6 +284,10 @@ class Ibis:
         """Whether a row has a cell in a column."""
         return self._compiler(rows).present(column)
 
+    def kind(self, operand: Operand) -> Kind:
+        """The kind of an operand."""
+        return self._compiler(self.source).operand(operand).kind
+
     def plan(self, request: Request, choice: Choice) -> Plan:
         """Compile the request to one expression. A launch asks twice, so the last plan is cached.
 
@@ -306,16 +311,16 @@ class Ibis:
             rows = self._within_max_rows(request, choice)
         compiler = self._compiler(rows)
         where = compiler.selected(request.where)
-        for by in request.by:
-            where &= compiler.among(by)
-        names = [fresh(f"key_{i}", self.kinds) for i in range(len(request.by))]
+        for part in request.parts:
+            where &= compiler.among(part)
+        names = [fresh(f"key_{i}", self.kinds) for i in range(len(request.parts))]
         rows = rows.filter(where)
         compiler = self._compiler(rows)
         grouped = {
-            name: compiler.group(by).cast("int64")
-            for name, by in zip(names, request.by, strict=True)
+            name: compiler.group(part).cast("int64")
+            for name, part in zip(names, request.parts, strict=True)
         }
-        rows = rows.mutate(**grouped) if grouped else rows
+        rows = self._combined(rows.mutate(**grouped), request, names) if grouped else rows
         if request.sizes:
             rows, size = self._sized(rows, request, choice, names)
             names = [*names, size]
@@ -343,6 +348,17 @@ class Ibis:
 
     def close(self) -> None:
         """Do nothing: the connection belongs to the curator."""
+
+    @staticmethod
+    def _combined(rows: Any, request: Request, names: list[str]) -> Any:
+        """The rows whose categories are one of the combinations."""
+        rest = iter(names)
+        for by in request.by:
+            mine = [next(rest) for _ in by.parts]
+            if isinstance(by, Combinations):
+                code = by.code([rows[name] for name in mine])
+                rows = rows.filter(code.isin([by.code(place) for place in by.places]))
+        return rows
 
     def _within_max_rows(self, request: Request, choice: Choice) -> Any:
         """The counted rows of each unit."""

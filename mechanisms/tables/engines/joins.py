@@ -23,9 +23,11 @@ from mechanisms.tables.engines.statements import (
     Columns,
     Plan,
     identity_of,
+    kind_of_operand,
     order_of,
     statement_of,
 )
+from mechanisms.tables.expressions import Operand
 from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Request
 
@@ -61,6 +63,10 @@ class Rows:
     def misread(self) -> Misread | None:
         """What could not be read in the left table's source. Private."""
         return self.root.misread
+
+    def kind(self, operand: Operand) -> Kind:
+        """The kind of an operand."""
+        return kind_of_operand(operand, self.kinds, self.columns)
 
     def plan(self, request: Request, choice: Choice) -> Plan:
         """The statement over the view. It is named like the view of a table without a join."""

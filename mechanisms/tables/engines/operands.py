@@ -9,7 +9,7 @@ from mechanisms.tables.column_types import Kind
 from mechanisms.tables.computed import LARGEST, LEAST
 from mechanisms.tables.engines.dialect import Dialect, Expression
 from mechanisms.tables.expressions import Arithmetic, Literal, Node, Operand
-from mechanisms.tables.request import Request
+from mechanisms.tables.request import Combinations, Groups, Request
 
 INTEGER = attrs.evolve(column_types.integer(64), declared="BIGINT")
 NUMBER = attrs.evolve(column_types.real(64), declared="DOUBLE")
@@ -101,5 +101,12 @@ def lifted(request: Request, taken: Iterable[str]) -> tuple[Request, dict[str, N
         return names[key]
 
     terms = tuple(term.reading(name_of) for term in request.terms)
-    by = tuple(attrs.evolve(each, column=name_of(each.column)) for each in request.by)
+
+    def by_name(by: Groups) -> Groups:
+        if isinstance(by, Combinations):
+            each = (attrs.evolve(part, column=name_of(part.column)) for part in by.parts)
+            return attrs.evolve(by, parts=tuple(each))
+        return attrs.evolve(by, column=name_of(by.column))
+
+    by = tuple(map(by_name, request.by))
     return (attrs.evolve(request, terms=terms, by=by), nodes) if nodes else (request, nodes)

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import attrs
 
 from mechanisms.tables.column_types import Kind
+from mechanisms.tables.expressions import Operand
 from mechanisms.tables.request import Request
 
 
@@ -54,6 +55,13 @@ class Engine(Protocol):
     def kinds(self) -> Mapping[str, Kind]:
         """The kind (type) of each column."""
 
+    def kind(self, operand: Operand) -> Kind:
+        """The kind of a column, or of a computed operand. Reads no rows.
+
+        Raises:
+            KeyError, TypeError: the operand does not fit the columns' types.
+        """
+
     def plan(self, request: Request, choice: Choice) -> Any:
         """Compile a request. Reads no rows.
 
@@ -63,6 +71,8 @@ class Engine(Protocol):
 
     def run(self, plan: Any) -> Iterable[tuple[int, ...]]:
         """Read the rows once, and return the indices and sums of each group that has rows.
+
+        There is one index for each of the request's `parts`, and one for its `sizes` if it has any.
 
         A group may be returned in several parts, which are to be added. A unit's rows, and its
         groups, are bounded before anything is added up.

@@ -16,7 +16,8 @@ from mechanisms.tables.engines.compiler import Compiler
 from mechanisms.tables.engines.operands import lifted
 from mechanisms.tables.engines.protocol import Choice
 from mechanisms.tables.engines.sql import DuckDBDialect, Sql, identifier
-from mechanisms.tables.request import Bins, Categories, Request
+from mechanisms.tables.expressions import Operand
+from mechanisms.tables.request import Bins, Categories, Combinations, Request
 
 
 @attrs.frozen
@@ -42,6 +43,18 @@ class Plan:
     parameters: tuple[Any, ...]
 
 
+def kind_of_operand(operand: Operand, kinds: Mapping[str, Kind], columns: Columns) -> Kind:
+    """The kind of an operand; that of a column is among `kinds`.
+
+    Raises:
+        KeyError, TypeError: the operand does not fit the columns.
+    """
+    if isinstance(operand, str) and operand in kinds:
+        return kinds[operand]
+    [by] = as_asked(Request((), by=(Categories(operand, ()),)), columns.written).parts
+    return Compiler(DuckDBDialect(), columns.kinds).operand(by.column).kind
+
+
 def statement_of(request: Request, choice: Choice, columns: Columns) -> Plan:
     """The statement that evaluates a request on the view `data`."""
     dialect = DuckDBDialect()
@@ -56,9 +69,12 @@ def statement_of(request: Request, choice: Choice, columns: Columns) -> Plan:
         compiler = Compiler(dialect, {**columns.kinds, **kinds})
     terms = [compiler.term(term) for term in request.terms]
     where = compiler.selected(request.where)
+    for part in request.parts:
+        where = where & _among(compiler, part)
     for by in request.by:
-        where = where & _among(compiler, by)
-    keys = [_key(compiler, by) for by in request.by]
+        if isinstance(by, Combinations):
+            where = where & _combined(compiler, by)
+    keys = [_key(compiler, part) for part in request.parts]
     named = [f"key_{i}" for i in range(len(keys))]
     selected = ", ".join(
         [f"CASE WHEN {where.text} THEN {key.text} END AS key_{i}" for i, key in enumerate(keys)]
@@ -76,7 +92,7 @@ def statement_of(request: Request, choice: Choice, columns: Columns) -> Plan:
         for i, asked in enumerate(request.terms)
     ]
     totals = [f"{each} AS total_{i}" for i, each in enumerate(sums)]
-    indices = [_index(compiler, by, key) for by, key in zip(request.by, named, strict=True)]
+    indices = [_index(compiler, by, key) for by, key in zip(request.parts, named, strict=True)]
     if request.sizes:
         named, indices = [*named, "size"], [*indices, "size"]
     statement = f"SELECT {', '.join(named + totals)} FROM {source}"
@@ -94,7 +110,7 @@ def _chosen(
     per = request.per
     assert per is not None
     every = ", ".join(map(identifier, columns.source))
-    keys = [f"key_{i}" for i in range(len(request.by))]
+    keys = [f"key_{i}" for i in range(len(request.parts))]
     order = ["row_hash", "selected", *keys, *(f"term_{i}" for i in range(len(request.terms)))]
     if choice.column is not None:
         first = order_of(choice.column, compiler.kind(choice.column), columns.written)
@@ -191,13 +207,25 @@ def _by_index(compiler: Compiler, by: Categories | Bins) -> bool:
 
 def _among(compiler: Compiler, by: Categories | Bins) -> Sql:
     if isinstance(by, Bins):
-        present: Sql = compiler.present(by.column)
-        return present
+        inside: Sql = compiler.among(by)
+        return inside
     members = [literal.text for _, literal in compiler.members(by)]
     if not members:
         return Sql("FALSE")
     cell = compiler.operand(by.column).cell
     return Sql(f"({compiler.present(by.column).text} AND {cell.text} IN ({', '.join(members)}))")
+
+
+def _combined(compiler: Compiler, by: Combinations) -> Sql:
+    """Whether the cells are one of the combinations, where each is among its own categories."""
+    members = [dict(compiler.members(part)) for part in by.parts]
+    rows = [
+        f"({', '.join(literals[i].text for literals, i in zip(members, place, strict=True))})"
+        for place in by.places
+        if all(i in literals for literals, i in zip(members, place, strict=True))
+    ]
+    cells = ", ".join(compiler.operand(part.column).cell.text for part in by.parts)
+    return Sql(f"(({cells}) IN ({', '.join(rows)}))" if rows else "FALSE")
 
 
 def _index(compiler: Compiler, by: Categories | Bins, key: str) -> str:

@@ -100,8 +100,8 @@ def test_a_statistic_that_does_not_fit_is_an_error_and_not_charged() -> None:
             assert isinstance(search(Count(per=per)), bool)
 
 
-def test_only_datasets_with_a_description_are_checked() -> None:
-    """Other data are not touched, and user functions are not checked."""
+def test_a_description_is_asked_and_a_list_has_none() -> None:
+    """A list of records says nothing publicly, and user functions are not checked."""
     described = Narrow(KeyError("no"))
     require_answerable(described, Gaussian(Statistic(len, l1=1, l2=1), rho=1))
     require_answerable(described, Recorder([]))

@@ -295,9 +295,9 @@ def test_only_genuine_counts_are_taken() -> None:
 
 
 def test_a_failure_says_nothing() -> None:
-    queryable = Queryable(FiltCon(PureDP(1)), {"y": [1]})
+    queryable = Queryable(FiltCon(PureDP(1)), {"x": [1]})
     with pytest.raises(MechanismFault):
-        queryable.launch(PrivateQuantiles(Quantiles("x", "1/2", [1]), 1))
+        queryable.launch(PrivateQuantiles(Quantiles("x", "1/2", [1], lambda data: data["y"]), 1))
     assert queryable.privacy_loss() == PureDP(1)
 
 

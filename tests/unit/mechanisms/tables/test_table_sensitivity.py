@@ -17,6 +17,7 @@ from mechanisms import (
     CountUnits,
     GroupBy,
     Histogram,
+    Keys,
     Mean,
     PrivacyUnit,
     Quantile,
@@ -63,6 +64,10 @@ def statistics(per: PrivacyUnit | None) -> Iterator[IntegerStatistic]:
     yield Sum("x", 1, 3, column("n") != 0, unit="0.01", per=per)
     yield Histogram("g", ["a", "b", "c"], per=per)
     yield Histogram("x", [0, 0.29, 1], column("g") != "b", per=per)
+    yield Histogram("x", bins=[0, 0.29, 1, 1.5], per=per)
+    pairs = Keys.of({"g": ["a", "b", "c"], "day": [0, 1, 0]}, "g", "day")
+    yield GroupBy([pairs, Keys.bins("n", [-3, 0, 2])], Count(per=per))
+    yield GroupBy(pairs, Sum("x", 0, 1, unit="0.01", per=per))
     yield GroupBy({"g": ["a", "c"], "day": [0, 1]}, Mean("x", 0, 3, unit="0.5", per=per))
     yield GroupBy({"day": [1, 2]}, Variance("n", -9, 9, per=per))
     yield Regression("n", ["x"], {"n": (-3, 3), "x": (0, 2)}, per=per)
@@ -72,6 +77,7 @@ def statistics(per: PrivacyUnit | None) -> Iterator[IntegerStatistic]:
     if per is not None:
         yield CountUnits(per=per)
         yield CountUnits(column("n") > 0, per=per)
+        yield GroupBy(pairs, CountUnits(per=per))
         yield UnitSizes([1, 3], column("g") != "b", per=per)
         yield GroupBy({"g": ["a", "b", "c"]}, CountUnits(per=per))
         yield GroupBy({"g": ["a", "c"], "day": [0, 1]}, UnitSizes([1, 2], per=per))

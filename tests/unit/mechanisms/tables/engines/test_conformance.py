@@ -16,6 +16,7 @@ from mechanisms import (
     Covariance,
     GroupBy,
     Histogram,
+    Keys,
     Mean,
     PrivacyUnit,
     Quantile,
@@ -197,6 +198,62 @@ def test_groups(engine: str) -> None:
             GroupBy({"g": ["nobody"]}, Variance("n", 0, 3)),
         ],
     )
+
+
+@every_engine
+def test_intervals_and_combinations(engine: str) -> None:
+    """Half-open intervals of every kind, and pairs of keys as one dimension."""
+    types = {"i": "integer", "x": "float", "d": "date", "t": "timestamp", "g": "text", "m": "money"}
+    rows = [
+        (
+            i % 7,
+            [None, NAN, INF, -INF, -0.0, 0.5, 2.0][i % 7],
+            dt.date(2020, 1 + i % 12, 1 + i % 28),
+            naive(2020, 1 + i % 12, 1, i % 24),
+            "abc"[i % 3],
+            Decimal(i) / 4,
+        )
+        for i in range(60)
+    ]
+    rows += [(None,) * 6]
+    days = [dt.date(2020, month, 1) for month in (1, 3, 4)]
+    pairs = Keys.of({"g": ["a", "c", "a", None], "i": [1, 6, 5, 3]}, "g", "i")
+    triples = Keys.of({"i": [1, 2], "g": ["b", "c"], "d": [days[1], days[0]]}, "i", "d", "g")
+    check(
+        engine,
+        types,
+        rows,
+        [
+            Histogram("i", bins=[0, 2, 5]),
+            Histogram("i", bins=[-1, 1.5, 2**70]),
+            Histogram("x", bins=[0, 0.5, 2]),
+            Histogram("x", bins=[-INF, 0, INF]),
+            Histogram("d", bins=days),
+            Histogram("t", bins=[naive(2020, 1, 1), naive(2020, 3, 1)]),
+            Histogram("t", bins=[naive(2020, 5, 1, 4), naive(2020, 5, 1, 17)]),
+            Histogram("m", bins=[0, 2.5, 7]),
+            GroupBy([pairs, Keys.bins("x", [0, 1, 3])], Count()),
+            GroupBy([{"g": ["b"]}, triples], Sum("i", 0, 3)),
+            GroupBy(pairs, Histogram("d", bins=days)),
+        ],
+    )
+
+
+@every_engine
+def test_a_person_in_intervals_and_combinations(engine: str) -> None:
+    """What is outside uses up none of a person's groups; a combination is one group."""
+    types = {"p": "integer", "x": "integer", "g": "text"}
+    rows = [(p, x, "abc"[x % 3]) for p in range(9) for x in range(-6, 6)]
+    table = opened(engine, types, rows, privacy_unit="p", max_rows=12, max_groups=2)
+    assert table.unit is not None
+    per = attrs.evolve(table.unit, max_rows_per_group=1)
+    assert Histogram("x", bins=[0, 3, 6], per=per).value(table).tolist() == [9, 9]
+    assert GroupBy(Keys.bins("x", [0, 3, 6]), CountUnits(per=per)).value(table).tolist() == [9, 9]
+    pairs = Keys.of({"g": ["a", "b", "b"], "x": [0, 1, -5]}, "g", "x")
+    counts = GroupBy(pairs, Count(per=per))
+    assert counts.value(table).sum() == counts.l1 * 9 == 18
+    three = GroupBy(pairs, CountUnits(per=attrs.evolve(per, max_groups=3)))
+    assert three.value(table).tolist() == [9, 9, 9]
 
 
 @every_engine

@@ -1,0 +1,167 @@
+"""Public keys of groups: values of a column, months, intervals, combinations of several columns.
+
+Keys are public: they are written down, or taken from a public table. Nothing here reads the data.
+"""
+
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import Any
+
+import attrs
+
+from mechanisms.tables.arrays import as_python
+from mechanisms.tables.column_types import constant
+from mechanisms.tables.expressions import column_name
+from mechanisms.tables.request import Bins, Categories, Combinations, Groups, Tabular
+from mechanisms.tables.scalars import Scalar, scalars
+from queryable.data.cells import cells
+from queryable.datasets import is_private
+from queryable.quoting import quoted
+
+
+def categories_of(values: Any) -> tuple[Scalar, ...]:
+    """Check public categories.
+
+    Raises:
+        TypeError, ValueError: there are none, two are equal, or one is no scalar.
+    """
+    categories = scalars(values, "categories")
+    if not categories:
+        raise ValueError("categories is empty; it should name at least one")
+    if len(set(categories)) < len(categories):
+        raise ValueError(f"categories is {quoted(categories)}; they should differ from each other")
+    return categories
+
+
+def edges_of(values: Any) -> tuple[Scalar, ...]:
+    """Check the edges of intervals: at least two numbers, dates, times or durations, ascending.
+
+    Raises:
+        TypeError, ValueError: they are not.
+    """
+    edges = scalars(values, "bins")
+    of_kinds = {"boolean" if isinstance(edge, bool) else constant(edge).family for edge in edges}
+    if not of_kinds <= {"number", "moment", "instant", "duration"} or len(of_kinds) > 1:
+        raise TypeError(
+            f"bins is {quoted(edges)}; it should be the edges of intervals: numbers, dates, or "
+            "times. For values that cells equal, write categories="
+        )
+    places = [constant(edge).value for edge in edges]
+    if not len(edges) > 1 or not all(a < b for a, b in pairwise(places)):
+        raise ValueError(
+            f"bins is {quoted(edges)}; it should be at least two edges in ascending order, such as "
+            "[0, 10, 20] for the intervals from 0 up to 10 and from 10 up to 20"
+        )
+    return edges
+
+
+def intervals(column: Any, edges: Any) -> Bins:
+    """The groups of half-open intervals between edges; what is outside is in no group."""
+    steps = tuple((">=", edge) for edge in edges_of(edges))
+    return Bins(column, steps)
+
+
+@attrs.frozen
+class Keys(Categories):
+    """Public keys of a group-by: the values of a column that make a group each.
+
+    `GroupBy([Keys("state", ["CA", "NY"]), Keys.bins("age", [0, 18, 65])], Count())` makes 2 x 2
+    groups. A row whose cell equals no key is in no group.
+
+    Args:
+        column: its name, or an expression such as `column("day").truncate("month")`.
+        values: public, and different from each other; groups are in their order.
+    """
+
+    values: tuple[Scalar, ...] = attrs.field(converter=categories_of)
+
+    @staticmethod
+    def bins(column: Any, edges: Any) -> Bins:
+        """Half-open intervals of numbers, dates or times: [0, 10, 20] makes [0, 10) and [10, 20).
+
+        Args:
+            column: as for `Keys`.
+            edges: public, in ascending order. A row outside them is in no group.
+        """
+        return intervals(column, edges)
+
+    @staticmethod
+    def of(public: Any, *names: str) -> Groups:
+        """The combinations of values that occur in a public table, in order of their occurrence.
+
+        The columns of the private table have the same names. Rows with a missing cell are left out.
+
+        Args:
+            public: a frame, an array, a dict of columns or a list of records. Every value in it
+                becomes known to the analyst.
+            names: the columns.
+        """
+        if isinstance(public, Tabular) or is_private(public):
+            raise TypeError(
+                "give a public table: the keys are shown to the analyst, and these data are private"
+            )
+        if not names:
+            raise TypeError('name the columns of the keys: Keys.of(table, "state", "sex")')
+        columns = [_public_values(public, column_name(name)) for name in names]
+        rows = dict.fromkeys(row for row in zip(*columns, strict=True) if None not in row)
+        return combinations(names, rows)
+
+
+def combinations(names: Iterable[Any], rows: Iterable[tuple[Any, ...]]) -> Groups:
+    """The groups of some combinations of values of several columns.
+
+    Raises:
+        TypeError, ValueError: there are none, or a value is no scalar.
+    """
+    kept = list(rows)
+    if not kept:
+        raise ValueError("the public table has no row without a missing cell in these columns")
+    parts = tuple(
+        Categories(name, categories_of(dict.fromkeys(values)))
+        for name, values in zip(names, zip(*kept, strict=True), strict=True)
+    )
+    if len(parts) == 1:
+        return parts[0]
+    index = [{value: i for i, value in enumerate(part.values)} for part in parts]
+    places = [tuple(known[v] for known, v in zip(index, row, strict=True)) for row in kept]
+    return Combinations(parts, tuple(dict.fromkeys(places)))
+
+
+def _public_values(table: Any, name: str) -> list[Any]:
+    present, values = cells(table, name)
+    given = iter(as_python(values))
+    return [next(given) if there else None for there in present.tolist()]
+
+
+def groups_of(value: Any) -> tuple[Groups, ...]:
+    """Check the keys of a group-by: mappings of columns to values, and `Keys`.
+
+    Raises:
+        TypeError, ValueError: it is none of these, or has no key.
+    """
+    given = value if isinstance(value, tuple | list) else [value]
+    groups = tuple(one for each in given for one in _groups(each))
+    if not groups:
+        raise TypeError(f'by is {quoted(value)}; it should be like {{"state": ["CA", "NY"]}}')
+    return groups
+
+
+def _groups(given: Any) -> Iterable[Groups]:
+    match given:
+        case Mapping():
+            for name, values in given.items():
+                yield Categories(name, categories_of(values))
+        case Categories(column_, values):
+            yield Categories(column_, categories_of(values))
+        case Bins(column_, steps, bounded=True):
+            yield intervals(column_, [edge for _, edge in steps])
+        case Combinations(parts, places):
+            names = [part.column for part in parts]
+            tables = [part.values for part in parts]
+            rows = ([v[i] for v, i in zip(tables, place, strict=True)] for place in places)
+            yield combinations(names, map(tuple, rows))
+        case _:
+            raise TypeError(
+                f'a key is {quoted(given)}; keys should be like {{"state": ["CA", "NY"]}} or '
+                'Keys.bins("age", [0, 18, 65])'
+            )
