@@ -24,7 +24,7 @@ from queryable import (
     QueryError,
     SeededCoins,
 )
-from queryable.audit import broken_laws
+from queryable.audit import broken_laws, every_outcome
 from queryable.losses import ApproxZCDP, Dominated
 
 DATA = {"x": np.arange(1000), "g": np.arange(1000) % 3}
@@ -62,6 +62,32 @@ def test_several_levels_and_groups_are_labelled() -> None:
     frame = answer.to_pandas()
     assert list(frame.columns) == ["g", "level", "estimate", "low", "high"]
     assert frame["level"].tolist() == [0.25, 0.75] * 3
+
+
+def misses(asked: PrivateQuantiles, cells: tuple[float, ...], value: float) -> float:
+    """The exact probability that the interval of a released answer does not hold a value."""
+    data = {"x": np.array(cells)}
+
+    def missed(coins: Any) -> bool:
+        low, high = asked.release(data, coins).interval("0.8")
+        return not low <= value <= high
+
+    outcomes = every_outcome(missed)
+    return sum(float(chance.high) for chance, missed in outcomes if missed)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [(0,) * 3, (0,) * 9 + (2,) * 8, (1,) * 20, (-5,) * 20, (5,) * 20, (0,) * 6 + (1,) * 6],
+    ids=str,
+)
+def test_released_intervals_hold_their_quantiles(cells: tuple[float, ...]) -> None:
+    """The whole answer, for tied cells and cells beyond the grid; both middle cells are medians."""
+    asked = PrivateQuantiles(Quantiles("x", "1/2", [0, 2]), 5, "0.8")
+    middle = len(cells) // 2
+    for value in (cells[middle], cells[-1 - middle]):
+        assert misses(asked, cells, value) <= 0.2
+    assert misses(asked, cells, 99) > 0.2 or max(cells) > 2  # the interval is not everything
 
 
 @pytest.mark.parametrize(
