@@ -21,7 +21,7 @@ from mechanisms.tables.grids import around, grid_field, levels_field
 from mechanisms.tables.group_by import require_room
 from mechanisms.tables.keys import groups_of
 from mechanisms.tables.predicates import Where, where_field
-from mechanisms.tables.privacy_unit import PrivacyUnit
+from mechanisms.tables.privacy_unit import Contribution, PrivacyUnit
 from mechanisms.tables.request import Groups, Request, Term
 from mechanisms.tables.scalars import Scalar
 from queryable.data.cells import Array
@@ -99,6 +99,11 @@ class Quantiles(Aggregate):
         """The number of cells at the candidates and between them, by group."""
         by: tuple[Groups, ...] = (*self.by, around(self.column, self.grid))
         return Request((Term(),), self.where, by, self.per)
+
+    @property
+    def contribution(self) -> Contribution:
+        """The norms of a unit's number of rows in each group, as of `request`, without its bins."""
+        return Request((), by=self.by, per=self.per).contribution
 
     def combined(self, totals: Array) -> Array:
         """The counts."""
@@ -255,7 +260,7 @@ class PrivateQuantiles(Measurement[Released]):
         return composed if d_in else composed.zero()
 
     def _of_draw(self, epsilon: Fraction, measure: Measure | None) -> Loss:
-        rows = self.counts.request.contribution
+        rows = self.counts.contribution
         pure = PureDP(epsilon)
         return with_zcdp(
             pure if measure is None else pure.to(measure),
@@ -284,7 +289,7 @@ class PrivateQuantiles(Measurement[Released]):
     def laws(self, level: Fraction, counts: Array) -> tuple[Softmax, ...]:
         """The laws of the draws for one level and the counts of one group, see `Brackets`."""
         brackets = Brackets(level, len(self.counts.grid))
-        moved = 2 * brackets.sensitivity * self.counts.request.contribution.l1
+        moved = 2 * brackets.sensitivity * self.counts.contribution.l1
         middle = brackets.middle(counts, self._shares[0] / moved)
         if self.confidence is None:
             return (middle,)

@@ -277,6 +277,7 @@ def test_a_person_changes_groups_within_the_bounds(
     assert changed.max() <= per.rows_per_group
     assert (changed > 0).sum() <= per.groups
     assert counts.l1 == allowed.l1
+    assert counts.contribution == allowed
 
 
 def test_bounds_on_groups_are_not_about_the_bins() -> None:
