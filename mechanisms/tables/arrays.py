@@ -1,5 +1,6 @@
 """Requests evaluated on arrays and data frames in memory, exactly, with numpy."""
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 from decimal import Decimal
@@ -26,7 +27,7 @@ from mechanisms.tables.expressions import operand_name
 from mechanisms.tables.lattice import are_numbers
 from mechanisms.tables.predicates import Predicate, selected
 from mechanisms.tables.privacy_unit import PrivacyUnit
-from mechanisms.tables.request import Bins, Categories, Combinations, Groups, Request, Term
+from mechanisms.tables.request import Bins, Categories, Combinations, Groups, Request, Tabular, Term
 from mechanisms.tables.scalars import Scalar
 from queryable.data.cells import Array, Mask, count_records, python_values
 from queryable.quoting import quoted
@@ -63,6 +64,23 @@ def totals_of_arrays(dataset: Any, request: Request) -> Array:
         for group, total in _sums(dataset, term, chosen, groups, len(flat)):
             flat[group, position] = total
     return result
+
+
+_WHOLE = re.compile("u?int[0-9]+|bool(ean)?", re.IGNORECASE)
+
+
+def step_of(dataset: Any, column: Any) -> Fraction | None:
+    """What every number of a column is a multiple of, by its public type; None if unknown."""
+    if not isinstance(column, str):
+        return None
+    if isinstance(dataset, Tabular):
+        return dataset.step(column)
+    try:
+        cells = dataset[column]
+        name = str(cells.type if hasattr(cells, "type") else cells.dtype)
+    except Exception:  # lists, and whatever else has no type
+        return None
+    return Fraction(1) if _WHOLE.fullmatch(name) else None
 
 
 def _sums(

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 from math import prod
-from typing import Any
+from typing import Any, Self
 
 import attrs
 
@@ -11,6 +11,7 @@ from mechanisms.tables.keys import groups_of
 from mechanisms.tables.request import Groups, Request
 from queryable.data.cells import Array
 from queryable.quoting import quoted
+from queryable.released import Axis
 
 MOST_ENTRIES = 10**7
 """The largest number of entries of an answer; they are held in memory."""
@@ -93,6 +94,11 @@ class GroupBy(Aggregate):
         return self.statistic.combined(totals)
 
     @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The keys, then the statistic's own."""
+        return (*(each.axis for each in self.by), *self.statistic.axes)
+
+    @property
     def step(self) -> Fraction | None:  # type: ignore[override]
         """As for the statistic."""
         return self.statistic.step
@@ -101,6 +107,10 @@ class GroupBy(Aggregate):
     def coordinates(self) -> int:  # type: ignore[override]
         """As for the statistic."""
         return self.statistic.coordinates
+
+    def informed(self, dataset: Any) -> Self:
+        """The same of the informed statistic."""
+        return attrs.evolve(self, statistic=self.statistic.informed(dataset))
 
     def estimate(self, noisy: Any) -> Any:
         """The statistic's estimate in each group."""

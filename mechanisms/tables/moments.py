@@ -5,11 +5,12 @@ clipped numbers themselves: docs/tables.md, intervals of means, says why they ho
 """
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import attrs
 import numpy as np
 
+from mechanisms.tables.arrays import step_of
 from mechanisms.tables.ranges import Range
 from mechanisms.tables.request import Request, Term
 from mechanisms.tables.statistics import ColumnStatistic
@@ -21,6 +22,15 @@ class _Moments(ColumnStatistic):
     """Powers of the distance of a number, in units, to the middle of its bounds."""
 
     step = None
+
+    whole: bool = attrs.field(default=False, kw_only=True, converter=bool, eq=False, repr=False)
+    """Whether all numbers and bounds are known to be whole units: truncation takes nothing."""
+
+    def informed(self, dataset: Any) -> Self:
+        """The same, with `whole` as the public type of the column says."""
+        parts = self.lower, self.upper, step_of(dataset, self.column)
+        units = [None if part is None else (part / self.unit).denominator for part in parts]
+        return attrs.evolve(self, whole=self.whole or units == [1, 1, 1])
 
     @property
     def center(self) -> int:
@@ -42,6 +52,8 @@ class _Moments(ColumnStatistic):
     @property
     def _truncated(self) -> Range:
         """What truncation toward zero takes from a number, in units."""
+        if self.whole:
+            return Range.between(0, 0)
         return Range.between(-1 if self.lower < 0 else 0, 1 if self.upper > 0 else 0)
 
 
@@ -63,7 +75,8 @@ class Mean(_Moments):
     present adds (r, its units - c). Both entries have the same sensitivity, so one noise scale
     serves both: `mean.estimate(queryable.launch(Gaussian(mean, rho=...)))`. Clipping and units are
     as in `Sum`. An interval is about the mean of the clipped numbers, so it is wider by what
-    truncation may take, up to one unit; a finer unit makes it narrower.
+    truncation may take, up to one unit. From whole units, such as integers at unit 1, it takes
+    nothing; elsewhere a finer unit makes the interval narrower.
 
     The arguments are those of `ColumnStatistic`.
     """

@@ -5,7 +5,7 @@ intervals are computed from noisy integers and public facts; they are postproces
 """
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import attrs
 import numpy as np
@@ -58,6 +58,10 @@ class Estimable(IntegerStatistic):
     def axes(self) -> tuple[Axis, ...]:
         """The keys of each dimension of the estimate."""
         return ()
+
+    def informed(self, dataset: Any) -> Self:
+        """This statistic with what the public types of a dataset's columns say about intervals."""
+        return self
 
     def estimate(self, noisy: Any) -> Any:
         """The estimate that noisy integers imply."""
@@ -173,7 +177,7 @@ class Release(Measurement[Released]):
     def release(self, dataset: Any, coins: Coins) -> Released:
         """The estimate, with what its intervals are computed from."""
         statistic, noisy = self.statistic, self.mechanism.release(dataset, coins)
-        evidence = Noisy(statistic, noisy)
+        evidence = Noisy(statistic.informed(dataset), noisy)
         return Released(
             statistic.estimate(noisy), statistic.axes, statistic.asked, evidence=evidence
         )

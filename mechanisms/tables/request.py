@@ -6,6 +6,7 @@ is one pass over the data. A request holds public values only.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from itertools import pairwise
 from math import inf, prod
 from typing import Any, TypeAlias
@@ -290,3 +291,7 @@ class Tabular(ABC):
 
         Reads the data, so it runs inside the fault boundary.
         """
+
+    def step(self, column: str) -> Fraction | None:
+        """What every number of a column is a multiple of, by its public type; None if unknown."""
+        return None

@@ -6,6 +6,7 @@ unit and the seed.
 
 from collections.abc import Callable, Mapping
 from copy import copy
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
 
@@ -202,6 +203,11 @@ class Table(Tabular, Described):
         joined = copy(self)
         joined._engine, joined._unit = engine, unit
         return joined
+
+    def step(self, column: str) -> Fraction | None:
+        """What every number of a column is a multiple of, by its public type; None if unknown."""
+        kind = self.columns.get(column)
+        return kind.step if kind is not None and kind.family == "number" else None
 
     def check(self, statistic: IntegerStatistic) -> None:
         """Check whether a statistic fits the table. Reads no rows and costs nothing.

@@ -6,6 +6,9 @@ from typing import Any
 
 import attrs
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +25,7 @@ from mechanisms import (
     SparseVector,
     Std,
     Sum,
+    Table,
     Variance,
     column,
 )
@@ -355,6 +359,40 @@ def test_wrong_intervals_are_caught() -> None:
     assert not any(misses(Mean))
     assert any(misses(Untruncated))
     assert any(misses(ExactCount))
+
+
+@pytest.mark.parametrize(
+    ("source", "narrow"),
+    [
+        (lambda: {"n": np.arange(100)}, True),
+        (lambda: {"n": np.arange(100) * 1.0}, False),
+        (lambda: {"n": list(range(100))}, False),
+        (lambda: pd.DataFrame({"n": np.arange(100)}), True),
+        (lambda: pd.DataFrame({"n": np.arange(100)}, dtype="Int64"), True),
+        (lambda: pl.DataFrame({"n": np.arange(100)}), True),
+        (lambda: pa.table({"n": np.arange(100)}), True),
+        (lambda: np.array([(3,)] * 100, dtype=[("n", "u2")]), True),
+        (lambda: Table({"n": np.arange(100)}), True),
+        (lambda: Table({"n": np.arange(100) * 1.0}), False),
+        (lambda: Table({"n": list(range(100))}), False),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_intervals_are_narrow_where_nothing_is_truncated(source: Any, narrow: bool) -> None:
+    """The public type of the column says so, and the bounds are whole units too."""
+    data = source()
+    table = Queryable(FiltCon(ZCDP(10**9)), data)
+
+    def length(statistic: Aggregate) -> float:
+        low, high = table.release(statistic, loss=ZCDP(10**6)).interval()
+        return float(np.max(high - low))
+
+    assert (length(Mean("n", 0, 100)) < 0.5) is narrow
+    assert (length(Std("n", 0, 100)) < 0.5) is narrow
+    assert length(Mean("n", "0.5", 100)) > 0.5
+    assert length(Mean("n", 0, 100, unit=3)) > 0.5
+    if isinstance(data, Table):
+        data.close()
 
 
 def test_an_unknown_count_gives_the_whole_range() -> None:
