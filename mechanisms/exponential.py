@@ -29,6 +29,9 @@ def _scores(value: Any) -> IntegerStatistic:
             f"scores is {quoted(value)}; it should be an IntegerStatistic with one integer per "
             "candidate: Histogram, Quantile, or Statistic(function, l1=..., l2=..., shape=...)"
         )
+    instead = getattr(value, "scores_instead", None)
+    if instead is not None:
+        raise TypeError(f"give {instead}: a {type(value).__name__} has no score per candidate")
     shape = value.shape
     if shape is None or len(shape) != 1 or shape[0] < 1:
         raise ValueError(

@@ -70,6 +70,8 @@ class Quantiles(Aggregate):
     groupable = False
     largest = (1,)
     may_be_monotone = True
+    scores_instead = "Quantile(column, level, grid)"
+    """What to give to a mechanism that chooses by scores."""
 
     def __attrs_post_init__(self) -> None:
         """Reject here what would run out of memory after it was charged."""

@@ -11,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from composition import FiltCon
-from mechanisms import GroupBy, PrivacyUnit, Quantile, Quantiles, Table, column
+from mechanisms import (
+    ExponentialMechanism,
+    GroupBy,
+    PrivacyUnit,
+    Quantile,
+    Quantiles,
+    Table,
+    column,
+)
 from mechanisms.tables.choices import Enclosed, PrivateQuantiles
 from queryable import (
     GDP,
@@ -319,6 +327,12 @@ def test_only_genuine_counts_are_taken() -> None:
         PrivateQuantiles(counts, 1)
     with pytest.raises(TypeError, match="statistic"):
         GroupBy(BY, Quantiles("x", "1/2", [1]))
+
+
+def test_counts_are_not_taken_for_scores() -> None:
+    """The most frequent cell is no median."""
+    with pytest.raises(TypeError, match=r"give Quantile\(column, level, grid\)"):
+        ExponentialMechanism(Quantiles("x", "1/2", [1]), 1)
 
 
 def test_a_failure_says_nothing() -> None:
