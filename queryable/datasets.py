@@ -71,6 +71,11 @@ class Described(ABC):
         """Who is protected: by default each row. Public."""
         return ROW
 
+    @property
+    def made_of(self) -> tuple[Any, ...]:
+        """Other private datasets whose rows are in this one, such as those that were joined."""
+        return ()
+
     @abstractmethod
     def check(self, statistic: IntegerStatistic) -> None:
         """Check that a statistic fits the public description. Reads no rows.
@@ -160,8 +165,11 @@ def is_private(value: Any) -> bool:
 
 
 def _pieces(dataset: Any) -> Iterator[Any]:
-    """The object, the columns of a mapping, and the base arrays of views."""
+    """The object, what it is made of, the columns of a mapping, and the base arrays of views."""
     yield dataset
+    if isinstance(dataset, Described):
+        for part in dataset.made_of:
+            yield from _pieces(part)
     if isinstance(dataset, Mapping):
         for column in dataset.values():
             yield from _pieces(column)

@@ -22,7 +22,7 @@ from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Categories, Request, Tabular
 from mechanisms.tables.wording import protected_unit
 from queryable.data.cells import Array
-from queryable.datasets import ROW, Described, Protected
+from queryable.datasets import ROW, Described, Protected, is_private
 from queryable.losses.numbers import natural, several
 from queryable.quoting import quoted
 from queryable.randomness.coins import SYSTEM, Coins
@@ -90,6 +90,7 @@ class Table(Tabular, Described):
         elif source is not None or columns is not None or options:
             raise TypeError("give either an engine or a source; the engine has its own source")
         self._engine: Engine = engine
+        self._joined: tuple[Table, ...] = ()
         given = coins.draw(UniformBelow(2**63)) if seed is None else natural(seed, "seed")
         if not given < 2**63:
             raise ValueError("seed is too large; it should be below 2**63")
@@ -116,6 +117,11 @@ class Table(Tabular, Described):
     def protects(self) -> Protected:
         """Who is protected, in words: one row, or one value of the privacy unit's column."""
         return ROW if self._unit is None else protected_unit(self._unit)
+
+    @property
+    def made_of(self) -> tuple["Table", ...]:
+        """The private tables that were joined; none if the table was opened. Public."""
+        return self._joined
 
     @property
     def columns(self) -> Mapping[str, Kind]:
@@ -185,10 +191,11 @@ class Table(Tabular, Described):
         join = Join(on, columns, how, max_matches, max_rows)
         if (other is None) == (public is None):
             raise TypeError("give either another table with a privacy unit, or public=..")
-        if isinstance(public, Table):
-            if public.unit is not None:
-                raise TypeError("leave public= out: the table has a privacy unit, so it is private")
-            public = public._engine
+        if is_private(public) or (isinstance(public, Table) and public.unit is not None):
+            raise TypeError(
+                "leave public= out: the table has a privacy unit or a queryable, so it is private"
+            )
+        public = public._engine if isinstance(public, Table) else public
         if other is None:
             engine, unit = with_public(self._engine, self._unit, public, join)
         elif isinstance(other, Table):
@@ -202,6 +209,7 @@ class Table(Tabular, Described):
             raise TypeError(f"write join(public=.., on=..) for a {type(other).__name__}")
         joined = copy(self)
         joined._engine, joined._unit = engine, unit
+        joined._joined = (self,) if other is None else (self, other)
         return joined
 
     def step(self, column: str) -> Fraction | None:

@@ -20,7 +20,8 @@ def bounds(request: Request) -> Iterator[str]:
     if per is None:
         return
     if not units:
-        yield f"at most {number(per.max_rows, 'row')} per {per.column}"
+        rows = number(per.max_rows, "joined row" if per.joined else "row")
+        yield f"at most {rows} per {per.column}"
     if request.bounded and (units or per.max_groups is not None) and per.groups < per.max_rows:
         yield f"in at most {number(per.groups, 'group')}"
     if request.bounded and not units and per.rows_per_group < per.max_rows:
@@ -29,6 +30,9 @@ def bounds(request: Request) -> Iterator[str]:
 
 def protected_unit(per: PrivacyUnit) -> Protected:
     """Who is protected by a table with a privacy unit."""
+    if per.joined:
+        rows = number(per.max_rows, "joined row")
+        return Protected(per.column, f"at most {rows} of each; each on its own", None)
     groups = f" in at most {number(per.max_groups, 'group')}" if per.max_groups else ""
     extent = f"at most {per.max_rows:,} of their rows are counted{groups}"
     return Protected(per.column, extent, per.column)

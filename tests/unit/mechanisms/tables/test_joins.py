@@ -27,7 +27,7 @@ from mechanisms import (
     Table,
     column,
 )
-from queryable import ZCDP, Queryable
+from queryable import ZCDP, PrivacyWarning, Queryable
 from queryable.statistics import IntegerStatistic
 from tests.engines import SPARK, Rows, Types, arrow, quietly
 from tests.postgres import POSTGRES, server
@@ -383,6 +383,34 @@ def test_a_launch_on_joined_rows() -> None:
     queryable = Queryable(FiltCon(ZCDP(1)), both)
     assert abs(int(queryable(Gaussian(statistic, rho=1))) - 100) < 40  # 20 standard deviations
     assert queryable.privacy_loss() == ZCDP(1)
+
+
+def test_trees_say_what_is_protected() -> None:
+    table = Table({"zip": pa.array(["01"] * 50)})
+    both = table.join(public={"zip": ["01", "01"], "y": [1, 2]}, on="zip", max_matches=2)
+    queryable = Queryable(FiltCon(ZCDP(1)), both)
+    queryable(Gaussian(Count(per=both.unit), rho="1/2"))
+    shown = str(queryable.tree())
+    assert "protects one row before the join: at most 2 joined rows of each" in shown
+    assert "Count, at most 2 joined rows per row before the join" in shown
+
+
+def test_a_second_budget_over_joined_data_is_warned_of() -> None:
+    """Budgets of a table and of what is joined from it add up; a private table is not public."""
+    unit: dict[str, Any] = {"privacy_unit": "p", "max_rows": 1}
+    frame = pa.table({"p": [1, 2]})
+    table, other = Table(frame, **unit), Table({"p": pa.array([1]), "y": pa.array([1])}, **unit)
+    both = table.join(other, on="p").join(public={"y": [1], "z": [1]}, on="y")
+    first = Queryable(FiltCon(ZCDP(1)), both)
+    for again in (table, other, table.join(public={"p": [1], "z": [1]}, on="p")):
+        with pytest.warns(PrivacyWarning, match="have a queryable already"):
+            Queryable(FiltCon(ZCDP(1)), again)
+    assert first.privacy_loss() == ZCDP(0)
+    rows = Table({"p": pa.array([1])})
+    kept = Queryable(FiltCon(ZCDP(1)), rows)
+    with pytest.raises(TypeError, match="or a queryable, so it is private"):
+        table.join(public=rows, on="p")
+    assert kept.privacy_loss() == ZCDP(0)
 
 
 def test_what_is_not_declared_for_the_joined_rows_is_refused() -> None:
