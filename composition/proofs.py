@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from composition import validity
-from composition.rules import Accumulator, Additive, Basic, Rule
+from composition.rules import Accumulator, Additive, Basic, Rule, ViaZCDP
 from composition.rules.duality import AccumulatorRule, RuleAccumulator
 from composition.rules.time_uniform import Stopping
 from composition.verdicts import (
@@ -183,34 +183,48 @@ def _refusal(what: str, verdict: Unproven) -> str:
     return f"{what}: {verdict.problem}; {verdict.instead}"
 
 
-def hint(mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure | None) -> str:
-    """A hint at compositions that take a mechanism without a loss in `measure`."""
+def advice(mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure | None) -> str:
+    """What to write for a mechanism without a loss in `measure`; empty if nothing is known."""
     try:
         own: Loss = mechanism.privacy_map(d_in)
     except Exception:
         return ""
-    if measure is ZCDP and isinstance(own, ApproxDP | ApproxZCDP) and own.delta:
-        return "; ApproxZCDP would take it: in a time-uniform odometer, with deltas and margin"
     if not isinstance(own, Loss) or own.measure == measure:
         return ""
+    ways = []
+    if _suits_a_budget(mechanism, d_in, own):
+        ways.append("composition.budget(epsilon=.., delta=..)")
     rules = [] if measure is PureDP else _rules_for(own)
-    hints = [f"write rule={rule} for a filter that takes its {own}" for rule in rules]
-    if measure is ApproxDP and not isinstance(own, PureDP | ApproxDP):
-        hints.append("launch(.., d_out=ApproxDP(epsilon, delta)) charges its conversion, if any")
-    if measure in (PureDP, ApproxDP):
-        hints += _own_budget(mechanism, d_in, own)
-    return "".join(f"; {each}" for each in hints)
+    ways += [f"FiltCon(ApproxDP(..), rule={rule})" for rule in rules]
+    if not rules:
+        ways += _own_budget(mechanism, d_in, own)
+    if measure is ApproxDP:
+        ways.append("launch(.., d_out=ApproxDP(epsilon, delta)), which charges its conversion")
+    if measure is PureDP and isinstance(own, ZCDP):
+        ways.append("a mechanism with a loss in PureDP, such as Laplace")
+    return f"use {', or '.join(ways)}" if ways else ""
+
+
+def _suits_a_budget(mechanism: InteractiveMechanism[Any], d_in: int, own: Loss) -> bool:
+    """Whether `composition.budget` with a delta takes the mechanism."""
+    if not isinstance(own, PureDP | ApproxDP | ZCDP | ApproxZCDP):
+        return False
+    with suppress(UnprovenCompositionError):
+        ask(ViaZCDP(), ApproxZCDP, Column.ADAPTIVE).cover(mechanism, d_in)
+        return True
+    return False
 
 
 def _own_budget(mechanism: InteractiveMechanism[Any], d_in: int, own: Loss) -> list[str]:
-    """The composition in the mechanism's own measure that the table allows, as a hint."""
+    """The composition in the mechanism's own measure that the table allows."""
+    measure = measure_name(own.measure)
     for column, where in (
-        (Column.ADAPTIVE, f"a budget of {measure_name(own.measure)}"),
-        (Column.FIXED, "ConComp, with mechanisms fixed in advance,"),
+        (Column.ADAPTIVE, f"a budget of {measure}, as in FiltCon({measure}(..))"),
+        (Column.FIXED, "ConComp, with mechanisms fixed in advance"),
     ):
         with suppress(UnprovenCompositionError):
             ask(Basic(), own.measure, column).cover(mechanism, d_in)
-            return [f"{where} would take its {own}"]
+            return [where]
     return []
 
 
@@ -220,13 +234,13 @@ def _rules_for(loss: Loss) -> list[str]:
         case ZCDP():
             return ["ViaZCDP()"]
         case ApproxZCDP():
-            return ["ViaZCDP(slack), a slack below delta,"]
+            return ["ViaZCDP(slack=..)"]
         case RDP(alpha):
-            return [f"ViaRenyi(orders), orders up to {shown(alpha)},"]
+            return [f"ViaRenyi(orders), orders up to {shown(alpha)}"]
         case RenyiCurve(orders):
             return [f"ViaRenyi([{', '.join(map(shown, orders))}])"]
         case GDP():
             return ["ViaGDP()"]
         case ApproxDP(_, delta) if delta > 0:
-            return ["Whitehouse2023(slack), a slack below delta,"]
+            return ["Whitehouse2023(slack=..)"]
     return []

@@ -20,8 +20,9 @@ def integer_statistic(value: Any) -> IntegerStatistic:
     """
     if not isinstance(value, IntegerStatistic):
         raise TypeError(
-            f"statistic is {quoted(value)}; it should be an IntegerStatistic: Count, Sum, "
-            "Histogram, or Statistic(function, l1=..., l2=...)"
+            "give a statistic, such as Count(column('age') >= 65), Sum('cost', 0, 100) or "
+            f"Statistic(function, l1=..., l2=...): statistic is {quoted(value)}; it should be an "
+            "IntegerStatistic"
         )
     return value
 

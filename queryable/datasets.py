@@ -93,8 +93,8 @@ def protected(dataset: Any) -> Any:
     """
     if isinstance(dataset, PurePath) or (isinstance(dataset, str) and _FILE.search(dataset)):
         raise TypeError(
-            f"the dataset is the path {str(dataset)!r}, not what is in the file; open it, as "
-            "mechanisms.Table does"
+            f"write Table({str(dataset)!r}), from mechanisms, to open it: the dataset is a path, "
+            "not what is in the file"
         )
     if isinstance(dataset, Iterator):
         raise TypeError("the dataset is a one-shot iterator; pass a list or an array")
@@ -195,7 +195,7 @@ def require_answerable(dataset: Any, holder: Any) -> None:
         why = _objection(dataset, statistic)
         if why is not None:
             raise QueryError(
-                f"{public_name(statistic)} does not fit the {what}: {why}; nothing is charged"
+                f"{why}. {public_name(statistic)} does not fit the {what}; nothing is charged"
             )
 
 

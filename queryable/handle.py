@@ -95,11 +95,13 @@ class Queryable:
         on_fault: Callable[[BaseException], object] | None = None,
     ) -> None:
         if not isinstance(mechanism, InteractiveMechanism):
-            raise TypeError(f"{_without_mechanism(mechanism)}, not an InteractiveMechanism")
+            raise TypeError(
+                f"{_without_mechanism(mechanism)}; mechanism should be an InteractiveMechanism"
+            )
         if not (allow_seeded or isinstance(coins, SystemCoins)):
             raise ValueError(
-                f"coins are {quoted(coins)}: their noise can be recomputed. Pass "
-                "allow_seeded=True for tests; leave coins out for a real analysis"
+                "leave coins out for a real analysis, or pass allow_seeded=True for tests: coins "
+                f"are {quoted(coins)}, and their noise can be recomputed"
             )
         warn(dataset)
         root = Root(mechanism, protected(dataset), coins, on_fault, protects(dataset))
@@ -168,7 +170,8 @@ class Queryable:
         if name is None:
             return self.ask(query)
         if not isinstance(name, str) or not name.strip():
-            raise QueryError(f"name is {_named(name)}; it should be a string that is not empty")
+            given = "empty" if isinstance(name, str) else _named(name)
+            raise QueryError(f"give a name as a string that is not empty: name is {given}")
         return self._delivered(self._path, self._root.tell(self._path, query, str(name)))
 
     def release(
@@ -347,9 +350,14 @@ class Queryable:
 
 def _without_mechanism(value: object) -> str:
     """What to write instead of a value that is no mechanism, and what the value is."""
-    name = called(type(value))
-    if isinstance(value, PersonInTheMiddle):
+    kind = value if isinstance(value, type) else type(value)
+    name = called(kind)
+    if issubclass(kind, PersonInTheMiddle):
         return f"write {name}(..) @ FiltCon(budget): {name} alone is a postprocessor"
+    if isinstance(value, Loss):
+        return f"write FiltCon({value!r}): a budget alone answers nothing"
+    if issubclass(kind, InteractiveMechanism):
+        return f"write {name}(..), with its arguments: {name} is a class"
     return f"give a mechanism, such as FiltCon(budget): it is {_named(value)}"
 
 

@@ -21,7 +21,12 @@ def an_instance(kind: type) -> Callable[[Any, Any, Any], None]:
 
     def check(_: object, attribute: Any, value: object) -> None:
         if not isinstance(value, kind):
-            raise TypeError(f"{attribute.name} is {quoted(value)}; it should be a {kind.__name__}")
+            fix = ""
+            if isinstance(value, type) and issubclass(value, kind):
+                fix = f"write {value.__name__}(..), with parentheses: "
+            raise TypeError(
+                f"{fix}{attribute.name} is {quoted(value)}; it should be a {kind.__name__}"
+            )
 
     return check
 

@@ -21,7 +21,7 @@ from composition.compositors.children import (
     require_live,
     start_child,
 )
-from composition.compositors.claims import Claim, claim_of, named, parsed
+from composition.compositors.claims import Claim, claim_of, correction, parsed
 from composition.compositors.ex_post_claims import ExPostAccount
 from composition.proofs import Proof, ask
 from composition.rules import Accumulator, Rule, RunningAccount
@@ -200,8 +200,8 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
             case CanAfford(launch):
                 return state, self._can_afford(state, launch)
         raise UnknownQueryError(
-            f"{type(self).__name__} answers Launch, Ask, PrivacyLossQuery, CanAfford and "
-            f"MeasureQuery, not {named(query)}"
+            f"{correction(query)}, and {type(self).__name__} answers Launch, Ask, "
+            "PrivacyLossQuery, CanAfford and MeasureQuery"
         )
 
     def _ask(

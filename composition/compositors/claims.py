@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from composition.proofs import hint
+from composition.proofs import advice
 from queryable.errors import PrivacyClaimError, QueryError
 from queryable.faults import called
 from queryable.losses import AdditiveLoss, ApproxDP, Loss, Measure, PureDP, group_size, measure_name
@@ -65,10 +65,10 @@ def parsed(launch: Any) -> Launch:
         QueryError: not a launch of an interactive mechanism.
     """
     if not isinstance(launch, Launch):
-        raise QueryError(f"expected a Launch, got {named(launch)}")
+        raise QueryError(f"{correction(launch)}; a Launch was expected")
     mechanism = launch.mechanism
     if not isinstance(mechanism, InteractiveMechanism):
-        raise QueryError(f"a launch takes an interactive mechanism, not {named(mechanism)}")
+        raise QueryError(f"{correction(mechanism)}, and a launch takes an interactive mechanism")
     return launch if type(launch) is Launch else Launch(mechanism, launch.d_out)
 
 
@@ -196,9 +196,7 @@ def map_at(mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure | N
     except QueryError:
         raise
     except Exception as error:
-        wanted = "" if measure is None else f" in {measure_name(measure)}"
-        advice = hint(mechanism, d_in, measure)
-        raise PrivacyClaimError(f"{name} states no loss{wanted}{advice}: {error}") from None
+        raise PrivacyClaimError(_no_loss(mechanism, d_in, measure, error)) from None
     if not isinstance(loss, Loss) or not genuine(loss):
         raise PrivacyClaimError(f"the privacy map of {name} gave {named(loss)}, not a loss")
     if measure is not None and not stated_in(loss, measure):
@@ -206,6 +204,23 @@ def map_at(mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure | N
             f"the privacy map of {name} gave {loss}, asked for {measure_name(measure)}"
         )
     return loss
+
+
+def _no_loss(
+    mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure | None, error: Exception
+) -> str:
+    """What to use instead of a mechanism without a loss in `measure`, and why."""
+    name = type(mechanism).__name__
+    if measure is None:
+        return f"{name} states no loss: {error}"
+    instead = advice(mechanism, d_in, measure)
+    if not instead:
+        return f"{name} states no loss in {measure_name(measure)}: {error}"
+    own = mechanism.privacy_map(d_in)
+    return (
+        f"{instead}: this compositor adds up losses of {measure_name(measure)}, and {name} has "
+        f"{own}. Nothing is charged"
+    )
 
 
 def _converted(d_out: Loss, measure: Measure) -> Loss:
@@ -219,11 +234,23 @@ def _converted(d_out: Loss, measure: Measure) -> Loss:
 
 
 def named(value: object) -> str:
-    """A description of what an analyst sent, for an error message; contains no data."""
+    """What an analyst sent, for an error message; contains no data."""
+    name = called(value if isinstance(value, type) else type(value))
+    return f"the class {name}" if isinstance(value, type) else name
+
+
+def correction(value: object) -> str:
+    """What to write instead of what an analyst sent to a compositor; contains no data."""
+    name = called(value if isinstance(value, type) else type(value))
     if isinstance(value, type):
-        return f"the class {called(value)}; make an instance of it"
-    if isinstance(value, IntegerStatistic | Bit):
-        return f"{called(type(value))}, a function of the data; wrap it in one that adds noise"
+        return f"write {name}(..), with its arguments: {name} is a class"
+    if isinstance(value, IntegerStatistic):
+        return (
+            f"add noise to the statistic, as in release({name}(..), loss=..) or "
+            f"launch(Gaussian({name}(..), scale=..)): {name} alone is exact"
+        )
+    if isinstance(value, Bit):
+        return f"write RandomizedResponse({name}(..), epsilon=..): {name} alone is exact"
     if isinstance(value, PersonInTheMiddle):
-        return f"{called(type(value))}; write {called(type(value))}(..) @ FiltCon(budget)"
-    return called(type(value))
+        return f"write {name}(..) @ FiltCon(budget): {name} alone is a postprocessor"
+    return f"launch a mechanism, such as Gaussian(Count(), scale=..): this is of class {name}"

@@ -1,5 +1,6 @@
 """Privacy filters: compositors with a budget (Haney et al. 2023, Algorithm 3)."""
 
+from fractions import Fraction
 from typing import Any
 
 import attrs
@@ -8,8 +9,21 @@ from composition.compositors.adaptive import AdaptiveComposition, CompositionSta
 from composition.proofs import require_known
 from composition.rules import Account, Basic, Rule
 from composition.verdicts import Way
-from queryable.losses import AdditiveLoss, Loss, Measure, Report, group_size
+from queryable.losses import (
+    GDP,
+    ZCDP,
+    AdditiveLoss,
+    ApproxDP,
+    ApproxZCDP,
+    Loss,
+    Measure,
+    PureDP,
+    Report,
+    conversions,
+    group_size,
+)
 from queryable.losses.loss import genuine
+from queryable.losses.numbers import shown_below
 from queryable.messages import Answer, Halted, Refused
 from queryable.quoting import an_instance, one_of, quoted
 
@@ -60,7 +74,8 @@ class FiltCon(AdaptiveComposition):
     def _is_loss(self, attribute: object, budget: object) -> None:
         if not isinstance(budget, Loss) or not genuine(budget):
             raise TypeError(
-                f"budget is {quoted(budget)}; it should be a loss, such as ZCDP('1/10')"
+                "give a budget such as ZCDP('1/10'), or write composition.budget(epsilon=1, "
+                f"delta='1e-6'): budget is {quoted(budget)}, not a loss"
             )
 
     def __attrs_post_init__(self) -> None:
@@ -147,10 +162,34 @@ def _instead(remaining: Any) -> str:
             "already, or get a further budget from whoever gave this one"
         )
     return (
-        "nothing was read or charged. Launch a mechanism that loses at most what remains, with "
-        "more noise (a larger scale, or a smaller epsilon or rho); can_afford(mechanism) tells in "
-        "advance"
+        f"nothing was read or charged. {_fits(remaining)}; can_afford(mechanism) tells in advance"
     )
+
+
+def _fits(remaining: Any) -> str:
+    """What a mechanism may lose now, in the parameters that mechanisms take; rounded down."""
+    match remaining:
+        case PureDP(epsilon):
+            most = f"epsilon up to {shown_below(epsilon)}"
+        case ApproxDP(epsilon, delta):
+            most = f"epsilon up to {shown_below(epsilon)}, and delta up to {shown_below(delta)}"
+        case ZCDP(rho):
+            most = _in_zcdp(rho)
+        case ApproxZCDP(rho, delta):
+            most = f"{_in_zcdp(rho)}, and delta up to {shown_below(delta)}"
+        case GDP(mu):
+            most = f"mu up to {shown_below(mu)}"
+        case _:
+            return (
+                "Launch a mechanism that loses at most what remains, with more noise (a larger "
+                "scale, or a smaller epsilon or rho)"
+            )
+    return f"What fits now, with more noise: {most}"
+
+
+def _in_zcdp(rho: Fraction) -> str:
+    epsilon = conversions.pure_within_zcdp(rho) if rho < 10**6 else rho
+    return f"rho up to {shown_below(rho)} or epsilon up to {shown_below(epsilon)}"
 
 
 def _by_a_hair(requested: Any, remaining: Any) -> bool:

@@ -64,7 +64,10 @@ def share_of(slack: Fraction | None, budget: ApproxDP) -> Fraction:
 def why_no_delta(delta: Fraction, slack: Fraction, budget: ApproxDP) -> str:
     """A hint for a refused launch with a delta, if the slack is the budget's whole delta."""
     if delta > 0 and slack == budget.delta:
-        return f"; all of delta is the rule's slack, pass a slack below {shown(slack)}"
+        return (
+            f"; give the rule a slack below {shown(slack)}, as composition.budget does: its slack "
+            "is all of delta, and this launch has a delta of its own"
+        )
     return ""
 
 

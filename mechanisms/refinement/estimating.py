@@ -208,8 +208,8 @@ class Estimating(PersonInTheMiddle[Estimates]):
     def _on_until(self, state: Estimates, name: str, opened: OpenEstimate, query: Until) -> Reply:
         if not callable(query.condition):
             raise QueryError(
-                f"condition is {type(query.condition).__name__}; it should be a function from an "
-                "Estimate to a bool, such as RelativeError('1/10')"
+                "write Until(RelativeError('1/10')), or give a function from an Estimate to a "
+                f"bool: condition is {type(query.condition).__name__}"
             )
         targets = self._targets(opened, query)
         if opened.estimate is not None and holds(query.condition, opened.estimate):

@@ -29,7 +29,7 @@ def per_field(value: Any) -> PrivacyUnit | None:
             change from call to call.
     """
     if value is not None and type(value) is not PrivacyUnit:
-        raise TypeError(f"per is {quoted(value)}; it should be a PrivacyUnit, such as table.unit")
+        raise TypeError(f"give per=table.unit: per is {quoted(value)}; it should be a PrivacyUnit")
     return value
 
 

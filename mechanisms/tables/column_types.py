@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import attrs
 import numpy as np
 
+from mechanisms.tables.corrections import no_comparison
 from mechanisms.tables.scalars import Scalar
 from queryable.quoting import quoted
 
@@ -184,10 +185,7 @@ def placed(kind: Kind, operator: str, scalar: Scalar) -> Placed | bool:
     """
     given = constant(scalar)
     if given.family != kind.family or kind.name == "other":
-        raise TypeError(
-            f"a column of {kind.declared or kind.name} does not compare with "
-            f"{type(scalar).__name__}"
-        )
+        raise TypeError(no_comparison(kind.family, kind.declared or kind.name, scalar))
     if kind.step is not None:
         return _on_lattice(kind, operator, given.value)
     if kind.name != "float":

@@ -330,8 +330,8 @@ def where_field(value: Any) -> Where | None:
         raise TypeError(f"where is a column; write a comparison: column({name!r}) == True")
     if value is not None and not isinstance(value, Predicate) and not callable(value):
         raise TypeError(
-            f'where is {quoted(value)}; it should be a predicate such as column("age") >= 30, or a '
-            "function from the data to one boolean per record"
+            f'write a condition such as column("age") >= 30: where is {quoted(value)}; it should '
+            "be a predicate, or a function from the data to one boolean per record"
         )
     checked: Where | None = value
     return checked

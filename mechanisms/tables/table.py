@@ -14,6 +14,7 @@ import attrs
 import numpy as np
 
 from mechanisms.tables.column_types import Kind, require_keys
+from mechanisms.tables.corrections import no_column
 from mechanisms.tables.engines.misread import Misread
 from mechanisms.tables.engines.protocol import Choice, Engine
 from mechanisms.tables.expressions import column_name, operand_name
@@ -99,8 +100,7 @@ class Table(Tabular, Described):
             raise ValueError("give a privacy_unit, or leave keep out: it chooses a unit's rows")
         for column in (self._unit.column if self._unit else None, self._choice.column):
             if column is not None and column not in engine.kinds:
-                known = list(engine.kinds)
-                raise ValueError(f"there is no column {column!r} in the source; it has {known}")
+                raise ValueError(no_column(column, engine.kinds))
         if on_misread is not None and self.misread is not None and self.misread.findings:
             try:
                 on_misread(self.misread)
@@ -286,7 +286,10 @@ def _unit(
             raise ValueError("give a privacy_unit: max_rows and max_groups are its bounds")
         return None
     if rows is None:
-        raise ValueError("give max_rows: how many rows of a privacy unit are counted at most")
+        raise ValueError(
+            f"give max_rows, such as max_rows=4: at most so many rows of one {column} are counted, "
+            "and noise grows with it"
+        )
     return PrivacyUnit(column, max_rows=rows, max_groups=groups, max_rows_per_group=per_group)
 
 

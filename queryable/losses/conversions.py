@@ -8,7 +8,7 @@ docs/theory.md, "Conversions".
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
-from math import exp, log, log1p
+from math import exp, log, log1p, tanh
 
 from flint import arb
 
@@ -24,6 +24,16 @@ _ENDLESS = 2**64
 def pure_to_zcdp(epsilon: Fraction) -> Fraction:
     """Return epsilon*tanh(epsilon/2), the KL divergence of randomized response; tight."""
     return round_up(lambda e: e * (e / 2).tanh(), epsilon)
+
+
+def pure_within_zcdp(rho: Fraction) -> Fraction:
+    """Return an epsilon with epsilon*tanh(epsilon/2) <= rho, near the largest one."""
+    low, high = 0.0, float(max(rho, Fraction(1))) + 2 * float(min(rho, Fraction(1))) ** 0.5
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if middle * tanh(middle / 2) <= rho else (low, middle)
+    epsilon = Fraction(low) * (1 - Fraction(1, 2**40))
+    return epsilon if pure_to_zcdp(epsilon) <= rho else Fraction(0)
 
 
 @_remember

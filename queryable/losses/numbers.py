@@ -10,7 +10,7 @@ does not depend on the working precision; only tightness does.
 
 import re
 from collections.abc import Callable, Iterable, Sized
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from math import isqrt
 from threading import RLock
@@ -85,7 +85,10 @@ def probability(value: object, name: str = "delta") -> Fraction:
     """Read an exact rational in [0, 1]; see `exact`."""
     rational = exact(value, name)
     if rational.numerator > rational.denominator:
-        raise ValueError(f"{name} is {quoted(value)}; it should be a probability, at most 1")
+        percent = f"; {shown(rational)}% is {shown(rational / 100)}" if rational <= 100 else ""
+        raise ValueError(
+            f"{name} is {quoted(value)}; it should be a probability, at most 1{percent}"
+        )
     return rational
 
 
@@ -262,6 +265,13 @@ def shown(value: Fraction, digits: int = 6) -> str:
     if len(text) <= 9 and Fraction(text) == value:
         return text
     return f"{_ROUNDED}{nearest:.{digits}g}"
+
+
+def shown_below(value: Fraction, digits: int = 3) -> str:
+    """Return a short decimal at or below `value`, for texts such as "at most 0.0141"."""
+    context = Context(prec=digits, rounding=ROUND_FLOOR)
+    below = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize()
+    return f"{below:f}" if not below or -5 < below.adjusted() < 9 else f"{below:e}"
 
 
 def named(name: str, value: Fraction, digits: int = 3) -> str:

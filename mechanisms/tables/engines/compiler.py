@@ -16,6 +16,7 @@ import numpy as np
 
 from mechanisms.tables.column_types import Kind, Placed, member, placed
 from mechanisms.tables.comparisons import OPERATORS
+from mechanisms.tables.corrections import no_column
 from mechanisms.tables.engines.dialect import Dialect, Expression
 from mechanisms.tables.engines.operands import Compiled, computed
 from mechanisms.tables.expressions import Operand, operand_name
@@ -54,7 +55,7 @@ class Compiler:
     def kind(self, column: str) -> Kind:
         """The kind (type) of a column."""
         if column not in self.kinds:
-            raise KeyError(f"there is no column {column!r}")
+            raise KeyError(no_column(column, self.kinds))
         return self.kinds[column]
 
     def operand(self, operand: Operand) -> Compiled:

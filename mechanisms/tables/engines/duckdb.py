@@ -17,6 +17,7 @@ import attrs
 
 from mechanisms.tables import column_types
 from mechanisms.tables.column_types import Kind
+from mechanisms.tables.corrections import no_column
 from mechanisms.tables.engines.cell_formats import PLAIN, CellFormats
 from mechanisms.tables.engines.cells import cast, readings, sql_type
 from mechanisms.tables.engines.csv_files import csv_files
@@ -353,5 +354,5 @@ def _named(names: Iterable[str], columns: Iterable[str]) -> list[str]:
     wanted, known = list(names), list(columns)
     for name in wanted:
         if name not in known:
-            raise ValueError(f"there is no column {name!r} in the source; it has {known}")
+            raise ValueError(no_column(name, known))
     return wanted

@@ -15,6 +15,7 @@ import attrs
 
 from mechanisms.tables import column_types
 from mechanisms.tables.column_types import Kind
+from mechanisms.tables.corrections import no_column
 from mechanisms.tables.engines.backends import (
     Constants,
     as_view,
@@ -261,7 +262,7 @@ class Ibis:
         wanted = list(schema) if columns is None else list(columns)
         for name in wanted:
             if name not in schema:
-                raise ValueError(f"there is no column {name!r} in the source")
+                raise ValueError(no_column(name, schema))
         self.source = source.select(*wanted)
         self.kinds: Mapping[str, Kind] = {
             name: kind_of(schema[name]) for name in wanted

@@ -7,6 +7,7 @@ import attrs
 from mechanisms.tables import column_types
 from mechanisms.tables.column_types import Kind
 from mechanisms.tables.computed import LARGEST, LEAST
+from mechanisms.tables.corrections import no_column
 from mechanisms.tables.engines.dialect import Dialect, Expression
 from mechanisms.tables.expressions import Arithmetic, Literal, Node, Operand
 from mechanisms.tables.request import Combinations, Groups, Request
@@ -42,7 +43,7 @@ def column_of(dialect: Dialect, kinds: Mapping[str, Kind], name: str) -> Compile
         KeyError: there is none of this name.
     """
     if name not in kinds:
-        raise KeyError(f"there is no column {name!r}")
+        raise KeyError(no_column(name, kinds))
     return Compiled(kinds[name], dialect.cell(name, kinds[name]), column=True)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from composition import FiltCon, GDPResidue, ViaGDP, ViaZCDP, admitted
 from mechanisms import Count, Gaussian, Histogram
-from queryable import GDP, RDP, ZCDP, ApproxDP, Dominated, Queryable, SeededCoins, Statistic
+from queryable import GDP, RDP, ZCDP, ApproxDP, Dominated, PureDP, Queryable, SeededCoins, Statistic
 from queryable.errors import PrivacyClaimError
 from tests.reference import gaussian_profile, mp, real
 
@@ -145,5 +145,8 @@ def test_every_coordinate_adds_to_the_delta() -> None:
 
 
 def test_under_epsilon_and_delta_the_error_says_first_what_to_write() -> None:
-    with pytest.raises(PrivacyClaimError, match=r"ApproxDP; write rule=ViaZCDP\(\) for a filter"):
+    first = r"^use composition.budget\(epsilon=.., delta=..\), or FiltCon\(.*rule=ViaZCDP\(\)\)"
+    with pytest.raises(PrivacyClaimError, match=first):
         Queryable(FiltCon(ApproxDP(1, "1e-6")), [1, 2]).launch(Gaussian(Count(), rho="1/10"))
+    with pytest.raises(PrivacyClaimError, match=r"^use composition.budget\(.*such as Laplace"):
+        Queryable(FiltCon(PureDP(1)), [1, 2]).launch(Gaussian(Count(), rho="1/10"))

@@ -149,7 +149,9 @@ def test_a_d_out_that_an_odometer_cannot_run_within_is_a_claim_error() -> None:
 
 def test_the_refusal_names_a_measure_that_would_do() -> None:
     """The refusal of a Gaussian under a pure budget names a budget that admits it."""
-    with pytest.raises(PrivacyClaimError, match="budget of ZCDP would take"):
+    with pytest.raises(
+        PrivacyClaimError, match=r"^use composition.budget\(.*FiltCon\(ZCDP\(\.\.\)\).*Toy has ZCDP"
+    ):
         claim_of(Launch(Toy(ZCDP(1))), PureDP, 1)
 
 

@@ -1,0 +1,33 @@
+"""What to write instead of a wrong column or constant, for error messages. Public facts only."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+_MOST_LISTED = 40
+
+
+def no_column(name: str, columns: Iterable[str]) -> str:
+    """The message for a column that does not exist, with the nearest name that does."""
+    known = [each for each in columns if each.isprintable()]  # the others are the engine's own
+    folded = {each.casefold(): each for each in known}
+    near = get_close_matches(name.casefold(), folded, n=1)
+    fix = f"write {folded[near[0]]!r}: " if near else ""
+    more = len(known) - _MOST_LISTED
+    listed = ", ".join(map(repr, known[:_MOST_LISTED])) + (f" and {more} more" if more > 0 else "")
+    return f"{fix}there is no column {name!r}; the columns are {listed}"
+
+
+_CONSTANTS = {
+    "number": "a number",
+    "text": "a text, such as 'CA'",
+    "bytes": "bytes",
+    "moment": "a datetime.date or datetime.datetime, such as datetime.date(2024, 1, 31)",
+    "instant": "a datetime.datetime with a time zone, such as datetime(2024, 1, 31, tzinfo=UTC)",
+    "duration": "a datetime.timedelta",
+}
+
+
+def no_comparison(family: str, kind: str, constant: object) -> str:
+    """The message for a constant of another kind than the column, with one that compares."""
+    fix = f"give {_CONSTANTS[family]}: " if family in _CONSTANTS else ""
+    return f"{fix}a column of {kind} does not compare with {type(constant).__name__}"
