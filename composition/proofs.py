@@ -200,6 +200,8 @@ def advice(mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure | N
         ways += _own_budget(mechanism, d_in, own)
     if measure is ApproxDP:
         ways.append("launch(.., d_out=ApproxDP(epsilon, delta)), which charges its conversion")
+    if measure is ZCDP and isinstance(own, ApproxDP | ApproxZCDP) and own.delta:
+        ways.append("deltas and margin of a time-uniform odometer")
     if measure is PureDP and isinstance(own, ZCDP):
         ways.append("a mechanism with a loss in PureDP, such as Laplace")
     return f"use {', or '.join(ways)}" if ways else ""

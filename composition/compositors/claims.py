@@ -65,7 +65,7 @@ def parsed(launch: Any) -> Launch:
         QueryError: not a launch of an interactive mechanism.
     """
     if not isinstance(launch, Launch):
-        raise QueryError(f"{correction(launch)}; a Launch was expected")
+        raise QueryError(f"{correction(launch)}; expected a Launch")
     mechanism = launch.mechanism
     if not isinstance(mechanism, InteractiveMechanism):
         raise QueryError(f"{correction(mechanism)}, and a launch takes an interactive mechanism")
@@ -253,4 +253,6 @@ def correction(value: object) -> str:
         return f"write RandomizedResponse({name}(..), epsilon=..): {name} alone is exact"
     if isinstance(value, PersonInTheMiddle):
         return f"write {name}(..) @ FiltCon(budget): {name} alone is a postprocessor"
-    return f"launch a mechanism, such as Gaussian(Count(), scale=..): this is of class {name}"
+    if isinstance(value, InteractiveMechanism):
+        return f"write Launch({name}(..)): {name} alone is not a message"
+    return f"launch a mechanism, such as Gaussian(Count(), scale=..): this is not one, but {name}"

@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 
 from composition import ConComp, FiltCon
+from mechanisms import BrownianNoiseReduction, Count, Gaussian
 from queryable import (
+    ZCDP,
     Ask,
+    Bit,
     CanAfford,
     HandleError,
     InteractiveMechanism,
@@ -535,3 +538,36 @@ def test_a_handle_shows_where_it_is() -> None:
     q = Queryable(ONE, SECRET)
     assert repr(q) == "<Queryable FiltCon>"
     assert repr(q(FiltCon(PureDP("0.5")))(Toy())) == "<Queryable FiltCon/0/0>"
+
+
+@pytest.mark.parametrize(
+    ("given", "first"),
+    [
+        (BrownianNoiseReduction(), r"write BrownianNoiseReduction\(\.\.\) @ FiltCon\(budget\)"),
+        (BrownianNoiseReduction, r"write BrownianNoiseReduction\(\.\.\) @ FiltCon\(budget\)"),
+        (FiltCon, r"write FiltCon\(\.\.\), with its arguments"),
+        (ZCDP(1), r"write FiltCon\(ZCDP\(rho='1'\)\): a budget alone answers nothing"),
+        (3, r"give a mechanism, such as FiltCon\(budget\): it is int"),
+    ],
+)
+def test_what_is_no_mechanism_is_corrected(given: Any, first: str) -> None:
+    with pytest.raises(TypeError, match=f"^{first}"):
+        Queryable(given, [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("given", "first"),
+    [
+        (BrownianNoiseReduction(), r"write BrownianNoiseReduction\(\.\.\) @ FiltCon\(budget\)"),
+        (Count(), r"add noise to the statistic, as in release\(Count\(\.\.\), loss=\.\.\)"),
+        (Bit(bool), r"write RandomizedResponse\(Bit\(\.\.\), epsilon=\.\.\)"),
+        (Gaussian, r"write Gaussian\(\.\.\), with its arguments"),
+        ("how many", r"launch a mechanism, such as Gaussian\(Count\(\), scale=\.\.\)"),
+    ],
+)
+def test_what_cannot_be_launched_is_corrected(given: Any, first: str) -> None:
+    table = Queryable(FiltCon(ZCDP(1)), [1, 2])
+    for ask in (table, table.launch, table.can_afford):
+        with pytest.raises(QueryError, match=f"^{first}"):
+            ask(given)
+    assert table.privacy_loss() == ZCDP(0)

@@ -179,13 +179,13 @@ def test_wrong_queries_are_query_errors(composition: InteractiveMechanism[Any]) 
 def test_the_commonest_mistakes_are_explained() -> None:
     """The mistakes are a class and a statistic in place of a mechanism."""
     q = Queryable(FiltCon(PureDP(1)), None)
-    with pytest.raises(QueryError, match="make an instance"):
+    with pytest.raises(QueryError, match="RandomWord is a class"):
         q.launch(RandomWord)
-    with pytest.raises(QueryError, match="make an instance"):
+    with pytest.raises(QueryError, match="RandomWord is a class"):
         q(RandomWord)
-    with pytest.raises(QueryError, match="adds noise"):
+    with pytest.raises(QueryError, match="add noise to the statistic"):
         q.launch(Statistic(len, l1=1, l2=1))
-    with pytest.raises(QueryError, match="adds noise"):
+    with pytest.raises(QueryError, match="add noise to the statistic"):
         q(Statistic(len, l1=1, l2=1))
 
 

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from composition import Basic, Filt, FiltCon, FiltSeq, Rule, Whitehouse2023
+from composition import Basic, Filt, FiltCon, FiltSeq, Rule, Whitehouse2023, budget
 from composition.rules import Account
 from queryable import (
     FDP,
+    GDP,
     RDP,
     ZCDP,
     ApproxDP,
@@ -218,3 +219,28 @@ def test_a_refusal_under_a_rule_of_curves_is_a_refusal() -> None:
     refused = filtered._exceeds(account, account, FDP.of_approx(1))
     assert isinstance(refused, Refused)
     assert refused.reason == "insufficient budget"
+
+
+@pytest.mark.parametrize(
+    ("made", "fits"),
+    [
+        (FiltCon(PureDP("2/3")), "epsilon up to 0.666;"),
+        (FiltCon(ZCDP("1/7")), "rho up to 0.142 or epsilon up to 0.54;"),
+        (FiltCon(ApproxDP("2/3", "1e-6")), "epsilon up to 0.666, and delta up to 1e-6;"),
+        (budget(1, "1e-6"), "rho up to 0.0241 or epsilon up to 0.22, and delta up to 1e-7;"),
+        (FiltCon(GDP("1/3")), "mu up to 0.333;"),
+        (FiltCon(RDP(8, "1/30")), "with more noise"),
+    ],
+)
+def test_a_refusal_says_what_fits(made: FiltCon, fits: str) -> None:
+    """The numbers are rounded down, so that a launch with them is admitted."""
+    q = Queryable(made, None)
+    with pytest.raises(QueryRefusedError, match=r"What fits now|more noise") as caught:
+        q.launch(Toy(PureDP(9)))
+    assert fits in str(caught.value)
+    if "epsilon up to" in fits:
+        epsilon = fits.partition("epsilon up to ")[2].rstrip(";").partition(",")[0]
+        assert q.can_afford(Toy(PureDP(epsilon)))
+    if "rho up to" in fits:
+        rho = fits.removeprefix("rho up to ").partition(" ")[0]
+        assert q.can_afford(Toy(ZCDP(rho)))
