@@ -97,7 +97,7 @@ def _max_mechanisms(value: Any) -> int | None:
     return None if value is None else natural(value, "max_mechanisms")
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class AdaptiveComposition(InteractiveMechanism[CompositionState]):
     """Base of filters and odometers."""
 
@@ -113,6 +113,15 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
     max_depth: int = attrs.field(kw_only=True, default=100, converter=max_depth_field)
     proof: Proof = attrs.field(init=False, repr=False, eq=False)
     """The theorem that covers the compositor; constructing one without a theorem fails."""
+
+    def __repr__(self) -> str:
+        """The budget or measure first, and what differs from its default."""
+        fields = [each for each in attrs.fields(type(self)) if each.init and each.repr]
+        given = [each for each in fields if getattr(self, each.name) != _default(each)]
+        given.sort(key=lambda each: each.kw_only)
+        values = [(each.name, getattr(self, each.name)) for each in given]
+        texts = (f"{n}={v.__name__ if isinstance(v, type) else repr(v)}" for n, v in values)
+        return f"{type(self).__name__}({', '.join(texts)})"
 
     def __attrs_post_init__(self) -> None:
         alone = self.noninteractive or not self.interleaves
@@ -358,6 +367,12 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         """The report at another `d_in` than the one that the budget is stated for."""
         total: Report = account.total()
         return total
+
+
+def _default(field: "attrs.Attribute[Any]") -> Any:
+    """The default value of a field; `attrs.NOTHING` if it has none."""
+    factory = getattr(field.default, "factory", None)
+    return field.default if factory is None else factory()
 
 
 def _shared(last: Claim | None, claim: Claim) -> Claim:

@@ -23,7 +23,7 @@ from queryable.messages import Ask, Launch
 from queryable.quoting import quoted
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class ExPost(FiltCon):
     """Concurrent composition under a budget that is charged what children realise.
 

@@ -28,7 +28,7 @@ from queryable.messages import Answer, Halted, Refused
 from queryable.quoting import an_instance, one_of, quoted
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class FiltCon(AdaptiveComposition):
     """Concurrent composition of interactive mechanisms under a budget.
 
@@ -128,7 +128,7 @@ class FiltCon(AdaptiveComposition):
         )
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Filt(FiltCon):
     """Composition of noninteractive mechanisms under a budget.
 
@@ -140,7 +140,7 @@ class Filt(FiltCon):
     noninteractive = True
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class FiltSeq(FiltCon):
     """Sequential composition of interactive mechanisms under a budget.
 

@@ -24,7 +24,7 @@ from queryable.quoting import an_instance
 _LEMMA = "Haney et al. 2023, Lemma 2.19"
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class OdomCon(AdaptiveComposition):
     """Concurrent composition of interactive mechanisms that reports what has been lost.
 
@@ -122,7 +122,7 @@ class OdomCon(AdaptiveComposition):
         return Refused(candidate.objection, requested, account.total(), instead=instead)
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Odom(OdomCon):
     """Composition of noninteractive mechanisms with a report.
 
@@ -135,7 +135,7 @@ class Odom(OdomCon):
     _filter = Filt
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class OdomSeq(OdomCon):
     """Sequential composition of interactive mechanisms with a report.
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from composition import FiltCon, ViaZCDP, budget
+from composition import FiltCon, OdomCon, ViaZCDP, budget
 from mechanisms import Count, Gaussian, Laplace, RandomizedResponse
 from queryable import (
     ZCDP,
@@ -84,3 +84,11 @@ def test_the_whole_delta_is_not_for_launches() -> None:
 def test_wrong_parameters_are_named(wrong: Any) -> None:
     with pytest.raises(ValueError, match=r"epsilon|delta"):
         budget(**wrong)
+
+
+def test_its_repr_has_the_budget_first_and_no_defaults() -> None:
+    made = budget(1, "1e-6")
+    shown = "FiltCon(budget=ApproxDP(epsilon='1', delta='1/1000000'), "
+    assert repr(made) == f"{shown}rule=ViaZCDP(slack='9/10000000'))"
+    assert repr(budget(1, d_in=2)) == "FiltCon(budget=PureDP(epsilon='1'), d_in=2)"
+    assert repr(OdomCon(ZCDP)) == "OdomCon(measure=ZCDP)"
