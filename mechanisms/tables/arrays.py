@@ -23,6 +23,7 @@ from mechanisms.tables.column_types import (
 )
 from mechanisms.tables.comparisons import compared
 from mechanisms.tables.computed import operand_cells
+from mechanisms.tables.corrections import no_column
 from mechanisms.tables.expressions import operand_name
 from mechanisms.tables.lattice import are_numbers
 from mechanisms.tables.predicates import Predicate, selected
@@ -30,7 +31,6 @@ from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Bins, Categories, Combinations, Groups, Request, Tabular, Term
 from mechanisms.tables.scalars import Scalar
 from queryable.data.cells import Array, Mask, count_records, python_values
-from queryable.quoting import quoted
 
 
 def needs_table(per: PrivacyUnit) -> str:
@@ -177,7 +177,7 @@ def require_fitting(dataset: Any, request: Request) -> None:
         return
     for name in request.columns:
         if name not in names:
-            raise KeyError(f"there is no column {name!r} in the data; they have {quoted(names)}")
+            raise KeyError(no_column(name, names))
     empty = {name: dataset[name][:0] for name in request.columns}
     for by in request.parts:
         if isinstance(by, Categories):

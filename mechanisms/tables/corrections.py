@@ -17,14 +17,6 @@ def no_column(name: str, columns: Iterable[str]) -> str:
     return f"{fix}there is no column {name!r}; the columns are {listed}"
 
 
-def no_unit(column: str) -> str:
-    """The message for a statistic per privacy unit of data that have none."""
-    return (
-        f"put the data in a Table(.., privacy_unit={column!r}): the statistic is declared per "
-        f"{column}, and arrays and frames have no privacy unit"
-    )
-
-
 _CONSTANTS = {
     "number": "a number",
     "text": "a text, such as 'CA'",

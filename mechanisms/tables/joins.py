@@ -6,6 +6,7 @@ from typing import Any
 
 import attrs
 
+from mechanisms.tables.corrections import no_column
 from mechanisms.tables.engines.protocol import Choice, Engine
 from mechanisms.tables.expressions import column_name
 from mechanisms.tables.privacy_unit import PrivacyUnit
@@ -105,7 +106,7 @@ class Join:
 
 def _require(name: str, engine: Engine) -> None:
     if name not in engine.kinds:
-        raise ValueError(f"there is no column {name!r} to join; there are {list(engine.kinds)}")
+        raise ValueError(f"{no_column(name, engine.kinds)}, to join by")
 
 
 def with_public(

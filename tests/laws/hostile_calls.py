@@ -253,7 +253,7 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
         "AbsoluteError": {"margin": 1, "deviations": 1},
         "BernoulliExp": {"exponent": 1},
         "BrownianNoiseReduction": {},
-        "Column": {"name": "a"},
+        "Column": {"operand": "a"},
         "Count": {"where": column("a") >= 1, "per": None},
         "Correlation": {"x": "a", "y": "b", "bounds": TWO, "where": None, "per": None},
         "Covariance": {"x": "a", "y": "b", "bounds": TWO, "where": None, "per": None},

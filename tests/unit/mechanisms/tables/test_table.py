@@ -243,9 +243,7 @@ def test_cells_of_a_csv_file_that_do_not_fit_are_missing(tmp_path: Path) -> None
         assert Sum("weight", 0, 10**6, column("age") < 2, unit="0.1")(table) == 5 + 15
     with pytest.raises(ValueError, match="type"):
         Table(path, types={"age": "INT) FROM data; DROP TABLE data --"})
-    with pytest.raises(
-        ValueError, match=r"no column 'wage'; the columns are 'age', 'weight'"
-    ):
+    with pytest.raises(ValueError, match=r"no column 'wage'; the columns are 'age', 'weight'"):
         Table(path, types={"wage": "INT"})
     for unknown in ("float64", "DECIMAL(99,2)", float):
         with pytest.raises(ValueError, match=r"give column 'age' a type of DuckDB, such as"):
