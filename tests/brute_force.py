@@ -369,6 +369,23 @@ def around(rows: Rows, operand: Operand, grid: Sequence[Any], where: Holds) -> l
     return [places[place] for place in range(2 * len(grid) + 1)]
 
 
+def joined(
+    left: Rows, right: Rows, on: dict[str, str], added: Sequence[str], *, inner: bool
+) -> list[Row]:
+    """Each row with each row of the other side that has equal keys; a missing key has none."""
+    rows = []
+    for row in left:
+        matches = [
+            other
+            for other in right
+            if all(row[a] is not None and row[a] == other[b] for a, b in on.items())
+        ]
+        if not matches and not inner:
+            matches = [dict.fromkeys(added)]
+        rows += [row | {name: match[name] for name in added} for match in matches]
+    return rows
+
+
 def flat(value: Any) -> list[int]:
     """The integers of a nested list, in order."""
     if isinstance(value, int):
