@@ -4,6 +4,7 @@ Keys are public: they are written down, or taken from a public table. Nothing he
 """
 
 from collections.abc import Iterable, Mapping
+from datetime import date, datetime
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +12,7 @@ import attrs
 
 from mechanisms.tables.arrays import as_python
 from mechanisms.tables.column_types import constant
+from mechanisms.tables.columns import Column
 from mechanisms.tables.expressions import column_name
 from mechanisms.tables.request import Bins, Categories, Combinations, Groups, Tabular
 from mechanisms.tables.scalars import Scalar, scalars
@@ -65,8 +67,8 @@ def intervals(column: Any, edges: Any) -> Bins:
 class Keys(Categories):
     """Public keys of a group-by: the values of a column that make a group each.
 
-    `GroupBy([Keys("state", ["CA", "NY"]), Keys.bins("age", [0, 18, 65])], Count())` makes 2 x 2
-    groups. A row whose cell equals no key is in no group.
+    `table.group_by(Keys("state", ["CA", "NY"]), Keys.months("day", "2024-01", "2024-12"))` makes
+    2 x 12 groups. A row whose cell equals no key is in no group.
 
     Args:
         column: its name, or an expression such as `column("day").truncate("month")`.
@@ -74,6 +76,22 @@ class Keys(Categories):
     """
 
     values: tuple[Scalar, ...] = attrs.field(converter=categories_of)
+
+    @staticmethod
+    def months(column: Any, first: Any, last: Any) -> Categories:
+        """Calendar months, from the first to the last, both included.
+
+        Args:
+            column: a column of dates or times.
+            first, last: such as "2024-01", or any date in the month.
+        """
+        start, end = _month(first, "first"), _month(last, "last")
+        if not start <= end:
+            raise ValueError(f"first is {quoted(first)}; it should not be after last")
+        count = range(start, end + 1)
+        days = tuple(date(month // 12, month % 12 + 1, 1) for month in count)
+        named = Column(column) if isinstance(column, str) else column
+        return Categories(named.truncate("month"), days)
 
     @staticmethod
     def bins(column: Any, edges: Any) -> Bins:
@@ -133,6 +151,18 @@ def _public_values(table: Any, name: str) -> list[Any]:
     return [next(given) if there else None for there in present.tolist()]
 
 
+def _month(value: Any, name: str) -> int:
+    """The months since the year 0."""
+    if isinstance(value, str):
+        try:
+            value = datetime.strptime(value[:7], "%Y-%m")  # noqa: DTZ007 (a month has no zone)
+        except ValueError:
+            value = None
+    if not isinstance(value, date):
+        raise TypeError(f'{name} is {quoted(value)}; it should be a month such as "2024-01"')
+    return value.year * 12 + value.month - 1
+
+
 def groups_of(value: Any) -> tuple[Groups, ...]:
     """Check the keys of a group-by: mappings of columns to values, and `Keys`.
 
@@ -162,6 +192,6 @@ def _groups(given: Any) -> Iterable[Groups]:
             yield combinations(names, map(tuple, rows))
         case _:
             raise TypeError(
-                f'a key is {quoted(given)}; keys should be like {{"state": ["CA", "NY"]}} or '
-                'Keys.bins("age", [0, 18, 65])'
+                f'a key is {quoted(given)}; keys should be like {{"state": ["CA", "NY"]}}, '
+                'Keys.months("day", "2024-01", "2024-12") or Keys.bins("age", [0, 18, 65])'
             )

@@ -17,7 +17,8 @@ from mechanisms.tables.column_types import Kind, require_keys
 from mechanisms.tables.corrections import no_column
 from mechanisms.tables.engines.misread import Misread
 from mechanisms.tables.engines.protocol import Choice, Engine
-from mechanisms.tables.expressions import column_name, operand_name
+from mechanisms.tables.expressions import column_name, operand_name, operand_of
+from mechanisms.tables.front_door import FromTable
 from mechanisms.tables.joins import Join, with_private, with_public
 from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Categories, Request, Tabular
@@ -31,7 +32,7 @@ from queryable.randomness.laws import UniformBelow
 from queryable.statistics import IntegerStatistic
 
 
-class Table(Tabular, Described):
+class Table(FromTable, Tabular, Described):
     """A dataset of rows in a file, a frame or a database: `Queryable(mechanism, Table(...))`.
 
     Opening it reads the names and types of columns, which are public, and copies the rows of a CSV
@@ -127,6 +128,17 @@ class Table(Tabular, Described):
     def columns(self) -> Mapping[str, Kind]:
         """The kind (type) of each column. Public."""
         return self._engine.kinds
+
+    def kind(self, column: Any) -> Kind:
+        """The kind (type) of a column, or of an expression such as `column("day").month()`. Public.
+
+        Raises:
+            ValueError, TypeError: there is no such column, or the expression does not fit.
+        """
+        operand = operand_of(column)
+        if isinstance(operand, str) and operand not in self.columns:
+            raise ValueError(f"there is no column {operand!r}; there are {list(self.columns)}")
+        return self._engine.kind(operand)
 
     @property
     def misread(self) -> Misread | None:

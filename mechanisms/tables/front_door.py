@@ -1,0 +1,286 @@
+"""Statistics from the table: `visits.mean("age", 0, 120)`, with the privacy unit filled in.
+
+`FromTable` has the methods of a `Table` and of a group-by of it, `table.group_by(..)`. They give
+statistics, and read no rows. `Queryable.release` answers them.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from math import floor, log
+from typing import Any, TypeVar
+
+import attrs
+
+from mechanisms.tables.aggregates import Aggregate
+from mechanisms.tables.choices import Quantiles
+from mechanisms.tables.column_types import Kind
+from mechanisms.tables.expressions import Operand, operand_of
+from mechanisms.tables.group_by import GroupBy
+from mechanisms.tables.keys import groups_of
+from mechanisms.tables.moments import Mean, Std, Variance
+from mechanisms.tables.predicates import Where
+from mechanisms.tables.privacy_unit import PrivacyUnit
+from mechanisms.tables.regression import Correlation, Covariance, Regression
+from mechanisms.tables.request import Groups
+from mechanisms.tables.signed import signed
+from mechanisms.tables.statistics import ColumnStatistic, Count, Histogram, Sum
+from mechanisms.tables.top import Top
+from mechanisms.tables.units import CountUnits, UnitSizes
+
+_EXACT = 10**12
+"""The largest number of steps of a decimal column between bounds; beyond it steps are rounded."""
+_MOST_DECIMAL, _FINEST = 10**14, Fraction(1, 10**15)
+"""Engines read floats as decimals below this bound, in this unit and coarser ones."""
+
+Ranged = TypeVar("Ranged", bound=ColumnStatistic)
+
+
+class FromTable(ABC):
+    """The statistics of a table, or of its groups.
+
+    Every method takes a `where`: a predicate such as `column("age") >= 65`. Bounds are public, and
+    never taken from the data.
+    """
+
+    @property
+    @abstractmethod
+    def unit(self) -> PrivacyUnit | None:
+        """Who is protected, and how much of them is counted; None if each row is a unit."""
+
+    @abstractmethod
+    def kind(self, column: Any) -> Kind:
+        """The kind (type) of a column or of an expression. Public.
+
+        Raises:
+            ValueError, TypeError: there is no such column, or the expression does not fit.
+        """
+
+    @property
+    def keys(self) -> tuple[Groups, ...]:
+        """The keys of the groups; none for a whole table."""
+        return ()
+
+    def _asked(self, statistic: Aggregate) -> Any:
+        return GroupBy(self.keys, statistic) if self.keys else statistic
+
+    def count(self, where: Where | None = None) -> Any:
+        """The number of rows, at most `max_rows` of each privacy unit. For people: `count_units`.
+
+        Args:
+            where: which rows; by default all.
+        """
+        return self._asked(Count(where, per=self.unit))
+
+    def count_units(self, where: Where | None = None) -> Any:
+        """The number of privacy units, such as people, with at least one row among `where`.
+
+        All rows of a unit are looked at, not only `max_rows` of them.
+
+        Raises:
+            TypeError: the table has no privacy unit.
+        """
+        return self._asked(CountUnits(where, per=self._whom()))
+
+    def rows_per_unit(self, limits: Iterable[int], where: Where | None = None) -> Any:
+        """How many privacy units have how many rows, to choose `max_rows`; see `UnitSizes`.
+
+        Args:
+            limits: [1, 5, 20] gives the units with 1 row, with 2 to 5, with 6 to 20, and with more.
+            where: which rows; by default all.
+
+        Raises:
+            TypeError: the table has no privacy unit.
+        """
+        return self._asked(UnitSizes(limits, where, per=self._whom()))
+
+    def sum(
+        self, column: Any, lower: Any, upper: Any, where: Where | None = None, *, unit: Any = None
+    ) -> Any:
+        """The sum of a column, each number clipped to [lower, upper].
+
+        Args:
+            column: its name, or an expression.
+            lower, upper: public bounds.
+            where: which rows; by default all.
+            unit: what numbers are rounded to, toward zero. By default 1 for integers, the column's
+                own step for decimals, and for floats and undeclared columns a power of ten of which
+                there are a million to ten million between the bounds.
+        """
+        return self._asked(self._ranged(Sum, column, lower, upper, where, unit))
+
+    def mean(
+        self, column: Any, lower: Any, upper: Any, where: Where | None = None, *, unit: Any = None
+    ) -> Any:
+        """The mean of a column, each number clipped to its bounds. The arguments are `sum`'s."""
+        return self._asked(self._ranged(Mean, column, lower, upper, where, unit))
+
+    def variance(
+        self, column: Any, lower: Any, upper: Any, where: Where | None = None, *, unit: Any = None
+    ) -> Any:
+        """The variance of a column, with numbers clipped to its bounds; arguments as for `sum`."""
+        return self._asked(self._ranged(Variance, column, lower, upper, where, unit))
+
+    def std(
+        self, column: Any, lower: Any, upper: Any, where: Where | None = None, *, unit: Any = None
+    ) -> Any:
+        """The standard deviation of a column. The arguments are those of `sum`."""
+        return self._asked(self._ranged(Std, column, lower, upper, where, unit))
+
+    def histogram(
+        self,
+        column: Any,
+        categories: Any = None,
+        where: Where | None = None,
+        *,
+        bins: Any = None,
+    ) -> Any:
+        """The number of rows in each of some intervals or categories; see `Histogram`.
+
+        Args:
+            column: its name, or an expression.
+            categories: values that cells equal, such as ["CA", "NY"].
+            where: which rows; by default all.
+            bins: edges of half-open intervals of numbers, dates or times, such as [0, 18, 65].
+        """
+        return self._asked(Histogram(column, categories, where, bins=bins, per=self.unit))
+
+    def quantile(self, column: Any, level: Any, grid: Any, where: Where | None = None) -> Quantiles:
+        """A quantile of a column, such as the median with level "1/2"; see `Quantiles`.
+
+        Args:
+            column: its name, or an expression.
+            level: 0 to 1, or several levels, which are answered together.
+            grid: the public values that the answer is one of, ascending.
+            where: which rows; by default all.
+        """
+        return Quantiles(column, level, grid, where, by=self.keys, per=self.unit)
+
+    quantiles = quantile
+
+    def top(self, column: Any, k: int, categories: Any, where: Where | None = None) -> Top:
+        """The k most frequent of some categories; see `Top`.
+
+        Raises:
+            TypeError: of groups.
+        """
+        if self.keys:
+            raise TypeError("ask for the top of the whole table, or for the histogram of groups")
+        return Top(column, k, categories, where, per=self.unit)
+
+    def covariance(
+        self, x: Any, y: Any, bounds: Mapping[Any, Any], where: Where | None = None
+    ) -> Any:
+        """The covariance of two columns; see `Covariance`.
+
+        Args:
+            x, y: the columns.
+            bounds: the public bounds of each, `{"hours": (0, 80), "wage": (0, 100)}`.
+            where: which rows; by default all.
+        """
+        return self._asked(Covariance(x, y, bounds, where, per=self.unit))
+
+    def correlation(
+        self, x: Any, y: Any, bounds: Mapping[Any, Any], where: Where | None = None
+    ) -> Any:
+        """The correlation of two columns; see `Correlation`. The arguments are `covariance`'s."""
+        return self._asked(Correlation(x, y, bounds, where, per=self.unit))
+
+    def regress(
+        self, y: Any, *x: Any, bounds: Mapping[Any, Any], where: Where | None = None
+    ) -> Any:
+        """The intercept and slopes of `y` on some columns; see `Regression`.
+
+        Args:
+            y: the column that is explained.
+            x: the columns that explain it.
+            bounds: the public bounds of each.
+            where: which rows; by default all.
+        """
+        return self._asked(Regression(y, x, bounds, where, per=self.unit))
+
+    def group_by(self, *keys: Any) -> "Grouped":
+        """The table in public groups: the same methods, with an answer for each group.
+
+        `visits.group_by({"state": ["CA", "NY"]}, Keys.bins("age", [0, 18, 65])).count()` has 2 x 2
+        groups. A row in none of them is not counted.
+
+        Args:
+            keys: mappings of columns to values, and `Keys`.
+        """
+        return Grouped(self, (*self.keys, *groups_of(keys)))
+
+    def _whom(self) -> PrivacyUnit:
+        if self.unit is None:
+            raise TypeError(
+                "open the table with privacy_unit= and max_rows=, Table(.., privacy_unit='person', "
+                "max_rows=5): without them each row is a unit, and count() counts rows"
+            )
+        return self.unit
+
+    def _ranged(
+        self,
+        kind: type[Ranged],
+        column: Any,
+        lower: Any,
+        upper: Any,
+        where: Where | None,
+        unit: Any,
+    ) -> Ranged:
+        operand: Operand = operand_of(column)
+        if unit is None:
+            unit = unit_between(self.kind(operand), signed(lower, "lower"), signed(upper, "upper"))
+        return kind(operand, lower, upper, where, unit=unit, per=self.unit)
+
+
+@attrs.frozen(repr=False)
+class Grouped(FromTable):
+    """A table in public groups, `table.group_by(..)`: statistics with an answer for each group."""
+
+    _of: FromTable
+    _keys: tuple[Groups, ...]
+
+    @property
+    def unit(self) -> PrivacyUnit | None:
+        """As for the table."""
+        return self._of.unit
+
+    def kind(self, column: Any) -> Kind:
+        """As for the table."""
+        return self._of.kind(column)
+
+    @property
+    def keys(self) -> tuple[Groups, ...]:
+        """The keys of the groups."""
+        return self._keys
+
+    def __repr__(self) -> str:
+        return f"<{self._of!r} by {', '.join(name for key in self.keys for name in key.names)}>"
+
+
+def unit_between(kind: Kind, lower: Fraction, upper: Fraction) -> Fraction:
+    """The unit in which numbers of a kind within bounds are added up; it is public.
+
+    It is 1 for integers, the step of decimals, and for other numbers a power of ten of which there
+    are a million to ten million between the bounds. It is a power of two for floats of 32 bits, and
+    where bounds are so large or so close that engines cannot read floats as decimals.
+    """
+    if kind.family not in ("number", "written") or kind.name in ("integer", "boolean"):
+        return Fraction(1)
+    ends = max(abs(lower), abs(upper))
+    if kind.step is not None and ends / kind.step <= _EXACT:
+        return kind.step
+    span = upper - lower or ends or Fraction(1)
+    unit = _power(10, span, 10**7, ends / _MOST_DECIMAL)
+    if not kind.single and unit >= _FINEST and ends < _MOST_DECIMAL:
+        return unit
+    return _power(2, span, 2**23, ends / 2**52)
+
+
+def _power(base: int, span: Fraction, most: int, least: Fraction) -> Fraction:
+    """The finest power above `least` of which there are less than `most` in the span."""
+    about = log(span.numerator, base) - log(span.denominator, base) - log(most, base)
+    unit = Fraction(base) ** (floor(about) - 1)
+    while span / unit >= most or unit <= least:
+        unit *= base
+    return unit
