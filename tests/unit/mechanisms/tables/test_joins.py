@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from composition import FiltCon
@@ -290,7 +291,7 @@ def test_a_unit_moves_a_joined_statistic_by_its_sensitivity(open_: Callable[...,
         done += neighbours(open_, rng, next(sorts))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_unit_moves_a_joined_statistic_by_its_sensitivity_at_length(
     open_: Callable[..., Table], request: pytest.FixtureRequest
 ) -> None:
@@ -358,6 +359,18 @@ def test_cells_of_a_csv_file_are_read_as_the_other_side_is_typed(
         if types is not None:
             with pytest.raises(ValueError, match="give max_matches=2"):
                 table.join(public=public, on="store")
+
+
+@pytest.mark.parametrize("unit", [{}, {"privacy_unit": "p", "max_rows": 9}])
+def test_a_parquet_file_is_joined_where_it_is(unit: dict[str, Any], tmp_path: Path) -> None:
+    """A change of the file is noticed, as without a join."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"p": [1, 1, 2], "zip": ["01", "02", None]}), path)
+    both = Table(path, **unit).join(public=REGIONS, on="zip")
+    assert Sum("pop", 0, 99, per=both.unit).value(both) == 30
+    pq.write_table(pa.table({"p": [1], "zip": ["01"]}), path)
+    with pytest.raises(ValueError, match="has changed since it was opened"):
+        both.check(Count(per=both.unit))
 
 
 def test_joins_follow_one_another() -> None:
