@@ -13,7 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from composition import ExPost, FiltCon, GDPResidue, OdomCon, ViaGDP, ViaRenyi, budget
+from composition import (
+    ExPost,
+    FiltCon,
+    GDPResidue,
+    OdomCon,
+    Parallel,
+    Partition,
+    Universal,
+    ViaGDP,
+    ViaRenyi,
+    budget,
+)
 from mechanisms import (
     BrownianNoiseReduction,
     Count,
@@ -22,6 +33,8 @@ from mechanisms import (
     Histogram,
     Laplace,
     Mean,
+    Open,
+    PrivateMultiplicativeWeights,
     SparseVector,
     Std,
     Sum,
@@ -51,6 +64,7 @@ from queryable import (
     accuracy,
 )
 from queryable.answers import NoisyArray
+from queryable.messages import MeasureQuery, Stated
 from queryable.released import Released
 
 DATA = {
@@ -209,6 +223,33 @@ def test_only_what_launches_releases() -> None:
     with pytest.raises(QueryError, match="release from a filter"):
         search.release(Count(), within=3)
     assert search(Count()) in (True, False)  # the child is alive
+
+
+def test_releases_go_through_compositors_and_persons() -> None:
+    """Where children are launched, a release is; a person that answers for itself refuses it."""
+    parts = Partition("state", ["CA", "NY"])
+    both = opened(Parallel(parts, {name: FiltCon(ZCDP(1)) for name in parts.parts}))
+    assert both.children["CA"].release(Count(), within=20).estimate == pytest.approx(50, abs=60)
+    chosen = opened(Universal(ZCDP(1), d_in=2))
+    assert chosen.ask(MeasureQuery()) == Stated(ZCDP, 2)
+    chosen.ask(Launch(FiltCon(ZCDP(1), d_in=2)))
+    assert chosen.release(Count(), loss=ZCDP("1/2")).axes == ()
+    nested = opened(FiltCon(ZCDP(1))).launch(FiltCon(ZCDP("1/2"), d_in=3))
+    assert nested.ask(MeasureQuery()) == Stated(ZCDP, 3)
+    weights = PrivateMultiplicativeWeights(
+        50, encode=lambda data: data["age"], records=100, updates=2, threshold=9, epsilon="1/10"
+    )
+    estimate = opened(BrownianNoiseReduction() @ FiltCon(ZCDP(1))).ask(Open(Count(), (900, 30)))
+    for other in (both, estimate, opened(weights @ FiltCon(PureDP(1)))):
+        with pytest.raises(QueryError, match="release from a filter"):
+            other.release(Count(), within=20)
+
+
+def test_a_halted_filter_releases_nothing() -> None:
+    table = opened(FiltCon(ZCDP("1/10"), on_exceed="halt"))
+    for _ in range(2):
+        with pytest.raises(QueryRefusedError):
+            table.release(Count(), loss=ZCDP("1/5"))
 
 
 def test_release_under_a_name_happens_once() -> None:
