@@ -1,7 +1,8 @@
 """Tables with the same rows on every engine, for conformance tests.
 
-`ENGINES` lists the engines. `opened(engine, types, rows)` returns a `Table`. Tests on Spark need
-PySpark and Java; they are skipped with a reason where these are missing.
+`ENGINES` lists the engines. `opened(engine, types, rows)` returns a `Table`. Tests on Postgres need
+a server, and tests on Spark need PySpark and Java; they are skipped with a reason where these are
+missing.
 """
 
 import atexit
@@ -22,6 +23,7 @@ import pyarrow as pa
 import pytest
 
 from mechanisms import Table
+from tests.postgres import POSTGRES, server
 
 Types = Mapping[str, str]
 """Column names mapped to one of the kinds that are the keys of `_ARROW`."""
@@ -49,6 +51,17 @@ _SQLITE = {
     "instant": "TIMESTAMPTZ",
     "money": "DECIMAL(12,2)",
 }
+_POSTGRES = {
+    "integer": "bigint",
+    "float": "double precision",
+    "boolean": "boolean",
+    "text": "text",
+    "bytes": "bytea",
+    "date": "date",
+    "timestamp": "timestamp",
+    "instant": "timestamptz",
+    "money": "numeric(12,2)",
+}
 _numbers = count()
 
 
@@ -61,7 +74,11 @@ def _java() -> str | None:
 
 SPARK = pytest.mark.skipif(_java() is not None, reason=f"no Spark: {_java()}")
 EMBEDDED = ["duckdb", "ibis on duckdb", "ibis on sqlite"]
-ENGINES = [*EMBEDDED, pytest.param("ibis on spark", marks=SPARK)]
+ENGINES = [
+    *EMBEDDED,
+    pytest.param("ibis on postgres", marks=POSTGRES),
+    pytest.param("ibis on spark", marks=SPARK),
+]
 
 
 @contextmanager
@@ -91,6 +108,7 @@ def opened(engine: str, types: Types, rows: Rows, **options: Any) -> Table:
         source = {
             "ibis on duckdb": _on_duckdb,
             "ibis on sqlite": _on_sqlite,
+            "ibis on postgres": _on_postgres,
             "ibis on spark": _on_spark,
         }[engine](types, rows)
         return Table(source, **options)
@@ -136,6 +154,27 @@ def _for_sqlite(cell: Any, kind: str) -> Any:
         case "money":
             return float(cell)
     return cell
+
+
+@cache
+def _postgres() -> Any:
+    import ibis
+
+    return ibis.postgres.connect(host=server(), user="postgres", database="postgres")
+
+
+def _on_postgres(types: Types, rows: Rows) -> Any:
+    connection, name = _postgres(), f"engine_{next(_numbers)}"
+    columns = ", ".join(
+        '"' + name.replace('"', '""') + f'" {_POSTGRES[kind]}' for name, kind in types.items()
+    )
+    with connection.con.cursor() as cursor:
+        cursor.execute(f"CREATE UNLOGGED TABLE {name} ({columns})")
+        with cursor.copy(f"COPY {name} FROM STDIN") as copy:
+            for row in rows:
+                copy.write_row(row)
+    connection.con.commit()
+    return connection.table(name)
 
 
 def _on_spark(types: Types, rows: Rows) -> Any:

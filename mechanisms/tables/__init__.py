@@ -4,7 +4,8 @@
 - `column_types`: what a column holds (`Kind`), and constants moved into its domain.
 - `comparisons`: cells of arrays compared with a constant.
 - `expressions`: operands, which are columns or are computed from columns of one row.
-- `texts`: functions of text, and patterns.
+- `texts`: functions of text, and patterns; `grammar`: texts read as values.
+- `values`: cells of arrays as numbers, texts and times.
 - `computed`: operands evaluated on arrays and frames in memory.
 - `predicates`: comparisons, `&`, `|`, `~`, and what a `where` selects; `describe`.
 - `columns`: `column("age")`, and the expressions that are written with it; `when`.

@@ -6,7 +6,7 @@ compute modulo 2**64.
 """
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, timedelta
 from types import MappingProxyType
 from typing import Any
@@ -15,7 +15,8 @@ import numpy as np
 
 from mechanisms.tables.column_types import BOOLEAN, Kind, integer, moments, placed, real, resolution
 from mechanisms.tables.scalars import Scalar
-from queryable.data.cells import Array, Mask
+from mechanisms.tables.values import comparable, nearest, times
+from queryable.data.cells import Array, Mask, python_values
 
 OPERATORS: MappingProxyType[str, Callable[[Any, Any], Any]] = MappingProxyType(
     {
@@ -56,10 +57,58 @@ def compared(values: Array, operator: str, constant: Scalar) -> Mask:
 
 
 def compared_columns(left: Array, right: Array, operator: str) -> Mask:
-    """Compare cells of one array with those of another, none of them missing, pair by pair."""
-    compare = OPERATORS[operator]
-    pairs = zip(left.tolist(), right.tolist(), strict=True)
-    return np.fromiter((_compares(compare, *pair) for pair in pairs), dtype=bool, count=len(left))
+    """Compare cells of one array with those of another, none of them missing, pair by pair.
+
+    Integers are compared exactly, other numbers as the nearest 64-bit floats, and times of
+    different resolutions in whole microseconds.
+
+    Raises:
+        TypeError: the types of the arrays do not compare.
+    """
+    compare, types = OPERATORS[operator], (left.dtype, right.dtype)
+    families = [_FAMILIES.get(dtype.kind) for dtype in types]
+    if None in families or (families[0] != families[1] and "object" not in families):
+        raise TypeError(f"cells of {types[0]} do not compare with cells of {types[1]}")
+    if "object" in families or "text" in families:
+        outcomes = (_pair_compares(compare, *pair) for pair in _pairs(left, right))
+        return np.fromiter(outcomes, dtype=bool, count=len(left))
+    if "moment" in families and types[0] != types[1]:
+        mine, theirs = times(left), times(right)
+        both = mine.there & theirs.there
+        outcome = np.zeros(len(both), dtype=bool)
+        outcome[both] = compare(mine.micros[both[mine.there]], theirs.micros[both[theirs.there]])
+        return outcome
+    if any(dtype.kind == "f" for dtype in types):
+        left, right = left.astype(np.float64), right.astype(np.float64)
+    return np.asarray(compare(left, right))
+
+
+_FAMILIES = {"O": "object", "b": "boolean", "U": "text", "M": "moment"}
+_FAMILIES |= dict.fromkeys("iuf", "number")
+
+
+def _pairs(left: Array, right: Array) -> Iterable[tuple[Any, Any]]:
+    return zip(*(map(_family_of, python_values(each)) for each in (left, right)), strict=True)
+
+
+def _family_of(cell: Any) -> tuple[str, Any] | None:
+    try:
+        return comparable(cell)
+    except Exception:  # a cell with methods of its own
+        return None
+
+
+def _pair_compares(
+    compare: Callable[[Any, Any], Any], left: tuple[str, Any] | None, right: tuple[str, Any] | None
+) -> bool:
+    if left is None or right is None:
+        return False
+    (mine, a), (theirs, b) = left, right
+    if mine != theirs:
+        if {mine, theirs} != {"integer", "number"}:
+            return False
+        a, b = nearest(a), nearest(b)
+    return bool(compare(a, b))
 
 
 def _kind(dtype: Any) -> Kind | None:

@@ -35,6 +35,30 @@ PAIRS = _pairs()
 UPPER, LOWER = ("".join(letters) for letters in zip(*PAIRS, strict=True))
 """The letters that change: the i-th of `UPPER` and of `LOWER` are a pair."""
 
+
+def _folded_alike() -> str:
+    """A class of characters, as a regular expression, that every engine's functions change alike.
+
+    Those of the spans that are in a pair or have no case in Unicode, and scripts without case.
+    """
+    alike = [
+        code
+        for first, last in _SPANS
+        for code in range(first, last + 1)
+        if chr(code) in UPPER + LOWER or chr(code).lower() == chr(code).upper()
+    ]
+    starts = [code for code in alike if code - 1 not in alike]
+    ends = [code for code in alike if code + 1 not in alike]
+    spans = [*zip(starts, ends, strict=True), *_WITHOUT_CASE]
+    return "".join(f"\\x{{{first:x}}}-\\x{{{last:x}}}" for first, last in spans)
+
+
+_WITHOUT_CASE: tuple[tuple[int, int], ...]
+_WITHOUT_CASE = ((0x2010, 0x2027), (0x20A0, 0x20BF), (0x3040, 0x9FFF), (0xAC00, 0xD7A3))
+_WITHOUT_CASE += ((0x1F300, 0x1FAFF),)
+FOLDED_ALIKE = _folded_alike()
+"""A class of characters that the functions of every engine change as `PAIRS` say."""
+
 _TO = {"lower": str.maketrans(UPPER, LOWER), "upper": str.maketrans(LOWER, UPPER)}
 
 

@@ -2,6 +2,7 @@
 
 - `protocol`: the interface of an engine (`Engine`).
 - `dialect`: how an engine writes expressions (`Dialect`).
+- `lifting`: computed operands of groups and sums as columns that an engine adds first.
 - `operands`: columns and computed operands compiled to an engine's expressions.
 - `compiler`: predicates, groups and terms compiled to an engine's expressions.
 - `duckdb`: the default engine, for files and frames; `statements` has the SQL of a request, `sql`
@@ -16,5 +17,7 @@
 - `ibis`: Spark, Postgres, SQLite and other databases through Ibis.
 - `rowwise`: the Ibis expressions that are accepted as a source.
 - `joins`, `ibis_joins`: joined rows on DuckDB and on the databases behind Ibis.
-- `backends`: what differs between the databases behind Ibis.
+- `backends`: what differs between the databases behind Ibis: sessions, hashes, constants.
+- `ibis_dialect`: expressions of Ibis; `databases` the functions of each database, with
+  `sqlite_functions`.
 """

@@ -18,14 +18,16 @@ from mechanisms.tables.column_types import Kind, Placed, member, placed
 from mechanisms.tables.comparisons import OPERATORS
 from mechanisms.tables.corrections import no_column
 from mechanisms.tables.engines.dialect import Dialect, Expression
-from mechanisms.tables.engines.operands import Compiled, computed
+from mechanisms.tables.engines.operands import Compiled, Operands
 from mechanisms.tables.expressions import Operand, operand_name
 from mechanisms.tables.lattice import Lattice
 from mechanisms.tables.predicates import (
     And,
+    Compared,
     Comparison,
     IsIn,
     IsNull,
+    Matches,
     Not,
     Or,
     Predicate,
@@ -60,7 +62,7 @@ class Compiler:
 
     def operand(self, operand: Operand) -> Compiled:
         """The cell of a column, or a cell that is computed."""
-        return computed(self.dialect, self.kinds, operand)
+        return Operands(self.dialect, self.kinds, self.selected).compiled(operand)
 
     def present(self, operand: Operand) -> Expression:
         """Whether a row has a cell in the column."""
@@ -76,6 +78,11 @@ class Compiler:
                 return self._compared(column, operator, value)
             case IsIn(column, values):
                 return self._is_in(column, values)
+            case Compared(left, operator, right):
+                operands = Operands(self.dialect, self.kinds, self.selected)
+                return operands.compared(left, operator, right)
+            case Matches(column, how, pattern):
+                return self._matches(column, how, pattern)
             case IsNull(column):
                 return ~self.present(column)
             case And(left, right):
@@ -98,6 +105,15 @@ class Compiler:
         found = self.operand(column)
         outcome = placed(found.kind, operator, value)
         return self._where_present(found, self._outcome(found.cell, found.kind, outcome))
+
+    def _matches(self, column: Operand, how: str, pattern: str) -> Expression:
+        found = self.operand(column)
+        if found.kind.name != "text":
+            raise TypeError(
+                f"give a column of text: {operand_name(column)!r} is one of "
+                f"{found.kind.declared or found.kind.name}"
+            )
+        return self._where_present(found, self.dialect.matched(found.cell, how, pattern))
 
     def _where_present(self, found: Compiled, condition: Expression) -> Expression:
         """A condition on a cell, false where it is missing. A computed cell is written once."""

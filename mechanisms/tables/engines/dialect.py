@@ -1,6 +1,6 @@
 """What an engine provides: how its expressions are written."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias
 
 from mechanisms.tables.column_types import Kind
@@ -12,6 +12,8 @@ Expression: TypeAlias = Any
 class Dialect(Protocol):
     """How an engine's expressions are written."""
 
+    computes: bool
+    """Whether it computes operands; otherwise it reads columns only."""
     largest_dividend: int
     """The largest integer that `quotient` divides exactly."""
 
@@ -48,8 +50,73 @@ class Dialect(Protocol):
     def surely(self, condition: Expression) -> Expression:
         """Whether the condition holds; false where it is null."""
 
-    def once(self, value: Expression, use: Callable[[Expression], Expression]) -> Expression:
-        """An expression that uses a value several times, with the value written once."""
+    def tamed(self, value: Expression) -> Expression:
+        """A float: null beyond `LARGEST`, and zero below `LEAST`. The value is written once."""
+
+    def cases(
+        self, values: Sequence[tuple[Expression, Expression]], otherwise: Expression
+    ) -> Expression:
+        """The value of the first condition that holds; no condition is null."""
+
+    def nothing(self, kind: Kind) -> Expression:
+        """A null of a computed kind."""
+
+    def nearest(self, cell: Expression, kind: Kind) -> Expression:
+        """The 64-bit float nearest to a number."""
+
+    def whole_part(self, cell: Expression, kind: Kind) -> Expression:
+        """A number within 64 bits truncated toward zero, as a 64-bit integer."""
+
+    def truncated_float(self, value: Expression) -> Expression:
+        """A float truncated toward zero, as a 64-bit integer; null beyond 64 bits."""
+
+    def narrowed(self, value: Expression) -> Expression:
+        """An integer as a 64-bit integer; null beyond 64 bits, and for -2**63."""
+
+    def as_truth(self, value: Expression) -> Expression:
+        """The integers 1 and 0 as booleans; null for others."""
+
+    def as_integer(self, cell: Expression, kind: Kind) -> Expression:
+        """An integer as one of a kind that holds it."""
+
+    def as_bit(self, cell: Expression) -> Expression:
+        """A boolean as the 64-bit integer 1 or 0."""
+
+    def ordered(self, text: Expression) -> Expression:
+        """A text in a form that compares by code points."""
+
+    def changed(self, function: str, text: Expression) -> Expression:
+        """A function of `texts`."""
+
+    def matched(self, text: Expression, how: str, pattern: str) -> Expression:
+        """Whether a text contains, starts with, ends with or is like a pattern."""
+
+    def written(self, cell: Expression, kind: Kind) -> Expression:
+        """An integer, a boolean or a date of the years 1 to 9999 as text."""
+
+    def parsed(self, to: str, text: Expression) -> Expression:
+        """A text read as a type, as `grammar` defines it; null where it has no value."""
+
+    def utc(self, cell: Expression, kind: Kind) -> Expression:
+        """A timestamp or an instant, in UTC, as a timestamp in whole microseconds."""
+
+    def calendar_day(self, cell: Expression) -> Expression:
+        """A cell of a column of dates as a date; null if it is none."""
+
+    def day(self, moment: Expression) -> Expression:
+        """The date of a timestamp."""
+
+    def midnight(self, day: Expression) -> Expression:
+        """The timestamp at which a date begins."""
+
+    def part(self, part: str, moment: Expression, kind: Kind) -> Expression:
+        """A part of a date or a timestamp, as a 64-bit integer."""
+
+    def truncated(self, unit: str, moment: Expression, kind: Kind) -> Expression:
+        """The date, or for "hour" the timestamp, at which a unit of time begins."""
+
+    def days_between(self, day: Expression, other: Expression) -> Expression:
+        """The days from the other date to the date, as a float."""
 
     def unless_zero(self, value: Expression) -> Expression:
         """A float, or null where it is zero."""

@@ -4,11 +4,9 @@ A request is compiled to one Ibis expression.
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal
-from fractions import Fraction
+from collections.abc import Iterable, Mapping
 from math import prod
+from types import MappingProxyType
 from typing import Any
 
 import attrs
@@ -17,9 +15,7 @@ from mechanisms.tables import column_types
 from mechanisms.tables.column_types import Kind
 from mechanisms.tables.corrections import no_column
 from mechanisms.tables.engines.backends import (
-    Constants,
     as_view,
-    constants_of,
     digest_of,
     instants_of_spark,
     require_session,
@@ -27,7 +23,9 @@ from mechanisms.tables.engines.backends import (
     statement_of,
 )
 from mechanisms.tables.engines.compiler import Compiler
+from mechanisms.tables.engines.databases import dialect_of
 from mechanisms.tables.engines.dialect import Expression
+from mechanisms.tables.engines.lifting import lifted
 from mechanisms.tables.engines.protocol import Choice, interrupts
 from mechanisms.tables.engines.rowwise import require_row_wise
 from mechanisms.tables.expressions import Operand
@@ -65,172 +63,6 @@ def kind_of(declared: Any) -> Kind:
     return attrs.evolve(kind, declared=str(declared))
 
 
-def _since(elapsed: timedelta) -> datetime:
-    try:
-        return datetime(1970, 1, 1) + elapsed  # noqa: DTZ001 (the zone is the column's)
-    except OverflowError:
-        raise TypeError("give a time before the year 10000 to a table of Ibis") from None
-
-
-@attrs.frozen
-class IbisDialect:
-    """Ibis expressions over the columns of one relation."""
-
-    relation: Any
-    constants: Constants
-    has_nan: bool = False
-
-    largest_dividend = 2**53  # quotients are of doubles: exact for whole numbers up to here
-
-    def cell(self, column: str, kind: Kind) -> Expression:
-        """The cell."""
-        return self.relation[column]
-
-    def literal(self, kind: Kind, value: Any) -> Expression:
-        """A value of a column's domain."""
-        import ibis
-
-        step = kind.step or Fraction(1)
-        match kind.name:
-            case "text":
-                return self.constants.text(value)
-            case "bytes":
-                return self.constants.bytes(value)
-            case "decimal":
-                digits = Decimal(value).scaleb(1 - len(str(step.denominator)))
-                return ibis.literal(digits, type=kind.declared)
-            case "boolean":
-                return ibis.literal(bool(value))
-            case "date":
-                return ibis.literal(_since(timedelta(days=value)).date())
-            case "timestamp" | "instant":
-                micros = value * step / 1000
-                if micros.denominator != 1:
-                    raise TypeError("give a time in whole microseconds to a table of Ibis")
-                moment = _since(timedelta(microseconds=int(micros)))
-                zone = UTC if kind.name == "instant" else None
-                return ibis.literal(moment.replace(tzinfo=zone))
-        return ibis.literal(value)
-
-    def whole(self, value: int) -> Expression:
-        """A 64-bit integer."""
-        import ibis
-
-        return ibis.literal(value, type="int64")
-
-    def double(self, value: float) -> Expression:
-        """A float."""
-        import ibis
-
-        return ibis.literal(value, type="float64")
-
-    def truth(self, value: bool) -> Expression:
-        """True or false."""
-        import ibis
-
-        return ibis.literal(value)
-
-    def present(self, cell: Expression, kind: Kind) -> Expression:
-        """Whether the cell is neither null nor NaN."""
-        there = cell.notnull()
-        if kind.name == "decimal" and self.constants.name == "postgres":  # its NUMERIC has NaN
-            cell = cell.cast("float64")
-        elif kind.name != "float" or not self.has_nan:
-            return there
-        return there & ~cell.isnan()
-
-    def one_of(self, cell: Expression, values: Sequence[Expression]) -> Expression:
-        """Whether the cell equals one of the values; null if there is no cell."""
-        return cell.isin(values)
-
-    def position(self, cell: Expression, values: Sequence[tuple[int, Expression]]) -> Expression:
-        """The number of the value that the cell equals, -1 if none."""
-        import ibis
-
-        cases = [(cell == value, self.whole(number)) for number, value in values]
-        return ibis.cases(*cases, else_=self.whole(-1)) if cases else self.whole(-1)
-
-    def when(self, condition: Expression, yes: Expression, no: Expression) -> Expression:
-        """`yes` where the condition holds, else `no`."""
-        import ibis
-
-        return ibis.ifelse(condition, yes, no)
-
-    def where(self, condition: Expression, value: Expression) -> Expression:
-        """The value where the condition holds, else null."""
-        import ibis
-
-        return ibis.ifelse(condition, value, ibis.null(value.type()))
-
-    def surely(self, condition: Expression) -> Expression:
-        """False where the condition is null."""
-        return condition.fill_null(False)
-
-    def once(self, value: Expression, use: Callable[[Expression], Expression]) -> Expression:
-        """An array of one element, mapped."""
-        import ibis
-
-        return ibis.array([value]).map(use)[0]
-
-    def unless_zero(self, value: Expression) -> Expression:
-        """Null where the value is zero."""
-        return value.nullif(0.0)
-
-    def clipped(self, value: Expression, low: Expression, high: Expression) -> Expression:
-        """The value clipped to the bounds; `low` for a null, or a NaN that compares false."""
-        return self.when(value > low, self.when(value < high, value, high), low)
-
-    def magnitude(self, value: Expression) -> Expression:
-        """The absolute value."""
-        return value.abs()
-
-    def floor(self, value: Expression) -> Expression:
-        """The largest whole number at or below the value."""
-        return value.floor().cast("float64")
-
-    def as_double(self, value: Expression) -> Expression:
-        """A float of 64 bits."""
-        return value.cast("float64")
-
-    def as_single(self, value: Expression) -> Expression:
-        """The value rounded to 32 bits."""
-        return value.cast("float32").cast("float64")
-
-    def as_whole(self, value: Expression) -> Expression:
-        """The value as a 64-bit integer."""
-        return value.cast("int64")
-
-    def multiples(self, cell: Expression, kind: Kind, low: int, high: int) -> Expression:
-        """The cell's multiple of its step, clipped before the cast.
-
-        A decimal is converted to the nearest double. Below 2**49 steps the error is less than half
-        a step.
-        """
-        if kind.name != "decimal":
-            truth = kind.name == "boolean"  # Postgres does not cast it to 64 bits
-            whole = self.when(cell, self.whole(1), self.whole(0)) if truth else cell
-            return self.as_whole(self.clipped(whole, self._untyped(low), self._untyped(high)))
-        assert kind.step is not None
-        if max(abs(low), abs(high)) >= 2**49:
-            raise TypeError(
-                "give a sum narrower bounds: they are too wide for the digits of this decimal "
-                "column"
-            )
-        steps = cell.cast("float64") * self.double(float(kind.step.denominator))
-        steps = self.clipped(steps, self.double(float(low)), self.double(float(high)))
-        return self.as_whole((steps + self.double(0.5)).floor())
-
-    @staticmethod
-    def _untyped(value: int) -> Expression:
-        import ibis
-
-        return ibis.literal(value)
-
-    def quotient(self, dividend: Expression, divisor: int) -> Expression:
-        """The quotient of doubles, rounded down; exact for whole numbers up to 2**53."""
-        return self.as_whole((dividend / self.whole(divisor)).floor())
-
-
 @attrs.frozen
 class Plan:
     """An expression, its SQL, and its columns: indices of groups, and parts of sums."""
@@ -251,7 +83,6 @@ class Ibis:
 
     def __init__(self, source: Any, *, columns: Iterable[str] | None = None) -> None:
         import ibis
-        import ibis.expr.operations as ops
 
         if not isinstance(source, ibis.Table):
             raise TypeError(f"give an Ibis table; source is a {type(source).__name__} of Ibis")
@@ -267,9 +98,8 @@ class Ibis:
         self.kinds: Mapping[str, Kind] = {
             name: kind_of(schema[name]) for name in wanted
         } | instants_of_spark(self.backend, self.source)
-        self._has_nan = bool(self.backend.has_operation(ops.IsNan))
         self.digest = digest_of(self.backend)
-        self._constants = constants_of(self.backend)
+        self._dialect = dialect_of(self.backend)
         self._last: tuple[str, Plan] | None = None
 
     def upload(self, table: Any) -> None:
@@ -302,24 +132,28 @@ class Ibis:
         self._last = key, plan
         return plan
 
-    def _compiler(self, rows: Any) -> Compiler:
-        return Compiler(IbisDialect(rows, self._constants, self._has_nan), self.kinds)
+    def _compiler(self, rows: Any, computed: Mapping[str, Kind] = MappingProxyType({})) -> Compiler:
+        return Compiler(self._dialect(rows), {**self.kinds, **computed})
 
     def _planned(self, request: Request, choice: Choice) -> Plan:
         if request.per is None or request.sizes:
             rows = self.source
         else:
             rows = self._within_max_rows(request, choice)
-        compiler = self._compiler(rows)
+        computed, nodes = lifted(request, self.kinds)
+        found = {name: self._compiler(rows).operand(node) for name, node in nodes.items()}
+        kinds = {name: each.kind for name, each in found.items()}
+        rows = rows.mutate(**{name: each.cell for name, each in found.items()}) if found else rows
+        compiler = self._compiler(rows, kinds)
         where = compiler.selected(request.where)
-        for part in request.parts:
+        for part in computed.parts:
             where &= compiler.among(part)
         names = [fresh(f"key_{i}", self.kinds) for i in range(len(request.parts))]
         rows = rows.filter(where)
-        compiler = self._compiler(rows)
+        compiler = self._compiler(rows, kinds)
         grouped = {
             name: compiler.group(part).cast("int64")
-            for name, part in zip(names, request.parts, strict=True)
+            for name, part in zip(names, computed.parts, strict=True)
         }
         rows = self._combined(rows.mutate(**grouped), request, names) if grouped else rows
         if request.sizes:
@@ -327,9 +161,9 @@ class Ibis:
             names = [*names, size]
         elif request.per is not None and request.bounded:
             rows = self._capped(rows, request, choice, [names[i] for i in request.bounded])
-        compiler = self._compiler(rows)
+        compiler = self._compiler(rows, kinds)
         sums, parts = {}, []
-        for position, term in enumerate(request.terms):
+        for position, term in enumerate(computed.terms):
             limbs = _limbs(term, compiler.term(term))
             parts.append(len(limbs))
             for each, limb in enumerate(limbs):

@@ -1,16 +1,33 @@
-"""Operands compiled to an engine's expressions."""
+"""Operands compiled to an engine's expressions.
 
-from collections.abc import Iterable, Mapping
+A computed expression is null exactly where the cell is missing, raises for no cell, and writes
+every operand once, so that its size does not grow with the depth.
+"""
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
 
 import attrs
 
 from mechanisms.tables import column_types
-from mechanisms.tables.column_types import Kind
+from mechanisms.tables.column_types import Kind, placed
+from mechanisms.tables.comparisons import OPERATORS
 from mechanisms.tables.computed import LARGEST, LEAST
 from mechanisms.tables.corrections import no_column
 from mechanisms.tables.engines.dialect import Dialect, Expression
-from mechanisms.tables.expressions import Arithmetic, Literal, Node, Operand
-from mechanisms.tables.request import Combinations, Groups, Request
+from mechanisms.tables.expressions import (
+    Arithmetic,
+    Cast,
+    DatePart,
+    Literal,
+    Operand,
+    TextFunction,
+    Truncated,
+    When,
+    operand_name,
+)
 
 INTEGER = attrs.evolve(column_types.integer(64), declared="BIGINT")
 NUMBER = attrs.evolve(column_types.real(64), declared="DOUBLE")
@@ -18,6 +35,24 @@ TEXT = attrs.evolve(column_types.TEXT, declared="VARCHAR")
 BOOLEAN = attrs.evolve(column_types.BOOLEAN, declared="BOOLEAN")
 DATE = attrs.evolve(column_types.DATE, declared="DATE")
 TIMESTAMP = attrs.evolve(column_types.moments("timestamp", 1000), declared="TIMESTAMP")
+INSTANT = attrs.evolve(column_types.moments("instant", 1000), declared="TIMESTAMP WITH TIME ZONE")
+_CASTS = {
+    "integer": INTEGER,
+    "number": NUMBER,
+    "text": TEXT,
+    "boolean": BOOLEAN,
+    "date": DATE,
+    "timestamp": TIMESTAMP,
+}
+_ARITHMETIC = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+_NUMBERS = ("integer", "decimal", "float")
+_FAMILIES = dict.fromkeys(_NUMBERS, "number") | {"date": "moment", "timestamp": "moment"}
+_FAMILIES |= {name: name for name in ("boolean", "text", "instant")}
 
 
 @attrs.frozen
@@ -27,87 +62,301 @@ class Compiled:
     Args:
         kind: its kind.
         cell: the engine's expression.
+        name: its public text.
         column: whether it is a column itself. The expression of a computed operand is null exactly
             where the cell is missing; that of a column may also be NaN.
     """
 
     kind: Kind
     cell: Expression
+    name: str = ""
     column: bool = False
 
+    @property
+    def family(self) -> str:
+        """Operands of the same family compare with each other.
 
-def column_of(dialect: Dialect, kinds: Mapping[str, Kind], name: str) -> Compiled:
-    """A column.
+        Raises:
+            TypeError: nothing is computed from cells of this type.
+        """
+        if self.kind.name not in _FAMILIES:
+            raise TypeError(
+                f"compare {self.name!r} with constants only: nothing is computed from a column of "
+                f"{self.kind.declared or self.kind.name}"
+            )
+        return _FAMILIES[self.kind.name]
 
-    Raises:
-        KeyError: there is none of this name.
+
+@attrs.frozen
+class Operands:
+    """Compiles operands for one engine and one table's columns.
+
+    Args:
+        dialect: the engine's expressions.
+        kinds: the kinds of the columns.
+        selected: compiles a predicate.
+
+    Raises (every method): KeyError, TypeError: the operand does not fit the columns. This depends
+    on public values alone.
     """
-    if name not in kinds:
-        raise KeyError(no_column(name, kinds))
-    return Compiled(kinds[name], dialect.cell(name, kinds[name]), column=True)
+
+    dialect: Dialect
+    kinds: Mapping[str, Kind]
+    selected: Callable[[Any], Expression]
+
+    def compiled(self, operand: Operand) -> Compiled:
+        """The cell of a column, or a cell that is computed."""
+        if isinstance(operand, str):
+            if operand not in self.kinds:
+                raise KeyError(no_column(operand, self.kinds))
+            kind = self.kinds[operand]
+            return Compiled(kind, self.dialect.cell(operand, kind), operand, column=True)
+        self._require_computing()
+        return attrs.evolve(self._computed(operand), name=operand_name(operand))
+
+    def _require_computing(self) -> None:
+        if not self.dialect.computes:
+            raise TypeError(
+                "compare columns with constants only: on this database nothing is computed. It is "
+                "on DuckDB, SQLite, Postgres and Spark"
+            )
+
+    def _computed(self, operand: Operand) -> Compiled:
+        match operand:
+            case Literal(value):
+                return self._literal(value)
+            case Arithmetic(symbol, left, right):
+                return self._arithmetic(symbol, left, right)
+            case TextFunction(function, inner):
+                text = self._of_family(self.compiled(inner), "text")
+                return Compiled(TEXT, self.dialect.changed(function, text))
+            case DatePart(part, inner):
+                kind, moment = self._moment(self.compiled(inner), hour=part == "hour")
+                return Compiled(INTEGER, self.dialect.part(part, moment, kind))
+            case Truncated(unit, inner):
+                kind, moment = self._moment(self.compiled(inner), hour=unit == "hour")
+                result = TIMESTAMP if unit == "hour" else DATE
+                return Compiled(result, self.dialect.truncated(unit, moment, kind))
+            case Cast(inner, to):
+                return Compiled(_CASTS[to], self._cast(self.compiled(inner), to))
+            case When():
+                return self._when(operand)
+        raise TypeError(f"a {type(operand).__name__} is no operand")
+
+    def _literal(self, value: Any) -> Compiled:
+        match value:
+            case bool():
+                return Compiled(BOOLEAN, self.dialect.truth(value))
+            case int():
+                return Compiled(INTEGER, self.dialect.whole(value))
+            case float():
+                return Compiled(NUMBER, self.dialect.double(value))
+            case str():
+                kind = TEXT
+            case datetime(tzinfo=None):
+                kind = TIMESTAMP
+            case datetime():
+                kind = INSTANT
+            case _:
+                kind = DATE
+        outcome = placed(kind, "==", value)
+        assert not isinstance(outcome, bool)
+        return Compiled(kind, self.dialect.literal(kind, outcome[1]))
+
+    def _of_family(self, operand: Compiled, family: str) -> Expression:
+        if operand.family != family:
+            raise TypeError(f"give a {family}: {operand.name!r} is of {operand.family}")
+        return operand.cell
+
+    def _arithmetic(self, symbol: str, left: Operand, right: Operand) -> Compiled:
+        d = self.dialect
+        given = [self.compiled(each) for each in (left, right)]
+        if symbol == "-" and "date" in [each.kind.name for each in given]:
+            kinds, days = zip(*map(self._moment, given), strict=True)
+            if any(kind.name != "date" for kind in kinds):
+                raise TypeError("cast times to dates first: their difference is in whole days")
+            return Compiled(NUMBER, d.days_between(*days))
+        a, b = (self._tamed(*each) for each in zip((left, right), given, strict=True))
+        if symbol == "/":
+            b = d.unless_zero(b)
+        return Compiled(NUMBER, d.tamed(_ARITHMETIC[symbol](a, b)))
+
+    def _tamed(self, operand: Operand, compiled: Compiled) -> Expression:
+        """A number as a float that has been tamed. Arithmetic and integers need no more of it."""
+        self._of_family(compiled, "number")
+        if isinstance(operand, Literal):
+            size = abs(float(operand.value))
+            known = float(operand.value) if size >= LEAST else 0.0
+            return self.dialect.double(known) if size <= LARGEST else self.dialect.nothing(NUMBER)
+        number = self.dialect.nearest(compiled.cell, compiled.kind)
+        if isinstance(operand, Arithmetic) or compiled.kind.name != "float":
+            return number
+        return self.dialect.tamed(number)
+
+    def _number(self, operand: Compiled) -> Expression:
+        """The nearest float, null where the cell is NaN."""
+        number = self.dialect.nearest(operand.cell, operand.kind)
+        if not operand.column or operand.kind.name != "float":
+            return number
+        return self.dialect.where(self.dialect.present(operand.cell, operand.kind), number)
+
+    def _moment(self, operand: Compiled, *, hour: bool = False) -> tuple[Kind, Expression]:
+        """A date, or a timestamp in whole microseconds, of the years 1 to 9999; else null."""
+        name = operand.kind.name
+        if operand.family not in ("moment", "instant"):
+            raise TypeError(f"give dates or times: {operand.name!r} is of {operand.family}")
+        if hour and name == "date":
+            raise TypeError(f"give times: {operand.name!r} is a column of dates, without hours")
+        kind = DATE if name == "date" else TIMESTAMP
+        cell = operand.cell
+        if name != "date":
+            cell = self.dialect.utc(cell, operand.kind)
+        elif operand.column:
+            cell = self.dialect.calendar_day(cell)
+        return kind, self._within_years(operand, cell) if operand.column else cell
+
+    def _within_years(self, operand: Compiled, value: Expression) -> Expression:
+        zone = UTC if operand.kind.name == "instant" else None
+        first, last = (
+            datetime(1, 1, 1, tzinfo=zone),
+            datetime(9999, 12, 31, 23, 59, 59, 999999, zone),
+        )
+        return self._between(operand, (">=", first), ("<=", last), value)
+
+    def _between(
+        self, operand: Compiled, low: tuple[str, Any], high: tuple[str, Any], value: Expression
+    ) -> Expression:
+        """The value where the cell is within two bounds, else null. The cell is a column."""
+        bounds = []
+        for symbol, end in (low, high):
+            outcome = placed(operand.kind, symbol, end)
+            if not isinstance(outcome, bool):
+                literal = self.dialect.literal(operand.kind, outcome[1])
+                bounds.append(OPERATORS[outcome[0]](operand.cell, literal))
+            elif not outcome:
+                bounds.append(self.dialect.truth(False))
+        if not bounds:
+            return value
+        return self.dialect.where(bounds[0] & bounds[1] if len(bounds) > 1 else bounds[0], value)
+
+    def _cast(self, operand: Compiled, to: str) -> Expression:
+        d, kind, family = self.dialect, operand.kind, operand.family
+        match to:
+            case "text" if family == "text":
+                return operand.cell
+            case _ if family == "text":
+                return d.parsed(to, operand.cell)
+            case "integer" if kind.name == "boolean":
+                return d.as_bit(operand.cell)
+            case "integer" if family == "number":
+                return self._whole(operand)
+            case "number" if kind.name == "boolean":
+                return d.as_double(d.as_bit(operand.cell))
+            case "number" if family == "number":
+                return self._number(operand)
+            case "text" if kind.name in ("integer", "boolean"):
+                return d.written(operand.cell, kind)
+            case "text" if kind.name == "date":
+                return d.written(self._moment(operand)[1], DATE)
+            case "date" | "timestamp" if family in ("moment", "instant"):
+                return self._as(to, *self._moment(operand))
+            case "boolean" if kind.name == "boolean":
+                return operand.cell
+            case "boolean" if kind.name == "integer":
+                return d.as_truth(operand.cell)
+        raise TypeError(
+            f"a column of {kind.declared or kind.name} has no cast to {to}: {operand.name!r}"
+        )
+
+    def _as(self, to: str, kind: Kind, moment: Expression) -> Expression:
+        if kind.name == to:
+            return moment
+        return self.dialect.midnight(moment) if to == "timestamp" else self.dialect.day(moment)
+
+    def _whole(self, operand: Compiled) -> Expression:
+        """A number truncated toward zero; null beyond 64 bits."""
+        d, kind = self.dialect, operand.kind
+        if kind.name == "float":
+            return d.truncated_float(operand.cell)
+        if kind.name == "integer" and kind.low > -(2**63) and kind.high < 2**63:
+            return d.as_whole(operand.cell)
+        if operand.column:
+            bounds = (">", -(2**63)), ("<", 2**63)
+            return self._between(operand, *bounds, d.whole_part(operand.cell, kind))
+        return d.narrowed(operand.cell)
+
+    def _when(self, operand: When) -> Compiled:
+        values = [None if each is None else self.compiled(each) for each in operand.values]
+        given = [each for each in values if each is not None]
+        families = sorted({each.family for each in given})
+        if len(families) > 1:
+            raise TypeError(
+                f"give values of one type to then and otherwise: they are of {', '.join(families)}"
+            )
+        kind = _united([each.kind for each in given])
+        if kind == INSTANT and any(each.kind.step != INSTANT.step for each in given):
+            raise TypeError("give instants in microseconds to then and otherwise")
+        conditions = [self.selected(predicate) for predicate, _ in operand.cases]
+        results = [
+            self.dialect.nothing(kind) if each is None else self._converted(each, kind)
+            for each in values
+        ]
+        return Compiled(
+            kind, self.dialect.cases(list(zip(conditions, results, strict=False)), results[-1])
+        )
+
+    def _converted(self, operand: Compiled, kind: Kind) -> Expression:
+        match kind.name:
+            case "integer":
+                return self.dialect.as_integer(operand.cell, kind)
+            case "float":
+                return self._number(operand)
+            case "date" | "timestamp":
+                return self._as(kind.name, *self._moment(operand))
+            case "instant" if operand.column:
+                return self._within_years(operand, operand.cell)
+        return operand.cell
+
+    def compared(self, left: Operand, symbol: str, right: Operand) -> Expression:
+        """Whether two cells are present and compare; never null."""
+        self._require_computing()
+        a, b = self.compiled(left), self.compiled(right)
+        if a.family != b.family:
+            raise TypeError(
+                f"{a.name!r} and {b.name!r} do not compare: they are of {a.family} and {b.family}"
+            )
+        mine, theirs = self._comparable(a, b)
+        outcome = OPERATORS[symbol](mine, theirs)
+        if not (a.column and b.column):
+            outcome = self.dialect.surely(outcome)
+        for each in (a, b):
+            if each.column:
+                outcome = self.dialect.present(each.cell, each.kind) & outcome
+        return outcome
+
+    def _comparable(self, a: Compiled, b: Compiled) -> tuple[Expression, Expression]:
+        d, kinds = self.dialect, (a.kind, b.kind)
+        match a.family:
+            case "number" if not all(kind.name == "integer" for kind in kinds):
+                return d.nearest(a.cell, a.kind), d.nearest(b.cell, b.kind)
+            case "text":
+                return d.ordered(a.cell), d.ordered(b.cell)
+            case "moment" | "instant" if len({(kind.name, kind.step) for kind in kinds}) > 1:
+                one, other = (self._as("timestamp", *self._moment(each)) for each in (a, b))
+                return one, other
+        return a.cell, b.cell
 
 
-def computed(dialect: Dialect, kinds: Mapping[str, Kind], operand: Operand) -> Compiled:
-    """An operand of any sort.
-
-    Raises:
-        KeyError, TypeError: it does not fit the columns. This depends on public values alone.
-    """
-    match operand:
-        case str():
-            return column_of(dialect, kinds, operand)
-        case Literal(int() | float() as value):
-            return Compiled(NUMBER, dialect.double(float(value)))
-        case Arithmetic(operator, left, right):
-            a, b = (_number(dialect, computed(dialect, kinds, each)) for each in (left, right))
-            if operator == "/":
-                b = dialect.unless_zero(b)
-            result = {"+": a.__add__, "-": a.__sub__, "*": a.__mul__, "/": a.__truediv__}[operator]
-            return Compiled(NUMBER, dialect.once(result(b), lambda x: _tamed(dialect, x)))
-    raise TypeError(f"cannot compute {operand.text} yet")
-
-
-def _number(dialect: Dialect, operand: Compiled) -> Expression:
-    if operand.kind.name not in ("integer", "decimal", "float"):
-        raise TypeError(f"give numbers: a column of {operand.kind.declared} has no arithmetic")
-    number = dialect.as_double(operand.cell)
-    return _tamed(dialect, number) if operand.column else number
-
-
-def _tamed(dialect: Dialect, x: Expression) -> Expression:
-    size = dialect.magnitude(x)
-    zeroed = dialect.when(size >= dialect.double(LEAST), x, dialect.double(0.0))
-    return dialect.where(size <= dialect.double(LARGEST), zeroed)
-
-
-def lifted(request: Request, taken: Iterable[str]) -> tuple[Request, dict[str, Node]]:
-    """The request with its computed operands replaced by names of columns, and these operands.
-
-    An engine adds the columns first, so that each operand is written once.
-    """
-    nodes: dict[str, Node] = {}
-    names: dict[str, str] = {}
-    known = {name.lower() for name in taken}
-
-    def name_of(operand: Operand | None) -> Operand | None:
-        if not isinstance(operand, Node):
-            return operand
-        key = repr(operand)  # equal operands may differ in type: 1 is True
-        if key not in names:
-            name = f"computed_{len(names)}"
-            while any(each.startswith(name) for each in known):
-                name += "_"
-            names[key] = name
-            nodes[name] = operand
-        return names[key]
-
-    terms = tuple(term.reading(name_of) for term in request.terms)
-
-    def by_name(by: Groups) -> Groups:
-        if isinstance(by, Combinations):
-            each = (attrs.evolve(part, column=name_of(part.column)) for part in by.parts)
-            return attrs.evolve(by, parts=tuple(each))
-        return attrs.evolve(by, column=name_of(by.column))
-
-    by = tuple(map(by_name, request.by))
-    return (attrs.evolve(request, terms=terms, by=by), nodes) if nodes else (request, nodes)
+def _united(kinds: Sequence[Kind]) -> Kind:
+    """The kind that holds cells of all these kinds, which are of one family."""
+    names = {kind.name for kind in kinds}
+    if names == {"integer"}:
+        low, high = min(kind.low for kind in kinds), max(kind.high for kind in kinds)
+        return attrs.evolve(INTEGER, low=min(low, -(2**63)), high=max(high, 2**63 - 1))
+    if names & set(_NUMBERS):
+        return NUMBER
+    if names == {"date"}:
+        return DATE
+    if names & {"date", "timestamp"}:
+        return TIMESTAMP
+    return {"instant": INSTANT, "text": TEXT, "boolean": BOOLEAN}[names.pop()]

@@ -10,6 +10,19 @@ from typing import Any
 import attrs
 
 from mechanisms.tables.column_types import Kind
+from mechanisms.tables.computed import LARGEST, LEAST
+from mechanisms.tables.engines.operands import TEXT
+from mechanisms.tables.grammar import (
+    DATE,
+    FALSE,
+    INTEGER,
+    MICROSECONDS,
+    MOST_CHARACTERS,
+    NUMBER,
+    TIMESTAMP,
+    TRUE,
+)
+from mechanisms.tables.texts import FOLDED_ALIKE, LOWER, UPPER, WHITE_SPACE, expression_of
 
 
 def identifier(name: str) -> str:
@@ -71,6 +84,7 @@ class Sql:
 class DuckDBDialect:
     """DuckDB's expressions, and the parameters that they refer to."""
 
+    computes = True
     largest_dividend = 2**63 - 1
 
     def __init__(self) -> None:
@@ -151,9 +165,145 @@ class DuckDBDialect:
         """False where the condition is null."""
         return Sql(f"coalesce({condition.text}, FALSE)")
 
-    def once(self, value: Sql, use: Callable[[Sql], Sql]) -> Sql:
-        """A list of one element, transformed."""
+    def tamed(self, value: Sql) -> Sql:
+        """Tamed."""
+        return self._once(
+            value,
+            lambda x: Sql(
+                f"CASE WHEN abs({x.text}) <= {LARGEST} THEN CASE WHEN abs({x.text}) >= {LEAST} "
+                f"THEN {x.text} ELSE 0.0::DOUBLE END END"
+            ),
+        )
+
+    def _once(self, value: Sql, use: Callable[[Sql], Sql]) -> Sql:
+        """An expression that uses a value several times.
+
+        A long one is written once, as the element of a list that is transformed.
+        """
+        if len(value.text) <= _SHORT:
+            return use(value)
         return Sql(f"list_transform([{value.text}], lambda v: {use(Sql('v')).text})[1]")
+
+    def cases(self, values: Sequence[tuple[Sql, Sql]], otherwise: Sql) -> Sql:
+        """A `CASE`."""
+        each = " ".join(f"WHEN {condition.text} THEN {value.text}" for condition, value in values)
+        return Sql(f"CASE {each} ELSE {otherwise.text} END")
+
+    def nothing(self, kind: Kind) -> Sql:
+        """A typed null."""
+        return Sql(f"CAST(NULL AS {kind.declared})")
+
+    def nearest(self, cell: Sql, kind: Kind) -> Sql:
+        """The nearest float. Casts of long decimals and integers are not correctly rounded."""
+        long = kind.step is not None and kind.high >= (2**64 if kind.step == 1 else 10**15)
+        return (
+            Sql(f"CAST(CAST({cell.text} AS VARCHAR) AS DOUBLE)") if long else self.as_double(cell)
+        )
+
+    def whole_part(self, cell: Sql, kind: Kind) -> Sql:
+        """Truncated, and null beyond 64 bits."""
+        value = cell.text if kind.name == "integer" else f"trunc({cell.text})"
+        return Sql(f"TRY_CAST({value} AS BIGINT)")
+
+    def truncated_float(self, value: Sql) -> Sql:
+        """A cast of floats within the bounds."""
+        return self._once(
+            value,
+            lambda x: Sql(
+                f"CASE WHEN abs({x.text}) < {2.0**63!r} "
+                f"THEN TRY_CAST(trunc({x.text}) AS BIGINT) END"
+            ),
+        )
+
+    def narrowed(self, value: Sql) -> Sql:
+        """A cast."""
+        return Sql(f"nullif(TRY_CAST({value.text} AS BIGINT), {_LEAST_WHOLE})")
+
+    def as_truth(self, value: Sql) -> Sql:
+        """By cases."""
+        return Sql(f"CASE {value.text} WHEN 1 THEN TRUE WHEN 0 THEN FALSE END")
+
+    def as_integer(self, cell: Sql, kind: Kind) -> Sql:
+        """A BIGINT, or a HUGEINT for what is beyond it."""
+        wide = not -(2**63) <= kind.low <= kind.high < 2**63
+        return Sql(f"TRY_CAST({cell.text} AS {'HUGEINT' if wide else 'BIGINT'})")
+
+    def as_bit(self, cell: Sql) -> Sql:
+        """True is 1."""
+        return Sql(f"CAST({cell.text} AS BIGINT)")
+
+    def ordered(self, text: Sql) -> Sql:
+        """Texts compare by code points."""
+        return text
+
+    def changed(self, function: str, text: Sql) -> Sql:
+        """Its own functions where they give the same, as `translate` is slow."""
+        if function == "strip":
+            return Sql(f"trim({text.text}, {self._text(WHITE_SPACE)})")
+        known = self._text(f"[{FOLDED_ALIKE}]*")
+        given, wanted = map(self._text, (UPPER, LOWER) if function == "lower" else (LOWER, UPPER))
+        return self._once(
+            text,
+            lambda x: Sql(
+                f"CASE WHEN regexp_full_match({x.text}, {known}) THEN {function}({x.text}) "
+                f"ELSE translate({x.text}, {given}, {wanted}) END"
+            ),
+        )
+
+    def matched(self, text: Sql, how: str, pattern: str) -> Sql:
+        """`like` as a regular expression of RE2, which takes linear time."""
+        if how == "like":
+            written = self._text(expression_of(pattern, atomic=False))
+            return Sql(f"regexp_full_match({text.text}, {written}, 's')")
+        function = {"contains": "contains", "starts with": "starts_with", "ends with": "suffix"}
+        return Sql(f"{function[how]}({text.text}, {self._text(pattern)})")
+
+    def _text(self, value: str) -> str:
+        """A text as a parameter."""
+        return self.literal(TEXT, value).text
+
+    def written(self, cell: Sql, kind: Kind) -> Sql:
+        """As DuckDB writes it."""
+        return Sql(f"CAST({cell.text} AS VARCHAR)")
+
+    def parsed(self, to: str, text: Sql) -> Sql:
+        """A cast of what follows the grammar."""
+        return self._once(text, lambda x: Sql(_PARSED[to].format(x=x.text)))
+
+    def utc(self, cell: Sql, kind: Kind) -> Sql:
+        """Without the calendar of time zones, which is Julian before 1582."""
+        if kind.step == 1:
+            ns = f"epoch_ns({cell.text})"
+            return Sql(f"make_timestamp({ns} // 1000 - CAST({ns} % 1000 < 0 AS BIGINT))")
+        if kind.name == "timestamp" and kind.declared == "TIMESTAMP":
+            return cell
+        return Sql(f"make_timestamp(epoch_us({cell.text}))")
+
+    def calendar_day(self, cell: Sql) -> Sql:
+        """The date."""
+        return cell
+
+    def day(self, moment: Sql) -> Sql:
+        """The date."""
+        return Sql(f"CAST({moment.text} AS DATE)")
+
+    def midnight(self, day: Sql) -> Sql:
+        """The timestamp."""
+        return Sql(f"CAST({day.text} AS TIMESTAMP)")
+
+    def part(self, part: str, moment: Sql, kind: Kind) -> Sql:
+        """A function of the same name; ISO weekdays are counted from 1."""
+        value = f"isodow({moment.text}) - 1" if part == "weekday" else f"{part}({moment.text})"
+        return Sql(f"CAST({value} AS BIGINT)")
+
+    def truncated(self, unit: str, moment: Sql, kind: Kind) -> Sql:
+        """`date_trunc`."""
+        declared = "TIMESTAMP" if unit == "hour" else "DATE"
+        return Sql(f"CAST(date_trunc('{unit}', {moment.text}) AS {declared})")
+
+    def days_between(self, day: Sql, other: Sql) -> Sql:
+        """A difference of dates."""
+        return Sql(f"CAST({day.text} - {other.text} AS DOUBLE)")
 
     def unless_zero(self, value: Sql) -> Sql:
         """Null where the value is zero."""
@@ -205,6 +355,30 @@ class DuckDBDialect:
         return Sql(f"({dividend.text} // {int(divisor)})")
 
 
+_SHORT = 100
+_LEAST_WHOLE = f"({1 - 2**63} - 1)"
+
+
+def _parsed(grammar: str, condition: str, value: str) -> str:
+    """A cast of a text `x` that follows a grammar."""
+    grammar = grammar.replace("{", "{{").replace("}", "}}")
+    return f"CASE WHEN regexp_full_match({{x}}, '{grammar}') AND {condition} THEN {value} END"
+
+
+_FEW = f"length({{x}}) <= {MOST_CHARACTERS}"
+_PARSED = {
+    "integer": _parsed(
+        INTEGER, _FEW, f"nullif(TRY_CAST(split_part({{x}}, '.', 1) AS BIGINT), {_LEAST_WHOLE})"
+    ),
+    "number": _parsed(NUMBER, _FEW, "TRY_CAST({x} AS DOUBLE)"),
+    "boolean": f"CASE WHEN regexp_full_match({{x}}, '{TRUE}') THEN TRUE "
+    f"WHEN regexp_full_match({{x}}, '{FALSE}') THEN FALSE END",
+    "date": _parsed(DATE, "left({x}, 4) <> '0000'", "TRY_CAST({x} AS DATE)"),
+    "timestamp": _parsed(
+        TIMESTAMP, "left({x}, 4) <> '0000'", f"TRY_CAST(left({{x}}, {MICROSECONDS}) AS TIMESTAMP)"
+    ),
+}
+"""A text `x` read as a type."""
 _SQL_OF = {"text": "VARCHAR", "bytes": "BLOB"}
 _TEMPORAL = {  # by kind, and whether the cells are whole microseconds
     ("timestamp", True): "make_timestamp({0})",

@@ -11,9 +11,9 @@ from typing import Any
 import attrs
 
 from mechanisms.tables.column_types import Kind, integer
-from mechanisms.tables.engines.cells import Readings, as_asked
+from mechanisms.tables.engines.asked import Readings, as_asked
 from mechanisms.tables.engines.compiler import Compiler
-from mechanisms.tables.engines.operands import lifted
+from mechanisms.tables.engines.lifting import lifted
 from mechanisms.tables.engines.protocol import Choice
 from mechanisms.tables.engines.sql import DuckDBDialect, Sql, identifier
 from mechanisms.tables.expressions import Operand
@@ -51,14 +51,16 @@ def kind_of_operand(operand: Operand, kinds: Mapping[str, Kind], columns: Column
     """
     if isinstance(operand, str) and operand in kinds:
         return kinds[operand]
-    [by] = as_asked(Request((), by=(Categories(operand, ()),)), columns.written).parts
+    [by] = as_asked(
+        Request((), by=(Categories(operand, ()),)), columns.written, columns.kinds
+    ).parts
     return Compiler(DuckDBDialect(), columns.kinds).operand(by.column).kind
 
 
 def statement_of(request: Request, choice: Choice, columns: Columns) -> Plan:
     """The statement that evaluates a request on the view `data`."""
     dialect = DuckDBDialect()
-    request, nodes = lifted(as_asked(request, columns.written), columns.kinds)
+    request, nodes = lifted(as_asked(request, columns.written, columns.kinds), columns.kinds)
     compiler = Compiler(dialect, columns.kinds)
     data = "data"
     if nodes:

@@ -99,7 +99,13 @@ def sums(kind: str) -> Iterator[IntegerStatistic]:
         yield Sum("x", -(2**53), 2**53)
 
 
-STEPS = {"duckdb": 1, "ibis on duckdb": 9, "ibis on sqlite": 5, "ibis on spark": 11}
+STEPS = {
+    "duckdb": 1,
+    "ibis on duckdb": 9,
+    "ibis on sqlite": 5,
+    "ibis on postgres": 7,
+    "ibis on spark": 11,
+}
 """Of the long lists of statistics an engine tries one in so many; `slow` tests try the rest."""
 
 

@@ -1,0 +1,44 @@
+"""Computed operands of groups and sums as columns that an engine adds first.
+
+An operand is then written once in a statement, however often the statement uses it.
+"""
+
+from collections.abc import Iterable
+
+import attrs
+
+from mechanisms.tables.expressions import Node, Operand
+from mechanisms.tables.request import Combinations, Groups, Request
+
+
+def lifted(request: Request, taken: Iterable[str]) -> tuple[Request, dict[str, Node]]:
+    """The request with its computed operands replaced by names of columns, and these operands.
+
+    An engine adds the columns first, so that each operand is written once.
+    """
+    nodes: dict[str, Node] = {}
+    names: dict[str, str] = {}
+    known = {name.lower() for name in taken}
+
+    def name_of(operand: Operand | None) -> Operand | None:
+        if not isinstance(operand, Node):
+            return operand
+        key = repr(operand)  # equal operands may differ in type: 1 is True
+        if key not in names:
+            name = f"computed_{len(names)}"
+            while any(each.startswith(name) for each in known):
+                name += "_"
+            names[key] = name
+            nodes[name] = operand
+        return names[key]
+
+    terms = tuple(term.reading(name_of) for term in request.terms)
+
+    def by_name(by: Groups) -> Groups:
+        if isinstance(by, Combinations):
+            each = (attrs.evolve(part, column=name_of(part.column)) for part in by.parts)
+            return attrs.evolve(by, parts=tuple(each))
+        return attrs.evolve(by, column=name_of(by.column))
+
+    by = tuple(map(by_name, request.by))
+    return (attrs.evolve(request, terms=terms, by=by), nodes) if nodes else (request, nodes)
