@@ -21,6 +21,7 @@ from mechanisms.tables.keys import groups_of
 from mechanisms.tables.moments import Mean, Std, Variance
 from mechanisms.tables.predicates import Where
 from mechanisms.tables.privacy_unit import PrivacyUnit
+from mechanisms.tables.quantile import Quantile
 from mechanisms.tables.regression import Correlation, Covariance, Regression
 from mechanisms.tables.request import Groups
 from mechanisms.tables.signed import signed
@@ -145,7 +146,9 @@ class FromTable(ABC):
         """
         return self._asked(Histogram(column, categories, where, bins=bins, per=self.unit))
 
-    def quantile(self, column: Any, level: Any, grid: Any, where: Where | None = None) -> Quantiles:
+    def quantile(
+        self, column: Any, level: Any, grid: Any, where: Where | None = None
+    ) -> Quantile | Quantiles:
         """A quantile of a column, such as the median with level "1/2"; see `Quantiles`.
 
         Args:
@@ -154,9 +157,16 @@ class FromTable(ABC):
             grid: the public values that the answer is one of, ascending.
             where: which rows; by default all.
         """
-        return Quantiles(column, level, grid, where, by=self.keys, per=self.unit)
+        asked = Quantiles(column, level, grid, where, by=self.keys, per=self.unit)
+        if asked.by or isinstance(asked.levels, tuple):
+            return asked
+        return Quantile(column, asked.levels, grid, where, per=self.unit)
 
     quantiles = quantile
+
+    def median(self, column: Any, grid: Any, where: Where | None = None) -> Quantile | Quantiles:
+        """The median of a column. The arguments are those of `quantile`."""
+        return self.quantile(column, "1/2", grid, where)
 
     def top(self, column: Any, k: int, categories: Any, where: Where | None = None) -> Top:
         """The k most frequent of some categories; see `Top`.

@@ -19,6 +19,7 @@ from mechanisms import (
     Histogram,
     Keys,
     Mean,
+    Quantile,
     Quantiles,
     Regression,
     Std,
@@ -67,7 +68,10 @@ def test_every_statistic_is_of_the_tables_unit(visits: Table) -> None:
     assert visits.std("hours", 0, 10) == Std("hours", 0, 10, per=per)
     assert visits.histogram("state", ["CA"]) == Histogram("state", ["CA"], per=per)
     assert visits.histogram("paid", bins=[0, 5]) == Histogram("paid", bins=[0, 5], per=per)
-    assert visits.quantile("hours", "1/2", [1, 5]) == Quantiles("hours", "1/2", [1, 5], per=per)
+    assert visits.quantile("hours", "1/2", [1, 5]) == Quantile("hours", "1/2", [1, 5], per=per)
+    assert visits.median("hours", [1, 5], LONG) == Quantile("hours", "1/2", [1, 5], LONG, per=per)
+    levels = ["1/4", "1/2"]
+    assert visits.quantiles("hours", levels, [1]) == Quantiles("hours", levels, [1], per=per)
     assert visits.top("state", 1, ["CA", "NY"]) == Top("state", 1, ["CA", "NY"], per=per)
     assert visits.covariance("hours", "paid", BOUNDS) == Covariance(
         "hours", "paid", BOUNDS, per=per
@@ -94,6 +98,7 @@ def test_groups_have_the_same_methods(visits: Table) -> None:
     assert grouped.quantile("hours", "1/2", [1, 5]) == Quantiles(
         "hours", "1/2", [1, 5], by=by, per=per
     )
+    assert grouped.median("hours", [1, 5]) == grouped.quantile("hours", "1/2", [1, 5])
     assert grouped.covariance("hours", "paid", BOUNDS) == GroupBy(
         by, Covariance("hours", "paid", BOUNDS, per=per)
     )
