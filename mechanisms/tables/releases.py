@@ -17,6 +17,7 @@ from queryable.accuracy import scale_for
 from queryable.answers import Noise, NoisyArray, NoisyInt
 from queryable.data.cells import Array
 from queryable.errors import QueryError
+from queryable.guarantees import Guarantee, documented
 from queryable.half_widths import coordinates, half_width
 from queryable.losses import (
     FDP,
@@ -32,6 +33,7 @@ from queryable.losses import (
 from queryable.losses.loss import genuine
 from queryable.losses.numbers import Number, exact
 from queryable.mechanism import Measurement
+from queryable.optional import guarantee as guarantee_of
 from queryable.quoting import quoted
 from queryable.randomness.coins import Coins
 from queryable.released import Axis, Evidence, Released
@@ -176,6 +178,12 @@ class Release(Measurement[Released]):
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
         """As for the mechanism."""
         return self.mechanism.privacy_map(d_in, measure)
+
+    def guarantee(self) -> Guarantee:
+        """The mechanism's claim, theorem and assumptions, which also cover the estimate."""
+        inner = guarantee_of(self.mechanism)
+        theorem = f"{inner.theorem} The estimate is a postprocessing."
+        return attrs.evolve(inner, summary=documented(type(self)).summary, theorem=theorem)
 
     def release(self, dataset: Any, coins: Coins) -> Released:
         """The estimate, with what its intervals are computed from."""

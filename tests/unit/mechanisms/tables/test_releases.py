@@ -65,6 +65,7 @@ from queryable import (
 )
 from queryable.answers import NoisyArray
 from queryable.messages import MeasureQuery, Stated
+from queryable.optional import guarantee
 from queryable.released import Released
 
 DATA = {
@@ -163,6 +164,9 @@ def test_claim_is_that_of_the_mechanism() -> None:
     assert release.privacy_map(2, RDP.at(8)) == inner.privacy_map(2, RDP.at(8))
     assert release.added_noise() == inner.added_noise()
     assert release.public_name == inner.public_name
+    own, noise = guarantee(release), guarantee(inner)
+    assert own.theorem == f"{noise.theorem} The estimate is a postprocessing."
+    assert (own.claim, own.assumes) == (noise.claim, noise.assumes)
     laplace = Release(Laplace(Count(), epsilon=1))
     assert laplace.privacy_map(1, ZCDP) == laplace.mechanism.privacy_map(1, ZCDP)
 
