@@ -131,9 +131,10 @@ def _inside(node: TreeNode) -> list[str]:
         if place == _MOST_KINDS:
             lines.append(f"- and {len(kinds) - place} more kinds of mechanisms; see the ledger.")
             break
-        asked = [f"- {name}{_times(times)}." for name, times in islice(names.items(), _MOST_NAMES)]
-        if len(names) > _MOST_NAMES:
-            asked.append(f"- and {len(names) - _MOST_NAMES:,} more of these; see the ledger.")
+        most = _MOST_NAMES if len(names) > _MOST_NAMES + 1 else len(names)
+        asked = [f"- {name}{_times(times)}." for name, times in islice(names.items(), most)]
+        if len(names) > most:
+            asked.append(f"- and {len(names) - most:,} more of these; see the ledger.")
         theorem = guarantee.theorem or _UNNAMED
         assumes = f" Assumes: {guarantee.assumes}" if guarantee.assumes else ""
         lines += [*asked[:-1], f"{asked[-1]} Theorem: {theorem}{assumes}"]
