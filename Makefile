@@ -10,6 +10,7 @@
 #   make notebooks  run the notebooks and save their outputs; one of them: ONLY=3_choosing_a_rule
 #   make docs    build the site in build/site; to read it: python -m http.server -d build/site
 #   make readme  bring the generated parts of README.md up to date
+#   make recipes run docs/recipes.md and save what it prints
 #   make clean   delete .venv and every cache
 # Another interpreter: make PYTHON=/path/to/python3.12 test
 
@@ -23,7 +24,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-spark test test-all check format bench figure2 notebooks docs readme clean
+.PHONY: help demo demo-spark test test-all check format bench figure2 notebooks docs readme recipes clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -63,6 +64,9 @@ docs: $(VENV)/.installed-docs
 
 readme: $(VENV)/.installed-test
 	$(BIN)/python tests/test_readme.py
+
+recipes: $(VENV)/.installed-test
+	@PYTHONPATH=. $(BIN)/python tests/test_recipes.py
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

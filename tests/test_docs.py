@@ -1,6 +1,7 @@
 """The code in pages and docstrings runs, and the site has every page.
 
-`test_readme.py` runs the code of the README, and `test_notebooks.py` runs the notebooks.
+`test_readme.py` runs the code of the README, `test_recipes.py` runs the recipes, and
+`test_notebooks.py` runs the notebooks.
 """
 
 import ast
@@ -18,8 +19,11 @@ FENCE = re.compile(r"^([ \t>]*)(```+|~~~+)[ \t]*([\w+-]*).*$", flags=re.MULTILIN
 SECTION = re.compile(r"^(?:Args|Attributes|Raises):\n((?:    .*\n?|\n)+)", flags=re.MULTILINE)
 ENTRY = re.compile(r"^ {4}(\S.*)", flags=re.MULTILINE)
 PAGES = [*sorted(DOCS.glob("**/*.md")), *sorted(ROOT.glob("*.md"))]
+RECIPES = DOCS / "recipes.md"  # `test_recipes.py` runs it
 WITH_CODE = [
-    page for page in PAGES if page.parent == DOCS and BLOCK.search(page.read_text("utf-8"))
+    page
+    for page in PAGES
+    if page.parent == DOCS and page != RECIPES and BLOCK.search(page.read_text("utf-8"))
 ]
 THEORY = sorted((DOCS / "theory").glob("**/*.md"))
 CODE = re.compile(r"`[^`\n]*`")
