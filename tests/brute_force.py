@@ -322,6 +322,28 @@ def variance(rows: Rows, operand: Operand, lattice: Lattice, where: Holds) -> li
     return [r * r * len(away), sum(r * d for d in away), sum(2 * d * d - r * r for d in away)]
 
 
+def products(
+    rows: Rows,
+    operands: Sequence[Operand],
+    lattices: Sequence[Lattice],
+    factors: Sequence[int],
+    pairs: Sequence[tuple[int, int]],
+    where: Holds,
+) -> list[int]:
+    """The sums of (R^2; R z_j; z_i z_j, or 2 z_j^2 - R^2), with z_j = factor (units - center)."""
+    radius, vectors = 2**24, []
+    for row in rows:
+        cells = [operand(row) for operand in operands]
+        if not where(row) or None in cells:
+            continue
+        numbers = zip(cells, lattices, factors, strict=True)
+        z = [factor * (lattice.units(cell) - lattice.center) for cell, lattice, factor in numbers]
+        squares = [z[i] * z[j] if i != j else 2 * z[i] ** 2 - radius**2 for i, j in pairs]
+        vectors.append([radius**2, *(radius * each for each in z), *squares])
+    width = 1 + len(operands) + len(pairs)
+    return [sum(vector[place] for vector in vectors) for place in range(width)]
+
+
 def histogram(rows: Rows, operand: Operand, categories: Sequence[Any], where: Holds) -> list[int]:
     """The number of rows whose cell equals each category, as Python values are equal."""
     places = {category: place for place, category in enumerate(categories)}

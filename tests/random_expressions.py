@@ -24,6 +24,12 @@ class Operand:
     product: Any
     kind: str
     value: Callable[[Row], Any]
+    origin: "Operand | None" = None
+
+    @property
+    def as_written(self) -> "Operand":
+        """A written column as text, where the operation does not say how it is read."""
+        return self.origin or self
 
     @property
     def column(self) -> Any:
@@ -39,7 +45,7 @@ class Operand:
             value = lambda row: _written_number(self.value(row))  # noqa: E731
         elif kind != "text":
             value = lambda row: plain.cast(kind, self.value(row))  # noqa: E731
-        return Operand(self.product, kind, value)
+        return Operand(self.product, kind, value, origin=self)
 
 
 def _written_number(cell: Any) -> float | None:
@@ -157,7 +163,7 @@ class Expressions:
             found = self.number(depth) if found.kind in NUMBERS else self.text(depth)
         if found is None or (found.kind == "boolean" and to == "number"):
             return None
-        value = found.value
+        value = found.as_written.value
         return Operand(
             found.column.cast(to),
             "integer" if to == "integer" else "float",
@@ -309,11 +315,10 @@ class Expressions:
             assert found is not None
         choice = self.random.random()
         if choice < 0.1:
-            missing = found.column.is_null()
+            cell = found.as_written.value
             if choice < 0.05:
-                present = found.column.is_not_null()
-                return Condition(present, lambda row: found.value(row) is not None)
-            return Condition(missing, lambda row: found.value(row) is None)
+                return Condition(found.column.is_not_null(), lambda row: cell(row) is not None)
+            return Condition(found.column.is_null(), lambda row: cell(row) is None)
         if choice < 0.4 and found.kind in ("text", "written"):
             return self.matched(found)
         if choice < 0.4 and (other := self.operand(1)) and _alike(found, other):

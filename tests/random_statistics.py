@@ -3,32 +3,47 @@
 A `Case` holds both. `Maker` draws them for columns of given kinds.
 """
 
+import datetime as dt
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from random import Random
 from typing import Any
 
 import attrs
 
 from mechanisms import (
+    Correlation,
     Count,
     CountUnits,
+    Covariance,
     GroupBy,
     Histogram,
+    Keys,
     Mean,
     PrivacyUnit,
     Quantile,
     Quantiles,
+    Regression,
     Sum,
     UnitSizes,
     Variance,
 )
 from mechanisms.tables.aggregates import Aggregate
+from mechanisms.tables.expressions import operand_name, operand_of
 from tests import brute_force as plain
-from tests.messy_tables import Row, Types, some_cell
+from tests.messy_tables import INF, Row, Types, some_cell
 from tests.random_expressions import Expressions, Operand
 
 Rows = Sequence[Row]
+
+
+@attrs.frozen
+class Groups:
+    """Public keys of groups, and which rows are in each."""
+
+    product: Any
+    holds: list[Callable[[Row], bool]]
 
 
 @attrs.frozen
@@ -38,16 +53,17 @@ class Case:
     Args:
         inner: the statistic of one group.
         value: the same in plain Python.
-        by: the keys of each column that rows are grouped by.
+        by: the keys that rows are grouped by.
     """
 
     inner: Aggregate
     value: Callable[[Rows], Any]
-    by: dict[str, Sequence[Any]] = attrs.field(factory=dict)
+    by: list[Groups] = attrs.field(factory=list)
 
     def statistic(self, parts: int = 1) -> Aggregate:
         """The product's statistic; of several tables in one, told apart by the column `part`."""
-        by = ({"part": list(range(parts))} if parts > 1 else {}) | self.by
+        by = [{"part": list(range(parts))}] if parts > 1 else []
+        by += [groups.product for groups in self.by]
         if by and isinstance(self.inner, Quantiles):
             return attrs.evolve(self.inner, by=by)
         return GroupBy(by, self.inner) if by else self.inner
@@ -60,21 +76,32 @@ class Case:
     def expected(self, rows: Rows) -> list[int]:
         """The integers of one table."""
 
-        def within(rows: Rows, by: list[tuple[str, Sequence[Any]]]) -> list[int]:
+        def within(rows: Rows, by: list[Groups]) -> list[int]:
             if not by:
                 return plain.flat(self.value(rows))
-            (name, keys), *rest = by
-            equal = [[row for row in rows if _equals(row[name], key)] for key in keys]
-            return [number for group in equal for number in within(group, rest)]
+            groups, *rest = by
+            parts = [[row for row in rows if holds(row)] for holds in groups.holds]
+            return [number for part in parts for number in within(part, rest)]
 
-        return within(rows, list(self.by.items()))
-
-
-def _equals(cell: Any, key: Any) -> bool:
-    """Whether Python values are equal; a date is not equal to a datetime."""
-    return plain.present(cell) is not None and bool(cell == key)
+        return within(rows, self.by)
 
 
+def _equal_to(operand: Operand, key: Any) -> Callable[[Row], bool]:
+    """Whether a cell equals a key as Python values do; a date is not equal to a datetime."""
+    return lambda row: operand.value(row) is not None and bool(operand.value(row) == key)
+
+
+def _between(operand: Operand, low: Any, high: Any) -> Callable[[Row], bool]:
+    """Whether a cell is in a half-open interval."""
+    return lambda row: plain.in_bin(operand.value(row), low, high)
+
+
+def abs_(value: Any) -> Any:
+    """The absolute value of a number, other values as they are."""
+    return abs(value) if isinstance(value, int | float) else value
+
+
+DISCRETE = ["integer", "text", "boolean", "date", "written"]
 BOUNDS = [(0, 10), (-3, 2), (5, 8), ("-0.5", "0.5"), (-1000, 1000), (3, 3)]
 UNITS: dict[str, list[Any]] = {
     "boolean": [1, "1/4"],
@@ -101,6 +128,7 @@ class Maker(Expressions):
             self.histogram,
             self.quantile,
             self.quantiles,
+            self.products,
             *([self.count_units, self.unit_sizes] if self.per else []),
         ]
         found = self.random.choice(makers)()
@@ -108,11 +136,65 @@ class Maker(Expressions):
             return attrs.evolve(found, by=self.keys())
         return found
 
-    def keys(self) -> dict[str, Sequence[Any]]:
-        """Keys of one column or two."""
-        names = self.names(["integer", "text", "boolean", "date", "written"])
-        chosen = self.random.sample(names, min(len(names), self.random.randint(1, 2)))
-        return {name: self.some_keys(self.types[name]) for name in chosen}
+    def keys(self) -> list[Groups]:
+        """One axis of groups, or two."""
+        found = [self.groups() for _ in range(self.random.randint(1, 2))]
+        return [groups for groups in found if groups is not None]
+
+    def groups(self) -> Groups | None:
+        """Values of a column, of an expression or of two columns, or intervals."""
+        choice = self.random.random()
+        if choice < 0.3 and (found := self.binned()):
+            operand, edges = found
+            holds = [_between(operand, low, high) for low, high in pairwise(edges)]
+            return Groups(Keys.bins(operand.product, edges), holds)
+        if choice < 0.4 and (found := self.moment(1, ["date", "timestamp", "instant"])):
+            return self.months(found)
+        operand = self.discrete()
+        if operand is None:
+            return None
+        keys = self.some_keys(operand.kind)
+        holds = [_equal_to(operand, key) for key in keys]
+        if not isinstance(operand.product, str):
+            return Groups(Keys(operand.product, keys), holds)
+        names = [name for name in self.names(DISCRETE) if name != operand.product]
+        if choice < 0.7 or not names:
+            return Groups({operand.product: keys}, holds)
+        name = self.random.choice(names)
+        keys = self.some_keys(operand.kind)
+        pairs = [(key, self.some_keys(self.types[name])[0]) for key in keys]
+        public = [{operand.product: a, name: b} for a, b in pairs]
+        other = Operand(name, self.types[name], lambda row: plain.present(row[name]))
+        both = [
+            lambda row, a=a, b=b: _equal_to(operand, a)(row) and _equal_to(other, b)(row)
+            for a, b in pairs
+        ]
+        return Groups(Keys.of(public, operand.product, name), both)
+
+    def months(self, found: Operand) -> Groups:
+        """Three calendar months."""
+        year = self.random.choice([4, 1969, 2020, 2021])
+        month = Operand(None, "date", lambda row: plain.truncated("month", found.value(row)))
+        holds = [_equal_to(month, dt.date(year, number, 1)) for number in (1, 2, 3)]
+        return Groups(Keys.months(found.product, f"{year:04}-01", f"{year:04}-03"), holds)
+
+    def discrete(self) -> Operand | None:
+        """What rows are grouped by: text, whole numbers, dates or truth values."""
+        if self.random.random() < 0.5:
+            return self.plain_column(DISCRETE)
+        makers = [self.date_part, self.text, lambda depth: self.moment(depth, ["date"])]
+        return self.random.choice([*makers, self.boolean])(1)
+
+    def binned(self) -> tuple[Operand, list[Any]] | None:
+        """A number, date or time, and edges."""
+        every = ["date", "timestamp", "instant"]
+        makers = [self.number, lambda depth: self.moment(depth, every)]
+        found = self.random.choice(makers)(1)
+        if found is None or found.kind == "boolean":
+            return None
+        edges = self.grid(found.kind)
+        edges = [edge for edge in edges if not isinstance(edge, bool) and abs_(edge) != INF]
+        return (found, edges) if len(edges) > 1 else None
 
     def some_keys(self, kind: str) -> list[Any]:
         keys = (some_cell(self.random, kind) for _ in range(self.random.randint(1, 5)))
@@ -167,15 +249,50 @@ class Maker(Expressions):
         )
 
     def histogram(self) -> Case:
-        found = self.plain_column(["integer", "text", "boolean", "date", "money", "written"])
-        if found is None:
+        where = self.where()
+        if self.random.random() < 0.5 and (found := self.binned()):
+            operand, edges = found
+            return Case(
+                Histogram(operand.product, bins=edges, where=where.product, per=self.per),
+                lambda rows: plain.binned(rows, operand.value, edges, where.holds),
+            )
+        column = self.discrete()
+        if column is None:
             return self.count()
-        keys, where = self.some_keys(found.kind), self.where()
-        if found.kind == "money":
-            keys = list(dict.fromkeys(float(key) for key in keys))
+        keys = self.some_keys(column.kind)
         return Case(
-            Histogram(found.product, keys, where.product, per=self.per),
-            lambda rows: plain.histogram(rows, found.value, keys, where.holds),
+            Histogram(column.product, keys, where.product, per=self.per),
+            lambda rows: plain.histogram(rows, column.value, keys, where.holds),
+        )
+
+    def products(self) -> Case:
+        """A covariance, a correlation or a regression."""
+        count = self.random.randint(2, 3)
+        found = [self.number() for _ in range(count)]
+        names = [operand_name(operand_of(each.product)) for each in found]
+        if len(set(names)) < count or any(each.kind == "boolean" for each in found):
+            return self.mean()
+        bounds = {name: self.random.choice([(0, 10), (-3, 2), (-5, 7.5)]) for name in names}
+        where, columns = self.where(), [each.product for each in found]
+        if count == 2:
+            one_of_two = self.random.choice([Covariance, Correlation])
+            made = one_of_two(*columns, bounds, where.product, per=self.per)
+        else:
+            made = Regression(columns[0], columns[1:], bounds, where.product, per=self.per)
+        scaled = [(each.name, each.lattice, each.factor) for each in made.scaled]
+        places = [names.index(name) for name, *_ in scaled]
+        lattices = [plain.Lattice(it.lower, it.upper, it.unit) for _, it, _ in scaled]
+        assert all(2**15 <= it.high - it.low <= 2**17 for it in lattices)
+        return Case(
+            made,
+            lambda rows: plain.products(
+                rows,
+                [found[place].value for place in places],
+                lattices,
+                [factor for *_, factor in scaled],
+                made.pairs,
+                where.holds,
+            ),
         )
 
     def grid(self, kind: str) -> list[Any]:

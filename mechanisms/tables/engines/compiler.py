@@ -104,6 +104,9 @@ class Compiler:
     def _compared(self, column: Operand, operator: str, value: Scalar) -> Expression:
         found = self.operand(column)
         outcome = placed(found.kind, operator, value)
+        if isinstance(outcome, bool):  # of every cell
+            there = self.dialect.present(found.cell, found.kind)
+            return there if outcome else self.dialect.truth(False)
         return self._where_present(found, self._outcome(found.cell, found.kind, outcome))
 
     def _matches(self, column: Operand, how: str, pattern: str) -> Expression:

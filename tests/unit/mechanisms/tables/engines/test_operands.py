@@ -219,3 +219,13 @@ def test_statistics_of_computed_columns(engine: str) -> None:
     table = opened(engine, types, rows, privacy_unit="p", max_rows=2, keep="n")
     assert Sum(n + 1, 0, 100, per=table.unit).value(table) == sum(i + 1 for i in range(10))
     assert Histogram(day.month(), range(1, 13), per=table.unit).value(table).sum() == 10
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "ibis on sqlite"])
+def test_a_missing_computed_cell_satisfies_no_comparison(engine: str) -> None:
+    """Also where every truth value compares with the constant."""
+    with opened(engine, {"n": "integer"}, [(0,), (5,), (None,)]) as table:
+        truth = column("n").cast("boolean")
+        for where in (truth <= 2**64, truth != 0.5, truth >= -1):
+            assert Count(where).value(table) == 1
+            assert Count(~where).value(table) == 2
