@@ -163,7 +163,11 @@ def test_a_table_says_what_is_meant(bounds: Any) -> None:
     Queryable(FiltCon(ZCDP(1)), Table(pd.DataFrame(PEOPLE), **bounds))
 
 
-@pytest.mark.parametrize("wrap", [Table, lambda data: data["age"], lambda data: data], ids=str)
+@pytest.mark.parametrize(
+    "wrap",
+    [Table, lambda data: data["age"], lambda data: data],
+    ids=["a table", "a column", "the data"],
+)
 def test_a_second_queryable_over_the_same_data_is_warned_about(wrap: Any) -> None:
     data = wrap({name: np.array(values) for name, values in PEOPLE.items()})
     first = Queryable(FiltCon(ZCDP(1)), data)
