@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 from operator import mul
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import attrs
 import numpy as np
@@ -130,13 +130,21 @@ class Compiler:
         equals = [placed(found.kind, "==", value) for value in values]
         return self._equals_one(
             found,
-            [self.dialect.literal(found.kind, it[1]) for it in equals if not isinstance(it, bool)],
+            [self._literal(found.kind, it[1]) for it in equals if not isinstance(it, bool)],
         )
 
     def _equals_one(self, found: Compiled, literals: Sequence[Expression]) -> Expression:
         if not literals:
             return self.dialect.truth(False)
-        return self._where_present(found, self.dialect.one_of(found.cell, literals))
+        cell = self._ordered(found.kind, found.cell)
+        return self._where_present(found, self.dialect.one_of(cell, literals))
+
+    def _ordered(self, kind: Kind, cell: Expression) -> Expression:
+        """A cell in a form that compares as in Python."""
+        return self.dialect.ordered(cell) if kind.name == "text" else cell
+
+    def _literal(self, kind: Kind, value: Any) -> Expression:
+        return self._ordered(kind, self.dialect.literal(kind, value))
 
     def among(self, by: Categories | Bins) -> Expression:
         """Whether a row is in one of the groups."""
@@ -153,14 +161,14 @@ class Compiler:
         """The index and the literal of each category that a cell can equal."""
         kind = self.operand(by.column).kind
         values = ((index, member(kind, value)) for index, value in enumerate(by.values))
-        return [(i, self.dialect.literal(kind, value)) for i, value in values if value is not None]
+        return [(i, self._literal(kind, value)) for i, value in values if value is not None]
 
     def group(self, by: Categories | Bins) -> Expression:
         """The index of a row's group; any value for a row in no group."""
         found = self.operand(by.column)
         if isinstance(by, Bins):
             return self.reached(found.cell, found.kind, by.between)
-        return self.dialect.position(found.cell, self.members(by))
+        return self.dialect.position(self._ordered(found.kind, found.cell), self.members(by))
 
     def reached(
         self, cell: Expression, kind: Kind, steps: tuple[tuple[str, Scalar], ...], below: int = 0
@@ -186,7 +194,7 @@ class Compiler:
     def _outcome(self, cell: Expression, kind: Kind, outcome: Placed | bool) -> Expression:
         if isinstance(outcome, bool):
             return self.dialect.truth(outcome)
-        return OPERATORS[outcome[0]](cell, self.dialect.literal(kind, outcome[1]))
+        return OPERATORS[outcome[0]](self._ordered(kind, cell), self._literal(kind, outcome[1]))
 
     def term(self, term: Term) -> Expression:
         """What a row adds to a sum: a 64-bit integer, never null."""

@@ -83,7 +83,7 @@ class Dialect(Protocol):
         """A boolean as the 64-bit integer 1 or 0."""
 
     def ordered(self, text: Expression) -> Expression:
-        """A text in a form that compares by code points."""
+        """A text in a form that compares by code points, whatever its column's collation is."""
 
     def changed(self, function: str, text: Expression) -> Expression:
         """A function of `texts`."""
