@@ -110,6 +110,10 @@ def _extent(self: Any) -> tuple[int, int]:
     inner = [part for part in self.parts if isinstance(part, Part)]
     depth = 1 + max((part.depth for part in inner), default=0)
     size = 1 + sum(part.size for part in inner)
+    if not depth <= MOST_NESTED and isinstance(self, Node):
+        raise ValueError(
+            f"write fewer operations: {depth} are nested in each other, {MOST_NESTED} is the most"
+        )
     if not depth <= MOST_NESTED:
         raise ValueError(
             "write column(..).is_in([..]), or combine predicates in pairs, then the pairs: the "

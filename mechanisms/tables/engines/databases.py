@@ -162,13 +162,30 @@ class OnPostgres(_Parsing):
 
         return number.nullif(ibis.literal(float("nan")))
 
+    def _plain(self, text: Expression) -> Expression:
+        """The text without the collation of its column, which may not support a search."""
+        import ibis
+
+        if not isinstance(text.op(), ibis.expr.operations.Field):
+            return text
+        decode = builtin("convert_from", ("binary", "string"), "string")
+        return decode(self.ordered(text), self.constants.text("UTF8"))
+
+    def changed(self, function: str, text: Expression) -> Expression:
+        """Letters are translated."""
+        return super().changed(function, self._plain(text))
+
+    def parsed(self, to: str, text: Expression) -> Expression:
+        """A value of what follows the grammar."""
+        return super().parsed(to, self._plain(text))
+
     def _follows(self, text: Expression, grammar: str) -> Expression:
         match = builtin("textregexeq", _TEXTS, "boolean")
         return match(text, self.constants.text(f"^({grammar})$"))
 
     def matched(self, text: Expression, how: str, pattern: str) -> Expression:
         """Functions of text."""
-        constant = self.constants.text(pattern)
+        text, constant = self._plain(text), self.constants.text(pattern)
         match how:
             case "contains":
                 found = builtin("strpos", _TEXTS, "int64")(text, constant)
@@ -278,7 +295,12 @@ class OnSQLite(IbisDialect):
     computes = True
 
     def _call(self, name: str, result: str, value: Expression, *given: str) -> Expression:
-        """A function of `sqlite_functions`, of a cell and constants."""
+        """A function of `sqlite_functions`, of a cell and constants.
+
+        A text in a column of numbers could be invalid, which is an error when it is passed.
+        """
+        if value.type().is_numeric() or value.type().is_boolean():
+            value = self._if_number(value, value)
         constants = [self.constants.text(each) for each in given]
         kinds = (str(value.type()), *("string" for _ in given))
         return builtin(f"queryable_{name}", kinds, result)(value, *constants)
@@ -293,13 +315,16 @@ class OnSQLite(IbisDialect):
 
     def nearest(self, cell: Expression, kind: Kind) -> Expression:
         """A cast, and null for a text in a column of numbers."""
+        return self._if_number(cell, self.as_double(cell))
+
+    def _if_number(self, cell: Expression, value: Expression) -> Expression:
+        """The value, and null where the cell of a column is no number."""
         import ibis
 
-        number = self.as_double(cell)
         if not isinstance(cell.op(), ibis.expr.operations.Field):
-            return number
+            return value
         found = builtin("typeof", (str(cell.type()),), "string")(cell)
-        return self.where(found.isin(["integer", "real"]), number)
+        return self.where(found.isin(["integer", "real"]), value)
 
     def truncated_float(self, value: Expression) -> Expression:
         """By a function."""

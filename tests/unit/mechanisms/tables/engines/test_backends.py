@@ -135,3 +135,56 @@ def test_a_nan_in_a_numeric_column_is_missing(postgres: Any) -> None:
     assert Count(column("x") > 1).value(table) == 2
     assert Count(~(column("x") > 1)).value(table) == 1
     assert Histogram("x", [1.5]).value(table).tolist() == [1]
+
+
+@POSTGRES
+def test_collations_of_postgres_do_not_matter(postgres: Any) -> None:
+    """Text compares by code points, also in a column for which `a` and `A` are equal."""
+    postgres.raw_sql(
+        "CREATE COLLATION IF NOT EXISTS alike "
+        "(provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
+    ).close()
+    for collation in ("alike", '"und-x-icu"', '"C"'):
+        name = f"texts_{len(collation)}"
+        postgres.raw_sql(f"CREATE TEMPORARY TABLE {name} (x TEXT COLLATE {collation})").close()
+        postgres.raw_sql(f"INSERT INTO {name} VALUES ('a'), ('A'), ('B'), ('é'), (NULL)").close()
+        table, x = Table(postgres.table(name)), column("x")
+        assert Count(x == "a").value(table) == 1
+        assert Count(x < "a").value(table) == 2
+        assert Count(x.is_in(["a", "b"])).value(table) == 1
+        assert Count(x.upper() == x).value(table) == 2
+        assert Count(x.contains("A")).value(table) == 1
+        assert Count(x.like("A%")).value(table) == 1
+        assert Histogram("x", ["A", "a", "É"]).value(table).tolist() == [1, 1, 0]
+
+
+def test_collations_of_sqlite_do_not_matter(tmp_path: Any) -> None:
+    connection = ibis.sqlite.connect(tmp_path / "data.db")
+    connection.raw_sql("CREATE TABLE data (x TEXT COLLATE NOCASE)").close()
+    connection.raw_sql("INSERT INTO data VALUES ('a'), ('A'), ('B'), (NULL)").close()
+    with quietly():
+        table, x = Table(connection.table("data")), column("x")
+    assert Count(x == "a").value(table) == 1
+    assert Count(x < "a").value(table) == 2
+    assert Count(x.is_in(["a", "b"])).value(table) == 1
+    assert Count(x.upper() == x).value(table) == 2
+    assert Histogram("x", ["A", "a"]).value(table).tolist() == [1, 1]
+
+
+def test_cells_of_any_type_on_sqlite(tmp_path: Any) -> None:
+    """SQLite does not check types. A cell of another type has no value, and nothing fails."""
+    connection = ibis.sqlite.connect(tmp_path / "data.db")
+    connection.raw_sql("CREATE TABLE data (n REAL, s TEXT, d DATE, t TIMESTAMP, b BOOLEAN)").close()
+    for cell in ("'x'", "X'FF'", "CAST(X'FF' AS TEXT)", "1e999", "2", "'2020-02-29'", "NULL"):
+        connection.raw_sql(f"INSERT INTO data VALUES ({', '.join([cell] * 5)})").close()
+    with quietly():
+        table = Table(connection.table("data"))
+    n, s, d, t = (column(name) for name in "nsdt")
+    assert Count(n * 2 == 4).value(table) == 1
+    assert Count((n * 2).is_null()).value(table) == 6
+    assert Count(s.lower() == "x").value(table) == 1
+    assert Count(d.year() == 2020).value(table) == 1
+    assert Count(t.hour() == 0).value(table) == 1
+    assert Count(n.cast("integer") == 2).value(table) == 1
+    for expression in (s.cast("number") + 1, d - d, t.truncate("week"), column("b").cast("text")):
+        assert 0 <= Count(expression.is_not_null()).value(table) <= 7
