@@ -218,8 +218,8 @@ class Queryable:
             )
         if not isinstance(statistic, Releasable):
             raise QueryError(
-                f"give a statistic, such as Count(): it is {_named(statistic)}; a mechanism is "
-                "launched"
+                "release a statistic, such as Count(), and launch a mechanism: this is "
+                f"{_named(statistic)}"
             )
         try:
             stated = self.ask(MeasureQuery())

@@ -137,7 +137,7 @@ class Table(FromTable, Tabular, Described):
         """
         operand = operand_of(column)
         if isinstance(operand, str) and operand not in self.columns:
-            raise ValueError(f"there is no column {operand!r}; there are {list(self.columns)}")
+            raise ValueError(no_column(operand, self.columns))
         return self._engine.kind(operand)
 
     @property
