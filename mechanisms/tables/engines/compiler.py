@@ -104,10 +104,14 @@ class Compiler:
     def _compared(self, column: Operand, operator: str, value: Scalar) -> Expression:
         found = self.operand(column)
         outcome = placed(found.kind, operator, value)
-        if isinstance(outcome, bool):  # of every cell
-            there = self.dialect.present(found.cell, found.kind)
-            return there if outcome else self.dialect.truth(False)
+        if isinstance(outcome, bool):
+            return self._every(found, outcome)
         return self._where_present(found, self._outcome(found.cell, found.kind, outcome))
+
+    def _every(self, found: Compiled, outcome: bool) -> Expression:
+        """An outcome that is the same for every cell. Its parameters stay in the statement."""
+        there: Expression = self.dialect.present(found.cell, found.kind)
+        return there if outcome else there & self.dialect.truth(False)
 
     def _matches(self, column: Operand, how: str, pattern: str) -> Expression:
         found = self.operand(column)
@@ -135,7 +139,7 @@ class Compiler:
 
     def _equals_one(self, found: Compiled, literals: Sequence[Expression]) -> Expression:
         if not literals:
-            return self.dialect.truth(False)
+            return self._every(found, False)
         cell = self._ordered(found.kind, found.cell)
         return self._where_present(found, self.dialect.one_of(cell, literals))
 
