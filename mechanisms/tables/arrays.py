@@ -30,7 +30,7 @@ from mechanisms.tables.predicates import Predicate, selected
 from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Bins, Categories, Combinations, Groups, Request, Tabular, Term
 from mechanisms.tables.scalars import Scalar
-from queryable.data.cells import Array, Mask, count_records, python_values
+from queryable.data.cells import Array, Mask, count_records, python_values, read
 
 
 def needs_table(per: PrivacyUnit) -> str:
@@ -178,7 +178,7 @@ def require_fitting(dataset: Any, request: Request) -> None:
     for name in request.columns:
         if name not in names:
             raise KeyError(no_column(name, names))
-    empty = {name: dataset[name][:0] for name in request.columns}
+    empty = {name: read(dataset[name][:0])[1] for name in request.columns}
     for by in request.parts:
         if isinstance(by, Categories):
             kind = _kind(operand_cells(empty, by.column).values)
