@@ -216,5 +216,6 @@ def _statistics(holder: Any) -> Iterator[IntegerStatistic]:
     kind: type = type(holder)
     fields = attrs.fields(kind) if attrs.has(kind) else ()
     for each in (holder, *(getattr(holder, field.name, None) for field in fields)):
-        if isinstance(each, IntegerStatistic) and not isinstance(each, Statistic):
+        mine: type = type(each)  # isinstance would ask the object itself
+        if issubclass(mine, IntegerStatistic) and not issubclass(mine, Statistic):
             yield each
