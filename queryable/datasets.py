@@ -10,6 +10,7 @@ import re
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import PurePath
 from typing import Any
 from weakref import WeakValueDictionary
@@ -212,10 +213,12 @@ def _objection(dataset: Any, statistic: IntegerStatistic) -> str | None:
     return None
 
 
-def _statistics(holder: Any) -> Iterator[IntegerStatistic]:
+def _statistics(holder: Any) -> list[IntegerStatistic]:
     kind: type = type(holder)
+    found: list[IntegerStatistic] = []
     fields = attrs.fields(kind) if attrs.has(kind) else ()
     for each in (holder, *(getattr(holder, field.name, None) for field in fields)):
-        mine: type = type(each)  # isinstance would ask the object itself
-        if issubclass(mine, IntegerStatistic) and not issubclass(mine, Statistic):
-            yield each
+        with suppress(Exception):  # of the object's own class
+            if isinstance(each, IntegerStatistic) and not isinstance(each, Statistic):
+                found.append(each)
+    return found
