@@ -164,6 +164,8 @@ class Expressions:
         if found is None or (found.kind == "boolean" and to == "number"):
             return None
         value = found.as_written.value
+        if to == "number" and found.as_written.kind == "written":  # also true as 1
+            return Operand(found.column.cast(to), "float", found.as_written.as_kind("float").value)
         return Operand(
             found.column.cast(to),
             "integer" if to == "integer" else "float",

@@ -15,12 +15,12 @@ import pytest
 
 from mechanisms import PrivacyUnit
 from mechanisms.tables.aggregates import Aggregate
-from tests.datasets import FORMS, MEMORY, held, kinds_of, opened, parameters
+from tests.datasets import DATABASES, FORMS, MEMORY, held, kinds_of, opened, parameters
 from tests.messy_tables import Row, Types, some_rows, some_types
 from tests.random_statistics import Case, Maker
 
-TABLES = {"ibis on duckdb": 10, "ibis on sqlite": 10, "ibis on postgres": 10, "ibis on spark": 100}
-"""How many tables are evaluated in one query; 1 on other forms."""
+TABLES = dict.fromkeys(MEMORY, 1) | dict.fromkeys(DATABASES, 25) | {"ibis on spark": 100}
+"""How many tables are evaluated in one query; 10 on other forms."""
 CASES = 6
 
 
@@ -99,7 +99,7 @@ def test_values(form: str) -> None:
 @pytest.mark.parametrize("form", parameters(FORMS))
 def test_values_of_many_tables(form: str) -> None:
     """Five thousand tables."""
-    tables, outcomes = TABLES.get(form, 1), Counter[str]()
+    tables, outcomes = TABLES.get(form, 10), Counter[str]()
     for seed in range(5_000 // tables):
         outcomes += compare(form, seed, tables)
     for name in outcomes:
