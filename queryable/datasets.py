@@ -10,7 +10,7 @@ import re
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
 from weakref import WeakValueDictionary
@@ -214,11 +214,22 @@ def _objection(dataset: Any, statistic: IntegerStatistic) -> str | None:
 
 
 def _statistics(holder: Any) -> list[IntegerStatistic]:
-    kind: type = type(holder)
-    found: list[IntegerStatistic] = []
-    fields = attrs.fields(kind) if attrs.has(kind) else ()
-    for each in (holder, *(getattr(holder, field.name, None) for field in fields)):
-        with suppress(Exception):  # of the object's own class
-            if isinstance(each, IntegerStatistic) and not isinstance(each, Statistic):
-                found.append(each)
-    return found
+    """The statistics among a value and its fields; a user's own function is none of them."""
+    kind: Any = type(holder)
+    held = [holder, *[getattr(holder, name, None) for name in _fields(kind)]]
+    try:
+        kinds: list[Any] = list(map(type, held))
+        return [each for each, kind in zip(held, kinds, strict=True) if _is_checked(kind)]
+    except Exception:  # a class of the analyst's own has no hash, or fails otherwise
+        return []
+
+
+@lru_cache(maxsize=1000)
+def _fields(kind: type) -> tuple[str, ...]:
+    """The names of the fields of a class; every launch asks for them."""
+    return tuple(field.name for field in attrs.fields(kind)) if attrs.has(kind) else ()
+
+
+@lru_cache(maxsize=1000)
+def _is_checked(kind: type) -> bool:
+    return issubclass(kind, IntegerStatistic) and not issubclass(kind, Statistic)
