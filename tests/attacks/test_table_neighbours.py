@@ -152,12 +152,14 @@ def test_sensitivities_are_tight() -> None:
     """With nine tenths of the declared sensitivities, each kind of statistic moves too far."""
     caught: set[str] = set()
     compared: set[str] = set()
-    for seed in range(25):
+    for seed in range(300):
         more, found = violations("table on arrow", seed, share=Fraction(9, 10))
-        compared |= set(more)
+        compared |= set(more) - {"Quantile"}  # not in groups, so all pairs move it together
         for _, _, _, statistic, *_ in found:
             caught.add(type(getattr(statistic, "statistic", statistic)).__name__)
-    assert caught == compared - {"Quantile"}  # not in groups, so all pairs move it together
+        if seed > 40 and caught >= compared:
+            return
+    raise AssertionError(compared - caught)
 
 
 @attrs.frozen
