@@ -59,7 +59,10 @@ class Estimate(Remarked):
         return f"{value} with variance {shown(self.variance)}"
 
 
-_SHORT = "the condition does not hold: the schedule ended first"
+_SHORT = (
+    "the condition does not hold: the schedule ended first; give a schedule that ends with less "
+    "noise"
+)
 
 
 def _whether(met: bool) -> str:

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Never
 
 import attrs
 
@@ -32,6 +32,28 @@ from mechanisms.tables.predicates import (
 )
 from mechanisms.tables.scalars import Scalar
 from queryable.quoting import quoted
+
+_PARENTHESES = (
+    'put each comparison in parentheses, (column("age") >= 18) & (column("age") < 65): & and | '
+    "combine comparisons, not columns"
+)
+_OF_PANDAS = {
+    "isna": ".is_null()",
+    "isnull": ".is_null()",
+    "notna": ".is_not_null()",
+    "notnull": ".is_not_null()",
+    "isin": ".is_in([..])",
+    "between": "(column(..) >= low) & (column(..) <= high)",
+    "str": ".contains(..), .lower() and so on without .str",
+    "dt": ".month(), .year() and so on without .dt",
+    "astype": '.cast("number")',
+    "startswith": ".starts_with(..)",
+    "endswith": ".ends_with(..)",
+    "mean": "table.mean(..): a question is asked of the table",
+    "sum": "table.sum(..): a question is asked of the table",
+    "count": "table.count(..): a question is asked of the table",
+}
+"""What pandas and others call it, and what to write here."""
 
 
 @attrs.frozen(eq=False)
@@ -67,6 +89,17 @@ class Column(Expressed):
 
     def __ge__(self, value: Any) -> Comparison | Compared:
         return self._compared(">=", value)
+
+    def __rand__(self, value: object) -> Never:
+        raise TypeError(_PARENTHESES)
+
+    __and__ = __or__ = __ror__ = __rand__
+
+    if not TYPE_CHECKING:  # a checker of types should go on reporting unknown names
+
+        def __getattr__(self, name: str) -> Never:
+            fix = f"; write {_OF_PANDAS[name]}" if name in _OF_PANDAS else ""
+            raise AttributeError(f"a column has no {name!r}{fix}", name=name, obj=self)
 
     def is_in(self, values: Iterable[Scalar]) -> IsIn:
         """Whether the cell equals one of these constants."""

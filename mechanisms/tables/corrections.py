@@ -8,6 +8,11 @@ _MOST_LISTED = 40
 
 def no_column(name: str, columns: Iterable[str]) -> str:
     """The message for a column that does not exist, with the nearest name that does."""
+    columns = list(columns)
+    if len(columns) == 1:
+        for mark in ";\t|":
+            if name in columns[0].split(mark):
+                return f"write sep={mark!r}: the file has one column, {columns[0]!r}"
     known = [each for each in columns if each.isprintable()]  # the others are the engine's own
     folded = {each.casefold(): each for each in known}
     near = get_close_matches(name.casefold(), folded, n=1)

@@ -153,14 +153,15 @@ def _public_values(table: Any, name: str) -> list[Any]:
 
 def _month(value: Any, name: str) -> int:
     """The months since the year 0."""
+    month = value
     if isinstance(value, str):
         try:
-            value = datetime.strptime(value[:7], "%Y-%m")  # noqa: DTZ007 (a month has no zone)
+            month = datetime.strptime(value[:7], "%Y-%m")  # noqa: DTZ007 (a month has no zone)
         except ValueError:
-            value = None
-    if not isinstance(value, date):
+            month = None
+    if not isinstance(month, date):
         raise TypeError(f'{name} is {quoted(value)}; it should be a month such as "2024-01"')
-    return value.year * 12 + value.month - 1
+    return month.year * 12 + month.month - 1
 
 
 def groups_of(value: Any) -> tuple[Groups, ...]:

@@ -365,6 +365,26 @@ def _missing(cells: Any, null_values: tuple[str, ...]) -> Any:
     return pc.if_else(good, cells, pa.scalar(None, pa.string()))
 
 
+_OPTIONS = (
+    "the options of a CSV file are sep, quote, encoding, null_values, decimal, thousands, "
+    "date_format, types and on_misread"
+)
+# What other readers of CSV files call the options.
+_ELSEWHERE = {
+    "delimiter": "sep=';'",
+    "delim": "sep=';'",
+    "quotechar": "quote='\"'",
+    "na_values": "null_values=['n/a']",
+    "nullstr": "null_values=['n/a']",
+    "decimal_separator": "decimal=','",
+    "dayfirst": "date_format='%d.%m.%Y'",
+    "parse_dates": "date_format='%d.%m.%Y'",
+    "dateformat": "date_format='%d.%m.%Y'",
+    "dtype": "types={'age': 'SMALLINT'}",
+    "usecols": "columns=['age']",
+}
+
+
 def csv_files(
     paths: Iterable[Path], csv_format: Mapping[str, Any]
 ) -> tuple[tuple[str, ...], list[CsvFile]]:
@@ -372,13 +392,17 @@ def csv_files(
 
     Raises:
         ValueError: the headers differ, or two names are equal when case is ignored.
-        TypeError: the separator is given twice.
+        TypeError: the separator is given twice, or there is no such option.
     """
     csv_format, files = dict(csv_format), []
     if "sep" in csv_format:
         if "separator" in csv_format:
             raise TypeError("leave sep or separator out: they are two names of one option")
         csv_format["separator"] = csv_format.pop("sep")
+    for name in csv_format:
+        if name not in attrs.fields_dict(CsvFormat):
+            fix = f"write {_ELSEWHERE[name]}" if name in _ELSEWHERE else f"leave {name} out"
+            raise TypeError(f"{fix}: there is no option {name}; {_OPTIONS}")
     for path in paths:
         tabs = {"separator": "\t"} if ".tsv" in path.suffixes[-2:] else {}
         files.append(CsvFile(path, CsvFormat(**(tabs | csv_format))))

@@ -42,6 +42,13 @@ def test_the_nearest_column_is_suggested(name: str, first: str) -> None:
     assert no_column(name, ["age", "clinic"]).startswith(first)
 
 
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+def test_the_separator_is_suggested_for_a_file_of_one_column(mark: str) -> None:
+    header = mark.join(["patient", "age"])
+    assert no_column("age", [header]).startswith(f"write sep={mark!r}: ")
+    assert no_column("sex", [header]).startswith("there is no column")
+
+
 def test_a_wide_table_lists_its_first_columns() -> None:
     text = no_column("x", [f"column {i}" for i in range(1000)])
     assert text.endswith("'column 39' and 960 more")

@@ -154,3 +154,20 @@ def test_keys_by_expression() -> None:
     assert statistic(data).tolist() == [1, 1]
     assert Quantile(x * 2, "1/2", [1, 4, 9])(data).argmax() == 1
     assert GroupBy({"x": [1, 2]}, Sum(day.month(), 0, 12))(data).tolist() == [1, 2]
+
+
+def test_comparisons_without_parentheses_are_named() -> None:
+    with pytest.raises(TypeError, match="put each comparison in parentheses"):
+        x >= 1 & y < 3  # noqa: B015
+    with pytest.raises(TypeError, match="put each comparison in parentheses"):
+        (x >= 1) & y
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [("isna", r"\.is_null\(\)"), ("isin", r"\.is_in"), ("mean", r"table\.mean")],
+)
+def test_the_names_of_pandas_are_translated(name: str, instead: str) -> None:
+    with pytest.raises(AttributeError, match=instead):
+        getattr(x, name)
+    assert not hasattr(x, "nonsense")

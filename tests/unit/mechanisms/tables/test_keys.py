@@ -186,3 +186,8 @@ def test_what_does_not_fit_is_refused_uncharged(data: Any, statistic: Any, advic
 )
 def test_what_fits_is_answered(data: Any, statistic: Any) -> None:
     Queryable(FiltCon(ZCDP(1)), data)(Gaussian(statistic, rho="1/2"))
+
+
+def test_a_month_that_is_written_otherwise_is_quoted() -> None:
+    with pytest.raises(TypeError, match=r"first is '01\.2024'; it should be a month"):
+        Keys.months("day", "01.2024", "12.2024")

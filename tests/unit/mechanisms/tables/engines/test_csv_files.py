@@ -170,3 +170,13 @@ def test_the_owner_is_told_what_could_not_be_read(path: Path) -> None:
         assert (told.rows, told.misfits, told.cells) == (5, 2, {"x": 1})
         assert "5" not in repr(table)
     assert Table({"x": np.array([1])}).misread is None
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [("delimiter", "write sep="), ("na_values", "write null_values="), ("x", "leave x out: ")],
+)
+def test_the_options_of_other_readers_are_translated(path: Path, name: str, fix: str) -> None:
+    path.write_bytes(b"p;x\n1;2\n")
+    with pytest.raises(TypeError, match=fix):
+        Table(path, **{name: ";"})
