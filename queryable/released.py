@@ -327,19 +327,34 @@ class Combination(Evidence):
         if self.minus:
             least, most = most, least
         operation = sub if self.minus else add
-        ends = _joined(operation, low, least), _joined(operation, high, most)
-        return _outward(ends[0], -inf), _outward(ends[1], inf)
+        return _joined(operation, low, least, -inf), _joined(operation, high, most, inf)
 
 
-def _joined(operation: Callable[[Any, Any], Any], one: Value, other: Value) -> Value:
-    """The sum or difference of ends; None where one is None, which is no end."""
-    if not any(each is None or np.asarray(each).dtype == object for each in (one, other)):
-        return operation(one, other)
+def _joined(
+    operation: Callable[[Any, Any], Any], one: Value, other: Value, towards: float | None = None
+) -> Value:
+    """The sum or difference of values; None where one is None, which is no end.
+
+    Integers stay exact: numpy's would wrap around, and an integer is no float beyond 2^53.
+
+    Args:
+        towards: the infinity on whose side a float of the result is; None for the nearest float.
+    """
 
     def of(a: Any, b: Any) -> Any:
-        return None if a is None or b is None else operation(a, b)
+        if a is None or b is None:
+            return None
+        if float in (type(a), type(b)) and isfinite(a) and isfinite(b):
+            nearest = float(operation(Fraction(a), Fraction(b)))
+            return nearest if towards is None else nextafter(nearest, towards)
+        return operation(a, b)
 
-    return np.frompyfunc(of, 2, 1)(one, other)
+    plain = (np.asarray(each, dtype=object) for each in (one, other))
+    found = np.asarray(np.frompyfunc(of, 2, 1)(*plain), dtype=object)
+    if not found.ndim:
+        return found.item()
+    floats = any(type(each) is float for each in found.flat) and None not in found.flat
+    return found.astype(float) if floats else array_of(found.ravel().tolist()).reshape(found.shape)
 
 
 def _combined(one: Released, other: Released, operation: Callable[[Any, Any], Any]) -> Released:
@@ -355,17 +370,10 @@ def _combined(one: Released, other: Released, operation: Callable[[Any, Any], An
         )
     minus = operation is sub
     title = f"{one.title} {'minus' if minus else 'plus'} {other.title}"
-    estimate = operation(one.estimate, other.estimate)
+    estimate = _joined(operation, one.estimate, other.estimate)
     return Released(
         estimate, one.axes or other.axes, title, evidence=Combination(one, other, minus)
     )
-
-
-def _outward(value: Value, towards: float) -> Value:
-    """A float sum moved to the next float: the exact sum is not beyond it."""
-    if isinstance(value, np.ndarray):
-        return np.nextafter(value, towards) if value.dtype.kind == "f" else value
-    return nextafter(value, towards) if isinstance(value, float) else value
 
 
 def _imported(name: str) -> Any:

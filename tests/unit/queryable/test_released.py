@@ -163,3 +163,16 @@ def test_stands_for_its_estimate_as_a_threshold_and_under_a_name() -> None:
     assert difference(mark(ONE), mark(released(413)))
     assert not difference(mark(TABLE), mark(np.arange(6).reshape(2, 3)))
     assert not difference(mark(MEANS), mark(MEANS))
+
+
+def test_sums_and_differences_of_large_integers_are_exact() -> None:
+    """They wrapped around with numpy's integers, and integers became floats before a difference."""
+    large = released(np.array([2**62, 1]), STATES)
+    total = large + large
+    assert total.estimate.tolist() == [2**63, 2]
+    low, high = total.interval(0.8)
+    assert low[0] <= 2**63 <= high[0]
+    odd, even = released(2**53 + 101), released(float(2**53))
+    low, high = (odd - even).interval(0.8)
+    assert low <= 101 - 200 <= 101 + 200 <= high
+    assert (odd - even).estimate == 101
