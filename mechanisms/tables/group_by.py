@@ -11,7 +11,7 @@ from mechanisms.tables.keys import groups_of
 from mechanisms.tables.request import Groups, Request
 from queryable.data.cells import Array
 from queryable.quoting import quoted
-from queryable.released import Axis
+from queryable.released import Axis, Released
 
 MOST_ENTRIES = 10**7
 """The largest number of entries of an answer; they are held in memory."""
@@ -102,6 +102,11 @@ class GroupBy(Aggregate):
     def step(self) -> Fraction | None:  # type: ignore[override]
         """As for the statistic."""
         return self.statistic.step
+
+    @property
+    def answers(self) -> type[Released]:  # type: ignore[override]
+        """As for the statistic."""
+        return self.statistic.answers
 
     @property
     def coordinates(self) -> int:  # type: ignore[override]

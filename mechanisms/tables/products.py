@@ -29,11 +29,11 @@ from queryable.quoting import quoted
 
 Bounds: TypeAlias = tuple[tuple[str, Fraction, Fraction], ...]
 
-_FINE = 16
-"""A column's range has 2^15 to 2^17 units, so truncation moves a number by little."""
+_FINE = 20
+"""A column's range has 2^19 to 2^21 units, so truncation moves a number by little."""
 
-RADIUS = 2**24
-"""The largest absolute value of a scaled number; far above 2^17, so that scaling loses little."""
+RADIUS = 2**28
+"""The largest absolute value of a scaled number; far above 2^21, so that scaling loses little."""
 
 MOST_COLUMNS = 10
 _LARGEST = Fraction(10) ** 75

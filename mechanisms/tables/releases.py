@@ -56,6 +56,9 @@ class Estimable(IntegerStatistic):
     coordinates: int = 1
     """How many integers enter one estimate: the last axis of the answer, if there are several."""
 
+    answers: type[Released] = Released
+    """The class of its answers."""
+
     @property
     def axes(self) -> tuple[Axis, ...]:
         """The keys of each dimension of the estimate."""
@@ -186,7 +189,7 @@ class Release(Measurement[Released]):
         """The estimate, with what its intervals are computed from."""
         statistic, noisy = self.statistic, self.mechanism.release(dataset, coins)
         evidence = Noisy(statistic.informed(dataset), noisy)
-        return Released(
+        return statistic.answers(
             statistic.estimate(noisy), statistic.axes, statistic.asked, evidence=evidence
         )
 

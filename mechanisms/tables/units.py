@@ -5,10 +5,12 @@ does not apply.
 """
 
 from collections.abc import Iterable
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 import attrs
+import numpy as np
 
 from mechanisms.tables.aggregates import Aggregate
 from mechanisms.tables.predicates import Where, where_field
@@ -17,6 +19,7 @@ from mechanisms.tables.request import Request, Term
 from queryable.data.cells import Array
 from queryable.losses.numbers import natural, several
 from queryable.quoting import quoted
+from queryable.released import Evidence, Released, Value
 
 
 def _per(value: Any) -> PrivacyUnit:
@@ -86,12 +89,72 @@ def _limits(values: Any) -> tuple[int, ...]:
 
 
 @attrs.frozen
+class Share(Evidence):
+    """The share of the units from one entry of released sizes on.
+
+    The share grows with the numbers of these units, and falls with those of the others. So its ends
+    are at the ends of intervals that hold for all numbers at once.
+    """
+
+    sizes: Released
+    place: int
+
+    @property
+    def most(self) -> Fraction | None:  # type: ignore[override]
+        """As for the sizes."""
+        return self.sizes.evidence.most
+
+    def interval(self, confidence: Fraction, *, simultaneous: bool) -> tuple[Value, Value]:
+        """The range of the share, rounded outward."""
+        low, high = self.sizes.interval(confidence, simultaneous=True)
+        low, high = (np.maximum(np.asarray(each, dtype=float), 0) for each in (low, high))
+        least = _share(low, high, self.place, 0.0)
+        most = _share(high, low, self.place, 1.0)
+        outward = np.nextafter(np.nextafter(least, -1), -1), np.nextafter(np.nextafter(most, 2), 2)
+        ends = np.maximum(outward[0], 0), np.minimum(outward[1], 1)
+        return (ends[0], ends[1]) if ends[0].ndim else (float(ends[0]), float(ends[1]))
+
+
+def _share(over: Array, others: Array, place: int, empty: float) -> Array:
+    """What is over in all, with `empty` where there is nothing."""
+    some = over[..., place:].sum(-1)
+    whole = some + others[..., :place].sum(-1)
+    return np.asarray(np.where(whole > 0, some / np.where(whole > 0, whole, 1), empty))
+
+
+class ReleasedSizes(Released):
+    """Released numbers of units by their number of rows."""
+
+    def share_over(self, limit: int) -> Released:
+        """The share of the units that have more than `limit` rows, with an interval.
+
+        Args:
+            limit: one of the limits that were asked for.
+
+        Raises:
+            ValueError: it is another number.
+        """
+        starts = [each.low - 1 for (each,) in self.axes[-1].values]
+        if limit not in starts:
+            raise ValueError(f"limit is {quoted(limit)}; it should be one of {starts[1:]}")
+        place = starts.index(limit)
+        counts = np.maximum(np.asarray(self.estimate, dtype=float), 0)
+        share = _share(counts, counts, place, np.nan)
+        return Released(
+            share if share.ndim else float(share),
+            self.axes[:-1],
+            f"Share with more than {limit} rows, of {self.title}",
+            evidence=Share(self, place),
+        )
+
+
+@attrs.frozen
 class UnitSizes(Aggregate):
     """How many privacy units have how many rows: what one chooses `max_rows` by.
 
     With the limits [1, 5, 20] four numbers: of the units with 1 row, 2 to 5 rows, 6 to 20 rows,
     and more than 20. A unit without a row that satisfies `where` is not counted. All rows of a unit
-    are looked at, not only `max_rows`.
+    are looked at, not only `max_rows`. A released answer has `share_over(20)`.
 
     Privacy:
         Claim: adding or removing a unit moves one number by 1; in groups, as for `CountUnits`.
@@ -110,6 +173,7 @@ class UnitSizes(Aggregate):
 
     largest = (1,)
     may_be_monotone = True
+    answers = ReleasedSizes
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -134,14 +198,3 @@ class UnitSizes(Aggregate):
     def combined(self, totals: Array) -> Array:
         """The numbers of units."""
         return totals
-
-    def over(self, limit: int) -> int:
-        """The first entry that counts units with more than `limit` rows.
-
-        Raises:
-            ValueError: it is not one of the limits, or 0.
-        """
-        rows = natural(limit, "limit") + 1
-        if rows not in self.sizes:
-            raise ValueError(f"limit is {limit}; it should be one of {list(self.limits)}")
-        return self.sizes.index(rows)

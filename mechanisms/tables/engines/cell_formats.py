@@ -16,7 +16,7 @@ _THOUSANDS: tuple[str, ...] = (".", ",", "'", " ", "_", "\N{RIGHT SINGLE QUOTATI
 _THOUSANDS += ("\N{NO-BREAK SPACE}", "\N{NARROW NO-BREAK SPACE}", "\N{THIN SPACE}")
 _MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec"
 _DIRECTIVES = {
-    "Y": ("[0-9]{4}",) * 2,
+    "Y": ("[1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9]",) * 2,
     "y": ("[0-9]{2}",) * 2,
     "m": ("[0-9]{1,2}", "[0-9]{2}"),
     "b": (f"(?i:{'|'.join(re.findall('...', _MONTHS))})",) * 2,

@@ -135,9 +135,9 @@ def test_everything_is_answered(visits: Table) -> None:
         assert not isinstance(answer.estimate, str) or answer.estimate in ("CA", "NY")
         assert len(str(answer)) > 10
     frame = queryable.release(
-        visits.group_by({"state": ["CA", "NY"]}).count_units(), within=2
+        visits.group_by(Keys.months("day", "2024-01", "2024-02")).count_units(), within=2
     ).to_pandas()
-    assert list(frame.columns) == ["state", "estimate", "low", "high"]
+    assert list(frame.columns) == ["day truncated to month", "estimate", "low", "high"]
 
 
 def test_units_need_a_privacy_unit() -> None:
@@ -204,4 +204,5 @@ def test_unknown_columns_are_said_at_once(visits: Table) -> None:
     with pytest.raises(ValueError, match=r"no column 'hors'.*'hours'"):
         visits.mean("hors", 0, 10)
     assert visits.kind("hours").name == "integer"
+    assert visits.kind(column("day").month()).name == "integer"
     assert attrs.evolve(visits.kind(column("hours") * 2), declared="").name == "float"

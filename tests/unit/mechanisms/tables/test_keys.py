@@ -65,6 +65,28 @@ def test_many_combinations_are_one_dimension() -> None:
         assert counts.value(table).tolist() == [1] * 20_000
 
 
+def test_months() -> None:
+    """Months of a column of dates or times, also of undeclared text; across a year's end."""
+    days = [dt.date(2023, 12, 31), dt.date(2024, 1, 1), dt.date(2024, 2, 29), None]
+    months = GroupBy(Keys.months("day", "2023-12", dt.date(2024, 2, 29)), Count())
+    assert [month for [month] in months.axes[0].values] == [
+        dt.date(2023, 12, 1),
+        dt.date(2024, 1, 1),
+        dt.date(2024, 2, 1),
+    ]
+    written = [None if day is None else day.isoformat() for day in days]
+    times = pd.DataFrame({"day": pd.to_datetime(pd.Series(written))})
+    for rows in ({"day": days}, times):
+        assert months(rows).tolist() == [1, 1, 1]
+    for rows in ({"day": days}, {"day": written}, times, pl.DataFrame({"day": days})):
+        with Table(rows) as table:
+            table.check(months)
+            assert months.value(table).tolist() == [1, 1, 1]
+    for first, last in (("2024-02", "2024-01"), ("2024", "2024-01"), (None, "2024-01")):
+        with pytest.raises((TypeError, ValueError), match="first"):
+            Keys.months("day", first, last)
+
+
 def test_a_mix_of_keys() -> None:
     by = [Keys("state", ["CA", "NY"]), {"sex": [1, 2]}, Keys.bins("age", [0, 25, 50])]
     assert GroupBy(by, Count()).shape == (2, 2, 2)

@@ -5,7 +5,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from composition import FiltCon
 from mechanisms import Count, CountUnits, GroupBy, PrivacyUnit, Table, UnitSizes, column
+from queryable import ZCDP, Queryable
 
 PER = PrivacyUnit("who", max_rows=4)
 ROWS = pd.DataFrame({"who": [1, 1, 1, 2, 3, 3], "item": ["a", "book", "a", "a", "book", "book"]})
@@ -24,9 +26,31 @@ def test_units_by_their_number_of_rows() -> None:
     table = Table(ROWS, privacy_unit="who", max_rows=1)
     sizes = UnitSizes([1, 2], per=table.unit)
     assert sizes.value(table).tolist() == [1, 1, 1]
-    assert (sizes.over(0), sizes.over(1), sizes.over(2)) == (0, 1, 2)
-    with pytest.raises(ValueError, match=r"one of \[1, 2\]"):
-        sizes.over(3)
+
+
+def test_the_share_of_units_over_a_limit() -> None:
+    """The share of a released answer, with an interval that contains the true share."""
+    rows = pd.DataFrame({"who": [i for i in range(1000) for _ in range(1 + i % 4)]})
+    rows["sex"] = rows["who"] % 2
+    table = Table(rows, privacy_unit="who", max_rows=1, max_groups=1)
+    queryable = Queryable(FiltCon(ZCDP(9)), table)
+    answer = queryable.release(table.rows_per_unit([1, 2, 3]), loss=ZCDP(1))
+    shares = [answer.share_over(limit) for limit in (0, 1, 2, 3)]
+    for share, true in zip(shares, (1, 0.75, 0.5, 0.25), strict=True):
+        low, high = share.interval()
+        assert 0 <= low <= true <= high <= 1
+        assert low <= share.estimate <= high < low + 0.05
+    assert shares[0].estimate == 1
+    for other in (4, "1"):
+        with pytest.raises(ValueError, match=r"one of \[1, 2, 3\]"):
+            answer.share_over(other)
+    by_sex = queryable.release(
+        table.group_by({"sex": [0, 1, 2]}).rows_per_unit([2]), loss=ZCDP(1)
+    ).share_over(2)
+    low, high = by_sex.interval()
+    assert ((low[:2] <= 0.5) & (high[:2] >= 0.5)).all()
+    assert (low[2], high[2]) == (0, 1) or low[2] >= 0
+    assert list(by_sex.to_pandas().columns) == ["sex", "estimate", "low", "high"]
 
 
 @pytest.mark.parametrize("statistic", [CountUnits(per=PER), UnitSizes([1, 3], per=PER)])

@@ -241,6 +241,8 @@ def test_intervals_and_combinations(engine: str) -> None:
             GroupBy([pairs, Keys.bins("x", [0, 1, 3])], Count()),
             GroupBy([{"g": ["b"]}, triples], Sum("i", 0, 3)),
             GroupBy(pairs, Histogram("d", bins=days)),
+            GroupBy([Keys.months("t", "2020-02", "2020-07"), {"g": ["a"]}], Sum("i", 0, 3)),
+            GroupBy(Keys.months("d", "2019-12", "2020-12"), Count()),
         ],
     )
 
