@@ -44,6 +44,11 @@ Readings = Mapping[str, str]
 _FAMILIES = {"integer": "number", "decimal": "number", "float": "number"}
 _FAMILIES |= {"date": "moment", "timestamp": "moment"}
 _READING_OF = {"moment": "timestamp"}
+_ORDER_OF_TEXT = (
+    "give a number or a datetime.date, or write column({column!r}).cast('text') for the order of "
+    "text: {column!r} has no declared type, and as text '9' is above '10' and '02.01.2024' above "
+    "'01.12.2024'"
+)
 
 
 def as_asked(
@@ -83,7 +88,9 @@ class _Asked:
 
     def _predicate(self, where: Predicate) -> Predicate:
         match where:
-            case Comparison(column=str(column), value=value) if column in self.written:
+            case Comparison(str(column), operator, value) if column in self.written:
+                if isinstance(value, str) and operator not in ("==", "!="):
+                    raise TypeError(_ORDER_OF_TEXT.format(column=column))
                 return attrs.evolve(where, column=_read(column, [value], self.written))
             case IsIn(column=str(column), values=values) if column in self.written:
                 read: dict[str, list[Scalar]] = {}

@@ -135,7 +135,7 @@ def test_null_values_are_missing(path: Path) -> None:
     cells = ["1", "-999", "n/a", "N/A", " n/a", "it's", "3"]
     known = ["-999", "n/a", "it's"]
     with read(path, cells, null_values=known) as table:
-        assert Count(x >= "").value(table) == 4
+        assert Count(x.is_not_null()).value(table) == 4
         assert Sum("x", -1000, 1000).value(table) == 4
     with read(path, cells, null_values=known, types={"x": "BIGINT"}) as table:
         assert Sum("x", -1000, 1000).value(table) == 4
