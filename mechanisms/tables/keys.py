@@ -13,7 +13,7 @@ import attrs
 from mechanisms.tables.arrays import as_python
 from mechanisms.tables.column_types import constant
 from mechanisms.tables.columns import Column
-from mechanisms.tables.expressions import column_name
+from mechanisms.tables.expressions import column_name, operand_of
 from mechanisms.tables.request import Bins, Categories, Combinations, Groups, Tabular
 from mechanisms.tables.scalars import Scalar, scalars
 from queryable.data.cells import cells
@@ -90,8 +90,7 @@ class Keys(Categories):
             raise ValueError(f"first is {quoted(first)}; it should not be after last")
         count = range(start, end + 1)
         days = tuple(date(month // 12, month % 12 + 1, 1) for month in count)
-        named = Column(column) if isinstance(column, str) else column
-        return Categories(named.truncate("month"), days)
+        return Categories(Column(operand_of(column)).truncate("month"), days)
 
     @staticmethod
     def bins(column: Any, edges: Any) -> Bins:

@@ -4,6 +4,7 @@ Each function is defined here on Python's strings. Engines compile equal express
 """
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -130,5 +131,12 @@ def matches(values: Array, how: str, pattern: str) -> Mask:
     if values.dtype.kind not in "OU":
         raise TypeError(f"give a column of text: a column of {values.dtype} is not searched")
     match = matcher(how, pattern)
-    found = (isinstance(each, str) and match(str.__str__(each)) for each in values.tolist())
+    found = (_holds(match, each) for each in values.tolist())
     return np.fromiter(found, dtype=bool, count=len(values))
+
+
+def _holds(match: Callable[[str], bool], cell: Any) -> bool:
+    try:
+        return isinstance(cell, str) and match(str.__str__(cell))
+    except Exception:  # a cell with methods of its own
+        return False

@@ -54,6 +54,8 @@ def statistics(form: Form, random: Random) -> list[IntegerStatistic]:
         Count(),
         Count(compare),
         Count(~column(one).is_in(constants) | compare),
+        Count(column(one).contains("a") | column(other).like("%b") | (column(one) < column(other))),
+        Count(column(one).cast("text").is_null() | (column(other).cast("number") * 2 > 1)),
         Count(lambda table: form.entries(table, one)),
         Sum(one, -5, 10),
         Sum(one, "0.1", 1, where=compare, unit="0.1"),

@@ -280,7 +280,7 @@ def _joined(left: Rows, source: str, copy: _Copy, keys: Sequence[str], *, inner:
     only = f" WHERE {identifier(copy.keys[0])} IS NOT NULL" if inner else ""
     left.root.fetch(
         f"CREATE VIEW {identifier(view)} AS SELECT {', '.join(map(identifier, names))} "
-        f"FROM {identifier(source)} LEFT JOIN {identifier(copy.name)} ON {matches}{only}"
+        f"FROM {_without_rowid(source)} LEFT JOIN {_without_rowid(copy.name)} ON {matches}{only}"
     )
     columns = Columns(
         (*left.columns.source, *copy.columns.source),
@@ -289,6 +289,11 @@ def _joined(left: Rows, source: str, copy: _Copy, keys: Sequence[str], *, inner:
     )
     formats = {**left.formats, **copy.formats}
     return Rows(left.root, view, {**left.kinds, **copy.kinds}, columns, formats)
+
+
+def _without_rowid(name: str) -> str:
+    """The rows of a table without DuckDB's own `rowid`, which a column may have as its name."""
+    return f"(SELECT * FROM {identifier(name)})"
 
 
 def _fresh(root: DuckDB, name: str) -> str:

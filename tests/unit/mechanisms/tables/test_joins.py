@@ -373,6 +373,13 @@ def test_a_parquet_file_is_joined_where_it_is(unit: dict[str, Any], tmp_path: Pa
         both.check(Count(per=both.unit))
 
 
+@pytest.mark.parametrize(("mine", "theirs"), [("rowid", "v"), ("k", "rowid")])
+def test_a_column_is_called_as_duckdb_calls_the_number_of_a_row(mine: str, theirs: str) -> None:
+    table = Table({mine: [1, 2]}, types={mine: "BIGINT"})
+    joined = table.join(public={mine: [1, 2, 2], theirs: [1, 2, 4]}, on=mine, max_matches=2)
+    assert joined.sum(theirs, 0, 9)(joined) == 7
+
+
 def test_joins_follow_one_another() -> None:
     table = Table({"zip": pa.array(["01", "02"]), "x": np.array([1, 2])})
     both = table.join(public=REGIONS, on="zip").join(

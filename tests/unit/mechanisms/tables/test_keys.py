@@ -40,6 +40,12 @@ def test_intervals_are_half_open() -> None:
     assert GroupBy(Keys.bins("age", [0, 25]), Sum("sex", 0, 9))(ROWS).tolist() == [3]
 
 
+@pytest.mark.parametrize("wrong", [3, None, ["day"], np.array(1)])
+def test_months_of_what_is_no_column(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="it should be a name, or column"):
+        Keys.months(wrong, "2024-01", "2024-02")
+
+
 def test_combinations_that_occur_in_a_public_table() -> None:
     """One dimension, in the order of occurrence, without repetitions and missing cells."""
     public = {"state": ["NY", "CA", "NY", None, "TX"], "sex": [2, 2, 2, 1, 1]}
