@@ -282,7 +282,7 @@ class Maker(Expressions):
         scaled = [(each.name, each.lattice, each.factor) for each in made.scaled]
         places = [names.index(name) for name, *_ in scaled]
         lattices = [plain.Lattice(it.lower, it.upper, it.unit) for _, it, _ in scaled]
-        assert all(2**15 <= it.high - it.low <= 2**17 for it in lattices)
+        assert all(2**19 <= it.high - it.low <= 2**21 for it in lattices)
         return Case(
             made,
             lambda rows: plain.products(
