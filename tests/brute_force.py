@@ -331,7 +331,7 @@ def products(
     where: Holds,
 ) -> list[int]:
     """The sums of (R^2; R z_j; z_i z_j, or 2 z_j^2 - R^2), with z_j = factor (units - center)."""
-    radius, vectors = 2**24, []
+    radius, vectors = 2**28, []
     for row in rows:
         cells = [operand(row) for operand in operands]
         if not where(row) or None in cells:
