@@ -70,7 +70,8 @@ def main(seeded=None):
     )
     coins = SYSTEM if seeded is None else seeded
     private = person @ FiltCon(budget)
-    synthetic = Queryable(private, table, coins=coins, allow_seeded=seeded is not None)
+    columns = {name: table[name].to_numpy() for name in table}  # a row is a person
+    synthetic = Queryable(private, columns, coins=coins, allow_seeded=seeded is not None)
 
     truth = np.bincount(kinds(table), minlength=UNIVERSE)
     errors = []

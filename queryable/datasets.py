@@ -216,12 +216,16 @@ def _objection(dataset: Any, statistic: IntegerStatistic) -> str | None:
 def _statistics(holder: Any) -> list[IntegerStatistic]:
     """The statistics among a value and its fields; a user's own function is none of them."""
     kind: Any = type(holder)
-    held = [holder, *[getattr(holder, name, None) for name in _fields(kind)]]
-    try:
-        kinds: list[Any] = list(map(type, held))
-        return [each for each, kind in zip(held, kinds, strict=True) if _is_checked(kind)]
-    except Exception:  # a class of the analyst's own has no hash, or fails otherwise
-        return []
+    found: list[IntegerStatistic] = [holder] if _is_checked(kind) else []
+    for name in _fields(kind):
+        try:
+            held: Any = getattr(holder, name, None)
+            kind = type(held)
+            if _is_checked(kind):
+                found.append(held)
+        except Exception:  # a class of the analyst's own has no hash
+            continue
+    return found
 
 
 @lru_cache(maxsize=1000)

@@ -38,7 +38,7 @@ STATISTICS: list[IntegerStatistic] = [
     Count(~(t == "zoe")),
     Count(~(t != "zoe")),
     Count(~t.is_in(["", "a"])),
-    Count((t > "b") | ~(x != 1)),
+    Count((t.cast("text") > "b") | ~(x != 1)),
     Histogram("t", ["zoe", "a", "'s-Hertogenbosch", "a\nb"]),
     Histogram("x", [0, 1, 2.5]),
     Sum("x", 0, 1),

@@ -116,6 +116,14 @@ def pure_to_zcdp(random: Random) -> Pair:
     return conversions.pure_to_zcdp(epsilon), real(epsilon) * mp.tanh(real(epsilon) / 2)
 
 
+@rounded(conversions.pure_within_zcdp, "1e-9", down=True)
+def pure_within_zcdp(random: Random) -> Pair:
+    rho = any_of(random, -6, 2)
+    start = real(rho) + mp.sqrt(2 * real(rho))
+    true = mp.findroot(lambda epsilon: epsilon * mp.tanh(epsilon / 2) - real(rho), start)
+    return conversions.pure_within_zcdp(rho), true
+
+
 @rounded(conversions.pure_to_rdp, "1e-20")
 def pure_to_rdp(random: Random) -> Pair:
     epsilon, alpha = any_of(random, -3, 1.5), 1 + any_of(random, -2, 3)

@@ -191,9 +191,9 @@ def test_claim_is_that_of_the_mechanism() -> None:
         (MEAN, {"within": 3}, "give loss="),
         (GroupBy(STATES, Variance("x", 0, 10)), {"within": 3}, "give loss="),
         (Statistic(len, l1=1, l2=1), {"within": 3}, "launch Gaussian"),
-        (Laplace(Count(), scale=3), {"within": 3}, "give a statistic"),
-        (None, {"within": 3}, "give a statistic"),
-        (Count, {"within": 3}, "give a statistic"),
+        (Laplace(Count(), scale=3), {"within": 3}, "release a statistic"),
+        (None, {"within": 3}, "release a statistic"),
+        (Count, {"within": 3}, "release a statistic"),
     ],
 )
 @pytest.mark.parametrize("total", [ZCDP(1), PureDP(1)])
@@ -429,7 +429,7 @@ def test_intervals_are_narrow_where_nothing_is_truncated(source: Any, narrow: bo
     table = Queryable(FiltCon(ZCDP(10**9)), data)
 
     def length(statistic: Aggregate) -> float:
-        low, high = table.release(statistic, loss=ZCDP(10**6)).interval()
+        low, high = table.release(statistic, loss=ZCDP(10**8)).interval()
         return float(np.max(high - low))
 
     assert (length(Mean("n", 0, 100)) < 0.5) is narrow
