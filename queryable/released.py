@@ -29,6 +29,7 @@ _ROWS = 20
 _USUAL = Fraction(19, 20)
 _INT64 = range(-(2**63), 2**63)
 _COLUMNS = ("estimate", "low", "high")
+_TOWARDS = {"estimate": None, "low": -inf, "high": inf}
 
 
 @attrs.frozen(order=True)
@@ -150,7 +151,7 @@ class Released:
         for place, name in enumerate(name for axis in self.axes for name in axis.names):
             columns[_free(name, columns)] = _column([key[place] for key in keys])
         for name, each in zip(_COLUMNS, values, strict=False):  # without intervals, the first
-            columns[name] = _numbers(_entries(each))
+            columns[name] = _numbers(_entries(each), _TOWARDS[name])
         return columns
 
     def __str__(self) -> str:
@@ -415,11 +416,17 @@ def _column(values: list[Any]) -> list[Any]:
     return [str(each) if mixed or isinstance(each, Bin) else each for each in values]
 
 
-def _numbers(values: list[Any]) -> list[Any]:
-    """Integers that frames cannot hold become floats."""
+def _numbers(values: list[Any], towards: float | None) -> list[Any]:
+    """Integers that frames cannot hold become floats; those of ends are rounded outward."""
     if all(type(each) is not int or each in _INT64 for each in values):
         return values
-    return [float(each) for each in values]
+    floats = [float(each) for each in values]
+    if towards is None:
+        return floats
+    return [
+        near if near == each else nextafter(near, towards)
+        for near, each in zip(floats, values, strict=True)
+    ]
 
 
 def _cells(tag: str, row: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mechanisms import SparseVector
-from queryable.released import Axis, Bin, Evidence, Released
+from queryable.released import Axis, Bin, Evidence, Released, _numbers
 from queryable.running.sameness import difference, mark
 
 
@@ -176,3 +176,11 @@ def test_sums_and_differences_of_large_integers_are_exact() -> None:
     low, high = (odd - even).interval(0.8)
     assert low <= 101 - 200 <= 101 + 200 <= high
     assert (odd - even).estimate == 101
+
+
+def test_ends_beyond_64_bits_are_rounded_outward_in_frames() -> None:
+    ends = [2**70 + 1, -(2**70) - 1, 3]
+    low, high = _numbers(ends, -float("inf")), _numbers(ends, float("inf"))
+    assert all(a <= end <= b for a, end, b in zip(low, ends, high, strict=True))
+    assert low[0] < ends[0] < high[0]
+    assert low[2] == high[2] == 3
