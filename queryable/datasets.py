@@ -9,7 +9,7 @@ README.
 import re
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
@@ -83,6 +83,14 @@ class Described(ABC):
 
         Raises:
             KeyError, TypeError, ValueError: it does not fit; the text says why.
+        """
+
+    def prepare(self, statistics: Iterable[IntegerStatistic]) -> None:
+        """Read ahead what these statistics will ask for, such as in one scan of the table.
+
+        A mechanism or compositor calls it after the charge, inside the fault boundary, before it
+        evaluates the same statistics one by one. It changes no answer, only how long they take; a
+        statistic that cannot be prepared is left to its own evaluation. The default does nothing.
         """
 
 
