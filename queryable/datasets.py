@@ -85,7 +85,7 @@ class Described(ABC):
             KeyError, TypeError, ValueError: it does not fit; the text says why.
         """
 
-    def prepare(self, statistics: Iterable[IntegerStatistic]) -> None:
+    def prepare(self, statistics: Iterable[IntegerStatistic]) -> None:  # noqa: B027 (optional)
         """Read ahead what these statistics will ask for, such as in one scan of the table.
 
         A mechanism or compositor calls it after the charge, inside the fault boundary, before it
