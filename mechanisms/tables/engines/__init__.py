@@ -5,8 +5,8 @@
 - `lifting`: computed operands of groups and sums as columns that an engine adds first.
 - `operands`: columns and computed operands compiled to an engine's expressions.
 - `compiler`: predicates, groups and terms compiled to an engine's expressions.
-- `duckdb`: the default engine, for files and frames; `statements` has the SQL of a request, `sql`
-  the dialect.
+- `duckdb`: the default engine, for files and frames; `statements` has the SQL of a request, `kept`
+  of the rows of each unit that count, `sql` the dialect.
 - `opening`: the files that DuckDB opens, and the restriction to these files.
 - `csv_files`: CSV files split into rows and cells; `cells` reads a cell's text as a value, and
   `cell_formats` says how numbers and dates are written.

@@ -21,12 +21,13 @@ from mechanisms.tables.corrections import no_column
 from mechanisms.tables.engines.cell_formats import PLAIN, CellFormats
 from mechanisms.tables.engines.cells import cast, readings, sql_type
 from mechanisms.tables.engines.csv_files import csv_files
+from mechanisms.tables.engines.kept import Columns
 from mechanisms.tables.engines.misread import SAMPLED, Misread, sampled
 from mechanisms.tables.engines.opening import SETTINGS, Sources, lock_down
 from mechanisms.tables.engines.parquet_files import all_valid, parquet_files, valid_copy
 from mechanisms.tables.engines.protocol import Choice, interrupts
 from mechanisms.tables.engines.sql import identifier
-from mechanisms.tables.engines.statements import Columns, Plan, kind_of_operand, statement_of
+from mechanisms.tables.engines.statements import Plan, kind_of_operand, statement_of
 from mechanisms.tables.expressions import Operand
 from mechanisms.tables.request import Request
 

@@ -16,15 +16,13 @@ from mechanisms.tables.engines.cell_formats import CellFormat
 from mechanisms.tables.engines.cells import cast
 from mechanisms.tables.engines.compiler import Compiler
 from mechanisms.tables.engines.duckdb import DuckDB
+from mechanisms.tables.engines.kept import Columns, identity_of, order_of
 from mechanisms.tables.engines.misread import Misread
 from mechanisms.tables.engines.protocol import Choice
 from mechanisms.tables.engines.sql import DuckDBDialect, identifier
 from mechanisms.tables.engines.statements import (
-    Columns,
     Plan,
-    identity_of,
     kind_of_operand,
-    order_of,
     statement_of,
 )
 from mechanisms.tables.expressions import Operand
