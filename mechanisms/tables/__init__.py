@@ -24,6 +24,7 @@
 - `quantile`: `Quantile`, scores for the exponential mechanism.
 - `group_by`: `GroupBy`, a statistic in each of some public groups.
 - `joins`: which tables are joined, and the privacy unit of the joined rows.
+- `remembered`: exact totals of requests that were evaluated before.
 - `front_door`: statistics from the table, `visits.mean("age", 0, 120)`, and `group_by`.
 - `table`: `Table`, a file, a frame or a database.
 - `engines`: what evaluates requests on a table.

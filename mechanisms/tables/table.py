@@ -4,7 +4,7 @@ A `Table` opens a source, describes it publicly, and holds what a request cannot
 unit and the seed.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from fractions import Fraction
 from pathlib import Path
@@ -21,6 +21,7 @@ from mechanisms.tables.expressions import column_name, operand_name, operand_of
 from mechanisms.tables.front_door import FromTable
 from mechanisms.tables.joins import Join, with_private, with_public
 from mechanisms.tables.privacy_unit import PrivacyUnit
+from mechanisms.tables.remembered import ROOM, Key, Remembered, key_of, weight
 from mechanisms.tables.request import Categories, Request, Tabular
 from mechanisms.tables.wording import protected_unit
 from queryable.data.cells import Array
@@ -92,6 +93,7 @@ class Table(FromTable, Tabular, Described):
         elif source is not None or columns is not None or options:
             raise TypeError("give either an engine or a source; the engine has its own source")
         self._engine: Engine = engine
+        self._remembered = Remembered()
         self._joined: tuple[Table, ...] = ()
         given = coins.draw(UniformBelow(2**63)) if seed is None else natural(seed, "seed")
         if not given < 2**63:
@@ -220,7 +222,7 @@ class Table(FromTable, Tabular, Described):
         else:
             raise TypeError(f"write join(public=.., on=..) for a {type(other).__name__}")
         joined = copy(self)
-        joined._engine, joined._unit = engine, unit
+        joined._engine, joined._unit, joined._remembered = engine, unit, Remembered()
         joined._joined = (self,) if other is None else (self, other)
         return joined
 
@@ -247,14 +249,54 @@ class Table(FromTable, Tabular, Described):
                 require_keys(self._engine.kind(by.column), operand_name(by.column), by.values)
 
     def totals(self, request: Request) -> Array:
-        """The exact sums: Python integers of the request's shape."""
-        result = np.zeros(request.shape, dtype=object)
-        dimensions = len(request.parts) + bool(request.sizes)
-        for row in self._engine.run(self._plan(request)):
-            if min(row[:dimensions], default=0) < 0:  # numpy would index from the end
-                raise IndexError("the engine returned a negative group index")
-            result[request.place(row[:dimensions])] += np.array(row[dimensions:], dtype=object)
-        return result
+        """The exact sums: Python integers of the request's shape.
+
+        Equal requests are evaluated once: the totals are remembered until the table is closed.
+        """
+        plan, key = self._plan(request), key_of(request)
+        total = self._remembered.find(key)
+        if total is None:
+            total = _placed(request, self._engine.run(plan))
+            self._remembered.keep(key, total, weight(request, key))
+        elif hasattr(self._engine, "require_unchanged"):
+            self._engine.require_unchanged()
+        return total
+
+    def prepare(self, statistics: Iterable[IntegerStatistic]) -> None:
+        """Evaluate statistics that have been paid for together, in as few scans as possible.
+
+        Their totals are remembered. A statistic that fails is not remembered, and is evaluated by
+        itself when a mechanism asks for it.
+        """
+        run_together = getattr(self._engine, "run_together", None)
+        if run_together is None:  # then each is evaluated, and remembered, when it is asked for
+            return
+        asked: dict[Key, tuple[Request, Any, int]] = {}
+        room = ROOM
+        for statistic in statistics:
+            try:
+                request = statistic.request  # type: ignore[attr-defined]
+                key = key_of(request)
+                if key is None or key in asked or key in self._remembered:
+                    continue
+                if room < (size := weight(request, key)):
+                    break
+                asked[key] = request, self._plan(request), size
+            except Exception:  # its own launch fails of the same
+                continue
+            room -= size
+        if len(asked) < 2:
+            return
+        try:
+            found = run_together([plan for _, plan, _ in asked.values()])
+            totals = [
+                _placed(request, rows)
+                for (request, _, _), rows in zip(asked.values(), found, strict=True)
+            ]
+        except Exception:  # one of them fails; the others do not
+            return
+        for (key, (_, _, size)), total in zip(asked.items(), totals, strict=True):
+            self._remembered.keep(key, total, size)
 
     def _plan(self, request: Request) -> Any:
         mine, theirs = self._unit, request.per
@@ -272,7 +314,8 @@ class Table(FromTable, Tabular, Described):
         return self._engine.plan(request, self._choice)
 
     def close(self) -> None:
-        """Close the source and delete what was written to disk."""
+        """Close the source, forget its totals, and delete what was written to disk."""
+        self._remembered.close()
         self._engine.close()
 
     def __enter__(self) -> Self:
@@ -283,6 +326,17 @@ class Table(FromTable, Tabular, Described):
 
     def __repr__(self) -> str:
         return f"<Table of {len(self.columns)} columns>"
+
+
+def _placed(request: Request, rows: Iterable[tuple[int, ...]]) -> Array:
+    """The sums that an engine returned, each in its place."""
+    result = np.zeros(request.shape, dtype=object)
+    dimensions = len(request.parts) + bool(request.sizes)
+    for row in rows:
+        if min(row[:dimensions], default=0) < 0:  # numpy would index from the end
+            raise IndexError("the engine returned a negative group index")
+        result[request.place(row[:dimensions])] += np.array(row[dimensions:], dtype=object)
+    return result
 
 
 def _who(unit: PrivacyUnit | None) -> tuple[str, bool | None]:

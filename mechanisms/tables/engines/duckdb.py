@@ -283,6 +283,16 @@ class DuckDB:
         """The kind of an operand."""
         return kind_of_operand(operand, self.kinds, self.columns)
 
+    def require_unchanged(self) -> None:
+        """Check that the source is open and that its files are as they were at opening.
+
+        Raises:
+            ValueError: they are not.
+        """
+        if not self._finish.alive:
+            raise ValueError("open the table again: it is closed")
+        self.sources.require_unchanged()
+
     def plan(self, request: Request, choice: Choice) -> Plan:
         """Compile the request to one statement."""
         self.sources.require_unchanged()

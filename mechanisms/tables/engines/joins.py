@@ -66,6 +66,10 @@ class Rows:
         """The kind of an operand."""
         return kind_of_operand(operand, self.kinds, self.columns)
 
+    def require_unchanged(self) -> None:
+        """Check that the table that was opened first is open, and that its files are unchanged."""
+        self.root.require_unchanged()
+
     def plan(self, request: Request, choice: Choice) -> Plan:
         """The statement over the view. It is named like the view of a table without a join."""
         self.root.sources.require_unchanged()

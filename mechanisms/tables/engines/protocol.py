@@ -49,7 +49,15 @@ def interrupts(*, total: bool = False) -> Iterator[None]:
 
 
 class Engine(Protocol):
-    """Adds up rows exactly. Privacy and noise are not its concern."""
+    """Adds up rows exactly. Privacy and noise are not its concern.
+
+    Equal requests have equal sums while the source is open, because a table remembers them. An
+    engine may define further methods:
+
+    - `run_together(plans)`: the same as `[run(plan) for plan in plans]`, in fewer scans.
+    - `require_unchanged()`: raises if the source is closed or has changed. A table calls it before
+      it uses sums that it remembers.
+    """
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
