@@ -21,6 +21,7 @@ from mechanisms.tables.corrections import no_column
 from mechanisms.tables.engines.cell_formats import PLAIN, CellFormats
 from mechanisms.tables.engines.cells import cast, readings, sql_type
 from mechanisms.tables.engines.csv_files import csv_files
+from mechanisms.tables.engines.keeping import Keeper
 from mechanisms.tables.engines.kept import Columns
 from mechanisms.tables.engines.misread import SAMPLED, Misread, sampled
 from mechanisms.tables.engines.opening import SETTINGS, Sources, lock_down
@@ -161,6 +162,7 @@ class DuckDB:
         }
         self._view(relation)
         lock_down(self._connection, opened)
+        self._keeper = Keeper(self._connection)
 
     def _view(self, relation: Any) -> None:
         """Create the view `data`, with further columns for each reading of an undeclared column."""
@@ -302,10 +304,27 @@ class DuckDB:
         """The indices and sums of every group."""
         self.sources.require_unchanged()
         with self._lock, interrupts():
-            result = self._connection.execute(plan.statement, list(plan.parameters))
-            rows = result.fetchall()
-        self.sources.require_unchanged()
+            statement = f"{self._with(plan)}{plan.statement}"
+            rows = self._connection.execute(statement, list(plan.parameters)).fetchall()
+        self._require_unchanged()
         return [tuple(map(int, row)) for row in rows]
+
+    def _with(self, plan: Plan) -> str:
+        """The rows that a plan reads, by the names that it reads them by."""
+        if plan.kept is not None:
+            return f"WITH kept AS NOT MATERIALIZED ({self._keeper.source(plan.kept)}) "
+        if plan.view != "data":
+            return f"WITH data AS NOT MATERIALIZED (SELECT * FROM {identifier(plan.view)}) "
+        return ""
+
+    def _require_unchanged(self) -> None:
+        """Check the files after rows were read, and forget rows that may be of a changed file."""
+        try:
+            self.sources.require_unchanged()
+        except ValueError:
+            with self._lock:
+                self._keeper.forget()
+            raise
 
     def fetch(self, statement: str) -> list[tuple[Any, ...]]:
         """Run a statement of ours, without parameters."""

@@ -14,12 +14,11 @@ from mechanisms.tables import column_types
 from mechanisms.tables.column_types import Kind
 from mechanisms.tables.engines.cell_formats import CellFormat
 from mechanisms.tables.engines.cells import cast
-from mechanisms.tables.engines.compiler import Compiler
 from mechanisms.tables.engines.duckdb import DuckDB
-from mechanisms.tables.engines.kept import Columns, identity_of, order_of
+from mechanisms.tables.engines.kept import Columns, Kept
 from mechanisms.tables.engines.misread import Misread
 from mechanisms.tables.engines.protocol import Choice
-from mechanisms.tables.engines.sql import DuckDBDialect, identifier
+from mechanisms.tables.engines.sql import identifier
 from mechanisms.tables.engines.statements import (
     Plan,
     kind_of_operand,
@@ -71,11 +70,11 @@ class Rows:
         self.root.require_unchanged()
 
     def plan(self, request: Request, choice: Choice) -> Plan:
-        """The statement over the view. It is named like the view of a table without a join."""
+        """The statement over the view."""
         self.root.sources.require_unchanged()
         plan = statement_of(request, choice, self.columns)
-        rows = f"WITH data AS (SELECT * FROM {identifier(self.view)})"
-        return Plan(f"{rows} {plan.statement}", plan.parameters)
+        kept = None if plan.kept is None else attrs.evolve(plan.kept, view=self.view)
+        return attrs.evolve(plan, view=self.view, kept=kept)
 
     def run(self, plan: Plan) -> list[tuple[int, ...]]:
         """The indices and sums of every group."""
@@ -304,23 +303,7 @@ def _fresh(root: DuckDB, name: str) -> str:
 
 
 def _kept(rows: Rows, unit: PrivacyUnit, choice: Choice) -> str:
-    """The rows of each unit that count, by `keep` and a hash as in a statement.
-
-    Rows of equal hash are ordered by their cells, so that the order of the source never decides.
-    """
-    kinds, source = rows.columns.kinds, rows.columns.source
-    every = ", ".join(map(identifier, source))
-    order = (
-        []
-        if choice.column is None
-        else order_of(choice.column, kinds[choice.column], rows.columns.written)
-    )
-    order = [f"{each} ASC NULLS LAST" for each in order]
-    order += [f"hash(xor(hash({every}), {choice.seed}::UBIGINT))"]
-    order += [identity_of(name, kinds[name]) for name in source]
-    there = Compiler(DuckDBDialect(), kinds).present(unit.column).text
-    by = identity_of(unit.column, kinds[unit.column])
-    return (
-        f"SELECT * FROM {identifier(rows.view)} WHERE {there} QUALIFY row_number() OVER "
-        f"(PARTITION BY {by} ORDER BY {', '.join(order)}) <= {unit.max_rows}"
-    )
+    """The rows of each unit that count, with all columns."""
+    columns = rows.columns
+    names = frozenset(columns.kinds)
+    return Kept(unit.column, unit.max_rows, choice, names, columns, rows.view).exact()

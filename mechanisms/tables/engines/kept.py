@@ -1,11 +1,14 @@
-"""The rows of each privacy unit that count, as SQL of DuckDB.
+"""Which rows of each privacy unit count, as SQL of DuckDB.
 
-The rows of a unit are chosen by windows over truth values, keys and terms, so that no long text is
-held while rows are sorted.
+These rows depend on the unit's own rows, on its bounds and on the seed, never on the question. They
+are ordered by `keep`, by a hash and, where these are equal, by all cells.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from itertools import count
 from math import prod
+from typing import Any
 
 import attrs
 
@@ -13,11 +16,11 @@ from mechanisms.tables.column_types import Kind, integer
 from mechanisms.tables.engines.asked import Readings
 from mechanisms.tables.engines.compiler import Compiler
 from mechanisms.tables.engines.protocol import Choice
-from mechanisms.tables.engines.sql import Sql, identifier
+from mechanisms.tables.engines.sql import DuckDBDialect, Sql, identifier
 from mechanisms.tables.request import Request
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)
 class Columns:
     """The columns of the view `data`.
 
@@ -31,38 +34,174 @@ class Columns:
     kinds: Mapping[str, Kind]
     written: Mapping[str, Readings]
 
+    @cached_property
+    def unit(self) -> str:
+        """The name of the column with a row's unit."""
+        return self.own("unit")
 
-def chosen(
-    compiler: Compiler, request: Request, choice: Choice, inner: str, columns: Columns, data: str
-) -> str:
-    """The selected rows among the counted rows of each unit, as SQL after FROM."""
+    @cached_property
+    def row_hash(self) -> str:
+        """The name of the column with a row's hash."""
+        return self.own("hash")
+
+    @cached_property
+    def tied(self) -> str:
+        """The name of the column that marks rows which are one too many."""
+        return self.own("tied")
+
+    def own(self, name: str) -> str:
+        """A name that no column has, ignoring case."""
+        name, taken = f"\x1f{name}", {each.lower() for each in self.kinds}
+        while name in taken:
+            name += "_"
+        return name
+
+
+@attrs.frozen
+class Kept:
+    """The rows that count of each unit.
+
+    Args:
+        unit: the column that names the unit.
+        max_rows: how many rows of a unit count.
+        names: the columns that are wanted: those of the view, and the row's unit and hash.
+        view: the name of the view of all rows.
+    """
+
+    unit: str
+    max_rows: int
+    choice: Choice
+    names: frozenset[str]
+    columns: Columns = attrs.field(eq=False, repr=False)
+    view: str = "data"
+
+    @property
+    def of(self) -> tuple[Any, ...]:
+        """What the rows depend on; they are the same whichever columns are wanted."""
+        return self.view, self.unit, self.max_rows, self.choice
+
+    def tied(self, table: str) -> str:
+        """The units that have too many rows in a table of first rows."""
+        unit, tied = identifier(self.columns.unit), identifier(self.columns.tied)
+        return f"SELECT {unit} FROM {identifier(table)} WHERE {tied}"
+
+    def first(self) -> str:
+        """The first rows of each unit; all rows that tie with the last one, marked as `tied`.
+
+        To order rows by all their cells is slow, and hardly any rows of different cells tie.
+        """
+        order = self._order()
+        cells = [*self._cells(), *order.values()]
+        by = ", ".join(f"{name} ASC NULLS LAST" for name in order)
+        window = f"PARTITION BY {identifier(self.columns.unit)} ORDER BY {by}"
+        return (
+            f"SELECT {self._names()}, row_number() OVER w > {self.max_rows} "
+            f"AS {identifier(self.columns.tied)} FROM (SELECT {', '.join(cells)} {self._rows()}) "
+            f"WINDOW w AS ({window}) QUALIFY rank() OVER w <= {self.max_rows}"
+        )
+
+    def exact(self, among: str | None = None) -> str:
+        """The first rows of each unit, in the order of all cells where others are equal.
+
+        Args:
+            among: a statement whose results are units. Then only these.
+        """
+        kinds, order = self.columns.kinds, self._order()
+        identities = [identity_of(name, kinds[name]) for name in self.columns.source]
+        order |= self._named("cell", identities)
+        cells = [*self._cells(), *order.values()]
+        by, unit = ", ".join(f"{name} ASC NULLS LAST" for name in order), self.columns.unit
+        rows = self._rows()
+        if among is not None:
+            rows += f" AND {identity_of(self.unit, kinds[self.unit])} IN ({among})"
+        return (
+            f"SELECT {self._names()} FROM (SELECT {', '.join(cells)} {rows}) QUALIFY "
+            f"row_number() OVER (PARTITION BY {identifier(unit)} ORDER BY {by}) <= {self.max_rows}"
+        )
+
+    def _cells(self) -> list[str]:
+        """What is stored of a row."""
+        columns = self.columns
+        ours = {
+            columns.unit: identity_of(self.unit, columns.kinds[self.unit]),
+            columns.row_hash: hash_of(columns.source, self.choice),
+        }
+        return [
+            f"{ours[name]} AS {identifier(name)}" if name in ours else identifier(name)
+            for name in self._stored
+        ]
+
+    @property
+    def _stored(self) -> list[str]:
+        return sorted({*self.names, self.columns.unit})
+
+    def _names(self) -> str:
+        return ", ".join(map(identifier, self._stored))
+
+    def _order(self) -> dict[str, str]:
+        """The order of a unit's rows: names, and the columns of these names."""
+        columns, column = self.columns, self.choice.column
+        order = [] if column is None else order_of(column, columns.kinds[column], columns.written)
+        order.append(hash_of(columns.source, self.choice))
+        return self._named("order", order)
+
+    def _named(self, name: str, cells: Iterable[str]) -> dict[str, str]:
+        """Names that no column has for further cells, and the cells with these names."""
+        names = (identifier(self.columns.own(f"{name} {i}")) for i in count())
+        return {it: f"{cell} AS {it}" for it, cell in zip(names, cells, strict=False)}
+
+    def _rows(self) -> str:
+        """All rows with a unit, as SQL from FROM on."""
+        there = Compiler(DuckDBDialect(), self.columns.kinds).present(self.unit).text
+        return f"FROM {identifier(self.view)} WHERE {there}"
+
+
+def kept_by(request: Request, choice: Choice, columns: Columns) -> Kept:
+    """The rows that count for a request, with the columns that it reads."""
     per = request.per
     assert per is not None
-    every = ", ".join(map(identifier, columns.source))
+    names = set(request.columns)
+    if request.bounded:
+        names.add(columns.unit)
+        if per.rows_per_group < per.max_rows:
+            names.add(columns.row_hash)
+            if choice.column is not None:
+                number = columns.written.get(choice.column, {}).get("number")
+                names |= {choice.column, number or choice.column}
+    return Kept(per.column, per.max_rows, choice, frozenset(names), columns)
+
+
+def capped(
+    compiler: Compiler,
+    request: Request,
+    choice: Choice,
+    columns: Columns,
+    where: Sql,
+    selected: str,
+    data: str,
+) -> str:
+    """The selected ones of the kept rows, with bounds on groups, as SQL after FROM."""
+    per = request.per
+    assert per is not None
     keys = [f"key_{i}" for i in range(len(request.parts))]
-    order = ["row_hash", "selected", *keys, *(f"term_{i}" for i in range(len(request.terms)))]
-    if choice.column is not None:
-        first = order_of(choice.column, compiler.kind(choice.column), columns.written)
-        inner += "".join(f"{each} AS keep_{i}, " for i, each in enumerate(first))
-        order = [f"keep_{i} ASC NULLS LAST" for i in range(len(first))] + order
-    unit = identity_of(per.column, compiler.kind(per.column))
-    rows = (
-        f"{inner}{unit} AS unit, hash(xor(hash({every}), {choice.seed}::UBIGINT)) AS row_hash "
-        f"FROM {data} WHERE {compiler.present(per.column).text}"
-    )
-    by_row, group = ", ".join(order), ", ".join(keys[i] for i in request.bounded)
-    source = (
-        f"(SELECT * FROM (SELECT * FROM ({rows}) "
-        f"QUALIFY row_number() OVER (PARTITION BY unit ORDER BY {by_row}) <= {per.max_rows}) "
-        "WHERE selected)"
-    )
-    caps = []
+    group, caps = ", ".join(keys[i] for i in request.bounded), []
+    cells = [selected, f"{identifier(columns.unit)} AS unit"]
     if group and per.groups < per.max_rows:
         caps.append(f"dense_rank() OVER ({_by_group(group, choice)}) <= {per.groups}")
     if group and per.rows_per_group < per.max_rows:
-        row = f"row_number() OVER (PARTITION BY unit, {group} ORDER BY {by_row})"
+        first = []
+        if choice.column is not None:
+            first = order_of(choice.column, compiler.kind(choice.column), columns.written)
+        cells += [f"{each} AS keep_{i}" for i, each in enumerate(first)]
+        cells.append(f"{identifier(columns.row_hash)} AS row_hash")
+        order = [f"keep_{i} ASC NULLS LAST" for i in range(len(first))]
+        order += ["row_hash", *keys, *(f"term_{i}" for i in range(len(request.terms)))]
+        row = f"row_number() OVER (PARTITION BY unit, {group} ORDER BY {', '.join(order)})"
         caps.append(f"{row} <= {per.rows_per_group}")
-    return f"(SELECT * FROM {source} QUALIFY {' AND '.join(caps)})" if caps else source
+    if not caps:
+        return f"(SELECT {selected} FROM {data} WHERE {where.text})"
+    rows = f"SELECT {', '.join(cells)} FROM {data} WHERE {where.text}"
+    return f"(SELECT * FROM ({rows}) QUALIFY {' AND '.join(caps)})"
 
 
 def _by_group(group: str, choice: Choice) -> str:
@@ -93,6 +232,11 @@ def sized(
         units = f"SELECT * FROM ({units}) QUALIFY {rank} <= {per.groups}"
     size = compiler.reached(Sql("row_count"), integer(64), request.size_steps)
     return f"(SELECT *, {size.text} AS size FROM ({units}))"
+
+
+def hash_of(columns: Iterable[str], choice: Choice) -> str:
+    """The hash of a row's cells and the seed."""
+    return f"hash(xor(hash({', '.join(map(identifier, columns))}), {choice.seed}::UBIGINT))"
 
 
 def identity_of(column: str, kind: Kind) -> str:

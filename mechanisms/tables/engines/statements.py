@@ -8,7 +8,7 @@ import attrs
 from mechanisms.tables.column_types import Kind
 from mechanisms.tables.engines.asked import as_asked
 from mechanisms.tables.engines.compiler import Compiler
-from mechanisms.tables.engines.kept import Columns, chosen, sized
+from mechanisms.tables.engines.kept import Columns, Kept, capped, kept_by, sized
 from mechanisms.tables.engines.lifting import lifted
 from mechanisms.tables.engines.protocol import Choice
 from mechanisms.tables.engines.sql import DuckDBDialect, Sql, identifier
@@ -18,10 +18,17 @@ from mechanisms.tables.request import Bins, Categories, Combinations, Request
 
 @attrs.frozen
 class Plan:
-    """A statement and its parameters, which are public constants."""
+    """A statement and its parameters, which are public constants.
+
+    Args:
+        kept: the rows that it reads as `kept`, if it does.
+        view: the name of the view that it reads as `data`.
+    """
 
     statement: str
     parameters: tuple[Any, ...]
+    kept: Kept | None = None
+    view: str = "data"
 
 
 def kind_of_operand(operand: Operand, kinds: Mapping[str, Kind], columns: Columns) -> Kind:
@@ -39,15 +46,16 @@ def kind_of_operand(operand: Operand, kinds: Mapping[str, Kind], columns: Column
 
 
 def statement_of(request: Request, choice: Choice, columns: Columns) -> Plan:
-    """The statement that evaluates a request on the view `data`."""
+    """The statement that evaluates a request on the rows `data`, or on the rows `kept` of them."""
     dialect = DuckDBDialect()
-    request, nodes = lifted(as_asked(request, columns.written, columns.kinds), columns.kinds)
+    asked = as_asked(request, columns.written, columns.kinds)
+    request, nodes = lifted(asked, columns.kinds)
     compiler = Compiler(dialect, columns.kinds)
-    data = "data"
+    rows = data = "data" if request.per is None or request.sizes else "kept"
     if nodes:
         added = {name: compiler.operand(node) for name, node in nodes.items()}
         written = (f"{each.cell.text} AS {identifier(name)}" for name, each in added.items())
-        data = f"(SELECT *, {', '.join(written)} FROM data)"
+        data = f"(SELECT *, {', '.join(written)} FROM {rows})"
         kinds = {name: each.kind for name, each in added.items()}
         compiler = Compiler(dialect, {**columns.kinds, **kinds})
     terms = [compiler.term(term) for term in request.terms]
@@ -60,7 +68,7 @@ def statement_of(request: Request, choice: Choice, columns: Columns) -> Plan:
     keys = [_key(compiler, part) for part in request.parts]
     named = [f"key_{i}" for i in range(len(keys))]
     selected = ", ".join(
-        [f"CASE WHEN {where.text} THEN {key.text} END AS key_{i}" for i, key in enumerate(keys)]
+        [f"{key.text} AS key_{i}" for i, key in enumerate(keys)]
         + [f"{term.text} AS term_{i}" for i, term in enumerate(terms)]
     )
     if request.sizes:
@@ -68,11 +76,10 @@ def statement_of(request: Request, choice: Choice, columns: Columns) -> Plan:
     elif request.per is None:
         source = f"(SELECT {selected} FROM {data} WHERE {where.text})"
     else:
-        inner = f"SELECT {where.text} AS selected, {selected}, "
-        source = chosen(compiler, request, choice, inner, columns, data)
+        source = capped(compiler, request, choice, columns, where, selected, data)
     sums = [
-        f"coalesce(sum(term_{i}), 0)" if asked.column is not None else "count(*)"
-        for i, asked in enumerate(request.terms)
+        f"coalesce(sum(term_{i}), 0)" if term.column is not None else "count(*)"
+        for i, term in enumerate(request.terms)
     ]
     totals = [f"{each} AS total_{i}" for i, each in enumerate(sums)]
     indices = [_index(compiler, by, key) for by, key in zip(request.parts, named, strict=True)]
@@ -83,7 +90,8 @@ def statement_of(request: Request, choice: Choice, columns: Columns) -> Plan:
         statement += f" GROUP BY {', '.join(named)}"
         names = [f"total_{i}" for i in range(len(sums))]
         statement = f"SELECT {', '.join(indices + names)} FROM ({statement})"
-    return Plan(statement, tuple(dialect.parameters))
+    kept = kept_by(asked, choice, columns) if rows == "kept" else None
+    return Plan(statement, tuple(dialect.parameters), kept)
 
 
 def _key(compiler: Compiler, by: Categories | Bins) -> Sql:
