@@ -15,6 +15,7 @@ import numpy as np
 
 from mechanisms.tables.column_types import Kind, require_keys
 from mechanisms.tables.corrections import no_column
+from mechanisms.tables.engines.limits import seconds
 from mechanisms.tables.engines.misread import Misread
 from mechanisms.tables.engines.protocol import Choice, Engine
 from mechanisms.tables.expressions import column_name, operand_name, operand_of
@@ -64,6 +65,9 @@ class Table(FromTable, Tabular, Described):
         seed: of the random choice, drawn from `coins` by default. It is not secret, and no claim
             depends on it; equal seeds choose equal rows on one version of one engine.
         engine: the engine that adds up; by default DuckDB, or the Ibis table's own.
+        timeout: how many seconds a statistic may take. One that takes longer is `Failed` and stays
+            charged; the table can be used afterwards. It guards the owner's machine, and whether it
+            strikes depends on the data.
         on_misread: a function of the data's owner, such as `print`. It is called at opening with
             the table's `misread` if something could not be read or is probably not read as
             intended. What it is given is private. If it raises, the table is not opened.
@@ -84,14 +88,20 @@ class Table(FromTable, Tabular, Described):
         seed: int | None = None,
         coins: Coins = SYSTEM,
         engine: Engine | None = None,
+        timeout: Any = None,
         on_misread: Callable[[Misread], object] | None = None,
         **options: Any,
     ) -> None:
         self._unit = _unit(privacy_unit, max_rows, max_groups, max_rows_per_group)
+        limit = None if timeout is None else seconds(timeout)
         if engine is None:
             engine = _engine(source, columns, options)
         elif source is not None or columns is not None or options:
             raise TypeError("give either an engine or a source; the engine has its own source")
+        if limit is not None:
+            if not hasattr(engine, "timeout"):
+                raise TypeError("leave timeout out: this engine cannot be interrupted")
+            engine.timeout = limit
         self._engine: Engine = engine
         self._remembered = Remembered()
         self._joined: tuple[Table, ...] = ()

@@ -4,7 +4,9 @@ It opens a source, finds the kinds of its columns, and runs one SQL statement pe
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from fractions import Fraction
 from itertools import chain, count
 from pathlib import Path
 from shutil import rmtree
@@ -23,6 +25,7 @@ from mechanisms.tables.engines.cells import cast, readings, sql_type
 from mechanisms.tables.engines.csv_files import csv_files
 from mechanisms.tables.engines.keeping import Keeper
 from mechanisms.tables.engines.kept import Columns
+from mechanisms.tables.engines.limits import limited
 from mechanisms.tables.engines.misread import SAMPLED, Misread, sampled
 from mechanisms.tables.engines.opening import SETTINGS, Sources, lock_down
 from mechanisms.tables.engines.parquet_files import all_valid, parquet_files, valid_copy
@@ -129,6 +132,7 @@ class DuckDB:
         self._connection = duckdb.connect(str(database), config=config | SETTINGS)
         self._finish = finalize(self, _let_go, self._connection, self._folder)
         self._lock = Lock()
+        self.timeout: Fraction | None = None
         self.numbers = count(1)
         """Numbers for the names of joined tables, which no two have in common."""
         self._connection.execute("SET GLOBAL TimeZone = 'UTC'")
@@ -303,7 +307,7 @@ class DuckDB:
     def run(self, plan: Plan) -> list[tuple[int, ...]]:
         """The indices and sums of every group."""
         self.sources.require_unchanged()
-        with self._lock, interrupts():
+        with self._reading():
             statement = f"{self._with(plan)}{plan.statement}"
             rows = self._connection.execute(statement, list(plan.parameters)).fetchall()
         self._require_unchanged()
@@ -325,6 +329,12 @@ class DuckDB:
             with self._lock:
                 self._keeper.forget()
             raise
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Read rows for a question: one question at a time, each within the timeout."""
+        with self._lock, interrupts(), limited(self.timeout, self._connection.interrupt):
+            yield
 
     def fetch(self, statement: str) -> list[tuple[Any, ...]]:
         """Run a statement of ours, without parameters."""

@@ -57,6 +57,8 @@ class Engine(Protocol):
     - `run_together(plans)`: the same as `[run(plan) for plan in plans]`, in fewer scans.
     - `require_unchanged()`: raises if the source is closed or has changed. A table calls it before
       it uses sums that it remembers.
+    - `timeout`, an attribute: None, or how many seconds `run` may take, after which it raises
+      TimeoutError and can be called again. A table sets it.
     """
 
     @property

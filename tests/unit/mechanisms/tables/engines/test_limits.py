@@ -1,0 +1,161 @@
+"""Timeouts: a question that takes too long fails, is charged, and leaves the table usable."""
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from threading import Event, Thread, Timer, main_thread
+from typing import Any
+
+import ibis
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from composition import FiltCon
+from mechanisms import Count, Gaussian, Table
+from mechanisms.tables.engines.duckdb import DuckDB
+from mechanisms.tables.engines.limits import limited, seconds
+from mechanisms.tables.engines.statements import Plan
+from queryable import ZCDP, MechanismFault, Queryable
+
+ENDLESS = "SELECT sum(hash(a.range, b.range)) FROM range(10000000) a, range(10000000) b"
+SOON, LATE = Fraction(1, 20), Fraction(600)
+
+
+@contextmanager
+def endless(table: Table) -> Iterator[None]:
+    """Every statement takes hours."""
+    engine: Any = table._engine
+    plan = engine.plan
+    engine.plan = lambda *given: Plan(ENDLESS, ())
+    yield
+    engine.plan = plan
+
+
+def test_a_timeout_fails_the_launch_which_is_charged_and_the_table_stays_usable() -> None:
+    table = Table({"age": np.arange(100)}, timeout=SOON)
+    faults: list[BaseException] = []
+    queryable = Queryable(FiltCon(ZCDP(1)), table, on_fault=faults.append)
+    with endless(table), pytest.raises(MechanismFault):
+        queryable(Gaussian(Count(), rho="1/4"))
+    assert queryable.privacy_loss() == ZCDP("1/4")
+    assert [type(each) for each in faults] == [TimeoutError]
+    assert "timeout=0.05 seconds" in str(faults[0])
+    table._engine.timeout = LATE  # type: ignore[attr-defined]
+    for _ in range(2):
+        assert Count()(table) == 100
+    queryable(Gaussian(Count(), rho="1/4"))
+
+
+def test_joined_rows_have_the_timeout_of_the_table_that_was_opened() -> None:
+    table = Table({"age": np.arange(100)}, timeout="1/20")
+    joined = table.join(public={"age": [1], "young": [True]}, on="age")
+    engine: Any = joined._engine
+    with pytest.raises(TimeoutError):
+        engine.run(Plan(ENDLESS, ()))
+    table._engine.timeout = LATE  # type: ignore[attr-defined]
+    assert joined.totals(Count().request) == 100
+
+
+@pytest.mark.parametrize("timeout", [None, LATE])
+def test_an_interrupt_by_the_user_stays_an_interrupt(timeout: Fraction | None) -> None:
+    engine: Any = Table({"age": np.arange(100)}, timeout=timeout, threads=1)._engine
+    main = main_thread().ident
+    assert main is not None
+    timer = Timer(0.2, lambda: signal.pthread_kill(main, signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        engine.run(Plan(ENDLESS, ()))
+    assert engine.run(Plan("SELECT 7", ())) == [(7,)]
+
+
+def test_waiting_for_another_question_does_not_count() -> None:
+    engine: Any = Table({"age": np.arange(100)}, timeout=SOON)._engine
+    with engine._lock:
+        found: list[Any] = []
+        thread = Thread(target=lambda: found.extend(engine.run(Plan("SELECT 7", ()))))
+        thread.start()
+        time.sleep(0.2)
+    thread.join()
+    assert found == [(7,)]
+
+
+def test_an_engine_that_begins_late_is_interrupted_again() -> None:
+    """DuckDB forgets an interrupt that comes before a statement."""
+    engine: Any = Table({"age": np.arange(100)}, timeout=SOON)._engine
+    connection = engine._connection
+
+    class Late:
+        interrupt = connection.interrupt
+
+        @staticmethod
+        def execute(*given: Any) -> Any:
+            time.sleep(0.2)
+            return connection.execute(*given)
+
+    engine._connection = Late
+    with pytest.raises(TimeoutError):
+        engine.run(Plan(ENDLESS, ()))
+
+
+def test_nothing_is_interrupted_after_the_block() -> None:
+    """Not even if the block is left by an interrupt of the user."""
+    calls: list[int] = []
+    for error in (None, ValueError, KeyboardInterrupt):
+        try:
+            with limited(Fraction(1, 10), lambda: calls.append(1)):
+                if error is not None:
+                    raise error
+        except (ValueError, KeyboardInterrupt):
+            pass
+    time.sleep(0.3)
+    assert not calls
+
+
+def test_a_block_that_ends_well_though_it_was_interrupted_has_its_result() -> None:
+    struck = Event()
+    with limited(SOON, struck.set):
+        assert struck.wait(60)
+
+
+def interrupted(error: BaseException) -> None:
+    """Raise an error in a block that was interrupted."""
+    struck = Event()
+    with limited(SOON, struck.set):
+        assert struck.wait(60)
+        raise error
+
+
+def test_errors_of_an_interrupted_block_are_timeouts_unless_the_user_interrupted_it() -> None:
+    with pytest.raises(TimeoutError) as caught:
+        interrupted(RuntimeError("INTERRUPT Error: cell 17"))
+    assert "17" not in str(caught.value)
+    assert caught.value.__suppress_context__
+    for raised in (RuntimeError("Query interrupted"), KeyboardInterrupt()):
+        with pytest.raises(type(raised)) as same:
+            interrupted(raised)
+        assert same.value is raised
+    with pytest.raises(RuntimeError, match="overflow"), limited(LATE, SOON.limit_denominator):
+        raise RuntimeError("overflow")
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), True, "soon", 10**12])
+def test_a_timeout_is_a_number_of_seconds(timeout: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match="timeout"):
+        Table({"age": [1]}, timeout=timeout)
+    with pytest.raises((TypeError, ValueError), match="timeout"):
+        seconds(timeout)
+
+
+def test_an_engine_that_cannot_be_interrupted_takes_no_timeout() -> None:
+    engine: Any = object.__new__(type("Plain", (), {"kinds": {}}))
+    with pytest.raises(TypeError, match="leave timeout out"):
+        Table(engine=engine, timeout=1)
+    duckdb = DuckDB(Table({"age": [1]})._engine._frame)  # type: ignore[attr-defined]
+    assert Table(engine=duckdb, timeout=3)._engine.timeout == 3  # type: ignore[attr-defined]
+    warehouse = ibis.memtable(pa.table({"age": [1]}))
+    if not hasattr(Table(warehouse)._engine, "timeout"):
+        with pytest.raises(TypeError, match="leave timeout out"):
+            Table(warehouse, timeout=1)
