@@ -9,7 +9,7 @@ import csv
 import datetime as dt
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from pyarrow import parquet
 from mechanisms import Table
 from tests.engines import _ARROW, _SQLITE, SPARK, _folder, _for_sqlite, _session, quietly
 from tests.messy_tables import Row, Types
-from tests.postgres import POSTGRES, server
+from tests.postgres import POSTGRES, collated, server
 
 _numbers = count()
 
@@ -128,9 +128,15 @@ MEMORY: dict[str, Callable[[Types, list[Row]], Any]] = {
 }
 FRAMES = [f"table on {form}" for form in MEMORY]
 FILES = ["csv", "german csv", "parquet"]
-DATABASES = ["ibis on duckdb", "ibis on sqlite", "ibis on postgres", "ibis on spark"]
+COLLATED = ["ibis on sqlite, collated", "ibis on postgres, collated"]
+"""Databases in which the text of every column ignores case, in comparisons and in its order."""
+DATABASES = ["ibis on duckdb", "ibis on sqlite", "ibis on postgres", "ibis on spark", *COLLATED]
 FORMS = [*MEMORY, *FRAMES, *FILES, *DATABASES]
-_MARKS = {"ibis on spark": SPARK, "ibis on postgres": POSTGRES}
+_MARKS = {
+    "ibis on spark": SPARK,
+    "ibis on postgres": POSTGRES,
+    "ibis on postgres, collated": POSTGRES,
+}
 
 
 def parameters(forms: list[str]) -> list[Any]:
@@ -159,22 +165,26 @@ def opened(form: str, types: Types, rows: list[Row], **options: Any) -> Iterator
     if form in MEMORY:
         yield MEMORY[form](types, rows)
         return
+    with source(form, types, rows) as table_of, table_of(**options) as table:
+        yield table
+
+
+@contextmanager
+def source(form: str, types: Types, rows: list[Row]) -> Iterator[Callable[..., Table]]:
+    """A function that opens these rows as a new `Table`, with the options that it is given."""
     with quietly():
         if form in FRAMES:
-            with Table(MEMORY[form.removeprefix("table on ")](types, rows), **options) as table:
-                yield table
+            yield partial(Table, MEMORY[form.removeprefix("table on ")](types, rows))
         elif form in FILES:
             path = Path(_folder(), f"{next(_numbers)}.{form.rsplit(maxsplit=1)[-1]}")
-            given = _WRITERS[form](path, types, rows)
-            with Table(path, **given, **options) as table:
-                yield table
+            yield partial(Table, path, **_WRITERS[form](path, types, rows))
             path.unlink()
         else:
             name = f"data_{next(_numbers)}"
             create, connected, drop = _BACKENDS[form]
             connection = connected()
             create(connection, name, types, rows)
-            yield Table(connection.table(name), **options)
+            yield partial(Table, connection.table(name))
             drop(connection, name)
 
 
@@ -276,8 +286,11 @@ def _sqlite() -> Any:
     return ibis.sqlite.connect(Path(_folder(), "fuzz.db"))
 
 
-def _create_in_sqlite(connection: Any, name: str, types: Types, rows: list[Row]) -> None:
-    columns = ", ".join(f"{_quoted(each)} {_SQLITE[kind]}" for each, kind in types.items())
+def _create_in_sqlite(
+    connection: Any, name: str, types: Types, rows: list[Row], text: str = "TEXT"
+) -> None:
+    declared = {**_SQLITE, "text": text}
+    columns = ", ".join(f"{_quoted(each)} {declared[kind]}" for each, kind in types.items())
     connection.con.execute(f"CREATE TABLE {name} ({columns})")
     marks = ", ".join("?" * len(types))
     cells = [tuple(_for_sqlite(row[each], kind) for each, kind in types.items()) for row in rows]
@@ -303,8 +316,11 @@ _IN_POSTGRES = {
 }
 
 
-def _create_in_postgres(connection: Any, name: str, types: Types, rows: list[Row]) -> None:
-    columns = ", ".join(f"{_quoted(each)} {_IN_POSTGRES[kind]}" for each, kind in types.items())
+def _create_in_postgres(
+    connection: Any, name: str, types: Types, rows: list[Row], text: str = "text"
+) -> None:
+    declared = {**_IN_POSTGRES, "text": text}
+    columns = ", ".join(f"{_quoted(each)} {declared[kind]}" for each, kind in types.items())
     marks = ", ".join(["%s"] * len(types))
     with connection.con.cursor() as cursor:
         cursor.execute(f"CREATE UNLOGGED TABLE {name} ({columns})")
@@ -351,4 +367,14 @@ _BACKENDS: dict[str, tuple[Callable[..., None], Callable[[], Any], Callable[...,
     "ibis on sqlite": (_create_in_sqlite, _sqlite, _drop),
     "ibis on postgres": (_create_in_postgres, _postgres, _drop),
     "ibis on spark": (_create_in_spark, _spark, _drop_view),
+    "ibis on sqlite, collated": (
+        partial(_create_in_sqlite, text="TEXT COLLATE NOCASE"),
+        _sqlite,
+        _drop,
+    ),
+    "ibis on postgres, collated": (
+        partial(_create_in_postgres, text='text COLLATE "alike"'),
+        collated,
+        _drop,
+    ),
 }

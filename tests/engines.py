@@ -12,9 +12,9 @@ import shutil
 import sqlite3
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ import pyarrow as pa
 import pytest
 
 from mechanisms import Table
-from tests.postgres import POSTGRES, server
+from tests.postgres import POSTGRES, collated, server
 
 Types = Mapping[str, str]
 """Column names mapped to one of the kinds that are the keys of `_ARROW`."""
@@ -76,9 +76,12 @@ SPARK = pytest.mark.skipif(_java() is not None, reason=f"no Spark: {_java()}")
 EMBEDDED = ["duckdb", "ibis on duckdb", "ibis on sqlite"]
 ENGINES = [
     *EMBEDDED,
+    "ibis on sqlite, collated",
     pytest.param("ibis on postgres", marks=POSTGRES),
+    pytest.param("ibis on postgres, collated", marks=POSTGRES),
     pytest.param("ibis on spark", marks=SPARK),
 ]
+"""On the collated ones the text of every column ignores case, in comparisons and in its order."""
 
 
 @contextmanager
@@ -108,7 +111,11 @@ def opened(engine: str, types: Types, rows: Rows, **options: Any) -> Table:
         source = {
             "ibis on duckdb": _on_duckdb,
             "ibis on sqlite": _on_sqlite,
+            "ibis on sqlite, collated": partial(_on_sqlite, text="TEXT COLLATE NOCASE"),
             "ibis on postgres": _on_postgres,
+            "ibis on postgres, collated": partial(
+                _on_postgres, connected=collated, text='text COLLATE "alike"'
+            ),
             "ibis on spark": _on_spark,
         }[engine](types, rows)
         return Table(source, **options)
@@ -123,12 +130,13 @@ def _on_duckdb(types: Types, rows: Rows) -> Any:
     return connection.table("data")
 
 
-def _on_sqlite(types: Types, rows: Rows) -> Any:
+def _on_sqlite(types: Types, rows: Rows, text: str = "TEXT") -> Any:
     import ibis
 
     path = Path(_folder()) / f"{next(_numbers)}.db"
+    declared = {**_SQLITE, "text": text}
     columns = ", ".join(
-        '"' + name.replace('"', '""') + f'" {_SQLITE[kind]}' for name, kind in types.items()
+        '"' + name.replace('"', '""') + f'" {declared[kind]}' for name, kind in types.items()
     )
     with sqlite3.connect(path) as raw:
         raw.execute(f"CREATE TABLE data ({columns})")
@@ -163,10 +171,16 @@ def _postgres() -> Any:
     return ibis.postgres.connect(host=server(), user="postgres", database="postgres")
 
 
-def _on_postgres(types: Types, rows: Rows) -> Any:
-    connection, name = _postgres(), f"engine_{next(_numbers)}"
+def _on_postgres(
+    types: Types,
+    rows: Rows,
+    connected: Callable[[], Any] = _postgres,
+    text: str = "text",
+) -> Any:
+    connection, name = connected(), f"engine_{next(_numbers)}"
+    declared = {**_POSTGRES, "text": text}
     columns = ", ".join(
-        '"' + name.replace('"', '""') + f'" {_POSTGRES[kind]}' for name, kind in types.items()
+        '"' + name.replace('"', '""') + f'" {declared[kind]}' for name, kind in types.items()
     )
     with connection.con.cursor() as cursor:
         cursor.execute(f"CREATE UNLOGGED TABLE {name} ({columns})")

@@ -1,7 +1,7 @@
 """A temporary Postgres server for tests, reached by a socket in a temporary folder.
 
 `POSTGRES` skips a test with a reason where no server is installed. `server()` starts the server and
-returns the folder of its socket.
+returns the folder of its socket. `collated()` connects to a database with collations of ICU.
 """
 
 import atexit
@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,3 +57,28 @@ def server() -> str:
     run("pg_ctl", "-w", "-l", str(folder / "log"), "-o", options, "start")
     atexit.register(stop)
     return str(folder)
+
+
+@cache
+def collated() -> Any:
+    """Connect to a database that orders text as ICU does.
+
+    In its collation `alike` texts are equal that differ in case only.
+    """
+    import ibis
+
+    first = ibis.postgres.connect(host=server(), user="postgres", database="postgres")
+    first.con.autocommit = True
+    with first.con.cursor() as cursor:
+        cursor.execute(
+            "CREATE DATABASE collated TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'de'"
+        )
+    first.disconnect()
+    connection = ibis.postgres.connect(host=server(), user="postgres", database="collated")
+    with connection.con.cursor() as cursor:
+        cursor.execute(
+            "CREATE COLLATION alike "
+            "(provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
+        )
+    connection.con.commit()
+    return connection

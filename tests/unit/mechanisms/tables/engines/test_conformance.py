@@ -103,7 +103,9 @@ STEPS = {
     "duckdb": 1,
     "ibis on duckdb": 9,
     "ibis on sqlite": 5,
+    "ibis on sqlite, collated": 5,
     "ibis on postgres": 7,
+    "ibis on postgres, collated": 7,
     "ibis on spark": 11,
 }
 """Of the long lists of statistics an engine tries one in so many; `slow` tests try the rest."""

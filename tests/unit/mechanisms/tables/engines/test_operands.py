@@ -30,7 +30,9 @@ STEPS = {
     "duckdb": 1,
     "ibis on duckdb": 5,
     "ibis on sqlite": 4,
+    "ibis on sqlite, collated": 4,
     "ibis on postgres": 3,
+    "ibis on postgres, collated": 3,
     "ibis on spark": 9,
 }
 """Of the long lists an engine tries one in so many; a `slow` test tries the rest."""
