@@ -18,7 +18,7 @@ from mechanisms import Count, Histogram, PrivacyUnit, Sum
 from mechanisms.tables.aggregates import Aggregate
 from tests.attacks.test_table_values import value
 from tests.brute_force import moved
-from tests.datasets import FORMS, MEMORY, held, kinds_of, opened, parameters
+from tests.datasets import COLLATED, FORMS, MEMORY, held, kinds_of, opened, parameters
 from tests.messy_tables import Row, Types, some_rows, some_types
 from tests.random_statistics import Case, Maker
 
@@ -74,14 +74,27 @@ def pair(form: str, random: Random, types: Types, number: int) -> tuple[list[Row
             if isinstance(person, int):
                 row["person"] = person // 2**10 * 2**10 + number * 8 + person % 8
             elif person is not None:
-                row["person"] = f"{person}{number}"
-        units = sorted({row["person"] for row in rows} - {None}, key=str)
+                row["person"] = spelled(form, random, f"{person}{number}")
+        units = sorted({unit_of(form, row) for row in rows} - {None}, key=str)
         one = random.choice(units) if units else None
-        fewer = [row for row in rows if row["person"] != one or one is None]
+        fewer = [row for row in rows if unit_of(form, row) != one or one is None]
     else:
         gone = random.randrange(len(rows)) if rows else 0
         fewer = rows[:gone] + rows[gone + 1 :]
     return random.sample(rows, len(rows)), random.sample(fewer, len(fewer))
+
+
+def spelled(form: str, random: Random, person: str) -> str:
+    """A person's name; databases that ignore case have it in several spellings."""
+    if form not in COLLATED or not person.isascii():
+        return person
+    return random.choice([person, person.upper(), person.lower()])
+
+
+def unit_of(form: str, row: Row) -> Any:
+    """The unit of a row: on databases that ignore case, the person in any spelling."""
+    person = row["person"]
+    return person.lower() if form in COLLATED and isinstance(person, str) else person
 
 
 def too_far(
