@@ -478,6 +478,34 @@ def test_a_signal_during_a_long_query_of_a_table_is_an_interrupt() -> None:
     assert (19 - sum(interrupted)) * TINY <= root.privacy_loss().rho <= 19 * TINY
 
 
+def test_a_signal_while_rows_are_chosen_leaves_no_half_of_them() -> None:
+    """The next question chooses again, has the same value, and drops what was left."""
+    pytest.importorskip("duckdb")
+    cells = {"person": np.arange(60_000) % 9_000, "age": np.arange(60_000) // 7 % 50}
+    table = Table(cells, privacy_unit="person", max_rows=2)  # rows tie, so there are several steps
+    engine, numbers = table._engine, iter(range(1000))
+
+    def count() -> int:
+        return int(Count(column("age") > -1 - next(numbers), per=table.unit).value(table))
+
+    def cold() -> int:
+        with engine._lock:
+            engine._keeper.forget()
+        return count()
+
+    most, interrupts = 1.2 * _typical(cold), 0
+    with alarms(most) as during:
+        for _ in range(60):
+            with engine._lock:
+                engine._keeper.forget()
+            interrupts += during(count)
+            assert count() == 18_000
+            names = engine.fetch("SELECT table_name FROM duckdb_tables() WHERE temporary")
+            assert len(engine._keeper._tables) == 1
+            assert len(names) <= 2  # with the units of rows that tie
+    assert interrupts > 10
+
+
 def test_a_signal_during_a_long_query_of_sqlite_is_an_interrupt() -> None:
     """SQLite makes an OperationalError of it, if a function of Python runs for each row."""
     ibis = pytest.importorskip("ibis")

@@ -95,6 +95,8 @@ class DuckDB:
             By default a comma (a tabulator in a .tsv file), a double quotation mark, UTF-8.
         decimal, thousands, date_format: of its cells, see `cell_formats.CellFormats`.
         memory_limit: such as "500MB"; beyond it DuckDB writes to `temp_directory`.
+        max_temp_directory_size: such as "20GB": how much DuckDB writes there at most, kept rows
+            included. Without room for these, they are chosen anew for each question.
         threads: how many it may use.
         temp_directory: where a folder is made that only this user can read, for rows that do not
             fit into memory; `close` removes it. By default the system's folder for such files.
@@ -110,6 +112,7 @@ class DuckDB:
         memory_limit: str | None = None,
         threads: int | None = None,
         temp_directory: str | Path | None = None,
+        max_temp_directory_size: str | None = None,
         **dialect: Any,
     ) -> None:
         import duckdb
@@ -136,6 +139,8 @@ class DuckDB:
         self.numbers = count(1)
         """Numbers for the names of joined tables, which no two have in common."""
         self._connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        if max_temp_directory_size is not None:  # without effect as an option of `connect`
+            self._connection.execute("SET max_temp_directory_size = $1", [max_temp_directory_size])
         # In Jupyter without ipywidgets the bar is off, and DuckDB 2.0 refuses to set it.
         progress = self._connection.execute("SELECT current_setting('enable_progress_bar')")
         if progress.fetchall() != [(False,)]:

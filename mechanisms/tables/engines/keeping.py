@@ -42,7 +42,7 @@ class Keeper:
             ):  # no room in memory or on disk
                 self._keeps = False
                 self.forget()
-        return kept.exact()
+        return self._anew(kept)
 
     def forget(self) -> None:
         """Drop all tables."""
@@ -67,15 +67,40 @@ class Keeper:
         name = f"chosen {next(self._numbers)}"
         table = identifier(name)
         self._run(f"CREATE TEMP TABLE {table} AS {kept.first()}")
-        [(tied,)] = self._run(f"SELECT EXISTS ({kept.tied(name)})")
+        [(tied,)] = self._run(f"SELECT EXISTS ({kept.tied(table)})")
         if tied:
-            units = f"{name} tied"
-            self._run(f"CREATE TEMP TABLE {identifier(units)} AS {kept.tied(name)}")
-            among = f"SELECT * FROM {identifier(units)}"
+            self._settle(name, kept)
+        return name
+
+    def _settle(self, name: str, kept: Kept) -> None:
+        """Reduce units with too many rows, which tie, to the first ones in the order of all cells.
+
+        Mostly these rows are equal in all cells. Then it makes no difference which ones are kept.
+        """
+        table = identifier(name)
+        among, unequal = self._tied(table, kept)
+        if unequal:
             self._run(f"DELETE FROM {table} WHERE {identifier(kept.columns.unit)} IN ({among})")
             self._run(f"INSERT INTO {table} BY NAME {kept.exact(among)}")
-            self._run(f"DROP TABLE {identifier(units)}")
-        return name
+        else:
+            self._run(f"DELETE FROM {table} WHERE {identifier(kept.columns.tied)}")
+
+    def _anew(self, kept: Kept) -> str:
+        """SQL that chooses the rows each time. It takes two passes, and little room."""
+        rows, columns = f"({kept.first()})", kept.columns
+        self._drop_others()
+        among, unequal = self._tied(rows, kept)
+        if not unequal:
+            return f"SELECT * FROM {rows} WHERE NOT {identifier(columns.tied)}"
+        others = f"SELECT * FROM {rows} WHERE {identifier(columns.unit)} NOT IN ({among})"
+        return f"{others} UNION ALL BY NAME {kept.exact(among)}"
+
+    def _tied(self, rows: str, kept: Kept) -> tuple[str, bool]:
+        """A statement whose results are the units with too many rows, and whether cells differ."""
+        units = identifier(f"chosen {next(self._numbers)}")
+        self._run(f"CREATE TEMP TABLE {units} AS {kept.tied(rows)}")
+        among = f"SELECT * FROM {units}"
+        return among, bool(self._run(kept.unequal(among)))
 
     def _drop_others(self) -> None:
         """Drop tables that nothing refers to, also those of an interrupted question."""

@@ -80,10 +80,10 @@ class Kept:
         """What the rows depend on; they are the same whichever columns are wanted."""
         return self.view, self.unit, self.max_rows, self.choice
 
-    def tied(self, table: str) -> str:
-        """The units that have too many rows in a table of first rows."""
+    def tied(self, rows: str) -> str:
+        """The units that have too many of these first rows."""
         unit, tied = identifier(self.columns.unit), identifier(self.columns.tied)
-        return f"SELECT {unit} FROM {identifier(table)} WHERE {tied}"
+        return f"SELECT {unit} FROM {rows} WHERE {tied}"
 
     def first(self) -> str:
         """The first rows of each unit; all rows that tie with the last one, marked as `tied`.
@@ -106,18 +106,28 @@ class Kept:
         Args:
             among: a statement whose results are units. Then only these.
         """
-        kinds, order = self.columns.kinds, self._order()
-        identities = [identity_of(name, kinds[name]) for name in self.columns.source]
-        order |= self._named("cell", identities)
+        order = self._order() | self._named("cell", self._identities())
         cells = [*self._cells(), *order.values()]
         by, unit = ", ".join(f"{name} ASC NULLS LAST" for name in order), self.columns.unit
-        rows = self._rows()
-        if among is not None:
-            rows += f" AND {identity_of(self.unit, kinds[self.unit])} IN ({among})"
         return (
-            f"SELECT {self._names()} FROM (SELECT {', '.join(cells)} {rows}) QUALIFY "
+            f"SELECT {self._names()} FROM (SELECT {', '.join(cells)} {self._rows(among)}) QUALIFY "
             f"row_number() OVER (PARTITION BY {identifier(unit)} ORDER BY {by}) <= {self.max_rows}"
         )
+
+    def unequal(self, among: str) -> str:
+        """A statement with a result if two rows of one of these units tie that differ in a cell."""
+        order, row = self._order(), f"row({', '.join(self._identities())})"
+        unit = identity_of(self.unit, self.columns.kinds[self.unit])
+        cells = [f"{unit} AS {identifier(self.columns.unit)}", f"{row} AS cells", *order.values()]
+        by = ", ".join([identifier(self.columns.unit), *order])
+        return (
+            f"SELECT 1 FROM (SELECT {', '.join(cells)} {self._rows(among)}) GROUP BY {by} "
+            "HAVING min(cells) IS DISTINCT FROM max(cells) LIMIT 1"
+        )
+
+    def _identities(self) -> list[str]:
+        """The cells of a row of the source; digests of long ones."""
+        return [identity_of(name, self.columns.kinds[name]) for name in self.columns.source]
 
     def _cells(self) -> list[str]:
         """What is stored of a row."""
@@ -150,9 +160,12 @@ class Kept:
         names = (identifier(self.columns.own(f"{name} {i}")) for i in count())
         return {it: f"{cell} AS {it}" for it, cell in zip(names, cells, strict=False)}
 
-    def _rows(self) -> str:
-        """All rows with a unit, as SQL from FROM on."""
+    def _rows(self, among: str | None = None) -> str:
+        """All rows with a unit, or with one of these units, as SQL from FROM on."""
         there = Compiler(DuckDBDialect(), self.columns.kinds).present(self.unit).text
+        if among is not None:
+            unit = identity_of(self.unit, self.columns.kinds[self.unit])
+            there += f" AND {unit} IN ({among})"
         return f"FROM {identifier(self.view)} WHERE {there}"
 
 

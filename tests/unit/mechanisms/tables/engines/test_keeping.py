@@ -1,9 +1,11 @@
 """The rows that count are chosen once, and nothing but the time tells whether they were."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from random import Random
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -103,21 +105,108 @@ def test_equal_rows_are_kept_up_to_the_bound() -> None:
     assert Count(per=table.unit)(table) == 7
 
 
-def test_without_room_rows_are_chosen_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An engine that has no room for kept rows answers the same."""
+def test_rows_that_tie_are_not_all_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same where there is no room to keep rows."""
+    monkeypatch.setattr(kept, "hash_of", lambda columns, choice: "0::UBIGINT")
+    asked, table = statistics(*UNITS), opened(ROWS[::-1])
+    table._engine._keeper._keeps = False
+    for statistic in asked:
+        assert moved(statistic, table, opened()) == 0
 
-    def full(keeper: Any, statement: str) -> Any:
-        if statement.startswith("CREATE"):
-            raise duckdb.OutOfMemoryException("no room")
-        return run(keeper, statement)
 
+def moved(statistic: IntegerStatistic, one: Table, other: Table) -> int:
+    """How much a statistic differs, in any entry."""
+    change = np.asarray(statistic(one), dtype=object) - np.asarray(statistic(other), dtype=object)
+    return int(np.abs(np.atleast_1d(change)).max())
+
+
+def large(**options: Any) -> Table:
+    """More rows than fit into 30 MB with the sets that are kept of them."""
+    random = np.random.default_rng(1)
+    cells = {"person": 50_000, "x": 100, "y": 2**62}
+    source = {name: random.integers(0, most, 250_000) for name, most in cells.items()}
+    return Table(source, privacy_unit="person", max_rows=1, seed=3, threads=1, **options)
+
+
+def test_without_room_on_disk_rows_are_chosen_anew() -> None:
+    """Kept rows are written to disk beyond the memory; where that is full, none are kept."""
+    tables = [
+        large(),
+        large(memory_limit="30MB"),
+        large(memory_limit="30MB", max_temp_directory_size="1MB"),
+    ]
+    for most in range(1, 9):
+        per = PrivacyUnit("person", max_rows=most)
+        count = Count((column("x") > 3) & (column("y") > 0), per=per)
+        assert len({int(count(table)) for table in tables}) == 1
+    sizes = [sum(each.stat().st_size for each in folder(table).iterdir()) for table in tables]
+    assert sizes[0] == 0
+    assert sizes[1] > 10**6
+    assert sizes[2] <= 10**6
+    assert [len(tables_of(table)) > 1 for table in tables] == [True, True, False]
+    for table in tables:
+        table.close()
+        assert not folder(table).exists()
+
+
+def folder(table: Table) -> Path:
+    """The folder of the table's temporary files."""
+    return Path(table._engine._folder)
+
+
+def test_threads_share_the_kept_rows() -> None:
+    """Several threads that ask one table in their own order get the values of one."""
     asked = statistics(*UNITS)
-    values = [np.asarray(statistic(opened())).tolist() for statistic in asked]
-    run = keeping.Keeper._run
-    monkeypatch.setattr(keeping.Keeper, "_run", full)
+    expected = [np.asarray(statistic(opened())).tolist() for statistic in asked]
     table = opened()
-    assert [np.asarray(statistic(table)).tolist() for statistic in asked] == values
+
+    def ask(seed: int) -> bool:
+        order = Random(seed).sample(range(len(asked)), len(asked))
+        return all(np.asarray(asked[i](table)).tolist() == expected[i] for i in order)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(ask, range(8)))
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "pandas", "joined"])
+def test_every_source(form: str, tmp_path: Path) -> None:
+    """Rows of files, frames and joins: the values are those of a table that was asked nothing."""
+    frame = pa.Table.from_pylist(ROWS).to_pandas()
+    options = {"privacy_unit": "person", "max_rows": 3, "seed": 5}
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    frame.to_parquet(tmp_path / "x.parquet")
+    public = {"g": ["a", "b", "c"], "more": [1, 2, 3]}
+    sources: dict[str, Callable[[], Table]] = {
+        "parquet": lambda: Table(tmp_path / "x.parquet", **options),
+        "csv": lambda: Table(tmp_path / "x.csv", **options),
+        "pandas": lambda: Table(frame, **options),
+        "joined": lambda: Table(frame, **options).join(public=public, on="g"),
+    }
+    asked, table = statistics(*UNITS), sources[form]()
+    for statistic in Random(2).sample(asked, 6):
+        assert moved(statistic, table, sources[form]()) == 0
+
+
+def test_a_file_that_changes_is_not_kept(tmp_path: Path) -> None:
+    """What was chosen while a file changed is forgotten, in case it looks unchanged later."""
+    path = tmp_path / "x.parquet"
+    pa.Table.from_pylist(ROWS).to_pandas().to_parquet(path)
+    table = Table(path, privacy_unit="person", max_rows=3)
+    plan = table._plan(Count(per=table.unit).request)
+    sources, calls = table._engine.sources, []
+
+    class Changing:
+        def require_unchanged(self) -> None:
+            calls.append(1)
+            if len(calls) == 2:
+                raise ValueError("changed")
+
+    table._engine.sources = Changing()
+    with pytest.raises(ValueError, match="changed"):
+        table._engine.run(plan)
     assert tables_of(table) == []
+    table._engine.sources = sources
+    assert [*table._engine.run(plan)] == [(21,)]
 
 
 def test_the_number_of_sets_is_bounded() -> None:
