@@ -7,6 +7,7 @@ letters, digits and a few signs is written in hexadecimal digits.
 
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from hashlib import md5
 from typing import Any
 
@@ -15,6 +16,7 @@ import attrs
 from mechanisms.tables import column_types
 from mechanisms.tables.column_types import Kind
 from mechanisms.tables.engines.dialect import Expression
+from mechanisms.tables.engines.protocol import interrupts
 
 _PLAIN = re.compile(r"[A-Za-z0-9 _.,/+-]*")
 _SETTINGS = {"standard_conforming_strings": "on", "server_encoding": "UTF8"}
@@ -146,6 +148,24 @@ def digest_of(backend: Any) -> Callable[[Expression], Expression]:
     return lambda text: known(text.cast("binary"))
 
 
+def row_hash_of(backend: Any) -> Callable[[Expression], Expression]:
+    """The hash of a row's text, by which rows are sorted: the shortest form that is known."""
+    import ibis
+
+    match backend.name:
+        case "duckdb":
+            return _function("md5_number", str, result=Decimal)
+        case "sqlite":
+
+            def queryable_digest(text: bytes) -> bytes:
+                return md5(text, usedforsecurity=False).digest()
+
+            backend.con.create_function("queryable_digest", 1, queryable_digest, deterministic=True)
+            known: Callable[[Expression], Expression] = ibis.udf.scalar.builtin(queryable_digest)
+            return lambda text: known(text.cast("binary"))
+    return digest_of(backend)
+
+
 def instants_of_spark(backend: Any, source: Any) -> dict[str, Kind]:
     """The columns of Spark that are instants. Ibis does not distinguish them from timestamps."""
     if backend.name != "pyspark":
@@ -156,40 +176,85 @@ def instants_of_spark(backend: Any, source: Any) -> dict[str, Kind]:
 
 
 def statement_of(backend: Any, expression: Any) -> str:
-    """The SQL of an expression, if the database accepts its size. Reads no rows.
+    """The SQL of an expression.
+
+    Raises:
+        ValueError: the database does not have what the expression needs.
+    """
+    try:
+        return str(backend.compile(expression))
+    except Exception:
+        raise _too_large(backend) from None
+
+
+def require_accepted(backend: Any, statement: str) -> None:
+    """Check that SQLite accepts the size of a statement. It is prepared, not run.
 
     Raises:
         ValueError: it does not.
     """
-    try:
-        statement = str(backend.compile(expression))
-        if backend.name == "sqlite":  # prepared, not run: the limits are SQLite's own
+    if backend.name == "sqlite":
+        try:
             backend.con.execute(f"EXPLAIN {statement}").close()
-    except Exception:
-        raise ValueError(
-            f"use fewer constants, or nest fewer predicates: the query is too large for "
-            f"{backend.name}, or uses a function that it does not have"
-        ) from None
-    return statement
+        except Exception:
+            raise _too_large(backend) from None
+
+
+def _too_large(backend: Any) -> ValueError:
+    return ValueError(
+        f"use fewer constants, or nest fewer predicates: the query is too large for "
+        f"{backend.name}, or uses a function that it does not have"
+    )
+
+
+def in_front(backend: Any, name: str, rows: str, statement: str) -> str:
+    """A statement that reads a relation of this name, with the rows of the relation in front."""
+    quote = "`" if backend.name == "pyspark" else '"'
+    others = statement.removeprefix("WITH ")
+    comma = "" if others == statement else ","
+    return f"WITH {quote}{name}{quote} AS ({rows}){comma} {others}"
+
+
+def relation_of(backend: Any, name: str, schema: Any) -> Any:
+    """The relation of this name, which need not exist yet."""
+    import ibis.expr.operations as ops
+
+    return ops.DatabaseTable(name=name, schema=schema, source=backend).to_expr()
 
 
 def as_view(backend: Any, source: Any) -> Any:
     """The same rows; on SQLite by a temporary view, because its parser limits nesting."""
     import ibis
-    import ibis.expr.operations as ops
 
     if backend.name != "sqlite":
         return source
     name = ibis.util.gen_name("queryable_view")
     backend.con.execute(f'CREATE TEMP VIEW "{name}" AS {backend.compile(source)}')
-    return ops.DatabaseTable(name=name, schema=source.schema(), source=backend).to_expr()
+    return relation_of(backend, name, source.schema())
 
 
 def rows_of(backend: Any, expression: Any, statement: str) -> list[tuple[Any, ...]]:
-    """Run an expression; where its SQL can be run directly, it is not compiled again."""
-    if backend.name not in ("duckdb", "sqlite", "postgres"):
-        return [tuple(row.values()) for row in backend.to_pyarrow(expression).to_pylist()]
+    """The rows of a statement, or of its expression where SQL is not run directly."""
     backend._run_pre_execute_hooks(expression)  # tables in memory are registered
-    with backend._safe_raw_sql(statement) as cursor:
-        rows: list[tuple[Any, ...]] = cursor.fetchall()
-    return rows
+    with _interruptible(statement):
+        if backend.name == "pyspark":
+            return [tuple(row) for row in backend._session.sql(statement).collect()]
+        if backend.name not in _DIRECT:
+            return [tuple(row.values()) for row in backend.to_pyarrow(expression).to_pylist()]
+        with backend._safe_raw_sql(statement) as cursor:
+            rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows
+
+
+def execute(backend: Any, statement: str) -> None:
+    """Run a statement without rows."""
+    with _interruptible(statement), backend._safe_raw_sql(statement):
+        pass
+
+
+def _interruptible(statement: str) -> Any:
+    """Ibis's functions on SQLite may fail on a cell; in their absence a failure is an interrupt."""
+    return interrupts(total="_ibis_" not in statement)
+
+
+_DIRECT = ("duckdb", "sqlite", "postgres")

@@ -5,8 +5,6 @@ A request is compiled to one Ibis expression.
 
 import warnings
 from collections.abc import Iterable, Mapping
-from math import prod
-from types import MappingProxyType
 from typing import Any
 
 import attrs
@@ -17,26 +15,27 @@ from mechanisms.tables.corrections import no_column
 from mechanisms.tables.engines.backends import (
     as_view,
     digest_of,
+    in_front,
     instants_of_spark,
+    relation_of,
+    require_accepted,
     require_session,
+    row_hash_of,
     rows_of,
     statement_of,
 )
-from mechanisms.tables.engines.compiler import Compiler
 from mechanisms.tables.engines.databases import dialect_of
 from mechanisms.tables.engines.dialect import Expression
-from mechanisms.tables.engines.lifting import lifted
-from mechanisms.tables.engines.protocol import Choice, interrupts
+from mechanisms.tables.engines.ibis_kept import KEEPING, KeptRows, running
+from mechanisms.tables.engines.ibis_rows import Bounded, Rows
+from mechanisms.tables.engines.ibis_totals import Totals, totals_of
+from mechanisms.tables.engines.protocol import Choice
 from mechanisms.tables.engines.rowwise import require_row_wise
 from mechanisms.tables.expressions import Operand
-from mechanisms.tables.request import Combinations, Request, Term
+from mechanisms.tables.request import Request
 
-_LIMB = 22
-"""Bits of the parts that numbers are added up in: sums of 2**41 parts fit in 64 bits."""
-
-_HASHED = {"boolean", "integer", "decimal", "float", "text", "date", "timestamp", "instant"}
-"""Kinds whose cells are hashed as text; rows that differ in other columns only have equal hashes.
-"""
+_MOST_CHOICES = 64
+"""How many statements that choose rows are remembered."""
 
 
 def kind_of(declared: Any) -> Kind:
@@ -65,12 +64,23 @@ def kind_of(declared: Any) -> Kind:
 
 @attrs.frozen
 class Plan:
-    """An expression, its SQL, and its columns: indices of groups, and parts of sums."""
+    """A question as SQL.
 
-    expression: Any
+    Args:
+        requests: what is asked; they have the same groups.
+        rows: whose counted rows it reads; None if it reads the source itself.
+        columns: of the counted rows, which it reads.
+        statement: its SQL over the relation of the counted rows.
+        alone: its SQL with the choice of rows in front.
+    """
+
+    requests: tuple[Request, ...]
+    choice: Choice
+    rows: Bounded | None
+    columns: tuple[str, ...]
+    totals: Totals
     statement: str
-    groups: int
-    parts: tuple[int, ...]
+    alone: str
 
 
 class Ibis:
@@ -99,8 +109,19 @@ class Ibis:
             name: kind_of(schema[name]) for name in wanted
         } | instants_of_spark(self.backend, self.source)
         self.digest = digest_of(self.backend)
+        self._row_hash = row_hash_of(self.backend)
         self._dialect = dialect_of(self.backend)
+        self._forget()
+
+    def _forget(self) -> None:
         self._last: tuple[str, Plan] | None = None
+        self._kept = KeptRows(self.backend)
+        self._chosen: dict[tuple[Bounded, tuple[str, ...]], tuple[Any, str]] = {}
+
+    @property
+    def rows(self) -> Rows:
+        """How rows are chosen."""
+        return Rows(self.kinds, self._dialect, self.digest, self._row_hash)
 
     def upload(self, table: Any) -> None:
         """Upload the tables in memory that an expression refers to."""
@@ -109,18 +130,19 @@ class Ibis:
     def ask(self, source: Any, kinds: Mapping[str, Kind]) -> None:
         """Read other rows from now on."""
         self._read = source  # an uploaded table is dropped when nothing refers to it
-        self.source, self.kinds, self._last = as_view(self.backend, source), kinds, None
+        self.source, self.kinds = as_view(self.backend, source), kinds
+        self._forget()
 
     def present(self, rows: Any, column: str) -> Expression:
         """Whether a row has a cell in a column."""
-        return self._compiler(rows).present(column)
+        return self.rows.compiler(rows).present(column)
 
     def kind(self, operand: Operand) -> Kind:
         """The kind of an operand."""
-        return self._compiler(self.source).operand(operand).kind
+        return self.rows.compiler(self.source).operand(operand).kind
 
     def plan(self, request: Request, choice: Choice) -> Plan:
-        """Compile the request to one expression. A launch asks twice, so the last plan is cached.
+        """Compile the request to one statement. A launch asks twice, so the last plan is cached.
 
         Raises:
             ValueError: the database does not accept so large a statement.
@@ -128,182 +150,80 @@ class Ibis:
         key, last = repr((request, choice)), self._last
         if last is not None and last[0] == key:
             return last[1]
-        plan = self._planned(request, choice)
+        plan = self._planned((request,), choice)
         self._last = key, plan
         return plan
 
-    def _compiler(self, rows: Any, computed: Mapping[str, Kind] = MappingProxyType({})) -> Compiler:
-        return Compiler(self._dialect(rows), {**self.kinds, **computed})
+    def _planned(self, requests: tuple[Request, ...], choice: Choice) -> Plan:
+        """One statement for requests that have the same groups, and count the same rows."""
+        per, relation = requests[0].per, self.source
+        columns = tuple(sorted({name for each in requests for name in each.columns}))
+        rows = None
+        if per is not None and not requests[0].sizes:
+            rows = Bounded(per.column, per.max_rows, choice)
+            relation, chosen = self._choice(rows, columns)
+            if self.backend.name in KEEPING:
+                name = self._kept.name(rows)
+                relation = relation_of(self.backend, name, relation.schema())
+        totals = totals_of(relation, requests, choice, self.rows)
+        statement = alone = statement_of(self.backend, totals.expression)
+        if rows is not None and self.backend.name in KEEPING:
+            alone = in_front(self.backend, name, chosen, statement)
+        require_accepted(self.backend, alone)
+        return Plan(requests, choice, rows, columns, totals, statement, alone)
 
-    def _planned(self, request: Request, choice: Choice) -> Plan:
-        if request.per is None or request.sizes:
-            rows = self.source
-        else:
-            rows = self._within_max_rows(request, choice)
-        computed, nodes = lifted(request, self.kinds)
-        found = {name: self._compiler(rows).operand(node) for name, node in nodes.items()}
-        kinds = {name: each.kind for name, each in found.items()}
-        rows = rows.mutate(**{name: each.cell for name, each in found.items()}) if found else rows
-        compiler = self._compiler(rows, kinds)
-        where = compiler.selected(request.where)
-        for part in computed.parts:
-            where &= compiler.among(part)
-        names = [fresh(f"key_{i}", self.kinds) for i in range(len(request.parts))]
-        rows = rows.filter(where)
-        compiler = self._compiler(rows, kinds)
-        grouped = {
-            name: compiler.group(part).cast("int64")
-            for name, part in zip(names, computed.parts, strict=True)
-        }
-        rows = self._combined(rows.mutate(**grouped), request, names) if grouped else rows
-        if request.sizes:
-            rows, size = self._sized(rows, request, choice, names)
-            names = [*names, size]
-        elif request.per is not None and request.bounded:
-            rows = self._capped(rows, request, choice, [names[i] for i in request.bounded])
-        compiler = self._compiler(rows, kinds)
-        sums, parts = {}, []
-        for position, term in enumerate(computed.terms):
-            limbs = _limbs(term, compiler.term(term))
-            parts.append(len(limbs))
-            for each, limb in enumerate(limbs):
-                name = fresh(f"total_{position}_{each}", self.kinds)
-                sums[name] = rows.count() if term.column is None else limb.sum().coalesce(0)
-        totals = rows.group_by(names).aggregate(**sums) if names else rows.aggregate(**sums)
-        totals = totals.select(*names, *sums)
-        return Plan(totals, statement_of(self.backend, totals), len(names), tuple(parts))
+    def _choice(self, rows: Bounded, columns: tuple[str, ...]) -> tuple[Any, str]:
+        """The counted rows with some columns, as an expression and as SQL."""
+        key = rows, columns
+        if key not in self._chosen:
+            if len(self._chosen) == _MOST_CHOICES:
+                self._chosen.clear()
+            expression = self.rows.counted(self.source, rows, columns)
+            self._chosen[key] = expression, statement_of(self.backend, expression)
+        return self._chosen[key]
 
     def run(self, plan: Plan) -> Iterable[tuple[int, ...]]:
         """The indices and sums of every group, with sums put together from their parts."""
-        total = "_ibis_" not in plan.statement  # Ibis's functions on SQLite may fail on a cell
-        with warnings.catch_warnings(), interrupts(total=total):
+        [found] = self._run(plan)
+        return found
+
+    def _run(self, plan: Plan) -> list[list[tuple[int, ...]]]:
+        """The indices and sums of every group, for each request of the plan."""
+        with self._kept.lock, running(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a warning of the database could depend on the data
-            rows = rows_of(self.backend, plan.expression, plan.statement)
-        return [_joined(row, plan) for row in rows]
+            fetched = self._fetched(plan)
+        read = [plan.totals.read(row) for row in fetched]
+        return [list(each) for each in zip(*read, strict=True)] or [[] for _ in plan.requests]
+
+    def _fetched(self, plan: Plan) -> list[tuple[Any, ...]]:
+        """The rows of the answer, from the kept rows if there are any.
+
+        What keeps the database from keeping rows, such as a full disk, fails no question.
+        """
+        kept, expression = self._kept, plan.totals.expression
+        if plan.rows is None:
+            return rows_of(self.backend, expression, plan.statement)
+        ready = kept.ready(plan.rows, plan.columns, lambda columns: self._sql(plan, columns))
+        if ready:
+            try:
+                return rows_of(self.backend, expression, plan.statement)
+            except TimeoutError:
+                raise
+            except Exception:  # the table is gone, for example by a rollback of the owner's
+                kept.drop(plan.rows)
+        self._sql(plan, plan.columns)
+        found = rows_of(self.backend, expression, plan.alone)
+        if not ready:
+            kept.stop()
+        return found
+
+    def _sql(self, plan: Plan, columns: tuple[str, ...]) -> str:
+        """The SQL of the counted rows, after the tables in memory that it reads are uploaded."""
+        assert plan.rows is not None
+        expression, statement = self._choice(plan.rows, columns)
+        self.upload(expression)
+        return statement
 
     def close(self) -> None:
-        """Do nothing: the connection belongs to the curator."""
-
-    @staticmethod
-    def _combined(rows: Any, request: Request, names: list[str]) -> Any:
-        """The rows whose categories are one of the combinations."""
-        rest = iter(names)
-        for by in request.by:
-            mine = [next(rest) for _ in by.parts]
-            if isinstance(by, Combinations):
-                code = by.code([rows[name] for name in mine])
-                rows = rows.filter(code.isin([by.code(place) for place in by.places]))
-        return rows
-
-    def _within_max_rows(self, request: Request, choice: Choice) -> Any:
-        """The counted rows of each unit."""
-        import ibis
-
-        assert request.per is not None
-        per, rows = request.per, self.source
-        unit = per.column
-        compiler = self._compiler(rows)
-        rows = rows.filter(compiler.present(unit))
-        by_hash, number = fresh("row_hash", self.kinds), fresh("row_number", self.kinds)
-        kept = dict.fromkeys([unit, *request.columns, *filter(None, [choice.column])])
-        hashed = self.digest(text_of(rows, self.kinds, self.kinds, choice.seed))
-        rows = rows.mutate(**{by_hash: hashed}).select(*kept, by_hash)
-        order = self._order(rows, request, choice, by_hash)
-        numbered = ibis.row_number().over(group_by=rows[unit], order_by=order)
-        rows = rows.mutate(**{number: numbered})
-        return rows.filter(rows[number] < per.max_rows)
-
-    def _order(self, rows: Any, request: Request, choice: Choice, by_hash: str) -> list[Any]:
-        names = [by_hash, *request.columns]
-        if choice.column is not None:
-            names.insert(0, choice.column)
-        return [rows[name].asc(nulls_first=False) for name in names]
-
-    def _capped(self, rows: Any, request: Request, choice: Choice, names: list[str]) -> Any:
-        """The rows in the counted groups of each unit, up to the bound in each group."""
-        import ibis
-
-        per = request.per
-        assert per is not None
-        rank, number = fresh("group_rank", self.kinds), fresh("in_group", self.kinds)
-        by_group, by_hash = fresh("group_hash", self.kinds), fresh("row_hash", self.kinds)
-        rows = rows.mutate(**{by_group: self._group_hash(rows, per.column, names, choice)})
-        keys = [rows[name] for name in names]
-        ranked = ibis.dense_rank().over(group_by=rows[per.column], order_by=[rows[by_group], *keys])
-        order = self._order(rows, request, choice, by_hash)
-        numbered = ibis.row_number().over(group_by=[rows[per.column], *keys], order_by=order)
-        rows = rows.mutate(**{rank: ranked, number: numbered})
-        return rows.filter((rows[rank] < per.groups) & (rows[number] < per.rows_per_group))
-
-    def _group_hash(self, rows: Any, unit: str, names: list[str], choice: Choice) -> Expression:
-        """The order in which a unit's groups are counted, up to the bound."""
-        known = {**self.kinds, **dict.fromkeys(names, column_types.integer(64))}
-        return self.digest(text_of(rows, [unit, *names], known, choice.seed))
-
-    def _sized(
-        self, rows: Any, request: Request, choice: Choice, names: list[str]
-    ) -> tuple[Any, str]:
-        """The counted units in each group, and the name of the column of their sizes.
-
-        Cells that the database takes for one unit may be written differently; the least of their
-        hashes decides, so that the order of rows does not.
-        """
-        import ibis
-
-        assert request.per is not None
-        unit, cells = request.per.column, prod(by.size for by in request.by)
-        rows = rows.filter(self._compiler(rows).present(unit))
-        size, by_hash = fresh("size", self.kinds), fresh("group_hash", self.kinds)
-        found = {size: rows.count()}
-        capped = names and request.per.groups < cells
-        if capped:
-            found[by_hash] = self._group_hash(rows, unit, names, choice).min()
-        rows = rows.group_by([unit, *names]).aggregate(**found)
-        if capped:
-            order = [rows[by_hash], *(rows[name] for name in names)]
-            number = fresh("group_rank", self.kinds)
-            ranked = ibis.row_number().over(group_by=rows[unit], order_by=order)
-            rows = rows.mutate(**{number: ranked})
-            rows = rows.filter(rows[number] < request.per.groups)
-        compiler, count = self._compiler(rows), column_types.integer(64)
-        reached = compiler.reached(rows[size], count, request.size_steps)
-        return rows.mutate(**{size: reached.cast("int64")}), size
-
-
-def _joined(row: Iterable[Any], plan: Plan) -> tuple[int, ...]:
-    numbers = list(map(int, row))
-    keys, parts = numbers[: plan.groups], iter(numbers[plan.groups :])
-    sums = (
-        sum(next(parts) << (_LIMB * position) for position in range(count)) for count in plan.parts
-    )
-    return (*keys, *sums)
-
-
-def fresh(name: str, columns: Iterable[str]) -> str:
-    """A name that is not the beginning of any column's name."""
-    while any(column.lower().startswith(name) for column in columns):
-        name += "_"
-    return name
-
-
-def text_of(rows: Any, names: Iterable[str], known: Mapping[str, Kind], seed: int) -> Expression:
-    """A row's cells as one text."""
-    import ibis
-
-    text = ibis.literal(str(seed))
-    for name in names:
-        if known[name].name in _HASHED:
-            cell = (ibis.literal("|=") + rows[name].cast("string")).coalesce("|-")
-            text = text + cell
-    return text
-
-
-def _limbs(term: Term, value: Expression) -> list[Expression]:
-    """A number in parts of 22 bits, the last one signed, so that no sum of parts overflows."""
-    limbs, largest = [], term.largest
-    while largest >= 1 << _LIMB:
-        low = value & ((1 << _LIMB) - 1)
-        limbs.append(low)
-        value = ((value - low) / (1 << _LIMB)).cast("int64")  # exact: at most 41 bits are set
-        largest >>= _LIMB
-    return [*limbs, value]
+        """Drop the kept rows. The connection belongs to the curator."""
+        self._kept.stop()

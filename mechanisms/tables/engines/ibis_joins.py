@@ -10,7 +10,8 @@ from typing import Any
 
 from mechanisms.tables.column_types import Kind
 from mechanisms.tables.engines.backends import instants_of_spark
-from mechanisms.tables.engines.ibis import Ibis, fresh, kind_of, text_of
+from mechanisms.tables.engines.ibis import Ibis, kind_of
+from mechanisms.tables.engines.ibis_rows import fresh, text_of
 from mechanisms.tables.engines.joins import EXACT, Pairs, Rows, key_for, public_rows, unlike
 from mechanisms.tables.engines.protocol import Choice
 from mechanisms.tables.privacy_unit import PrivacyUnit

@@ -8,7 +8,8 @@ import pytest
 from mechanisms import Count, PrivacyUnit, Sum, Table, column
 from mechanisms.tables.column_types import BOOLEAN, TEXT, Kind
 from mechanisms.tables.engines.backends import digest_of
-from mechanisms.tables.engines.ibis import Ibis, _limbs
+from mechanisms.tables.engines.ibis import Ibis
+from mechanisms.tables.engines.ibis_totals import _limbs
 from mechanisms.tables.lattice import Lattice
 from mechanisms.tables.request import Term
 from queryable import MechanismFault

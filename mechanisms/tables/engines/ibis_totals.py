@@ -1,0 +1,117 @@
+"""The sums of requests over a relation, as Ibis expressions.
+
+Requests of equal groups are added up together: each sum is over the rows that its own request
+selects.
+"""
+
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+import attrs
+
+from mechanisms.tables.column_types import Kind
+from mechanisms.tables.engines.dialect import Expression
+from mechanisms.tables.engines.ibis_rows import Rows, fresh
+from mechanisms.tables.engines.lifting import lifted
+from mechanisms.tables.engines.protocol import Choice
+from mechanisms.tables.request import Combinations, Request, Term
+
+_LIMB = 22
+"""Bits of the parts that numbers are added up in: sums of 2**41 parts fit in 64 bits."""
+
+
+@attrs.frozen
+class Totals:
+    """Sums in parts: first the indices of groups, then for each request the parts of its terms."""
+
+    expression: Any
+    groups: int
+    parts: tuple[tuple[int, ...], ...]
+
+    def read(self, row: Sequence[Any]) -> list[tuple[int, ...]]:
+        """The indices and sums of a group, for each request."""
+        numbers = list(map(int, row))
+        keys, rest = numbers[: self.groups], iter(numbers[self.groups :])
+        return [
+            (*keys, *(sum(next(rest) << (_LIMB * i) for i in range(n)) for n in parts))
+            for parts in self.parts
+        ]
+
+
+def totals_of(rows: Any, requests: Sequence[Request], choice: Choice, table: Rows) -> Totals:
+    """The sums of requests that have the same groups.
+
+    Args:
+        rows: the counted rows of each unit, or the source's if the requests choose none.
+    """
+    first, kinds, computed, nodes = requests[0], dict(table.kinds), [], {}
+    for request in requests:
+        one, found = lifted(request, kinds)
+        for name, node in found.items():
+            nodes[name] = table.compiler(rows).operand(node)
+            kinds[name] = nodes[name].kind
+        computed.append(one)
+    if nodes:
+        rows = rows.mutate(**{name: each.cell for name, each in nodes.items()})
+    alone = len(requests) == 1
+    if alone and first.where is not None:
+        rows = rows.filter(table.compiler(rows, kinds).selected(first.where))
+    names = [fresh(f"key_{i}", table.kinds) for i in range(len(first.parts))]
+    rows = _grouped(rows, computed[0], names, kinds, table)
+    groups = names
+    if first.sizes:
+        rows, size = table.sized(rows, first, choice, names)
+        groups = [*names, size]
+    elif first.per is not None and first.bounded:
+        rows = table.capped(rows, first, choice, [names[i] for i in first.bounded])
+    compiler, number = table.compiler(rows, kinds), count()
+    sums: dict[str, Expression] = {}
+    parts = []
+    for request, one in zip(requests, computed, strict=True):
+        there = None if alone or request.where is None else compiler.selected(request.where)
+        limbs = [_limbs(term, compiler.term(term)) for term in one.terms]
+        for term, each in zip(one.terms, limbs, strict=True):
+            for limb in each:
+                name = fresh(f"total_{next(number)}", table.kinds)
+                if term.column is None:
+                    sums[name] = rows.count(where=there)
+                else:
+                    sums[name] = limb.sum(where=there).coalesce(0)
+        parts.append(tuple(map(len, limbs)))
+    totals = rows.group_by(groups).aggregate(**sums) if groups else rows.aggregate(**sums)
+    return Totals(totals.select(*groups, *sums), len(groups), tuple(parts))
+
+
+def _grouped(
+    rows: Any,
+    request: Request,
+    names: Sequence[str],
+    kinds: dict[str, Kind],
+    table: Rows,
+) -> Any:
+    """The rows in groups, with columns of the index in each part."""
+    compiler = table.compiler(rows, kinds)
+    parts = dict(zip(names, request.parts, strict=True))
+    rows = rows.filter(*map(compiler.among, parts.values())) if parts else rows
+    compiler = table.compiler(rows, kinds)
+    found = {name: compiler.group(part).cast("int64") for name, part in parts.items()}
+    rows = rows.mutate(**found) if found else rows
+    rest = iter(names)
+    for by in request.by:
+        mine = [next(rest) for _ in by.parts]
+        if isinstance(by, Combinations):
+            code = by.code([rows[name] for name in mine])
+            rows = rows.filter(code.isin([by.code(place) for place in by.places]))
+    return rows
+
+
+def _limbs(term: Term, value: Expression) -> list[Expression]:
+    """A number in parts of 22 bits, the last one signed, so that no sum of parts overflows."""
+    limbs, largest = [], term.largest
+    while largest >= 1 << _LIMB:
+        low = value & ((1 << _LIMB) - 1)
+        limbs.append(low)
+        value = ((value - low) / (1 << _LIMB)).cast("int64")  # exact: at most 41 bits are set
+        largest >>= _LIMB
+    return [*limbs, value]
