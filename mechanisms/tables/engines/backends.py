@@ -6,8 +6,10 @@ letters, digits and a few signs is written in hexadecimal digits.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
+from fractions import Fraction
 from hashlib import md5
 from typing import Any
 
@@ -16,6 +18,7 @@ import attrs
 from mechanisms.tables import column_types
 from mechanisms.tables.column_types import Kind
 from mechanisms.tables.engines.dialect import Expression
+from mechanisms.tables.engines.limits import limited
 from mechanisms.tables.engines.protocol import interrupts
 
 _PLAIN = re.compile(r"[A-Za-z0-9 _.,/+-]*")
@@ -255,6 +258,31 @@ def execute(backend: Any, statement: str) -> None:
 def _interruptible(statement: str) -> Any:
     """Ibis's functions on SQLite may fail on a cell; in their absence a failure is an interrupt."""
     return interrupts(total="_ibis_" not in statement)
+
+
+@contextmanager
+def within(backend: Any, timeout: Fraction | None) -> Iterator[None]:
+    """Interrupt the statements of the block if it takes longer than the timeout.
+
+    Raises:
+        TimeoutError: it took longer.
+    """
+    if timeout is None:
+        yield
+    elif backend.name == "pyspark":
+        import ibis
+
+        session, tag = backend._session, ibis.util.gen_name("queryable")
+        session.addTag(tag)
+        try:
+            with limited(timeout, lambda: session.interruptTag(tag)):
+                yield
+        finally:
+            session.removeTag(tag)
+    else:
+        stop = backend.con.cancel if backend.name == "postgres" else backend.con.interrupt
+        with limited(timeout, stop):
+            yield
 
 
 _DIRECT = ("duckdb", "sqlite", "postgres")

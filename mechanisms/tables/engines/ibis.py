@@ -5,6 +5,7 @@ A request is compiled to one Ibis expression.
 
 import warnings
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import Any
 
 import attrs
@@ -23,6 +24,7 @@ from mechanisms.tables.engines.backends import (
     row_hash_of,
     rows_of,
     statement_of,
+    within,
 )
 from mechanisms.tables.engines.databases import dialect_of
 from mechanisms.tables.engines.dialect import Expression
@@ -111,6 +113,8 @@ class Ibis:
         self.digest = digest_of(self.backend)
         self._row_hash = row_hash_of(self.backend)
         self._dialect = dialect_of(self.backend)
+        if self.backend.name in KEEPING:  # others are not known to be interrupted
+            self.timeout: Fraction | None = None
         self._forget()
 
     def _forget(self) -> None:
@@ -189,7 +193,13 @@ class Ibis:
 
     def _run(self, plan: Plan) -> list[list[tuple[int, ...]]]:
         """The indices and sums of every group, for each request of the plan."""
-        with self._kept.lock, running(), warnings.catch_warnings():
+        timeout = getattr(self, "timeout", None)
+        with (
+            self._kept.lock,
+            running(),
+            within(self.backend, timeout),
+            warnings.catch_warnings(),
+        ):
             warnings.simplefilter("ignore")  # a warning of the database could depend on the data
             fetched = self._fetched(plan)
         read = [plan.totals.read(row) for row in fetched]
