@@ -9,8 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mechanisms.tables.engines.objects import as_text
+from mechanisms.tables.engines.objects import as_text, chunked
 from mechanisms.tables.engines.validity import valid_cells
+
+_BLOCK, _BYTES = 2**16, 2**24
+_DAYS = 2**31 - 1
 
 
 class Frame(NamedTuple):
@@ -41,7 +44,7 @@ def _as_arrow(source: Any) -> Frame:
     elif hasattr(source, "get_columns"):  # polars
         columns = [(column.name, column) for column in source.get_columns()]
     elif isinstance(source, np.ndarray) and source.dtype.names is not None and source.ndim == 1:
-        columns = [(name, source[name]) for name in source.dtype.names]
+        columns = list(_contiguous(source).items())
     elif isinstance(source, Mapping):
         columns = [(str(name), values) for name, values in source.items()]
     else:
@@ -62,6 +65,19 @@ def _of_objects(column: Any) -> bool:
     return bool(getattr(getattr(dtype, "categories", dtype), "dtype", dtype) == np.dtype(object))
 
 
+def _contiguous(records: Any) -> dict[str, Any]:
+    """The columns of a structured array, copied block by block, as memory is read once so."""
+    names = records.dtype.names
+    if isinstance(records, np.ma.MaskedArray):
+        return {name: records[name] for name in names}
+    columns = {name: np.empty(len(records), dtype=records.dtype[name]) for name in names}
+    for start in range(0, len(records), _BLOCK):
+        block = records[start : start + _BLOCK]
+        for name, column in columns.items():
+            column[start : start + _BLOCK] = block[name]
+    return columns
+
+
 def _column(column: Any) -> Any:
     import pyarrow as pa
 
@@ -79,19 +95,65 @@ def _of_array(values: Any) -> Any:
     """A typed numpy array. Days beyond Arrow's range and lone surrogates become missing."""
     import pyarrow as pa
 
-    mask, plain = np.ma.getmaskarray(values), np.ascontiguousarray(np.ma.getdata(values))
+    mask = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
+    plain = np.ascontiguousarray(np.ma.getdata(values))
     if plain.dtype.byteorder not in ("=", "|"):
         plain = plain.astype(plain.dtype.newbyteorder("="))
+    if plain.dtype.kind in "SU" and mask is None and plain.ndim == 1 and plain.dtype.itemsize:
+        rows = max(min(_BLOCK, _BYTES // plain.dtype.itemsize), 1)
+        blocks = (plain[i : i + rows] for i in range(0, len(plain), rows))
+        return chunked(map(_of_fixed_width, blocks), _type_of_text(plain))
     if plain.dtype.kind == "S":  # of a fixed width in numpy, not in Arrow
         return pa.array(plain.astype(object), pa.binary(), mask=mask)
     if plain.dtype.kind in "UT":
+        return _texts(plain, mask)
+    if plain.dtype == "M8[D]":
+        days = plain.view(np.int64)  # NaT is the least
+        if max(-int(days.min(initial=0)), int(days.max(initial=0))) >= _DAYS:
+            beyond = np.abs(days) >= _DAYS
+            mask = beyond if mask is None else mask | beyond
+    if mask is not None and plain.dtype.kind in "mM":  # else Arrow does it
+        mask = mask | np.isnat(plain)
+    return pa.array(plain, mask=mask, from_pandas=plain.dtype.kind in "mM")
+
+
+def _type_of_text(values: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.binary() if values.dtype.kind == "S" else pa.string()
+
+
+def _texts(plain: Any, mask: Any) -> Any:
+    """Text that may have lone surrogates or zeros, at which Arrow would stop."""
+    import pyarrow as pa
+
+    if plain.dtype.kind == "T" or not _has_zeros(plain):
         try:
             return pa.array(plain, pa.string(), mask=mask)
         except (UnicodeError, pa.ArrowException):  # one by one it gives the same type
-            cells = zip(plain.tolist(), mask.tolist(), strict=True)
-            return as_text(None if missing else cell for cell, missing in cells)
-    if plain.dtype.kind in "mM":
-        mask = mask | np.isnat(plain)
-    if plain.dtype == "M8[D]":
-        mask = mask | (np.abs(plain.view(np.int64)) >= 2**31 - 1)
-    return pa.array(plain, mask=mask, from_pandas=True)
+            pass
+    missing = np.zeros(len(plain), dtype=bool) if mask is None else mask
+    cells = zip(plain.tolist(), missing.tolist(), strict=True)
+    return as_text(None if no else cell for cell, no in cells)
+
+
+def _has_zeros(texts: Any) -> bool:
+    """Whether a text has a zero before its end."""
+    used = np.count_nonzero(texts.view(np.uint32)) if texts.dtype.itemsize else 0
+    return bool(used != np.char.str_len(texts).sum())
+
+
+def _of_fixed_width(values: Any) -> Any:
+    """Text or bytes of a fixed width, whose trailing zeros numpy does not count."""
+    import pyarrow as pa
+
+    text = values.dtype.kind == "U"
+    codes = values.view(np.uint32 if text else np.uint8).reshape(len(values), -1)
+    if text and codes.max() > 127:
+        return _texts(values, None)
+    lengths = np.char.str_len(values)
+    offsets = np.zeros(len(values) + 1, dtype=np.int32)
+    np.cumsum(lengths, out=offsets[1:])
+    used = codes[np.arange(codes.shape[1]) < lengths[:, None]].astype(np.uint8)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(used)]
+    return pa.Array.from_buffers(_type_of_text(values), len(values), buffers)

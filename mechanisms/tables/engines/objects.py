@@ -5,9 +5,11 @@ the others.
 """
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
+from itertools import chain, islice
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -16,10 +18,49 @@ _EXACT = 2**53
 _MICROSECOND = dt.timedelta(microseconds=1)
 
 
+_BLOCK = 2**16
+
+
 def as_text(cells: Iterable[Any]) -> Any:
-    """An Arrow column of text, with null for a cell that is missing or has no text."""
+    """A chunked Arrow column of text, with null for a cell that is missing or has no text."""
     import pyarrow as pa
 
+    if type(cells).__module__.startswith("pandas.") and hasattr(cells, "to_numpy"):
+        cells = cells.to_numpy(dtype=object)
+    blocks = _of_array(cells) if type(cells) is np.ndarray and cells.ndim == 1 else _blocks(cells)
+    return chunked(map(_as_text, blocks), pa.string())
+
+
+def chunked(arrays: Iterable[Any], kind: Any) -> Any:
+    """One column of several arrays, some of which are in chunks themselves."""
+    import pyarrow as pa
+
+    chunks = (array.chunks if isinstance(array, pa.ChunkedArray) else [array] for array in arrays)
+    return pa.chunked_array(chain.from_iterable(chunks), kind)
+
+
+def _of_array(cells: Any) -> Iterator[list[Any]]:
+    return (cells[i : i + _BLOCK].tolist() for i in range(0, len(cells), _BLOCK))
+
+
+def _blocks(cells: Iterable[Any]) -> Iterator[list[Any]]:
+    rest = iter(cells)
+    while block := list(islice(rest, _BLOCK)):
+        yield block
+
+
+def _as_text(cells: list[Any]) -> Any:
+    """The cells of a block. Arrow converts the usual types at once, as `_text` one by one."""
+    import pyarrow as pa
+
+    try:
+        kinds = set(map(type, cells))
+        if kinds <= _TEXTS:
+            return pa.array(cells, pa.string(), from_pandas=float in kinds)  # NaN is missing
+        if kinds <= _INTEGERS:
+            return pa.array(cells, pa.int64()).cast(pa.string())
+    except (TypeError, ValueError, OverflowError):  # of Arrow too; a float, or a lone surrogate
+        pass
     return pa.array(map(_text, cells), pa.string())
 
 
@@ -30,12 +71,17 @@ def _text(cell: Any) -> str | None:
     in UTC, bytes in hexadecimal digits and durations in microseconds, as the types BLOB and
     INTERVAL read them. Containers, arrays and other objects have no text.
     """
-    if type(cell) is str and cell.isascii():  # the usual case, faster
-        return cell
     try:
-        return _written(cell) if cell == cell else None  # noqa: PLR0124 (NaN does not)
+        write = _USUAL.get(type(cell), _written)
+        return write(cell) if cell == cell else None  # noqa: PLR0124 (NaN does not)
     except Exception:  # a cell's own methods may raise anything
         return None
+
+
+def _of_str(cell: str) -> str:
+    if not cell.isascii():
+        cell.encode()
+    return cell
 
 
 def _written(cell: Any) -> str | None:
@@ -73,3 +119,14 @@ def _number(cell: Any) -> str:
     if abs(cell) < _EXACT and cell == int(cell):
         return int.__repr__(int(cell))
     return str(cell) if isinstance(cell, Decimal) else float.__repr__(float(cell))
+
+
+_TEXTS = {str, float, NoneType}
+_INTEGERS = {int, NoneType}
+_USUAL: dict[type, Callable[[Any], str]] = {
+    str: _of_str,
+    int: int.__repr__,
+    float: _number,
+    dt.date: dt.date.isoformat,
+}
+"""How cells of exactly these types are written; `_written` gives the same."""

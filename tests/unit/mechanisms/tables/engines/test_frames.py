@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from mechanisms.tables.engines import frames
 from mechanisms.tables.engines.frames import as_arrow
 
 
@@ -63,3 +64,51 @@ def test_a_time_that_has_no_microseconds_is_missing(coarse: Any) -> None:
     assert cells.type.unit == "us"
     times = 1000 if coarse.unit == "ms" else 10**6
     assert cells.cast(pa.int64()).to_pylist() == [5 * times, None, None, None, -7 * times]
+
+
+TEXTS = ["", "a", "ab", "\u00e9", "a\0b", "\ud800", "longer"]
+
+
+@pytest.mark.parametrize("dtype", ["U", "U6", ">U9", "S", "S9"])
+@pytest.mark.parametrize("block", [1, 3, 2**16])
+def test_each_text_of_a_fixed_width_is_read_alone(
+    dtype: str, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Letters beyond ASCII, zeros and lone surrogates in a cell change how no other one is read."""
+    monkeypatch.setattr(frames, "_BLOCK", block)
+    for texts in (TEXTS, TEXTS[:3], TEXTS[:4], TEXTS[:5], TEXTS[::-1], []):
+        values = np.array([t.encode(errors="replace") for t in texts] if "S" in dtype else texts)
+        values = values.astype(dtype)
+        expected = [None if text == "\ud800" else text for text in values.tolist()]
+        assert as_arrow({"x": values}).table["x"].to_pylist() == expected
+        hidden = np.ma.MaskedArray(values, mask=[i % 2 for i in range(len(values))])
+        some = [None if i % 2 else text for i, text in enumerate(expected)]
+        assert as_arrow({"x": hidden}).table["x"].to_pylist() == some
+
+
+def test_structured_arrays_are_copied_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frames, "_BLOCK", 2)
+    rows = [(1, "a", np.datetime64("2020-01-01")), (2, "b\0c", np.datetime64("NaT"))] * 3
+    kinds = [("n", ">i4"), ("t", "U3"), ("d", "M8[D]")]
+    records = np.array(rows, dtype=kinds)
+    for array in (records, records[::-1], records.view(np.recarray), records[:0]):
+        table = as_arrow(array).table
+        assert table.to_pylist() == [
+            {"n": int(r[0]), "t": str(r[1]), "d": r[2].item()} for r in array
+        ]
+    masked = np.ma.MaskedArray(records, mask=[(False, True, False)] * 6)
+    assert as_arrow(masked).table["t"].null_count == 6
+
+
+def test_nan_stays_a_number() -> None:
+    """It is missing to every question, but the choice of rows hashes it as it is."""
+    numbers = np.array([1, np.nan])
+    for values in (numbers, np.ma.MaskedArray(numbers, mask=[False, False])):
+        assert as_arrow({"x": values}).table["x"].null_count == 0
+
+
+def test_days_that_arrow_cannot_hold_are_missing() -> None:
+    days = np.array([0, 2**31 - 1, -(2**31) + 1, 2**31 - 2, -(2**63)], dtype="M8[D]")
+    assert as_arrow({"x": days}).table["x"].is_null().to_pylist() == [0, 1, 1, 0, 1]
+    assert as_arrow({"x": days[[0, 3, 4]]}).table["x"].null_count == 1
+    assert as_arrow({"x": days[[0, 3]]}).table["x"].null_count == 0

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from mechanisms import Count, Histogram, Sum, Table, column
+from mechanisms.tables.engines import objects
 from mechanisms.tables.engines.objects import as_text
 
 NOON = dt.datetime(2020, 5, 17, 12, tzinfo=dt.timezone(dt.timedelta(hours=2)))
@@ -101,3 +102,19 @@ def test_a_half_precision_number_has_its_text_where_warnings_are_errors() -> Non
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert as_text([np.float16(7), np.float16(0.5)]).to_pylist() == ["7", "0.5"]
+
+
+def test_no_cell_decides_how_another_one_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Usual types are converted in blocks; the result is that of the cells one by one."""
+    cells = ["a", "\u00e9", "\ud800", 7, 2**70, None, float("nan"), 1.5, 2.0, True, b"z", pd.NA]
+    alone = [as_text([cell]).to_pylist()[0] for cell in cells]
+    for block in (1, 2, 3, 100):
+        monkeypatch.setattr(objects, "_BLOCK", block)
+        for shift in range(len(cells)):
+            turned = cells[shift:] + cells[:shift]
+            array = np.empty(len(cells), dtype=object)
+            array[:] = turned
+            for form in (turned, iter(turned), array, pd.Series(array, dtype=object)):
+                assert as_text(form).to_pylist() == alone[shift:] + alone[:shift]
+    some = [each for each in alone if each is not None]
+    assert len(some) == 8
