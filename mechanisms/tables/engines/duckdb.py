@@ -314,7 +314,13 @@ class DuckDB:
         self.sources.require_unchanged()
         with self._reading():
             statement = f"{self._with(plan)}{plan.statement}"
-            rows = self._connection.execute(statement, list(plan.parameters)).fetchall()
+            try:
+                for name, keys in plan.tables.items():
+                    self._connection.register(name, keys)
+                rows = self._connection.execute(statement, list(plan.parameters)).fetchall()
+            finally:
+                for name in plan.tables:
+                    self._connection.unregister(name)
         self._require_unchanged()
         return [tuple(map(int, row)) for row in rows]
 

@@ -4,7 +4,7 @@ These rows depend on the unit's own rows, on its bounds and on the seed, never o
 are ordered by `keep`, by a hash and, where these are equal, by all cells.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from itertools import count
 from math import prod
@@ -191,9 +191,14 @@ def capped(
     columns: Columns,
     where: Sql,
     selected: str,
+    by_key: Callable[[str], str],
     data: str,
 ) -> str:
-    """The selected ones of the kept rows, with bounds on groups, as SQL after FROM."""
+    """The selected ones of the kept rows, with bounds on groups, as SQL after FROM.
+
+    Args:
+        by_key: adds the places of groups to rows, and leaves out rows in no group.
+    """
     per = request.per
     assert per is not None
     keys = [f"key_{i}" for i in range(len(request.parts))]
@@ -211,10 +216,15 @@ def capped(
         order += ["row_hash", *keys, *(f"term_{i}" for i in range(len(request.terms)))]
         row = f"row_number() OVER (PARTITION BY unit, {group} ORDER BY {', '.join(order)})"
         caps.append(f"{row} <= {per.rows_per_group}")
-    if not caps:
-        return f"(SELECT {selected} FROM {data} WHERE {where.text})"
-    rows = f"SELECT {', '.join(cells)} FROM {data} WHERE {where.text}"
-    return f"(SELECT * FROM ({rows}) QUALIFY {' AND '.join(caps)})"
+    rows = by_key(f"(SELECT {', '.join(cells)} FROM {data} WHERE {where.text})")
+    return f"(SELECT * FROM {rows} QUALIFY {' AND '.join(caps)})"
+
+
+def is_capped(request: Request) -> bool:
+    """Whether a unit's rows are bounded by groups."""
+    per = request.per
+    bounds = () if per is None else (per.groups, per.rows_per_group)
+    return bool(request.bounded) and any(bound < per.max_rows for bound in bounds)
 
 
 def _by_group(group: str, choice: Choice) -> str:
@@ -229,17 +239,19 @@ def sized(
     choice: Choice,
     where: Sql,
     selected: str,
-    keys: list[str],
+    by_key: Callable[[str], str],
     data: str,
 ) -> str:
     """The counted units in each group and their sizes, as SQL after FROM."""
     per = request.per
     assert per is not None
+    keys = [f"key_{i}" for i in range(len(request.parts))]
     unit = identity_of(per.column, compiler.kind(per.column))
     rows = f"SELECT {selected}, {unit} AS unit FROM {data} WHERE {where.text}"
     named = ", ".join(["unit", *keys])
     there = compiler.present(per.column).text
-    units = f"SELECT {named}, count(*) AS row_count FROM ({rows} AND {there}) GROUP BY {named}"
+    source = by_key(f"({rows} AND {there})")
+    units = f"SELECT {named}, count(*) AS row_count FROM {source} GROUP BY {named}"
     if keys and per.groups < prod(by.size for by in request.by):
         rank = f"row_number() OVER ({_by_group(', '.join(keys), choice)})"
         units = f"SELECT * FROM ({units}) QUALIFY {rank} <= {per.groups}"

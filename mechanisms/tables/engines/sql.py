@@ -89,6 +89,7 @@ class DuckDBDialect:
 
     def __init__(self) -> None:
         self.parameters: list[Any] = []
+        self._numbers: dict[Any, int] = {}
 
     def cell(self, column: str, kind: Kind) -> Sql:
         """The cell; enumerations and UUIDs as text."""
@@ -100,8 +101,10 @@ class DuckDBDialect:
         """A value of a column's domain."""
         match kind.name:
             case "text" | "bytes":
-                self.parameters.append(value)
-                return Sql(f"CAST(${len(self.parameters)} AS {_SQL_OF[kind.name]})")
+                number = self._numbers.setdefault(value, len(self.parameters) + 1)
+                if number > len(self.parameters):
+                    self.parameters.append(value)
+                return Sql(f"CAST(${number} AS {_SQL_OF[kind.name]})")
             case "float":
                 return self.double(value)
             case "boolean":
@@ -109,21 +112,33 @@ class DuckDBDialect:
             case "integer":
                 return Sql(f"({int(value)})")
             case "decimal":
-                assert kind.step is not None
-                scale = len(str(kind.step.denominator)) - 1
-                sign, digits = "-" * (value < 0), str(abs(value)).zfill(scale + 1)
-                point = len(digits) - scale
-                number = f"{sign}{digits[:point]}.{digits[point:]}"
-                return Sql(f"CAST('{number}' AS {kind.declared})")
+                return Sql(f"CAST('{self.decimal(kind, value)}' AS {kind.declared})")
             case "date":
                 return Sql(f"(DATE '1970-01-01' + ({int(value)}))")
             case _:
-                nanoseconds = int(value) * int(kind.step or 0)
-                whole = kind.step != 1
-                count = nanoseconds // 1000 if whole else nanoseconds
-                moment = _TEMPORAL[kind.name, whole].format(count)
-                # Without this cast, DuckDB might cast the cells, and fail.
-                return Sql(f"CAST({moment} AS {kind.declared})")
+                return Sql(self.moment(kind, str(self.count(kind, value))))
+
+    @staticmethod
+    def decimal(kind: Kind, value: int) -> str:
+        """A multiple of a decimal column's step, in digits."""
+        assert kind.step is not None
+        scale = len(str(kind.step.denominator)) - 1
+        sign, digits = "-" * (value < 0), str(abs(value)).zfill(scale + 1)
+        point = len(digits) - scale
+        return f"{sign}{digits[:point]}.{digits[point:]}"
+
+    @staticmethod
+    def count(kind: Kind, value: int) -> int:
+        """The microseconds of a time or duration, or the nanoseconds if its step is one."""
+        nanoseconds = int(value) * int(kind.step or 0)
+        return nanoseconds if kind.step == 1 else nanoseconds // 1000
+
+    @staticmethod
+    def moment(kind: Kind, count: str) -> str:
+        """A time or duration, from SQL of its `count`."""
+        moment = _TEMPORAL[kind.name, kind.step != 1].format(count)
+        # Without this cast, DuckDB might cast the cells, and fail.
+        return f"CAST({moment} AS {kind.declared})"
 
     def whole(self, value: int) -> Sql:
         """A 64-bit integer."""

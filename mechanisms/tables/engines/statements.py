@@ -1,6 +1,8 @@
 """The SQL statement of a request, for DuckDB."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import and_
 from typing import Any
 
 import attrs
@@ -8,27 +10,32 @@ import attrs
 from mechanisms.tables.column_types import Kind
 from mechanisms.tables.engines.asked import as_asked
 from mechanisms.tables.engines.compiler import Compiler
-from mechanisms.tables.engines.kept import Columns, Kept, capped, kept_by, sized
+from mechanisms.tables.engines.kept import Columns, Kept, capped, is_capped, kept_by, sized
+from mechanisms.tables.engines.keyed import Placing, placings
 from mechanisms.tables.engines.lifting import lifted
 from mechanisms.tables.engines.protocol import Choice
 from mechanisms.tables.engines.sql import DuckDBDialect, Sql, identifier
 from mechanisms.tables.expressions import Operand
-from mechanisms.tables.request import Bins, Categories, Combinations, Request
+from mechanisms.tables.request import Categories, Request, Term
 
 
 @attrs.frozen
 class Plan:
-    """A statement and its parameters, which are public constants.
+    """A statement, its parameters and the keys that it joins. These are public.
 
     Args:
         kept: the rows that it reads as `kept`, if it does.
         view: the name of the view that it reads as `data`.
+        tables: Arrow tables of keys by the names that the statement has for them.
+        asked: the request, if rows can be read for others at the same time.
     """
 
     statement: str
     parameters: tuple[Any, ...]
     kept: Kept | None = None
     view: str = "data"
+    tables: Mapping[str, Any] = attrs.field(factory=dict, eq=False, repr=False)
+    asked: Request | None = attrs.field(default=None, eq=False, repr=False)
 
 
 def kind_of_operand(operand: Operand, kinds: Mapping[str, Kind], columns: Columns) -> Kind:
@@ -47,96 +54,136 @@ def kind_of_operand(operand: Operand, kinds: Mapping[str, Kind], columns: Column
 
 def statement_of(request: Request, choice: Choice, columns: Columns) -> Plan:
     """The statement that evaluates a request on the rows `data`, or on the rows `kept` of them."""
-    dialect = DuckDBDialect()
     asked = as_asked(request, columns.written, columns.kinds)
-    request, nodes = lifted(asked, columns.kinds)
-    compiler = Compiler(dialect, columns.kinds)
-    rows = data = "data" if request.per is None or request.sizes else "kept"
-    if nodes:
-        added = {name: compiler.operand(node) for name, node in nodes.items()}
-        written = (f"{each.cell.text} AS {identifier(name)}" for name, each in added.items())
-        data = f"(SELECT *, {', '.join(written)} FROM {rows})"
-        kinds = {name: each.kind for name, each in added.items()}
-        compiler = Compiler(dialect, {**columns.kinds, **kinds})
-    terms = [compiler.term(term) for term in request.terms]
-    where = compiler.selected(request.where)
-    for part in request.parts:
-        where = where & _among(compiler, part)
-    for by in request.by:
-        if isinstance(by, Combinations):
-            where = where & _combined(compiler, by)
-    keys = [_key(compiler, part) for part in request.parts]
-    named = [f"key_{i}" for i in range(len(keys))]
-    selected = ", ".join(
-        [f"{key.text} AS key_{i}" for i, key in enumerate(keys)]
-        + [f"{term.text} AS term_{i}" for i, term in enumerate(terms)]
-    )
-    if request.sizes:
-        source = sized(compiler, request, choice, where, selected, named, data)
-    elif request.per is None:
-        source = f"(SELECT {selected} FROM {data} WHERE {where.text})"
+    if not asked.sizes and not is_capped(asked):
+        return attrs.evolve(joint([asked], choice, columns), asked=asked)
+    compiled = Compiled.of([asked], columns)
+    [where], [terms] = compiled.selected, compiled.terms
+    if compiled.grouped is not None:
+        where = where & compiled.grouped
+    selected = ", ".join(compiled.cells + [f"{term} AS term_{i}" for i, term in enumerate(terms)])
+    arguments = compiled.compiler, asked, choice
+    if asked.sizes:
+        source = sized(*arguments, where, selected, compiled.by_key, compiled.data)
     else:
-        source = capped(compiler, request, choice, columns, where, selected, data)
-    sums = [
-        f"coalesce(sum(term_{i}), 0)" if term.column is not None else "count(*)"
-        for i, term in enumerate(request.terms)
-    ]
-    totals = [f"{each} AS total_{i}" for i, each in enumerate(sums)]
-    indices = [_index(compiler, by, key) for by, key in zip(request.parts, named, strict=True)]
-    if request.sizes:
-        named, indices = [*named, "size"], [*indices, "size"]
-    statement = f"SELECT {', '.join(named + totals)} FROM {source}"
-    if named:
-        statement += f" GROUP BY {', '.join(named)}"
-        names = [f"total_{i}" for i in range(len(sums))]
-        statement = f"SELECT {', '.join(indices + names)} FROM ({statement})"
-    kept = kept_by(asked, choice, columns) if rows == "kept" else None
-    return Plan(statement, tuple(dialect.parameters), kept)
+        source = capped(*arguments, columns, where, selected, compiled.by_key, compiled.data)
+    totals = [_total(term, f"term_{i}") for i, term in enumerate(asked.terms)]
+    kept = None if asked.sizes else kept_by(asked, choice, columns)
+    return compiled.plan(source, totals, ["size"] if asked.sizes else [], kept)
 
 
-def _key(compiler: Compiler, by: Categories | Bins) -> Sql:
-    """The value that rows are grouped by: the cell itself if possible, as this is fastest.
+def joint(requests: Sequence[Request], choice: Choice, columns: Columns) -> Plan:
+    """The statement that evaluates requests over the same rows, in the same groups.
 
-    Cells that equal one category must have one key, because a unit's rows are bounded per key.
-    Intervals, such as a month and thirty days, are grouped by the category's index.
+    Its results have the indices of a group, and then the sums of every request. None of the
+    requests counts units, or bounds a unit's rows by groups. For many requests, counting truth
+    values is several times as fast as an aggregate with a filter.
     """
-    if _by_index(compiler, by):
-        key: Sql = compiler.group(by)
-        return key
-    found = compiler.operand(by.column)
-    cell: Sql = found.cell
-    return Sql(f"({cell.text} + 0)") if found.kind.name == "float" else cell  # -0.0 is 0.0
+    compiled = Compiled.of(requests, columns)
+    counted = all(term.column is None for asked in requests for term in asked.terms)
+    filtered = len(requests) == 1 and (bool(requests[0].by) or not counted)
+    names: dict[str, str] = {}
+    totals = []
+
+    def named(text: str) -> str:
+        return names.setdefault(text, f"asked_{len(names)}")
+
+    for asked, where, terms in zip(requests, compiled.selected, compiled.terms, strict=True):
+        for term, text in zip(asked.terms, terms, strict=True):
+            if filtered:
+                totals.append(_total(term, "" if term.column is None else named(text)))
+            elif term.column is None:
+                totals.append(f"count_if({named(where.text)})")
+            else:
+                added = f"CASE WHEN {named(where.text)} THEN {named(text)} ELSE 0 END"
+                totals.append(f"coalesce(sum({added}), 0)")
+    selected = compiled.cells + [f"{text} AS {name}" for text, name in names.items()]
+    conditions = [compiled.grouped, compiled.selected[0] if filtered else None]
+    where = " AND ".join(each.text for each in conditions if each is not None) or "TRUE"
+    source = f"(SELECT {', '.join(selected) or '1'} FROM {compiled.data} WHERE {where})"
+    kept = [kept_by(asked, choice, columns) for asked in requests if asked.per is not None]
+    return compiled.plan(compiled.by_key(source), totals, [], with_columns_of(kept))
 
 
-def _by_index(compiler: Compiler, by: Categories | Bins) -> bool:
-    return isinstance(by, Bins) or compiler.operand(by.column).kind.name == "duration"
+def with_columns_of(several: Sequence[Kept]) -> Kept | None:
+    """The same rows with all columns that one of several needs."""
+    if not several:
+        return None
+    return attrs.evolve(several[0], names=frozenset[str]().union(*(it.names for it in several)))
 
 
-def _among(compiler: Compiler, by: Categories | Bins) -> Sql:
-    if isinstance(by, Bins):
-        inside: Sql = compiler.among(by)
-        return inside
-    members = [literal.text for _, literal in compiler.members(by)]
-    if not members:
-        return Sql("FALSE")
-    cell = compiler.operand(by.column).cell
-    return Sql(f"({compiler.present(by.column).text} AND {cell.text} IN ({', '.join(members)}))")
+def _total(term: Term, name: str) -> str:
+    return "count(*)" if term.column is None else f"coalesce(sum({name}), 0)"
 
 
-def _combined(compiler: Compiler, by: Combinations) -> Sql:
-    """Whether the cells are one of the combinations, where each is among its own categories."""
-    members = [dict(compiler.members(part)) for part in by.parts]
-    rows = [
-        f"({', '.join(literals[i].text for literals, i in zip(members, place, strict=True))})"
-        for place in by.places
-        if all(i in literals for literals, i in zip(members, place, strict=True))
-    ]
-    cells = ", ".join(compiler.operand(part.column).cell.text for part in by.parts)
-    return Sql(f"(({cells}) IN ({', '.join(rows)}))" if rows else "FALSE")
+@attrs.frozen
+class Compiled:
+    """Requests in the same groups, as expressions over the same rows.
 
+    Args:
+        data: the rows, as SQL after FROM, with computed columns.
+        selected: which rows each request selects.
+        terms: what a row adds to the sums of each request.
+        placed: how rows are placed in groups.
+    """
 
-def _index(compiler: Compiler, by: Categories | Bins, key: str) -> str:
-    if isinstance(by, Bins) or _by_index(compiler, by):
-        return key
-    cases = [f"WHEN {literal.text} THEN {index}" for index, literal in compiler.members(by)]
-    return f"CASE {key} {' '.join(cases)} END" if cases else "NULL"
+    dialect: DuckDBDialect
+    compiler: Compiler
+    data: str
+    selected: list[Sql]
+    terms: list[list[str]]
+    placed: list[Placing]
+
+    @classmethod
+    def of(cls, requests: Sequence[Request], columns: Columns) -> "Compiled":
+        """Compile requests as they are asked of the columns."""
+        dialect, first = DuckDBDialect(), requests[0]
+        every = attrs.evolve(first, terms=tuple(term for it in requests for term in it.terms))
+        every, nodes = lifted(every, columns.kinds)
+        compiler = Compiler(dialect, columns.kinds)
+        data = "data" if first.per is None or first.sizes else "kept"
+        if nodes:
+            added = {name: compiler.operand(node) for name, node in nodes.items()}
+            written = (f"{each.cell.text} AS {identifier(name)}" for name, each in added.items())
+            data = f"(SELECT *, {', '.join(written)} FROM {data})"
+            kinds = {name: each.kind for name, each in added.items()}
+            compiler = Compiler(dialect, {**columns.kinds, **kinds})
+        rest = iter(every.terms)
+        terms = [[compiler.term(next(rest)).text for _ in asked.terms] for asked in requests]
+        selected = [compiler.selected(asked.where) for asked in requests]
+        return cls(dialect, compiler, data, selected, terms, placings(compiler, every.by))
+
+    @property
+    def cells(self) -> list[str]:
+        """What rows are placed by, as columns of a select."""
+        cells = (cell.text for each in self.placed for cell in each.cells)
+        return [f"{cell} AS cell_{i}" for i, cell in enumerate(cells)]
+
+    @property
+    def grouped(self) -> Sql | None:
+        """Which rows can be in a group; None if this excludes no row."""
+        holds = [each.holds for each in self.placed if each.holds is not None]
+        return reduce(and_, holds) if holds else None
+
+    @property
+    def keys(self) -> list[str]:
+        """The names of the places in each part of the groups."""
+        return [f"key_{i}" for i in range(sum(len(each.places) for each in self.placed))]
+
+    def by_key(self, rows: str) -> str:
+        """The rows, as SQL after FROM, with their places; those in no group are left out."""
+        if not self.placed:
+            return rows
+        places = (place for each in self.placed for place in each.places)
+        named = (f"{place} AS {key}" for place, key in zip(places, self.keys, strict=True))
+        joins = "".join(each.join for each in self.placed)
+        return f"(SELECT r.*, {', '.join(named)} FROM {rows} AS r{joins})"
+
+    def plan(self, rows: str, totals: list[str], further: list[str], kept: Kept | None) -> Plan:
+        """The plan that adds up rows by their places, and by further columns."""
+        by = [*self.keys, *further]
+        statement = f"SELECT {', '.join(by + totals)} FROM {rows}"
+        if by:
+            statement += f" GROUP BY {', '.join(by)}"
+        tables = {name: table for each in self.placed for name, table in each.tables.items()}
+        return Plan(statement, tuple(self.dialect.parameters), kept, tables=tables)

@@ -1,0 +1,173 @@
+"""Public groups of a request on DuckDB: the place of each row among the keys.
+
+Keys are a table that rows are joined with, so that the work for a row does not depend on how many
+keys there are. A few intervals are written into the statement, because that is faster.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+
+from mechanisms.tables.column_types import Kind, member, placed
+from mechanisms.tables.engines.compiler import Compiler
+from mechanisms.tables.engines.sql import DuckDBDialect, Sql
+from mechanisms.tables.request import Bins, Categories, Combinations, Groups
+
+_FEW_STEPS = 64
+
+
+@attrs.frozen
+class Placing:
+    """How rows are placed in one dimension of groups.
+
+    Args:
+        holds: which rows can be in a group; others need not be joined.
+        cells: what a row is placed by, named `cell_N` where it is computed.
+        join: SQL after the rows `FROM (..) AS r`.
+        places: SQL of the row's index in each part of the groups.
+        tables: public keys as Arrow tables, by the names that `join` has for them.
+    """
+
+    holds: Sql | None
+    cells: tuple[Sql, ...]
+    join: str
+    places: tuple[str, ...]
+    tables: dict[str, Any] = attrs.field(factory=dict, eq=False)
+
+
+def placings(compiler: Compiler, by: Sequence[Groups]) -> list[Placing]:
+    """How rows are placed in each dimension; cells are counted over all of them."""
+    found: list[Placing] = []
+    for each in by:
+        first, name = sum(len(it.cells) for it in found), f"keys_{len(found)}"
+        if isinstance(each, Bins):
+            found.append(_among_bins(compiler, each, f"cell_{first}", name))
+        else:
+            parts = each.parts
+            index = each.places if isinstance(each, Combinations) else None
+            found.append(_among_keys(compiler, parts, index, first, name))
+    return found
+
+
+def _among_keys(
+    compiler: Compiler,
+    parts: Sequence[Categories],
+    places: Sequence[tuple[int, ...]] | None,
+    first: int,
+    name: str,
+) -> Placing:
+    """The rows whose cells equal the keys. Of equal keys the first counts."""
+    operands = [compiler.operand(part.column) for part in parts]
+    kinds = [found.kind for found in operands]
+    members = [
+        [member(kind, value) for value in part.values]
+        for kind, part in zip(kinds, parts, strict=True)
+    ]
+    if places is None:
+        places = [(i,) for i in range(len(members[0]))]
+    known: dict[tuple[Any, ...], tuple[int, ...]] = {}
+    for place in places:
+        key = tuple(values[i] for values, i in zip(members, place, strict=True))
+        if None not in key:
+            known.setdefault(key, place)
+    if not known:
+        return Placing(Sql("FALSE"), (), "", ("0",) * len(parts))
+    keys, found = zip(*known, strict=True), zip(*known.values(), strict=True)
+    columns, written = {}, []
+    for i, (kind, values, indices) in enumerate(zip(kinds, keys, found, strict=True)):
+        text, columns[f"key_{i}"] = _typed(kind, values, f"key_{i}")
+        columns[f"place_{i}"] = _integers(indices)
+        written += [f"{text} AS key_{i}", f"place_{i}"]
+    equal = [f"cell_{first + i} = {name}.key_{i}" for i in range(len(parts))]
+    join = f" JOIN (SELECT {', '.join(written)} FROM {name}) AS {name} ON {' AND '.join(equal)}"
+    cells = tuple(_cell(each.cell, each.kind) for each in operands)
+    there = tuple(f"{name}.place_{i}" for i in range(len(parts)))
+    return Placing(None, cells, join, there, {name: _table(columns)})
+
+
+def _cell(cell: Any, kind: Kind) -> Sql:
+    """A cell to be compared with keys."""
+    return Sql(f"({cell.text} + 0)") if kind.name == "float" else cell  # -0.0 is 0.0
+
+
+def _among_bins(compiler: Compiler, by: Bins, cell: str, name: str) -> Placing:
+    """The number of steps that a cell has reached."""
+    if len(by.between) <= _FEW_STEPS:
+        return Placing(compiler.among(by), (compiler.group(by),), "", (cell,))
+    found = compiler.operand(by.column)
+    reached, always = _reached(found.kind, by.between)
+    values, at, above = list(reached), *zip(*reached.values(), strict=True)
+    text, column = _typed(found.kind, values, "value")
+    columns = {"value": column, "level": _integers(at), "above": _integers(above)}
+    join = (
+        f" ASOF LEFT JOIN (SELECT {text} AS value, level, above FROM {name}) AS {name} "
+        f"ON {cell} >= {name}.value"
+    )
+    place = (
+        f"coalesce(CASE WHEN {cell} > {name}.value THEN {name}.above ELSE {name}.level END, {always})"
+    )
+    cells = (_cell(found.cell, found.kind),)
+    return Placing(compiler.among(by), cells, join, (place,), {name: _table(columns)})
+
+
+def _reached(
+    kind: Kind, steps: Sequence[tuple[str, Any]]
+) -> tuple[dict[Any, tuple[int, int]], int]:
+    """How many steps are reached by a cell that equals each value, and by one above it.
+
+    The second result is how many are reached by every cell.
+    """
+    always, count = 0, 0
+    reached: dict[Any, tuple[int, int]] = {}
+    for operator, value in steps:
+        outcome = placed(kind, operator, value)
+        if outcome is False:
+            break
+        count += 1
+        if outcome is True:
+            always = count
+            continue
+        symbol, place = outcome
+        at = count if symbol == ">=" else reached.get(place, (count - 1, 0))[0]
+        reached[place] = at, count
+    return reached, always
+
+
+def _typed(kind: Kind, values: Sequence[Any], name: str) -> tuple[str, Any]:
+    """SQL that has the cells' type, of a column with this name, and the Arrow column of values."""
+    import pyarrow as pa
+
+    match kind.name:
+        case "text":
+            return name, pa.array(values, pa.string())
+        case "bytes":
+            return name, pa.array(values, pa.binary())
+        case "float":
+            return f"({name} + 0)", pa.array(values, pa.float64())
+        case "boolean":
+            return f"({name} = 1)", _integers(values)
+        case "integer" if all(-(2**63) <= value < 2**63 for value in values):
+            return name, _integers(values)
+        case "integer":
+            wide = "UHUGEINT" if kind.high >= 2**127 else "HUGEINT"
+            return f"CAST({name} AS {wide})", pa.array(map(str, values), pa.string())
+        case "decimal":
+            texts = [DuckDBDialect.decimal(kind, value) for value in values]
+            return f"CAST({name} AS {kind.declared})", pa.array(texts, pa.string())
+        case "date":
+            return f"(DATE '1970-01-01' + CAST({name} AS INTEGER))", _integers(values)
+    counts = [DuckDBDialect.count(kind, value) for value in values]
+    return DuckDBDialect.moment(kind, name), _integers(counts)
+
+
+def _integers(values: Sequence[int]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(values, pa.int64())
+
+
+def _table(columns: dict[str, Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.table(columns)
