@@ -4,8 +4,8 @@ It opens a source, finds the kinds of its columns, and runs one SQL statement pe
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from itertools import chain, count
 from pathlib import Path
@@ -32,6 +32,7 @@ from mechanisms.tables.engines.parquet_files import all_valid, parquet_files, va
 from mechanisms.tables.engines.protocol import Choice, interrupts
 from mechanisms.tables.engines.sql import identifier
 from mechanisms.tables.engines.statements import Plan, kind_of_operand, statement_of
+from mechanisms.tables.engines.together import scans
 from mechanisms.tables.expressions import Operand
 from mechanisms.tables.request import Request
 
@@ -323,6 +324,18 @@ class DuckDB:
                     self._connection.unregister(name)
         self._require_unchanged()
         return [tuple(map(int, row)) for row in rows]
+
+    def run_together(self, plans: Sequence[Plan]) -> list[list[tuple[int, ...]]]:
+        """As `run` for each plan, in as few scans as possible.
+
+        If a scan fails, each of its plans is run alone, so that none fails because of another.
+        """
+        plans, shared = scans(plans)
+        found: dict[int, list[tuple[int, ...]]] = {}
+        for scan in shared:
+            with suppress(Exception):
+                found |= zip(scan.places, scan.split(self.run(scan.plan)), strict=True)
+        return [found[i] if i in found else self.run(plan) for i, plan in enumerate(plans)]
 
     def _with(self, plan: Plan) -> str:
         """The rows that a plan reads, by the names that it reads them by."""

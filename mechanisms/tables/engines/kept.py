@@ -223,8 +223,9 @@ def capped(
 def is_capped(request: Request) -> bool:
     """Whether a unit's rows are bounded by groups."""
     per = request.per
-    bounds = () if per is None else (per.groups, per.rows_per_group)
-    return bool(request.bounded) and any(bound < per.max_rows for bound in bounds)
+    if per is None or not request.bounded:
+        return False
+    return per.groups < per.max_rows or per.rows_per_group < per.max_rows
 
 
 def _by_group(group: str, choice: Choice) -> str:

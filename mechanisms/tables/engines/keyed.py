@@ -104,9 +104,8 @@ def _among_bins(compiler: Compiler, by: Bins, cell: str, name: str) -> Placing:
         f" ASOF LEFT JOIN (SELECT {text} AS value, level, above FROM {name}) AS {name} "
         f"ON {cell} >= {name}.value"
     )
-    place = (
-        f"coalesce(CASE WHEN {cell} > {name}.value THEN {name}.above ELSE {name}.level END, {always})"
-    )
+    reached_here = f"CASE WHEN {cell} > {name}.value THEN {name}.above ELSE {name}.level END"
+    place = f"coalesce({reached_here}, {always})"
     cells = (_cell(found.cell, found.kind),)
     return Placing(compiler.among(by), cells, join, (place,), {name: _table(columns)})
 

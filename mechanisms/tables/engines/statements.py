@@ -27,7 +27,7 @@ class Plan:
         kept: the rows that it reads as `kept`, if it does.
         view: the name of the view that it reads as `data`.
         tables: Arrow tables of keys by the names that the statement has for them.
-        asked: the request, if rows can be read for others at the same time.
+        question: what is asked, if others can be answered by the same scan.
     """
 
     statement: str
@@ -35,7 +35,16 @@ class Plan:
     kept: Kept | None = None
     view: str = "data"
     tables: Mapping[str, Any] = attrs.field(factory=dict, eq=False, repr=False)
-    asked: Request | None = attrs.field(default=None, eq=False, repr=False)
+    question: "Question | None" = attrs.field(default=None, eq=False, repr=False)
+
+
+@attrs.frozen
+class Question:
+    """A request that reads undeclared columns as it is asked to, of these columns."""
+
+    request: Request
+    choice: Choice
+    columns: Columns
 
 
 def kind_of_operand(operand: Operand, kinds: Mapping[str, Kind], columns: Columns) -> Kind:
@@ -56,7 +65,8 @@ def statement_of(request: Request, choice: Choice, columns: Columns) -> Plan:
     """The statement that evaluates a request on the rows `data`, or on the rows `kept` of them."""
     asked = as_asked(request, columns.written, columns.kinds)
     if not asked.sizes and not is_capped(asked):
-        return attrs.evolve(joint([asked], choice, columns), asked=asked)
+        question = Question(asked, choice, columns)
+        return attrs.evolve(joint([asked], choice, columns), question=question)
     compiled = Compiled.of([asked], columns)
     [where], [terms] = compiled.selected, compiled.terms
     if compiled.grouped is not None:
@@ -99,8 +109,8 @@ def joint(requests: Sequence[Request], choice: Choice, columns: Columns) -> Plan
                 totals.append(f"coalesce(sum({added}), 0)")
     selected = compiled.cells + [f"{text} AS {name}" for text, name in names.items()]
     conditions = [compiled.grouped, compiled.selected[0] if filtered else None]
-    where = " AND ".join(each.text for each in conditions if each is not None) or "TRUE"
-    source = f"(SELECT {', '.join(selected) or '1'} FROM {compiled.data} WHERE {where})"
+    among = " AND ".join(each.text for each in conditions if each is not None) or "TRUE"
+    source = f"(SELECT {', '.join(selected) or '1'} FROM {compiled.data} WHERE {among})"
     kept = [kept_by(asked, choice, columns) for asked in requests if asked.per is not None]
     return compiled.plan(compiled.by_key(source), totals, [], with_columns_of(kept))
 
