@@ -8,6 +8,7 @@
 - `compiler`: predicates, groups and terms compiled to an engine's expressions.
 - `duckdb`: the default engine, for files and frames; `statements` has the SQL of a request, `kept`
   of the rows of each unit that count, `sql` the dialect.
+- `keyed`: how DuckDB places rows among the keys of groups; `together`: requests that share a scan.
 - `opening`: the files that DuckDB opens, and the restriction to these files.
 - `csv_files`: CSV files split into rows and cells; `cells` reads a cell's text as a value, and
   `cell_formats` says how numbers and dates are written.

@@ -5,7 +5,7 @@ It opens a source, finds the kinds of its columns, and runs one SQL statement pe
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from fractions import Fraction
 from itertools import chain, count
 from pathlib import Path
@@ -326,15 +326,11 @@ class DuckDB:
         return [tuple(map(int, row)) for row in rows]
 
     def run_together(self, plans: Sequence[Plan]) -> list[list[tuple[int, ...]]]:
-        """As `run` for each plan, in as few scans as possible.
-
-        If a scan fails, each of its plans is run alone, so that none fails because of another.
-        """
+        """As `run` for each plan, in as few scans as possible. It fails if one of them does."""
         plans, shared = scans(plans)
         found: dict[int, list[tuple[int, ...]]] = {}
         for scan in shared:
-            with suppress(Exception):
-                found |= zip(scan.places, scan.split(self.run(scan.plan)), strict=True)
+            found |= zip(scan.places, scan.split(self.run(scan.plan)), strict=True)
         return [found[i] if i in found else self.run(plan) for i, plan in enumerate(plans)]
 
     def _with(self, plan: Plan) -> str:
