@@ -9,7 +9,7 @@ README.
 import re
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
@@ -18,7 +18,8 @@ from weakref import WeakValueDictionary
 import attrs
 import numpy as np
 
-from queryable.errors import PrivacyWarning, QueryError
+from queryable.errors import MechanismFault, PrivacyWarning, QueryError
+from queryable.faults import interrupted, touching_data
 from queryable.optional import one_line, public_name
 from queryable.statistics import IntegerStatistic, Statistic
 
@@ -200,12 +201,28 @@ def require_answerable(dataset: Any, holder: Any) -> None:
         QueryError: a statistic does not fit.
     """
     what = "table" if isinstance(dataset, Described) else "data"
-    for statistic in _statistics(holder):
+    for statistic in statistics_of(holder):
         why = _objection(dataset, statistic)
         if why is not None:
             raise QueryError(
                 f"{why}. {public_name(statistic)} does not fit the {what}; nothing is charged"
             )
+
+
+def read_ahead(dataset: Any, statistics: Sequence[IntegerStatistic]) -> None:
+    """Let a described dataset `prepare` several statistics, whose evaluation has been paid for.
+
+    If that fails, each is evaluated on its own. The curator gets the exception.
+
+    Raises:
+        MechanismFault: an interrupt arrived, so nothing more should be evaluated.
+    """
+    if len(statistics) > 1 and isinstance(dataset, Described):
+        try:
+            touching_data(lambda: dataset.prepare(statistics))
+        except MechanismFault:
+            if interrupted():
+                raise
 
 
 def _objection(dataset: Any, statistic: IntegerStatistic) -> str | None:
@@ -221,7 +238,7 @@ def _objection(dataset: Any, statistic: IntegerStatistic) -> str | None:
     return None
 
 
-def _statistics(holder: Any) -> list[IntegerStatistic]:
+def statistics_of(holder: Any) -> list[IntegerStatistic]:
     """The statistics among a value and its fields; a user's own function is none of them."""
     kind: Any = type(holder)
     found: list[IntegerStatistic] = [holder] if _is_checked(kind) else []

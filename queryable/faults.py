@@ -121,6 +121,12 @@ def what_stands(lost: Chain) -> Any:
     return moved
 
 
+def interrupted() -> bool:
+    """Whether an interrupt was reported during this message, so that nothing more should run."""
+    scope = _scope.get()
+    return scope is not None and any(map(is_interrupt, scope.faults))
+
+
 def touching_data(run: Callable[[], T]) -> T:
     """Run code that reads data, and replace any exception by a bare `MechanismFault`.
 

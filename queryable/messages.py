@@ -4,12 +4,13 @@ Each query is a frozen class, and `step` distinguishes them by `match`. Construc
 the step that receives a query validates it and raises `QueryError` for a wrong one.
 """
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import attrs
 
-from queryable.errors import QueryError
+from queryable.errors import PrivacyClaimError, QueryError, UnprovenCompositionError
 from queryable.losses import Measure
 from queryable.losses.numbers import natural
 from queryable.mechanism import Answer as Answer  # noqa: PLC0414 (modules that know no mechanism)
@@ -34,6 +35,31 @@ class Ask:
 
     child: Any
     query: Any
+
+
+@attrs.frozen
+class LaunchMany:
+    """Launch several mechanisms at once, as a list or tuple of `Launch`.
+
+    The answer is a tuple of what each launch would have answered, one after the other. A compositor
+    first checks all of them, then charges in order, and only then reads the data, in as few scans
+    as the data allow. If one entry is wrong, nothing is charged.
+    """
+
+    launches: Any
+
+
+@attrs.frozen
+class AskMany:
+    """Ask one mechanism several queries at once, as a list or tuple.
+
+    The answer is a tuple with the answer to each, in order. If one entry is wrong, none is asked.
+    """
+
+    queries: Any
+
+
+MANY = (LaunchMany, AskMany)
 
 
 @attrs.frozen
@@ -68,6 +94,32 @@ def unnested(query: Query) -> tuple[tuple[Any, ...], Query]:
         f"this query cannot be read: an Ask raises an exception, or more than {_MOST_ASKS} are "
         "nested; nothing is charged"
     )
+
+
+def entries_of(many: Any) -> tuple[Query, ...]:
+    """Return the entries of a `LaunchMany` or an `AskMany`, at least one. They are read once.
+
+    Raises:
+        QueryError: they are not a list or a tuple, or there are none.
+    """
+    entries: Any = None
+    with suppress(Exception):  # a subclass may raise when it is read
+        entries = many.launches if isinstance(many, LaunchMany) else many.queries
+    if type(entries) not in (list, tuple) or not entries:
+        name = "LaunchMany" if isinstance(many, LaunchMany) else "AskMany"
+        raise QueryError(f"give {name} a list or a tuple that is not empty; nothing is charged")
+    return tuple(entries)
+
+
+@contextmanager
+def entry(place: int) -> Iterator[None]:
+    """State in a `QueryError` which entry of several it is about, counted from 0."""
+    try:
+        yield
+    except QueryError as error:
+        known = type(error) in (PrivacyClaimError, UnprovenCompositionError)
+        kind = type(error) if known else QueryError
+        raise kind(f"entry {place}: {error}") from None
 
 
 def d_in_of(d_in: Any, default: int) -> int:

@@ -10,7 +10,6 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import attrs
-from immutables import Map
 
 from composition.compositors.children import (
     NO_CHILDREN,
@@ -23,6 +22,8 @@ from composition.compositors.children import (
 )
 from composition.compositors.claims import Claim, claim_of, correction, parsed
 from composition.compositors.ex_post_claims import ExPostAccount
+from composition.compositors.state import CompositionState
+from composition.compositors.together import launch_many, still_halted
 from composition.proofs import Proof, ask
 from composition.rules import Accumulator, Rule, RunningAccount
 from composition.verdicts import Column, Way
@@ -42,6 +43,7 @@ from queryable.messages import (
     Halted,
     Launch,
     Launched,
+    LaunchMany,
     MeasureQuery,
     PrivacyLossQuery,
     Query,
@@ -63,26 +65,6 @@ _COARSER = (
 )
 _OPENING = Opening()
 _ZERO = Fraction(0)
-_NO_CLAIMS: "Map[int, Claim]" = Map()
-
-
-@attrs.frozen
-class CompositionState:
-    """The state of a filter or an odometer.
-
-    Attributes:
-        dataset: the data.
-        account: what all charges come to.
-        claims: one claim for each launch that was charged, by child id.
-        children: the live interactive children.
-        halted: the reason, once the compositor has halted.
-    """
-
-    dataset: Any = attrs.field(repr=False)
-    account: RunningAccount
-    claims: "Map[int, Claim]" = _NO_CLAIMS
-    children: Children = NO_CHILDREN
-    halted: str | None = None
 
 
 def d_in_field(value: Any) -> int:
@@ -179,10 +161,14 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
 
         The receipts in the answers of such a subclass need not contain all that it charges.
         """
-        kind = type(self)
-        if (kind._launch, kind._ask) != (AdaptiveComposition._launch, AdaptiveComposition._ask):
-            return None
-        return self._opened()
+        if self._launches_plainly and type(self)._ask is AdaptiveComposition._ask:
+            return self._opened()
+        return None
+
+    @property
+    def _launches_plainly(self) -> bool:
+        """Whether `_launch` is not overridden; otherwise several launches go there one by one."""
+        return type(self)._launch is AdaptiveComposition._launch
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[CompositionState, Answer]:
         """Start with an empty account and no children; there is no opening answer."""
@@ -191,12 +177,14 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
     def step(
         self, state: CompositionState, query: Query, coins: Coins = SYSTEM
     ) -> tuple[CompositionState, Answer]:
-        """Answer `Ask`, `Launch`, `PrivacyLossQuery`, `CanAfford` and `MeasureQuery`."""
+        """Answer launches, `Ask`, `PrivacyLossQuery`, `CanAfford` and `MeasureQuery`."""
         if isinstance(query, PrivacyLossQuery):
             return state, self._privacy_loss(state, query.d_in)
         if isinstance(query, MeasureQuery):
             return state, Stated(self.proof.measure, self.d_in)
         if state.halted is not None:
+            if isinstance(query, LaunchMany):
+                return state, still_halted(self, state, query)
             return state, False if isinstance(query, CanAfford) else self._still_halted(
                 state, query
             )
@@ -208,8 +196,10 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
                 return self._launch(state, query, coins)
             case CanAfford(launch):
                 return state, self._can_afford(state, launch)
+            case LaunchMany() if self._launches_plainly:
+                return launch_many(self, state, query, coins)
         raise UnknownQueryError(
-            f"{correction(query)}, and {type(self).__name__} answers Launch, Ask, "
+            f"{correction(query)}, and {type(self).__name__} answers Launch, LaunchMany, Ask, "
             "PrivacyLossQuery, CanAfford and MeasureQuery"
         )
 
@@ -270,7 +260,7 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
             QueryError: there is no such child.
         """
         if type(child) is not int or child not in state.children:
-            require_live(state.children, child, lambda identity: _mechanism_of(state, identity))
+            require_live(state.children, child, state.launched)
             # a subclass of int, which may compare equal to different ids in turn
             raise UnknownChildError(f"a child's id is an int, not {type(child).__name__}")
         return state.claims[child]
@@ -298,15 +288,18 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
                 f"{type(claim.mechanism).__name__} is interactive"
             )
 
+    def _checked(self, state: CompositionState, query: Any) -> tuple[Launch, Claim]:
+        """Steps 1 to 3 of a launch: parse it, check the claim, then that a theorem covers it."""
+        launch = parsed(query)
+        require_answerable(state.dataset, launch.mechanism)
+        claim = self._claim(launch)
+        self._require_proven(claim)
+        return launch, claim
+
     def _launch(
         self, state: CompositionState, query: Launch, coins: Coins
     ) -> tuple[CompositionState, Answer]:
-        # 1. Parse.
-        launch = parsed(query)
-        require_answerable(state.dataset, launch.mechanism)
-        # 2. Check the claim, 3. then that a theorem covers it.
-        claim = self._claim(launch)
-        self._require_proven(claim)
+        launch, claim = self._checked(state, query)
         # 4. Ask the rule.
         worst = claim.at_worst(_OPENING)
         account = state.account.add(worst)
@@ -316,7 +309,7 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
             return self._declined(state, attrs.evolve(refusal, receipt=receipt))
         # 5. Charge: from the moment the mechanism runs, whatever happens, `after` makes the state.
         identity = len(state.claims)
-        claim = _shared(state.claims.get(identity - 1), claim)
+        claim = state.shared(claim)
         living = state.children if self.interleaves else NO_CHILDREN
 
         def after(children: Children, answer: Answer) -> tuple[CompositionState, Answer]:
@@ -375,20 +368,6 @@ def _default(field: "attrs.Attribute[Any]") -> Any:
     return field.default if factory is None else factory()
 
 
-def _shared(last: Claim | None, claim: Claim) -> Claim:
-    """The last claim if it equals this one: repeated launches then share one object."""
-    if (
-        last is not None
-        and last.mechanism is claim.mechanism
-        and last.fixed is claim.fixed is True
-        and last.coined is claim.coined
-        and type(last.loss) is type(claim.loss)
-        and last.loss == claim.loss
-    ):
-        return last
-    return claim
-
-
 def _ex_post(account: Any) -> ExPostAccount:
     assert isinstance(account, ExPostAccount)
     return account
@@ -400,8 +379,3 @@ def _nested(query: Query) -> int:
     while isinstance(query, Ask):
         query, count = query.query, count + 1
     return count
-
-
-def _mechanism_of(state: CompositionState, identity: Any) -> InteractiveMechanism[Any] | None:
-    claim = state.claims.get(identity)
-    return None if claim is None else claim.mechanism

@@ -9,11 +9,11 @@ from typing import Any
 
 import attrs
 
-from composition.compositors.adaptive import CompositionState
 from composition.compositors.children import require_depth
 from composition.compositors.claims import Claim
 from composition.compositors.ex_post_claims import ExPostAccount, ExPostClaim
 from composition.compositors.filters import FiltCon
+from composition.compositors.state import CompositionState
 from composition.rules import Basic, Rule
 from composition.rules.additive import AdditiveAccount
 from composition.verdicts import Way

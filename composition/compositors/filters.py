@@ -5,7 +5,8 @@ from typing import Any
 
 import attrs
 
-from composition.compositors.adaptive import AdaptiveComposition, CompositionState
+from composition.compositors.adaptive import AdaptiveComposition
+from composition.compositors.state import CompositionState
 from composition.proofs import require_known
 from composition.rules import Account, Basic, Rule
 from composition.verdicts import Way

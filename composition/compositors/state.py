@@ -1,0 +1,51 @@
+"""The state of filters and odometers: the data, what was charged, and the live children."""
+
+from typing import Any
+
+import attrs
+from immutables import Map
+
+from composition.compositors.children import NO_CHILDREN, Children
+from composition.compositors.claims import Claim
+from composition.rules import RunningAccount
+from queryable.mechanism import InteractiveMechanism
+
+_NO_CLAIMS: "Map[int, Claim]" = Map()
+
+
+@attrs.frozen
+class CompositionState:
+    """The state of a filter or an odometer.
+
+    Attributes:
+        dataset: the data.
+        account: what all charges come to.
+        claims: one claim for each launch that was charged, by child id.
+        children: the live interactive children.
+        halted: the reason, once the compositor has halted.
+    """
+
+    dataset: Any = attrs.field(repr=False)
+    account: RunningAccount
+    claims: "Map[int, Claim]" = _NO_CLAIMS
+    children: Children = NO_CHILDREN
+    halted: str | None = None
+
+    def launched(self, identity: Any) -> InteractiveMechanism[Any] | None:
+        """The mechanism that was launched under an id, or None."""
+        claim = self.claims.get(identity)
+        return None if claim is None else claim.mechanism
+
+    def shared(self, claim: Claim) -> Claim:
+        """The last claim if it equals this one: repeated launches then share one object."""
+        last = self.claims.get(len(self.claims) - 1)
+        if (
+            last is not None
+            and last.mechanism is claim.mechanism
+            and last.fixed is claim.fixed is True
+            and last.coined is claim.coined
+            and type(last.loss) is type(claim.loss)
+            and last.loss == claim.loss
+        ):
+            return last
+        return claim
