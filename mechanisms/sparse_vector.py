@@ -7,13 +7,13 @@ import attrs
 
 from mechanisms.sampling.laws import DiscreteLaplace
 from mechanisms.tables.signed import signed
-from queryable.datasets import require_answerable
-from queryable.errors import QueryError, UnknownQueryError
+from queryable.datasets import read_ahead, require_answerable
+from queryable.errors import MechanismFault, QueryError, UnknownQueryError
 from queryable.losses import PureDP
 from queryable.losses.fields import read_positive_epsilon
 from queryable.losses.numbers import exact, natural, shown
 from queryable.mechanism import InteractiveMechanism
-from queryable.messages import Query, Refused
+from queryable.messages import Answer, AskMany, Failed, Query, Refused, entries_of, entry
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.statistics import IntegerStatistic
 
@@ -41,11 +41,15 @@ _USED_UP = "launch another SparseVector; this one has answered True cutoff times
 
 @attrs.frozen
 class SparseVectorState:
-    """How many more times the mechanism may answer True; the other fields are private."""
+    """How many more times the mechanism may answer True; the two fields after it are private.
+
+    `failed`: whether a statistic failed among several, so that nothing is answered any more.
+    """
 
     left: int
     dataset: Any = attrs.field(repr=False)
     threshold_noise: int = attrs.field(repr=False)
+    failed: bool = attrs.field(default=False, repr=False)
 
 
 @attrs.frozen
@@ -54,7 +58,8 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
 
     Answers: an `IntegerStatistic` of shape None and l1 <= `sensitivity` with a bool, until True has
     been answered `cutoff` times. After that it answers `Refused("cutoff reached")`, and its state
-    holds no data.
+    holds no data. `AskMany` with statistics is answered with a tuple, as if they were asked one
+    after the other, from as few scans of a table as possible.
 
     Privacy:
         Claim: PureDP(d_in * epsilon), for every adversary and any number of queries.
@@ -68,7 +73,8 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
             answered True: a factor of at most e^(epsilon/2c), and x' answers True as x did. So each
             epoch costs at most epsilon/c.
             The threshold may be any rational: the shifts are integers and do not move it.
-            d_in records are d_in neighbouring steps.
+            d_in records are d_in neighbouring steps. Statistics that are asked together are those
+            of an adversary who chose them without looking at the answers in between.
         Assumes: the statistics' declared `l1`.
         Checked by: tests/unit/mechanisms/test_sparse_vector.py,
             tests/attacks/test_sparse_vectors.py
@@ -96,18 +102,32 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
 
     def step(
         self, state: SparseVectorState, query: Query, coins: Coins = SYSTEM
-    ) -> tuple[SparseVectorState, bool | Refused]:
-        """Compare one statistic with the threshold.
+    ) -> tuple[SparseVectorState, Answer]:
+        """Compare one statistic, or several, with the threshold.
 
         Raises:
             QueryError: the query is not one integer of at most this sensitivity, or names a column
                 that the table does not have.
             MechanismFault: the statistic failed.
         """
+        if isinstance(query, AskMany):
+            return self._compared_all(state, query, coins)
+        statistic = self._checked(state, query)
+        if state.failed:
+            raise MechanismFault
+        return self._compared(state, statistic, coins)
+
+    def _checked(self, state: SparseVectorState, query: Query) -> IntegerStatistic:
         statistic = _comparable(query, self.sensitivity)
+        if state.left:
+            require_answerable(state.dataset, statistic)
+        return statistic
+
+    def _compared(
+        self, state: SparseVectorState, statistic: IntegerStatistic, coins: Coins
+    ) -> tuple[SparseVectorState, bool | Refused]:
         if not state.left:
             return state, Refused("cutoff reached", instead=_USED_UP)
-        require_answerable(state.dataset, statistic)
         noisy_value = statistic(state.dataset) + coins.draw(self._query_noise())
         if noisy_value < self.threshold + state.threshold_noise:
             return state, False
@@ -115,6 +135,27 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
             return SparseVectorState(0, None, 0), True
         fresh = coins.draw(self._threshold_noise())
         return SparseVectorState(state.left - 1, state.dataset, fresh), True
+
+    def _compared_all(
+        self, state: SparseVectorState, query: AskMany, coins: Coins
+    ) -> tuple[SparseVectorState, tuple[Answer, ...]]:
+        """Compare one after the other; the first statistic that fails is the last one compared."""
+        statistics, answers = [], list[Answer]()
+        for place, each in enumerate(entries_of(query)):
+            with entry(place):
+                statistics.append(self._checked(state, each))
+        if state.failed:
+            raise MechanismFault
+        if state.left:
+            read_ahead(state.dataset, statistics)
+        try:
+            for statistic in statistics:
+                state, answer = self._compared(state, statistic, coins)
+                answers.append(answer)
+        except MechanismFault:
+            answers += [Failed()] * (len(statistics) - len(answers))
+            state = SparseVectorState(0, None, 0, failed=True)
+        return state, tuple(answers)
 
     def _threshold_noise(self) -> DiscreteLaplace:
         return DiscreteLaplace(2 * self.cutoff * self.sensitivity / self.epsilon)

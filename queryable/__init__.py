@@ -36,11 +36,13 @@ from queryable.losses import (
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import (
     Ask,
+    AskMany,
     CanAfford,
     Failed,
     Halted,
     Launch,
     Launched,
+    LaunchMany,
     PrivacyLossQuery,
     Refused,
 )
@@ -70,6 +72,7 @@ __all__ = [
     "ApproxDP",
     "ApproxZCDP",
     "Ask",
+    "AskMany",
     "Bernoulli",
     "Bit",
     "CanAfford",
@@ -85,6 +88,7 @@ __all__ = [
     "InteractiveError",
     "InteractiveMechanism",
     "Launch",
+    "LaunchMany",
     "Launched",
     "Loss",
     "Measurement",

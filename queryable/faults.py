@@ -312,6 +312,12 @@ def called(kind: type) -> str:
     return name
 
 
+def named(value: object) -> str:
+    """What an analyst sent, for an error message: the name of its class; contains no data."""
+    name = called(value if isinstance(value, type) else type(value))
+    return f"the class {name}" if isinstance(value, type) else name
+
+
 def raise_interrupt(faults: list[BaseException]) -> None:
     """Clear the faults, and raise the interrupt among them, if any, such as `KeyboardInterrupt`.
 

@@ -19,11 +19,12 @@ from queryable.errors import (
     QueryRefusedError,
     UnknownQueryError,
 )
-from queryable.faults import called
+from queryable.faults import called, named
 from queryable.losses import Loss, Report
 from queryable.losses.numbers import Number
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import (
+    MANY,
     Answer,
     CanAfford,
     Failed,
@@ -34,7 +35,6 @@ from queryable.messages import (
     PrivacyLossQuery,
     Query,
     Refused,
-    Stated,
     d_in_of,
     unnested,
 )
@@ -42,8 +42,11 @@ from queryable.postprocessing import PersonInTheMiddle
 from queryable.quoting import quoted
 from queryable.randomness.coins import SYSTEM, ChildId, Coins, SystemCoins
 from queryable.released import Released
+from queryable.releasing import chosen, require_one_aim, require_releasable
 from queryable.running.handles import Children, Path
+from queryable.running.names import checked_name
 from queryable.running.root import Root
+from queryable.several import Several
 from queryable.statistics import Releasable
 from queryable.view import View
 
@@ -52,7 +55,7 @@ A = TypeVar("A")
 _AFTER_HALT = "launch in another filter: this one has halted for good and answers only privacy_loss"
 
 
-class Queryable:
+class Queryable(Several):
     """A running interactive mechanism.
 
     Args:
@@ -131,6 +134,8 @@ class Queryable:
         """
         asked, query = unnested(query)
         path = (*self._path, *asked)
+        if isinstance(query, MANY):
+            return self._told(path, query, ())
         return self._delivered(path, self._root.tell(path, query))
 
     @overload
@@ -169,10 +174,8 @@ class Queryable:
         query = Launch(mechanism, d_out)
         if name is None:
             return self.ask(query)
-        if not isinstance(name, str) or not name.strip():
-            given = "empty" if isinstance(name, str) else _named(name)
-            raise QueryError(f"give a name as a string that is not empty: name is {given}")
-        return self._delivered(self._path, self._root.tell(self._path, query, str(name)))
+        told = self._root.tell(self._path, query, (checked_name(name),))
+        return self._delivered(self._path, told)
 
     def release(
         self,
@@ -211,31 +214,16 @@ class Queryable:
             >>> high - low
             40
         """
-        if (within is None) == (loss is None):
-            raise QueryError(
-                "give exactly one of within, how accurate the answer should be, and loss, what it "
-                "may cost"
-            )
-        if not isinstance(statistic, Releasable):
-            raise QueryError(
-                "release a statistic, such as Count(), and launch a mechanism: this is "
-                f"{_named(statistic)}"
-            )
-        try:
-            stated = self.ask(MeasureQuery())
-        except UnknownQueryError:
-            stated = None
-        if not isinstance(stated, Stated):
-            raise QueryError(
-                "release from a filter, such as FiltCon(budget): nothing launches here"
-            )
-        try:
-            measurement = statistic.measurement(
-                stated.measure, stated.d_in, within=within, confidence=confidence, loss=loss
-            )
-        except (TypeError, ValueError, ArithmeticError) as error:
-            raise QueryError(str(error)) from None
+        require_one_aim(within, loss)
+        require_releasable(statistic)
+        measurement = chosen(statistic, self._stated(), within, confidence, loss)
         return self.launch(measurement, name=name)
+
+    def _stated(self) -> Any:
+        try:
+            return self.ask(MeasureQuery())
+        except UnknownQueryError:
+            return None
 
     @overload
     def __call__(
@@ -250,7 +238,7 @@ class Queryable:
         if isinstance(query, InteractiveMechanism):
             return self.launch(query, d_out, name=name)
         if name is not None or d_out is not None:
-            raise QueryError(f"only launches have a name or a d_out, not {_named(query)}")
+            raise QueryError(f"only launches have a name or a d_out, not {named(query)}")
         return self.ask(query)
 
     def privacy_loss(self, d_in: int | None = None) -> Report:
@@ -331,11 +319,8 @@ class Queryable:
                 raise QueryRefusedError(reason, instead=_AFTER_HALT)
             case Failed():
                 raise MechanismFault
-            case tuple() if any(isinstance(entry, Launched | Failed) for entry in answer):
-                return tuple(
-                    entry if isinstance(entry, Failed) else self._delivered(path, entry)
-                    for entry in answer
-                )
+            case tuple() if any(isinstance(each, Launched | Failed) for each in answer):
+                return tuple(self._outcome(path, each) for each in answer)
         return answer
 
     def __repr__(self) -> str:
@@ -358,8 +343,4 @@ def _without_mechanism(value: object) -> str:
         return f"write FiltCon({value!r}): a budget alone answers nothing"
     if issubclass(kind, InteractiveMechanism):
         return f"write {name}(..), with its arguments: {name} is a class"
-    return f"give a mechanism, such as FiltCon(budget): it is {_named(value)}"
-
-
-def _named(value: object) -> str:
-    return f"the class {called(value)}" if isinstance(value, type) else called(type(value))
+    return f"give a mechanism, such as FiltCon(budget): it is {named(value)}"

@@ -6,7 +6,8 @@ the step that receives a query validates it and raises `QueryError` for a wrong 
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from itertools import islice
+from typing import Any, TypeGuard
 
 import attrs
 
@@ -62,6 +63,11 @@ class AskMany:
 MANY = (LaunchMany, AskMany)
 
 
+def is_many(query: Query) -> TypeGuard[LaunchMany | AskMany]:
+    """Whether a query is exactly a `LaunchMany` or an `AskMany`, and not of a subclass."""
+    return type(query) is LaunchMany or type(query) is AskMany
+
+
 @attrs.frozen
 class PrivacyLossQuery:
     """Ask for the loss so far: the paper's privacy_loss.
@@ -96,6 +102,13 @@ def unnested(query: Query) -> tuple[tuple[Any, ...], Query]:
     )
 
 
+def addressed(path: tuple[Any, ...], query: Query) -> Query:
+    """Put a query into an `Ask` for each child on a path. The inverse of `unnested`."""
+    for child in reversed(path):
+        query = Ask(child, query)
+    return query
+
+
 def entries_of(many: Any) -> tuple[Query, ...]:
     """Return the entries of a `LaunchMany` or an `AskMany`, at least one. They are read once.
 
@@ -109,6 +122,23 @@ def entries_of(many: Any) -> tuple[Query, ...]:
         name = "LaunchMany" if isinstance(many, LaunchMany) else "AskMany"
         raise QueryError(f"give {name} a list or a tuple that is not empty; nothing is charged")
     return tuple(entries)
+
+
+_MOST_ENTRIES = 1_000_000
+
+
+def entries_in(values: Any) -> tuple[Any, ...]:
+    """Read a list, or another iterable, of what an analyst wants to launch or ask.
+
+    Raises:
+        QueryError: it cannot be iterated, or has more than a million entries.
+    """
+    found: tuple[Any, ...] | None = None
+    with suppress(Exception):
+        found = None if isinstance(values, str) else tuple(islice(values, _MOST_ENTRIES + 1))
+    if found is None or len(found) > _MOST_ENTRIES:
+        raise QueryError("give a list of at most a million entries; nothing is charged")
+    return found
 
 
 @contextmanager

@@ -50,8 +50,8 @@ FLOORS = {
             "ex_post",
             "faults",
         ),
-        *("accuracy", "postprocessing", "statistics", "view", "datasets", "running", "display"),
-        *("handle", "rehearsal", "audit"),
+        *("accuracy", "postprocessing", "statistics", "releasing", "view", "datasets", "running"),
+        *("display", "several", "handle", "rehearsal", "audit"),
     ),
     "mechanisms": (
         *("privacy_maps", "sampling", "additive", "gaussian", "laplace", "randomized_response"),

@@ -10,7 +10,7 @@ import attrs
 
 from composition.proofs import advice
 from queryable.errors import PrivacyClaimError, QueryError
-from queryable.faults import called
+from queryable.faults import called, named
 from queryable.losses import AdditiveLoss, ApproxDP, Loss, Measure, PureDP, group_size, measure_name
 from queryable.losses.loss import genuine, stated_in
 from queryable.mechanism import InteractiveMechanism
@@ -231,12 +231,6 @@ def _converted(d_out: Loss, measure: Measure) -> Loss:
     if not stated_in(converted, measure):
         raise PrivacyClaimError(f"d_out: {d_out} does not convert to {measure_name(measure)}")
     return converted
-
-
-def named(value: object) -> str:
-    """What an analyst sent, for an error message; contains no data."""
-    name = called(value if isinstance(value, type) else type(value))
-    return f"the class {name}" if isinstance(value, type) else name
 
 
 def correction(value: object) -> str:

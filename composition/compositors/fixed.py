@@ -19,8 +19,9 @@ from composition.compositors.children import (
     require_live,
     start_child,
 )
-from composition.compositors.claims import map_at, named
+from composition.compositors.claims import map_at
 from queryable.errors import UnknownQueryError
+from queryable.faults import named
 from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism, nested
 from queryable.messages import Answer, Ask, PrivacyLossQuery, Query, d_in_of

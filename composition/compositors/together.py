@@ -40,9 +40,13 @@ class Compositor(Protocol):
     """What a compositor decides about a launch; see `adaptive`."""
 
     @property
-    def d_in(self) -> int: ...
+    def d_in(self) -> int:
+        """The records that charges are stated for."""
+
     @property
-    def interleaves(self) -> bool: ...
+    def interleaves(self) -> bool:
+        """Whether a launch leaves earlier children alive."""
+
     def _checked(self, state: CompositionState, query: Any) -> tuple[Launch, Claim]: ...
     def _launch_refused(
         self, state: CompositionState, candidate: RunningAccount, worst: Loss

@@ -6,7 +6,7 @@ a message fails. Does no accounting.
 Theory of operation: a `Root` owns everything that changes. A query at path (0, 2) is sent as
 `Ask(0, Ask(2, query))`, so every parent sees it and may refuse. State, log and names are replaced
 together, by one assignment. After that, faults are reported to the curator and exceptions are
-raised.
+raised. Several launches or queries in one message are an exchange each.
 
 An interrupt may arrive between any two instructions, also inside an exception handler. Therefore
 correctness depends on no handler. While a message runs, the root holds its `_Flight`, which has the
@@ -18,6 +18,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import copy_context
+from itertools import zip_longest
 from typing import Any
 
 import attrs
@@ -25,7 +26,7 @@ import numpy as np
 from immutables import Map
 
 from queryable.datasets import Protected
-from queryable.errors import HandleError, QueryError, ReentrantQueryError
+from queryable.errors import HandleError, ReentrantQueryError
 from queryable.faults import (
     Scope,
     advance_with_receipts,
@@ -37,37 +38,22 @@ from queryable.faults import (
     what_stands,
 )
 from queryable.mechanism import InteractiveMechanism
-from queryable.messages import Answer, Ask, Halted, Launched, Query, Refused
+from queryable.messages import (
+    Answer,
+    Halted,
+    Launched,
+    LaunchMany,
+    Query,
+    Refused,
+    addressed,
+    is_many,
+)
 from queryable.randomness.coins import Coins
 from queryable.running.handles import Handles, Path
 from queryable.running.log import Log, Record, is_poll
-from queryable.running.sameness import difference, mark
-from queryable.view import Exchange, exchange_at
-
-
-@attrs.frozen
-class _Named:
-    """The mark of a named launch, and its answer."""
-
-    mark: Any
-    answer: Answer
-
-    def recalled(self, name: str, taken: Any) -> Answer:
-        """The answer, if `taken` equals the mark.
-
-        Raises:
-            QueryError: it does not.
-        """
-        where = difference(self.mark, taken)
-        if not where:
-            return self.answer
-        raise QueryError(
-            f"the name {name!r} belongs to another mechanism here (they differ in {where}); "
-            "nothing has been charged. Use a new name for a new question. To get the old answer "
-            "again, launch an equal mechanism: a lambda, function or class that is defined again "
-            "is another one, so write a column expression, such as column('age') >= 40, or define "
-            "the function once"
-        )
+from queryable.running.names import KnownNames, Named, Names, firsts, marked, recalled
+from queryable.running.together import exchanges_of
+from queryable.view import Exchange
 
 
 @attrs.frozen
@@ -85,7 +71,7 @@ class _Moment:
     exchanges: int = 0
     polls: int = 0
     names: "Map[int, str]" = Map()
-    named: "Map[tuple[Path, str], _Named]" = Map()
+    named: KnownNames = Map()
 
 
 @attrs.frozen
@@ -96,7 +82,7 @@ class _Flight:
     scope: Scope
     path: Path
     query: Query
-    name: tuple[str, Any] | None
+    names: Names
 
 
 class Root:
@@ -131,12 +117,16 @@ class Root:
         self.opening = _read_only(answer)
         self._now = _Moment(state)
 
-    def tell(self, path: Path, query: Query, name: str | None = None) -> Answer:
+    def tell(self, path: Path, query: Query, names: tuple[str | None, ...] = ()) -> Answer:
         """Send a query to the mechanism at `path`, commit the new state, and return the answer.
 
-        A launch whose name was used at this path is not sent; the old answer is returned.
+        A launch whose name was used at this path is not sent; the old answer is returned. The
+        answer to `LaunchMany` and `AskMany` is a tuple with an answer for each entry.
+
+        Args:
+            names: the name of the launch, or of each of several; () if none has a name.
         """
-        taken = None if name is None else _marked(query)
+        taken = marked(query, names) if names else ()
         if os.getpid() != self._process:
             raise HandleError("this queryable belongs to another process; it does not survive fork")
         if self._lock._is_owned():  # type: ignore[attr-defined]
@@ -146,11 +136,11 @@ class Root:
         answer: Answer = None
         with self._lock, self._busy:
             try:
-                if name is not None and (path, name) in self._settled().named:
-                    return self._settled().named[path, name].recalled(name, taken)
-                named = None if name is None else (name, taken)
-                # In a context of its own, which is left however the call ends.
-                answer = copy_context().run(self._advance, path, query, named, scope)
+                if taken:
+                    answer = self._recall(path, query, taken, scope)
+                else:
+                    # In a context of its own, which is left however the call ends.
+                    answer = copy_context().run(self._advance, path, query, (), scope)
             except BaseException as error:
                 raised = error
             self._settled()
@@ -166,43 +156,55 @@ class Root:
                 del raised  # its traceback has this frame, which would keep the data alive
         return answer
 
-    def _advance(
-        self, path: Path, query: Query, name: tuple[str, Any] | None, scope: Scope
-    ) -> Answer:
-        message = query
-        for child in reversed(path):
-            message = Ask(child, message)
+    def _recall(self, path: Path, query: Query, names: Names, scope: Scope) -> Answer:
+        """Send only what was not answered before under its name; return all answers."""
+        answers, new = recalled(self._settled().named, path, names)
+        if type(query) is not LaunchMany:
+            if not new:
+                return answers[0]
+            return copy_context().run(self._advance, path, query, names, scope)
+        if new:
+            left = LaunchMany(tuple(query.launches[place] for place in new))
+            taken = tuple(names[place] for place in new)
+            told = copy_context().run(self._advance, path, left, taken, scope)
+            answers |= zip(new, told, strict=True)
+        return tuple(answers[first] for first in firsts(names))
+
+    def _advance(self, path: Path, query: Query, names: Names, scope: Scope) -> Answer:
+        message = addressed(path, query)
         before = self._settled()
         self._messages += 1
         enter(scope)
-        self._now = _Flight(before, scope, path, query, name)
+        self._now = _Flight(before, scope, path, query, names)
         state, answer = advance_with_receipts(
             self.mechanism, before.state, message, self.coins, self._messages
         )
-        told = exchange_at(path, query, answer)
-        answer = _read_only(told.answer)
-        self._commit(before, state, told, name)
-        return answer
+        told = exchanges_of(path, query, answer)
+        for each in told:
+            _read_only(each.answer)
+        self._commit(before, state, told, names)
+        return tuple(each.answer for each in told) if is_many(query) else told[0].answer
 
     def _commit(
-        self, now: _Moment, state: Any, exchange: Exchange, name: tuple[str, Any] | None
+        self, now: _Moment, state: Any, told: tuple[Exchange, ...], names: Names
     ) -> _Moment:
-        """Put the new state in place together with its exchange and name, by one assignment.
+        """Put the new state in place with its exchanges and their names, by one assignment.
 
-        Until that assignment, the exchange is beyond the valid part of the log.
+        Until that assignment, the exchanges are beyond the valid part of the log.
         """
-        names, named = now.names, now.named
-        if name is not None:
-            called, taken = name
-            names = names.set(now.exchanges + now.polls, called)
-            if not isinstance(exchange.answer, Refused | Halted):
-                named = named.set((exchange.path, called), _Named(taken, exchange.answer))
-        if state is now.state and is_poll(exchange):
-            self.log.add_poll(exchange, now.exchanges, now.polls)
-            moment = _Moment(state, now.exchanges, now.polls + 1, names, named)
-        else:
-            self.log.add(exchange, now.exchanges, now.polls)
-            moment = _Moment(state, now.exchanges + 1, now.polls, names, named)
+        count, polls, called, named = now.exchanges, now.polls, now.names, now.named
+        for exchange, name in zip_longest(told, names):
+            if name is not None:
+                called = called.set(count + polls, name[0])
+                if not isinstance(exchange.answer, Refused | Halted):
+                    named = named.set((exchange.path, name[0]), Named(name[1], exchange.answer))
+            if state is now.state and is_poll(exchange):
+                self.log.add_poll(exchange, count, polls)
+                polls += 1
+            else:
+                self.log.add(exchange, count, polls)
+                count += 1
+        moment = _Moment(state, count, polls, called, named)
         self._now = moment
         return moment
 
@@ -216,7 +218,7 @@ class Root:
             self._now = before
             return before
         state, answer = alive(what_stands(lost))
-        return self._commit(before, state, exchange_at(now.path, now.query, answer), now.name)
+        return self._commit(before, state, exchanges_of(now.path, now.query, answer), now.names)
 
     def _present(self) -> _Moment:
         """The moment to read from: while a message runs, the one before it."""
@@ -241,25 +243,6 @@ class Root:
         if self.on_fault is not None:
             _report(self.on_fault, faults)
         raise_interrupt(faults)
-
-
-def _marked(query: Query) -> Any:
-    """The mark of a launch.
-
-    Raises:
-        QueryError: reading or hashing a value of the user's mechanism failed.
-    """
-    try:
-        return mark(query)
-    except Exception:
-        wrong = QueryError(
-            "this mechanism cannot have a name, because it cannot be compared with others: a "
-            "field cannot be read, contains itself, or is nested too deeply. Launch it without name"
-        )
-    try:
-        raise wrong
-    finally:
-        del wrong  # its traceback has this frame
 
 
 def _report(on_fault: Callable[[BaseException], object], faults: list[BaseException]) -> None:
