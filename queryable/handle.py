@@ -171,10 +171,8 @@ class Queryable(Several):
         Raises: as `ask`, and
             QueryError: the name belongs to another mechanism or another d_out here.
         """
-        query = Launch(mechanism, d_out)
-        if name is None:
-            return self.ask(query)
-        told = self._root.tell(self._path, query, (checked_name(name),))
+        names = () if name is None else (checked_name(name),)
+        told = self._root.tell(self._path, Launch(mechanism, d_out), names)
         return self._delivered(self._path, told)
 
     def release(

@@ -18,7 +18,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import copy_context
-from itertools import zip_longest
 from typing import Any
 
 import attrs
@@ -171,7 +170,7 @@ class Root:
         return tuple(answers[first] for first in firsts(names))
 
     def _advance(self, path: Path, query: Query, names: Names, scope: Scope) -> Answer:
-        message = addressed(path, query)
+        message = addressed(path, query) if path else query
         before = self._settled()
         self._messages += 1
         enter(scope)
@@ -180,10 +179,11 @@ class Root:
             self.mechanism, before.state, message, self.coins, self._messages
         )
         told = exchanges_of(path, query, answer)
-        for each in told:
-            _read_only(each.answer)
+        answer = _read_only(
+            tuple(each.answer for each in told) if is_many(query) else told[0].answer
+        )
         self._commit(before, state, told, names)
-        return tuple(each.answer for each in told) if is_many(query) else told[0].answer
+        return answer
 
     def _commit(
         self, now: _Moment, state: Any, told: tuple[Exchange, ...], names: Names
@@ -193,8 +193,8 @@ class Root:
         Until that assignment, the exchanges are beyond the valid part of the log.
         """
         count, polls, called, named = now.exchanges, now.polls, now.names, now.named
-        for exchange, name in zip_longest(told, names):
-            if name is not None:
+        for place, exchange in enumerate(told):
+            if names and (name := names[place]) is not None:
                 called = called.set(count + polls, name[0])
                 if not isinstance(exchange.answer, Refused | Halted):
                     named = named.set((exchange.path, name[0]), Named(name[1], exchange.answer))

@@ -24,12 +24,13 @@ import numpy as np
 import pytest
 
 from composition import ExPost, FiltCon, FiltSeq
-from mechanisms import Count, Gaussian, Table, column
+from mechanisms import Count, Gaussian, SparseVector, Table, column
 from queryable import (
     SYSTEM,
     ZCDP,
     Ask,
     Coins,
+    Failed,
     InteractiveMechanism,
     Measurement,
     MechanismFault,
@@ -37,7 +38,9 @@ from queryable import (
     Queryable,
     RetiredChildError,
 )
+from queryable.datasets import Described
 from queryable.ex_post import Expense, ExPostMechanism
+from queryable.statistics import IntegerStatistic
 from tests.strategies import Courier
 
 TINY = Fraction(1, 10**6)
@@ -165,6 +168,9 @@ def test_every_single_instruction(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sweeps below, at every point at which an interrupt is delivered."""
     monkeypatch.setattr(sys.modules[__name__], "STRIDE", 1)
     test_a_launch_is_interrupted_anywhere()
+    test_several_launches_are_interrupted_anywhere()
+    test_several_launches_in_sequence_are_interrupted_anywhere()
+    test_several_queries_are_interrupted_anywhere()
     test_an_ask_is_interrupted_anywhere()
     test_a_report_is_interrupted_anywhere()
     test_a_person_is_interrupted_anywhere()
@@ -179,6 +185,100 @@ def test_a_launch_is_interrupted_anywhere() -> None:
     watched = Watched()
     assert _sweep(watched, lambda n: watched.team(watched.counted, name=f"launch {n}")) > 100
     assert watched.root.privacy_loss() == ZCDP(Fraction(1, 2) + TINY)
+
+
+class Prepared(Described):
+    """A dataset that can prepare statistics, and notes when it is read."""
+
+    def check(self, statistic: IntegerStatistic) -> None:
+        """Every statistic fits."""
+
+    def prepare(self, statistics: Any) -> None:
+        RUNS.append(len(tuple(statistics)))
+
+
+@attrs.frozen
+class Size(IntegerStatistic):
+    """One, whatever the data."""
+
+    l1 = l2 = Fraction(1)
+    shape = None
+
+    def value(self, dataset: Any) -> int:
+        return 1
+
+
+@attrs.frozen
+class Noted(Counted):
+    """A measurement of a statistic."""
+
+    statistic: Any = Size()
+
+
+def test_several_launches_are_interrupted_anywhere() -> None:
+    """None is charged, or all are; what has not run has failed, and each has an exchange."""
+    root = Queryable(FiltCon(ZCDP(1)), Prepared())
+    team = root(FiltCon(ZCDP("1/2")))
+    point, hit, launched = 1 - STRIDE, True, 0
+    while hit:
+        point += STRIDE
+        RUNS.clear()
+        names = [f"{place} at {point}" for place in range(2)]
+        launches = [Noted(), Steps(), Noted(), Gaussian(Count(), rho=9)]
+        hit = interrupted_at(point, partial(team.launch_many, launches, names=[*names, None, None]))
+        rows = [row for row in team.ledger() if row.outcome != "refused"]
+        assert len(rows) in (launched, launched + 3)
+        assert team.privacy_loss().rho == len(rows) * TINY
+        assert all(row.total.rho == n * TINY for n, row in enumerate(rows, 1))
+        assert not RUNS or len(rows) == launched + 3
+        assert len(team.ledger()) == len(rows) // 3 * 4
+        if len(rows) > launched:
+            before = len(RUNS)
+            with suppress(MechanismFault):
+                team(Noted(), name=names[0])  # the old answer, or the failure again
+            assert len(RUNS) == before
+        launched = len(rows)
+    assert point > 200
+
+
+def test_several_launches_in_sequence_are_interrupted_anywhere() -> None:
+    """At most the last child is alive, and it only if it has run."""
+    RUNS.clear()
+    root = Queryable(FiltSeq(ZCDP(1)), Prepared())
+    point, hit = 1 - STRIDE, True
+    while hit:
+        point += STRIDE
+        hit = interrupted_at(point, partial(root.launch_many, [Started(), Started(), Started()]))
+        alive = []
+        for each in range(len(root.ledger())):
+            with suppress(RetiredChildError):
+                root.ask(Ask(each, "bits"))
+                alive.append(each)
+        assert alive in ([], [len(root.ledger()) - 1])
+        assert len(RUNS) <= len(root.ledger())
+        assert len(root.ledger()) % 3 == 0
+        assert root.privacy_loss() == ZCDP(len(root.ledger()) * TINY)
+    assert point > 100
+
+
+def test_several_queries_are_interrupted_anywhere() -> None:
+    """A sparse vector has answered none of them, or each has its answer or has failed."""
+    root = Queryable(FiltCon(ZCDP(1)), Prepared())
+    search = [root(SparseVector(10**9, "1/1000", cutoff=9))]
+    point, hit, asked = 1 - STRIDE, True, 0
+    while hit:
+        point += STRIDE
+        hit = interrupted_at(point, lambda: search[0].ask_many([Size(), Size()]))
+        answers = search[0].view.answers
+        assert len(answers) in (asked, asked + 2)
+        new = answers[asked:]
+        assert new in ((), (False, False), (False, Failed()), (Failed(), Failed()))
+        asked = len(answers)
+        if Failed() in new:
+            with pytest.raises((RetiredChildError, MechanismFault)):
+                search[0].ask(Size())
+            search[0], asked = root(SparseVector(10**9, "1/1000", cutoff=9)), 0
+    assert point > 100
 
 
 def test_an_ask_is_interrupted_anywhere() -> None:
@@ -218,10 +318,11 @@ def test_a_person_is_interrupted_anywhere() -> None:
             people.append(watched.team(Courier() @ FiltCon(ZCDP("1/1000"))))
         try:
             people[0](watched.counted)
+            people[0].launch_many([watched.counted, watched.counted])
         except RetiredChildError:
             people.clear()
 
-    assert _sweep(watched, launch) > 100
+    assert _sweep(watched, launch) > 200
 
 
 @attrs.frozen

@@ -20,6 +20,7 @@ from queryable import (
     InteractiveMechanism,
     Launch,
     Launched,
+    LaunchMany,
     PrivacyClaimError,
     PrivacyLossQuery,
     PureDP,
@@ -208,6 +209,27 @@ def a_claim_below_the_map_is_refused(build: Callable[[], Compositor]) -> None:
     assert (runs, run.loss) == ([], PureDP(0))
 
 
+def several_launches_are_single_ones(build: Callable[[], Compositor]) -> None:
+    """Answers, ids, bits, charges and what comes after are those of one after the other."""
+    fault = Faulty(raising(ValueError(SECRET)), True, charged=LITTLE)
+    launches = [Launch(Counter()), Launch(Toy(MUCH)), Launch(fault), Launch(Counter())]
+    together, alone = Run(build()), Run(build())
+    assert together(LaunchMany(launches)) == tuple(alone.all(launches))
+    assert together.loss == alone.loss
+    following = [Ask(0, "bits"), Launch(Counter()), Ask(2, "bits"), Ask(3, "bits")]
+    assert list(map(repr, together.all(following))) == list(map(repr, alone.all(following)))
+
+
+def a_wrong_launch_among_several_changes_nothing(build: Callable[[], Compositor]) -> None:
+    """Those before it are not charged, and do not run."""
+    runs = list[str]()
+    run = Run(build())
+    before = snapshot(run.state)
+    launches = [Launch(Recorder(runs, LITTLE)), Launch(None)]
+    assert isinstance(run(LaunchMany(launches)), QueryError)
+    assert (runs, snapshot(run.state)) == ([], before)
+
+
 def nothing_starts_anew(build: Callable[[], Compositor]) -> None:
     """The paper's empty message is an illegal query, and the charge stays."""
     run = Run(build())
@@ -291,6 +313,8 @@ LAWS: tuple[tuple[Callable[[Callable[[], Compositor]], None], dict[str, Any]], .
     (no_id_is_used_twice, CONCURRENT | SEQUENTIAL),
     (ids_are_no_booleans, CONCURRENT | SEQUENTIAL),
     (a_claim_below_the_map_is_refused, CONCURRENT | SEQUENTIAL | NONINTERACTIVE),
+    (several_launches_are_single_ones, CONCURRENT | SEQUENTIAL),
+    (a_wrong_launch_among_several_changes_nothing, CONCURRENT | SEQUENTIAL | NONINTERACTIVE),
     (nothing_starts_anew, CONCURRENT | SEQUENTIAL),
     (a_budget_is_exact, FILTERS),
     (a_launch_retires_earlier_children, SEQUENTIAL),

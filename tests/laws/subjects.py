@@ -21,10 +21,12 @@ from queryable import (
     ZCDP,
     ApproxDP,
     Ask,
+    AskMany,
     Bit,
     CanAfford,
     InteractiveMechanism,
     Launch,
+    LaunchMany,
     PrivacyLossQuery,
     PureDP,
     Statistic,
@@ -101,6 +103,8 @@ def compositor(name: str, mechanism: InteractiveMechanism[Any]) -> Subject:
         Ask(nested, OPEN),
         Ask(1, BITS),
         Ask(nested, Ask(0, BITS)),
+        LaunchMany([WORD, OPEN, Launch(Toy(PureDP(100))), WORD]),
+        Ask(nested, LaunchMany([WORD, OPEN])),
         PrivacyLossQuery(2),
     )
     return Subject(name, mechanism, script)
@@ -159,8 +163,8 @@ COMPOSITORS = (
     compositor("OdomCon zCDP", OdomCon(ZCDP)),
     compositor("FiltSeq", FiltSeq(PureDP(1))),
     compositor("OdomSeq", OdomSeq(PureDP)),
-    Subject("Filt", Filt(PureDP("0.025")), (WORD, WORD, WORD, PrivacyLossQuery())),
-    Subject("Odom", Odom(PureDP), (WORD, WORD, PrivacyLossQuery(3))),
+    Subject("Filt", Filt(PureDP("0.025")), (WORD, LaunchMany([WORD, WORD]), PrivacyLossQuery())),
+    Subject("Odom", Odom(PureDP), (WORD, LaunchMany([WORD, WORD]), PrivacyLossQuery(3))),
     Subject(
         "ConComp",
         ConComp([RandomBits(), RandomWord(), FiltCon(PureDP(1))]),
@@ -186,7 +190,7 @@ COMPOSITORS = (
     Subject(
         "halting FiltCon",
         FiltCon(PureDP("0.02"), on_exceed="halt"),
-        (OPEN, Ask(0, BITS), WORD, WORD, Ask(0, BITS), PrivacyLossQuery()),
+        (OPEN, Ask(0, BITS), LaunchMany([WORD, WORD, WORD]), Ask(0, BITS), PrivacyLossQuery()),
     ),
 )
 MECHANISMS = (
@@ -206,6 +210,11 @@ MECHANISMS = (
         "SparseVector",
         mechanisms.SparseVector(20, epsilon="1/10", cutoff=2),
         (SIZE,) * 12,
+    ),
+    Subject(
+        "SparseVector, several at once",
+        mechanisms.SparseVector(20, epsilon="1/10", cutoff=3),
+        (AskMany([SIZE] * 3), SIZE, AskMany((SIZE,) * 8), AskMany([SIZE])),
     ),
     Subject("ExponentialMechanism", mechanisms.ExponentialMechanism(TALLY, "1/2")),
     Subject("PermuteAndFlip", mechanisms.PermuteAndFlip(TALLY, "1/2")),

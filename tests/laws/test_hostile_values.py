@@ -19,11 +19,13 @@ from composition import FiltCon
 from queryable import (
     SYSTEM,
     Ask,
+    AskMany,
     CanAfford,
     Coins,
     InteractiveError,
     InteractiveMechanism,
     Launch,
+    LaunchMany,
     PrivacyLossQuery,
     PureDP,
     Queryable,
@@ -161,9 +163,21 @@ def test_a_live_tree_answers_as_if_it_had_not_been_asked(label: str) -> None:
         lambda: asked.launch(RandomBits(PureDP(100)), value),
         lambda: asked.launch(RandomBits(PureDP(100)), name=value),
         lambda: asked.ask(Launch(RandomBits(PureDP(100)), value)),
+        lambda: asked.ask_many(value),
+        lambda: child.ask_many([value, value]),
+        lambda: asked.ask(AskMany(value)),
+        lambda: asked.ask(Ask(0, AskMany([value]))),
+        lambda: asked.ask(LaunchMany(value)),
+        lambda: asked.launch_many([Launch(RandomBits(PureDP(100)), value)]),
+        lambda: asked.launch_many([RandomBits(PureDP(100))], names=value),
+        lambda: asked.launch_many([RandomBits(PureDP(100))], names=[value]),
+        lambda: asked.release_many(value, loss=PureDP(1)),
+        lambda: asked.release_many([value], loss=PureDP(1)),
     ]
     if not (runs or label == "launch"):
         calls += [lambda: asked.launch(value), lambda: asked.ask(Launch(value))]
+        calls += [lambda: asked.launch_many(value), lambda: asked.launch_many([value])]
+        calls += [lambda: asked.ask(LaunchMany([value])), lambda: asked.ask_many([value])]
     for index, call in enumerate(calls):
         said = complaint(call, "")
         assert not said, (label, index, said)
