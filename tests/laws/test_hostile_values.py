@@ -172,7 +172,7 @@ def test_a_live_tree_answers_as_if_it_had_not_been_asked(label: str) -> None:
         lambda: asked.launch_many([RandomBits(PureDP(100))], names=value),
         lambda: asked.launch_many([RandomBits(PureDP(100))], names=[value]),
         lambda: asked.release_many(value, loss=PureDP(1)),
-        lambda: asked.release_many([value], loss=PureDP(1)),
+        lambda: asked.release_many([value], loss=PureDP(100)),
     ]
     if not (runs or label == "launch"):
         calls += [lambda: asked.launch(value), lambda: asked.ask(Launch(value))]

@@ -9,7 +9,10 @@ import attrs
 import pytest
 
 from mechanisms import Count, DiscreteLaplace, Histogram, Laplace, SparseVector
+from mechanisms.sparse_vector import SparseVectorState
 from queryable import (
+    AskMany,
+    Failed,
     MechanismFault,
     PureDP,
     Queryable,
@@ -19,6 +22,7 @@ from queryable import (
     SeededCoins,
     Statistic,
 )
+from queryable.datasets import Described
 
 
 class Noise:
@@ -285,3 +289,59 @@ def test_claim_holds_exactly_at_a_larger_sensitivity() -> None:
 def test_too_little_noise_is_caught() -> None:
     """The same check refutes noise of half the scale."""
     assert worst_ratio(TooLittleNoise(0, 4)) > exp(5)
+
+
+def test_several_are_compared_one_after_the_other() -> None:
+    """With the same draws in the same order, until the cutoff."""
+    mechanism, data = SparseVector(0, 1, cutoff=2), [5, -5, 5, 5]
+    draws = [0, 0, 0, 0, 0, 0]
+    single = run(mechanism, data, 0, (1, 0), (0, 0, 0), (2, 0), (3,))
+    state, _ = mechanism.init(data, Noise(0))
+    state, answers = mechanism.step(
+        state, AskMany([value_of(n) for n in (1, 0, 2, 3)]), Noise(*draws)
+    )
+    assert list(answers) == single == [False, True, True, Refused("cutoff reached")]
+    assert state == SparseVectorState(0, None, 0)
+    after, refused = mechanism.step(state, AskMany([value_of(0)]), Noise())
+    assert (after, refused) == (state, (Refused("cutoff reached"),))
+
+
+def test_a_wrong_one_among_several_is_named_and_none_is_read() -> None:
+    """By its place."""
+    mechanism = SparseVector(0, 1)
+    state, _ = mechanism.init([5], Noise(0))
+    for wrong in (3, Statistic(len, l1=2, l2=2), Statistic(len, l1=1, l2=1, shape=3)):
+        with pytest.raises(QueryError, match="entry 1: ") as caught:
+            mechanism.step(state, AskMany([value_of(0), wrong]), Noise())
+        assert type(caught.value) is QueryError
+    with pytest.raises(QueryError, match="AskMany"):
+        mechanism.step(state, AskMany([]), Noise())
+
+
+def test_a_failure_among_several_ends_the_search() -> None:
+    """The answers before it are kept, and nothing is answered afterwards."""
+    q = Queryable(SparseVector(10**6, 1, cutoff=9), [5], coins=SeededCoins(1), allow_seeded=True)
+    assert q.ask_many([value_of(0), value_of(7), value_of(0)]) == (False, Failed(), Failed())
+    for queries in ([value_of(0)], [value_of(0)] * 2):
+        assert q.ask_many(queries) == (Failed(),) * len(queries)
+    with pytest.raises(MechanismFault):
+        q.ask(value_of(0))
+
+
+def test_a_table_prepares_them_once() -> None:
+    """Not after the cutoff."""
+    prepared = []
+
+    class Rows(Described):
+        def check(self, statistic: Any) -> None:
+            """Every statistic fits."""
+
+        def prepare(self, statistics: Any) -> None:
+            prepared.append(len(statistics))
+
+    mechanism = SparseVector(-(10**6), 1)
+    q = Queryable(mechanism, Rows(), coins=SeededCoins(1), allow_seeded=True)
+    one = Statistic(lambda dataset: 1, l1=1, l2=1)
+    assert q.ask_many([one] * 3)[0] is True
+    assert isinstance(q.ask_many([one] * 2)[0], Refused)
+    assert prepared == [3]
