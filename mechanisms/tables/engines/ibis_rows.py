@@ -120,8 +120,7 @@ class Rows:
 
         per, conditions = request.per, []
         assert per is not None
-        keys = [rows[name] for name in names]
-        if per.groups < min(per.max_rows, prod(by.size for by in request.by if by.bounded)):
+        if _caps_groups(request):
             rank, by_group = fresh("group_rank", self.kinds), fresh("group_hash", self.kinds)
             rows = rows.mutate(**{by_group: self._group_hash(rows, self.unit, per, names, choice)})
             keys = [rows[name] for name in names]
@@ -129,7 +128,7 @@ class Rows:
             ranked = ibis.dense_rank().over(group_by=rows[self.unit], order_by=order)
             rows = rows.mutate(**{rank: ranked})
             conditions.append((rank, per.groups))
-        if per.rows_per_group < per.max_rows:
+        if _caps_rows(request):
             number = fresh("in_group", self.kinds)
             keys = [rows[name] for name in names]
             numbered = ibis.row_number().over(
@@ -176,3 +175,20 @@ class Rows:
         compiler, count = self.compiler(rows), column_types.integer(64)
         reached = compiler.reached(rows[size], count, request.size_steps)
         return rows.mutate(**{size: reached.cast("int64")}), size
+
+
+def caps(request: Request) -> bool:
+    """Whether a unit's groups, or its rows in one group, have bounds below that on its rows."""
+    return _caps_groups(request) or _caps_rows(request)
+
+
+def _caps_groups(request: Request) -> bool:
+    per = request.per
+    if per is None or not request.bounded:
+        return False
+    return per.groups < min(per.max_rows, prod(by.size for by in request.by if by.bounded))
+
+
+def _caps_rows(request: Request) -> bool:
+    per = request.per
+    return per is not None and bool(request.bounded) and per.rows_per_group < per.max_rows

@@ -12,7 +12,7 @@ import attrs
 
 from mechanisms.tables.column_types import Kind
 from mechanisms.tables.engines.dialect import Expression
-from mechanisms.tables.engines.ibis_rows import Rows, fresh
+from mechanisms.tables.engines.ibis_rows import Rows, caps, fresh
 from mechanisms.tables.engines.lifting import lifted
 from mechanisms.tables.engines.protocol import Choice
 from mechanisms.tables.request import Combinations, Request, Term
@@ -39,6 +39,28 @@ class Totals:
         ]
 
 
+def joint(requests: Sequence[Request], most: int) -> list[list[int]]:
+    """Positions of requests that are added up together: of the same rows and the same groups.
+
+    Args:
+        most: how many sums a statement has at most.
+    """
+    parts: list[list[int]] = []
+    last: dict[str, tuple[int, int]] = {}  # by rows and groups: the last part, and its sums
+    for position, request in enumerate(requests):
+        own = request.sizes or caps(request)
+        per = request.per and (request.per.column, request.per.max_rows)
+        key = repr((position if own else None, per, request.by))
+        size = sum(term.largest.bit_length() // _LIMB + 1 for term in request.terms)
+        part, sums = last.get(key, (-1, most))
+        if sums + size > most:
+            part, sums = len(parts), 0
+            parts.append([])
+        parts[part].append(position)
+        last[key] = part, sums + size
+    return parts
+
+
 def totals_of(rows: Any, requests: Sequence[Request], choice: Choice, table: Rows) -> Totals:
     """The sums of requests that have the same groups.
 
@@ -63,7 +85,7 @@ def totals_of(rows: Any, requests: Sequence[Request], choice: Choice, table: Row
     if first.sizes:
         rows, size = table.sized(rows, first, choice, names)
         groups = [*names, size]
-    elif first.per is not None and first.bounded:
+    elif caps(first):
         rows = table.capped(rows, first, choice, [names[i] for i in first.bounded])
     compiler, number = table.compiler(rows, kinds), count()
     sums: dict[str, Expression] = {}
