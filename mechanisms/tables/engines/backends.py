@@ -1,4 +1,4 @@
-"""What differs between the databases behind Ibis: sessions, hashes, constants of text and bytes.
+"""What differs between the databases behind Ibis: sessions, statements, constants.
 
 Constants follow one rule: nothing is written into a statement that an escape convention, a
 session's setting or a substitution of variables could interpret. Text with characters other than
@@ -8,9 +8,7 @@ letters, digits and a few signs is written in hexadecimal digits.
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from decimal import Decimal
 from fractions import Fraction
-from hashlib import md5
 from typing import Any
 
 import attrs
@@ -123,50 +121,6 @@ def _function(name: str, *given: type, result: type) -> Callable[..., Expression
         (unary, binary)[len(given) - 1], name=name, signature=(given, result)
     )
     return function
-
-
-def digest_of(backend: Any) -> Callable[[Expression], Expression]:
-    """A hash of text on this database.
-
-    Raises:
-        ValueError: it has none.
-    """
-    import ibis
-    import ibis.expr.operations as ops
-
-    if backend.has_operation(ops.HexDigest):
-        return lambda text: text.hexdigest("md5")
-    if backend.name == "postgres":  # it has md5, which Ibis does not compile
-        return _function("md5", str, result=str)
-    if backend.name != "sqlite":
-        raise ValueError(
-            f"use another database: Ibis has no md5 on {backend.name}, and rows are chosen by it"
-        )
-
-    def queryable_md5(text: bytes) -> str:  # SQLite's text may be invalid UTF-8
-        return md5(text, usedforsecurity=False).hexdigest()
-
-    backend.con.create_function("queryable_md5", 1, queryable_md5, deterministic=True)
-    known: Callable[[Expression], Expression] = ibis.udf.scalar.builtin(queryable_md5)
-    return lambda text: known(text.cast("binary"))
-
-
-def row_hash_of(backend: Any) -> Callable[[Expression], Expression]:
-    """The hash of a row's text, by which rows are sorted: the shortest form that is known."""
-    import ibis
-
-    match backend.name:
-        case "duckdb":
-            return _function("md5_number", str, result=Decimal)
-        case "sqlite":
-
-            def queryable_digest(text: bytes) -> bytes:
-                return md5(text, usedforsecurity=False).digest()
-
-            backend.con.create_function("queryable_digest", 1, queryable_digest, deterministic=True)
-            known: Callable[[Expression], Expression] = ibis.udf.scalar.builtin(queryable_digest)
-            return lambda text: known(text.cast("binary"))
-    return digest_of(backend)
 
 
 def instants_of_spark(backend: Any, source: Any) -> dict[str, Kind]:

@@ -1,6 +1,6 @@
-"""Ibis: requests evaluated on Spark, BigQuery, Postgres, SQLite and other databases.
+"""Ibis: requests evaluated on DuckDB, SQLite, Postgres and Spark, and on untested databases.
 
-A request is compiled to one Ibis expression.
+A request is compiled to one Ibis expression over the counted rows of each unit.
 """
 
 import warnings
@@ -17,19 +17,18 @@ from mechanisms.tables.column_types import Kind
 from mechanisms.tables.corrections import no_column
 from mechanisms.tables.engines.backends import (
     as_view,
-    digest_of,
     in_front,
     instants_of_spark,
     relation_of,
     require_accepted,
     require_session,
-    row_hash_of,
     rows_of,
     statement_of,
     within,
 )
 from mechanisms.tables.engines.databases import dialect_of
 from mechanisms.tables.engines.dialect import Expression
+from mechanisms.tables.engines.hashes import TESTED, digest_of, row_hash_of
 from mechanisms.tables.engines.ibis_kept import KEEPING, MOST, KeptRows, running
 from mechanisms.tables.engines.ibis_rows import Bounded, Rows
 from mechanisms.tables.engines.ibis_totals import Totals, joint, totals_of
@@ -37,6 +36,7 @@ from mechanisms.tables.engines.protocol import Choice
 from mechanisms.tables.engines.rowwise import require_row_wise
 from mechanisms.tables.expressions import Operand
 from mechanisms.tables.request import Request
+from queryable.errors import PrivacyWarning
 
 _MOST_SUMS = {"duckdb": 300, "sqlite": 300, "postgres": 300}
 """How many sums one statement has: Postgres takes 1,664 columns, SQLite 2,000, Spark compiles 100.
@@ -117,6 +117,13 @@ class Ibis:
             name: kind_of(schema[name]) for name in wanted
         } | instants_of_spark(self.backend, self.source)
         self.digest = digest_of(self.backend)
+        if self.backend.name not in TESTED:
+            warnings.warn(
+                f"no test runs on {self.backend.name}: compare some statistics of rows that you "
+                "know with the same on DuckDB, SQLite, Postgres or Spark before you rely on it",
+                PrivacyWarning,
+                stacklevel=4,
+            )
         self._row_hash = row_hash_of(self.backend)
         self._dialect = dialect_of(self.backend)
         if self.backend.name in KEEPING:  # others are not known to be interrupted

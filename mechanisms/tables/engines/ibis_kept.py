@@ -12,10 +12,11 @@ from typing import Any
 from weakref import finalize
 
 from mechanisms.tables.engines.backends import execute
+from mechanisms.tables.engines.hashes import TESTED
 from mechanisms.tables.engines.ibis_rows import Bounded
 
-KEEPING = ("duckdb", "sqlite", "postgres", "pyspark")
-"""Databases with temporary tables that are tested. On others rows are chosen for each question."""
+KEEPING = TESTED
+"""Databases whose temporary tables are tested. On others rows are chosen for each question."""
 
 MOST = 8
 """How many sets of kept rows one table has at a time; the one that was used longest ago goes."""

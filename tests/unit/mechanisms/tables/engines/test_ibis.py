@@ -1,13 +1,10 @@
 """Ibis: what is its own, beside the conformance that every engine shares."""
 
-from typing import Any
-
 import ibis
 import pytest
 
 from mechanisms import Count, PrivacyUnit, Sum, Table, column
 from mechanisms.tables.column_types import BOOLEAN, TEXT, Kind
-from mechanisms.tables.engines.backends import digest_of
 from mechanisms.tables.engines.ibis import Ibis
 from mechanisms.tables.engines.ibis_totals import _limbs
 from mechanisms.tables.lattice import Lattice
@@ -48,19 +45,6 @@ def test_another_unit_fails_closed() -> None:
 def test_ibis_tables_reject_options_of_duckdb() -> None:
     with pytest.raises(TypeError, match="memory_limit"):
         opened("ibis on sqlite", TYPES, ROWS, memory_limit="1GB")
-
-
-def test_a_backend_without_a_hash_is_refused() -> None:
-    """Rows could not be chosen; said when the table is opened."""
-
-    class Backend:
-        name = "other"
-
-        def has_operation(self, operation: Any) -> bool:
-            return False
-
-    with pytest.raises(ValueError, match="md5 on other"):
-        digest_of(Backend())
 
 
 def test_numbers_in_parts() -> None:
