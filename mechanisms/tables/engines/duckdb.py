@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from itertools import chain, count
+from itertools import accumulate, chain, count
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -16,6 +16,7 @@ from typing import Any
 from weakref import finalize
 
 import attrs
+import numpy as np
 
 from mechanisms.tables import column_types
 from mechanisms.tables.column_types import Kind
@@ -103,6 +104,10 @@ class DuckDB:
             fit into memory; `close` removes it. By default the system's folder for such files.
     """
 
+    misread: Misread | None = None
+    _numbered: str | None = None
+    """The name of a column of the Arrow table that numbers its rows."""
+
     def __init__(
         self,
         source: Any,
@@ -146,7 +151,6 @@ class DuckDB:
         progress = self._connection.execute("SELECT current_setting('enable_progress_bar')")
         if progress.fetchall() != [(False,)]:
             self._connection.execute("SET enable_progress_bar = false")
-        self.misread: Misread | None = None
         opened: list[str] = []
         match self.sources.form:
             case "csv":
@@ -164,18 +168,23 @@ class DuckDB:
             case _:
                 relation = self._arrow(source, types, written)
         found = dict(zip(relation.columns, map(str, relation.types), strict=True))
+        found.pop(self._numbered or "", None)
         if columns is not None:
             found = {name: found[name] for name in _named(columns, found)}
         self.kinds: Mapping[str, Kind] = {
             name: kind_of(declared, written=name in written and name not in types)
             for name, declared in found.items()
         }
-        self._view(relation)
+        self._view(relation, *self._positions(relation, opened))
         lock_down(self._connection, opened)
         self._keeper = Keeper(self._connection)
 
-    def _view(self, relation: Any) -> None:
-        """Create the view `data`, with further columns for each reading of an undeclared column."""
+    def _view(self, relation: Any, position: str | None, length: int) -> None:
+        """Create the view `data`, with further columns for each reading of an undeclared column.
+
+        Args:
+            position: SQL of a row's number, from 0 to below `length`, if it has one.
+        """
         names = {name: identifier(name) for name in self.kinds}
         written: dict[str, dict[str, str]] = {}
         kinds = {
@@ -194,10 +203,33 @@ class DuckDB:
                 written[name][reading] = column
                 kinds[column] = kind_of(declared)
                 selected.append(f"{text} AS {identifier(column)}")
-        relation.project(", ".join(selected)).create_view("data")
         self.columns = Columns(tuple(self.kinds), kinds, written)
+        if position is not None and length < 2**31:
+            name = self.columns.own("row")
+            self.columns = attrs.evolve(self.columns, position=name, length=length)
+            selected.append(f"CAST({position} AS INTEGER) AS {identifier(name)}")
+        relation.project(", ".join(selected)).create_view("data")
+
+    def _positions(self, relation: Any, opened: list[str]) -> tuple[str | None, int]:
+        """SQL of a number of each row, the same in each query, and how many numbers there are."""
+        names = {name.lower() for name in relation.columns}
+        if self._numbered is not None:
+            return identifier(self._numbered), self._frame.num_rows
+        if not opened and self.misread is not None and "rowid" not in names:
+            return "rowid", self.misread.rows
+        if opened and not names & {"file_index", "file_row_number"}:
+            found = self._connection.execute(
+                "SELECT file_name, num_rows FROM parquet_file_metadata($1)", [opened]
+            )
+            sizes = dict(found.fetchall())
+            if sizes.keys() == set(opened):
+                *starts, length = accumulate((sizes[path] for path in opened), initial=0)
+                return f"{starts}[CAST(file_index AS BIGINT) + 1] + file_row_number", length
+        return None, 0
 
     def _arrow(self, source: Any, types: Mapping[str, str], written: Iterable[str]) -> Any:
+        import pyarrow as pa
+
         names = [str(name).lower() for name in source.column_names]
         if len(set(names)) < len(names):
             raise ValueError("rename a column: two have the same name, ignoring case")
@@ -214,8 +246,11 @@ class DuckDB:
         if undeclared or types:
             samples = sampled(self._connection, head, undeclared, advise=False)
             self.misread = Misread(source.num_rows, 0, lost, examples, samples, dict(types))
-        self._frame = source  # the view reads it, so it has to be kept alive
-        return self._connection.from_arrow(source)
+        numbers = pa.array(np.arange(source.num_rows), "int32")
+        self._numbered = _unlike(source.column_names, "\x1frow")
+        # the view reads it, so it has to be kept alive
+        self._frame = source.append_column(self._numbered, numbers)
+        return self._connection.from_arrow(self._frame)
 
     def _read(self, text: Any, declared: str) -> Any:
         """The only column of an Arrow table of text, read as a type."""
@@ -249,7 +284,7 @@ class DuckDB:
         given = {name: self._declared(name, each) for name, each in types.items()}
         texts = {name: identifier(str(i)) for i, name in enumerate(names)}
         columns = [f"{identifier(it)} {given[it][1] if it in given else 'VARCHAR'}" for it in names]
-        lost = {name: _unlike(names, i) for i, name in enumerate(given)}
+        lost = {name: identifier(_unlike(names, f"lost {i}")) for i, name in enumerate(given)}
         columns += [f"{name} VARCHAR" for name in lost.values()]
         self._connection.execute(f"CREATE TABLE stored ({', '.join(columns)})")
         read = {
@@ -397,12 +432,12 @@ def _let_go(connection: Any, folder: str) -> None:
     rmtree(folder, ignore_errors=True)
 
 
-def _unlike(names: Iterable[str], number: int) -> str:
-    """An identifier that is not the name of a column, ignoring case."""
-    known, name = {name.lower() for name in names}, f"lost {number}"
+def _unlike(names: Iterable[str], name: str) -> str:
+    """The name, longer until it is not the name of a column, ignoring case."""
+    known = {each.lower() for each in names}
     while name in known:
         name += "_"
-    return identifier(name)
+    return name
 
 
 def _named(names: Iterable[str], columns: Iterable[str]) -> list[str]:

@@ -25,7 +25,7 @@ class Keeper:
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
-        self._tables: dict[tuple[Any, ...], tuple[str, frozenset[str]]] = {}
+        self._tables: dict[tuple[Any, ...], tuple[str | None, frozenset[str]]] = {}
         self._numbers = count(1)
         self._keeps = True
 
@@ -51,19 +51,36 @@ class Keeper:
 
     def _table(self, kept: Kept) -> str:
         """The table of these rows. It is made, or made anew with more columns, if need be."""
-        name, names = self._tables.pop(kept.of, ("", frozenset()))
-        if not name or not kept.names <= names:
-            self._drop_others()
+        name, names = self._tables.get(kept.of, (None, frozenset()))
+        if name is None or not kept.names <= names:
             names |= kept.names
-            name = self._made(attrs.evolve(kept, names=names))
-        self._tables[kept.of] = name, names
-        if len(self._tables) > MOST:
-            del self._tables[next(iter(self._tables))]
+            name = self._made(attrs.evolve(kept, names=names), name)
+            self._tables.pop(kept.of, None)
+            self._tables[kept.of] = name, names
+            while len(self._tables) > MOST:
+                del self._tables[next(iter(self._tables))]
             self._drop_others()
+        else:
+            self._tables[kept.of] = self._tables.pop(kept.of)
         return name
 
-    def _made(self, kept: Kept) -> str:
-        """A new table; nothing refers to it if this is interrupted."""
+    def _made(self, kept: Kept, known: str | None) -> str:
+        """A new table of these rows, by the positions of known ones if rows have positions.
+
+        So cells that may be long are not held while rows are sorted.
+        """
+        if kept.columns.position is None:
+            return self._chosen(kept)
+        if known is None:
+            known = self._chosen(attrs.evolve(kept, names=kept.narrow))
+            if kept.names == kept.narrow:
+                return known
+        name = f"chosen {next(self._numbers)}"
+        self._run(f"CREATE TEMP TABLE {identifier(name)} AS {kept.again(identifier(known))}")
+        return name
+
+    def _chosen(self, kept: Kept) -> str:
+        """A new table of rows that are chosen now; nothing refers to it if this is interrupted."""
         name = f"chosen {next(self._numbers)}"
         table = identifier(name)
         self._run(f"CREATE TEMP TABLE {table} AS {kept.first()}")

@@ -28,11 +28,15 @@ class Columns:
         source: the names of the source's own columns; a row's hash covers all of them.
         kinds: the kind of every column of the view, with the readings of undeclared columns.
         written: the readings of each undeclared column.
+        position: the name of the view's column that numbers rows from 0, if it has one.
+        length: how many numbers there are.
     """
 
     source: tuple[str, ...]
     kinds: Mapping[str, Kind]
     written: Mapping[str, Readings]
+    position: str | None = None
+    length: int = 0
 
     @cached_property
     def unit(self) -> str:
@@ -114,6 +118,29 @@ class Kept:
             f"row_number() OVER (PARTITION BY {identifier(unit)} ORDER BY {by}) <= {self.max_rows}"
         )
 
+    @property
+    def narrow(self) -> frozenset[str]:
+        """The wanted columns without those whose cells may be long."""
+        kinds = self.columns.kinds
+        long = ("VARCHAR", "BLOB")
+        return frozenset(
+            name
+            for name in self.names
+            if name not in kinds
+            or (kinds[name].name != "other" and kinds[name].declared not in long)
+        )
+
+    def again(self, rows: str) -> str:
+        """The same rows as these, which have positions, with the wanted columns."""
+        columns, bits = self.columns, identifier(self.columns.own("bits"))
+        assert columns.position is not None
+        position = identifier(columns.position)
+        marked = f"SELECT bitstring_agg({position}, 0, {columns.length}) AS {bits} FROM {rows}"
+        return (
+            f"SELECT {', '.join(self._cells())} FROM {identifier(self.view)}, ({marked}) "
+            f"WHERE get_bit({bits}, {position}) = 1"
+        )
+
     def unequal(self, among: str) -> str:
         """A statement with a result if two rows of one of these units tie that differ in a cell."""
         order, row = self._order(), f"row({', '.join(self._identities())})"
@@ -143,7 +170,8 @@ class Kept:
 
     @property
     def _stored(self) -> list[str]:
-        return sorted({*self.names, self.columns.unit})
+        position = self.columns.position
+        return sorted({*self.names, self.columns.unit, *([position] if position else [])})
 
     def _names(self) -> str:
         return ", ".join(map(identifier, self._stored))

@@ -6,6 +6,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import attrs
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -185,6 +186,28 @@ def test_every_source(form: str, tmp_path: Path) -> None:
     asked, table = statistics(*UNITS), sources[form]()
     for statistic in Random(2).sample(asked, 6):
         assert moved(statistic, table, sources[form]()) == 0
+
+
+@pytest.mark.parametrize("name", ["x", "file_row_number", "rowid"])
+def test_further_columns_of_the_same_rows(name: str, tmp_path: Path) -> None:
+    """The rows of several files are found again by number, whatever columns are called."""
+    rows = [{"p": i % 4, name: i % 5, "text": "ab"[i % 2], "more": i * 7 % 11} for i in range(90)]
+    for i, (start, stop) in enumerate([(0, 1), (1, 50), (50, 90)]):
+        pa.Table.from_pylist(rows[start:stop]).to_pandas().to_parquet(tmp_path / f"{i}.parquet")
+
+    def fresh() -> Table:
+        return Table(str(tmp_path / "*.parquet"), privacy_unit="p", max_rows=6, seed=1)
+
+    table = fresh()
+    keys = {"text": ["a", "b"], "more": list(range(11))}
+    for asked in (
+        Sum(name, 0, 9, per=table.unit),
+        Count(column("more") > 4, per=table.unit),
+        GroupBy(keys, Sum(name, 0, 9, per=attrs.evolve(table.unit, max_rows_per_group=1))),
+    ):
+        assert moved(asked, table, fresh()) == 0
+    has_positions = table._engine.columns.position is not None
+    assert has_positions == (name != "file_row_number")
 
 
 def test_a_file_that_changes_is_not_kept(tmp_path: Path) -> None:
