@@ -36,7 +36,7 @@ from tests.random_statistics import Case, Maker
 CASES = 6
 OTHERS = 12
 """How many other bounds push out what is kept."""
-PAIRS = dict.fromkeys(FORMS, 1) | {"ibis on spark": 100}
+PAIRS = dict.fromkeys(FORMS, 10) | dict.fromkeys(DATABASES, 50) | {"ibis on spark": 200}
 """How many pairs of neighbours are evaluated in one query."""
 QUICK = ["table on arrow", "csv", "parquet", *DATABASES]
 Opened = Callable[..., AbstractContextManager[Any]]
@@ -212,8 +212,8 @@ def test_many_neighbours(form: str) -> None:
         compared, found = violations(form, seed, PAIRS[form])
         assert not found, found[0]
         total += compared
-    assert len(total) >= 8, total
-    assert min(total.values()) >= 100, total
+    assert sum(total.values()) >= 10_000, total
+    assert len(total) >= 6, total
 
 
 @pytest.mark.parametrize("form", parameters(["table on arrow", "ibis on sqlite"]))
