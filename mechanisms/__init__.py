@@ -4,6 +4,7 @@
 - `randomized_response`: a bit, told truthfully or not.
 - `exponential`: a candidate chosen by its score; `PermuteAndFlip` and `TopK` too.
 - `sparse_vector`: `SparseVector`, which compares statistics with a threshold.
+- `linear_queries`: `LinearQuery`, a weighted count of records.
 - `multiplicative_weights`: many linear queries answered from a synthetic histogram.
 - `privacy_maps`: the smaller of two bounds on a mechanism's privacy loss.
 - `sampling`: exact noise.
@@ -14,11 +15,8 @@
 from mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, TopK
 from mechanisms.gaussian import Gaussian
 from mechanisms.laplace import Laplace
-from mechanisms.multiplicative_weights import (
-    LinearQuery,
-    PrivateMultiplicativeWeights,
-    SyntheticHistogram,
-)
+from mechanisms.linear_queries import LinearQuery
+from mechanisms.multiplicative_weights import PrivateMultiplicativeWeights, SyntheticHistogram
 from mechanisms.randomized_response import RandomizedResponse, Revealed
 from mechanisms.refinement.brownian import BrownianNoiseReduction
 from mechanisms.refinement.doubling import Doubling

@@ -7,14 +7,20 @@ histogram is wrong. It works over any filter that admits a sparse vector and Lap
 
 from collections.abc import Callable
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import attrs
 import numpy as np
 
 from mechanisms.laplace import Laplace
+from mechanisms.linear_queries import LATTICE, Gap, LinearQuery, Weighted, keys_of
 from mechanisms.sparse_vector import SparseVector
-from mechanisms.tables.lattice import number_in
+from mechanisms.tables.aggregates import Aggregate
+from mechanisms.tables.group_by import GroupBy
+from mechanisms.tables.predicates import Predicate
+from mechanisms.tables.statistics import Count, Histogram
+from mechanisms.tables.units import CountUnits
 from queryable import (
     Ask,
     Coins,
@@ -29,98 +35,17 @@ from queryable import (
     ToMechanism,
     UnknownQueryError,
 )
-from queryable.data.cells import Array, cells
 from queryable.losses.fields import read_positive_epsilon
 from queryable.losses.numbers import natural, positive
 from queryable.quoting import quoted
 from queryable.statistics import IntegerStatistic
 
 Weights = np.ndarray[Any, np.dtype[np.float64]]
-_LATTICE = 1 << 20  # weights are multiples of 2**-20, so that sums over the data are exact
-
-
-def _copied(weights: Any) -> Any:
-    """A read-only copy of the weights. None for an unreadable value, which a query then rejects."""
-    try:
-        copy = np.array(weights)
-    except Exception:
-        return None
-    copy.flags.writeable = False
-    return copy
-
-
-@attrs.frozen(eq=False)
-class LinearQuery:
-    """The number of records, each counted with the weight of its universe element.
-
-    Args:
-        weights: shape (universe,), each in [0, 1]; truncated to multiples of 2**-20. A boolean
-            array counts the records in a set.
-    """
-
-    weights: Any = attrs.field(repr=False, converter=_copied)
 
 
 @attrs.frozen
 class SyntheticHistogram:
-    """Ask for the current histogram: expected counts, shape (universe,). Costs nothing."""
-
-
-@attrs.frozen(eq=False)
-class _Weighted(IntegerStatistic):
-    """The weighted count, rounded down. One record moves it by at most one."""
-
-    encode: Callable[[Any], Any]
-    lattice: np.ndarray[Any, np.dtype[np.int64]] = attrs.field(repr=False)
-
-    l1 = l2 = Fraction(1)
-    shape = None
-
-    def value(self, dataset: Any) -> int:
-        """Exact: integer counts times integer weights."""
-        universe = len(self.lattice)
-        elements = _elements(self.encode(dataset), universe)
-        counts = np.bincount(elements, minlength=universe)
-        return int(counts @ self.lattice) // _LATTICE
-
-
-def _elements(encoded: Any, universe: int) -> Array:
-    """The entries that are indices below `universe`; each other entry is left out on its own.
-
-    A whole float counts as the index that it equals, because libraries turn a column of integers
-    into floats where a value is missing.
-    """
-    _, entries = cells({"element": encoded}, "element")
-    if entries.dtype == object:
-        indices = (_index(entry, universe) for entry in entries)
-        return np.array([each for each in indices if each is not None], dtype=np.int64)
-    if entries.dtype.kind not in "biuf":
-        return np.zeros(0, dtype=np.int64)
-    if entries.dtype.kind == "f":
-        entries = entries.astype(np.float64)
-        entries = entries[entries == np.floor(entries)]
-    return entries[(entries >= 0) & (entries < universe)].astype(np.int64)
-
-
-def _index(entry: Any, universe: int) -> int | None:
-    number = number_in(entry)
-    inside = number is not None and 0 <= number < universe and number == int(number)
-    return int(number) if inside and number is not None else None
-
-
-@attrs.frozen(eq=False)
-class _Gap(IntegerStatistic):
-    """The distance of the weighted count from a public estimate."""
-
-    weighted: _Weighted
-    estimate: int
-
-    l1 = l2 = Fraction(1)
-    shape = None
-
-    def value(self, dataset: Any) -> int:
-        """Moves by at most one when the count does."""
-        return abs(self.weighted.value(dataset) - self.estimate)
+    """Ask for the current histogram: expected counts, of the universe's shape. Costs nothing."""
 
 
 @attrs.frozen(eq=False)
@@ -132,12 +57,26 @@ class WeightsState:
 
     histogram: Weights = attrs.field(repr=False)
     detector: Any = None
-    query: _Weighted | None = None
+    query: Weighted | None = None
     estimate: float = 0.0
 
 
-def _universe(value: Any) -> int:
-    size = natural(value, "universe")
+def _universe(value: Any) -> int | Aggregate:
+    if isinstance(value, IntegerStatistic):
+        inner = value.statistic if type(value) is GroupBy else value
+        counts = (Count, CountUnits, Histogram) if inner is not value else (Histogram,)
+        if type(inner) not in counts:
+            raise TypeError(
+                f"universe is {quoted(value)}; it should be a Histogram, a GroupBy of a Count or "
+                "CountUnits, such as table.group_by(..).count(), or the number of elements"
+            )
+        _enough(prod(value.shape or ()))
+        grouped: Aggregate = value  # type: ignore[assignment]
+        return grouped
+    return _enough(natural(value, "universe"))
+
+
+def _enough(size: int) -> int:
     if size < 2:
         raise ValueError(f"universe is {size}; it should have at least 2 elements")
     return size
@@ -182,10 +121,14 @@ class PrivateMultiplicativeWeights(PersonInTheMiddle[WeightsState]):
         Theorem: Hardt, Rothblum 2010; as a postprocessing, Haney et al. 2023, Theorem 2.17.
         Assumes: `encode` maps each record on its own; `records` is public. The claim does not
             depend on the value of `records`: a record moves a weighted count by at most one, and by
-            zero if its entry is no element.
+            zero if its entry is no element. With a histogram as universe, a privacy unit moves a
+            weighted count by at most the histogram's `l1`, as weights are at most 1; the noise of
+            the sparse vector and of the measurements is proportional to that.
         Checked by: tests/unit/mechanisms/test_multiplicative_weights.py
     Args:
-        universe: the number of elements, public.
+        universe: the number of elements, public; or a count in public groups, which are then the
+            elements: a `Histogram`, or `table.group_by(..).count()`. A `Table` evaluates it once
+            for all queries. Weights and answers have its shape.
         records: the number of records n, public, or a public guess. The histogram always sums to n,
             so accuracy depends on it: answers from the histogram are as good as the paper's theorem
             states if n records are elements of the universe. If many entries may be missing, add an
@@ -200,7 +143,7 @@ class PrivateMultiplicativeWeights(PersonInTheMiddle[WeightsState]):
             2.5) is missing: the record is not counted, and no other record is affected.
     """
 
-    universe: int = attrs.field(converter=_universe)
+    universe: int | Aggregate = attrs.field(converter=_universe)
     records: int = attrs.field(kw_only=True, converter=_records)
     epsilon: Fraction = attrs.field(kw_only=True, converter=read_positive_epsilon)
     threshold: Fraction = attrs.field(kw_only=True, converter=_threshold)
@@ -216,9 +159,31 @@ class PrivateMultiplicativeWeights(PersonInTheMiddle[WeightsState]):
             given = quoted(rate)
             raise ValueError(f"learning_rate is {given}; it should be a float or an int above 0")
 
+    def __attrs_post_init__(self) -> None:
+        """Reject a function that would not be called.
+
+        Raises:
+            TypeError: there is an `encode` although the universe is a histogram.
+        """
+        if self.counted is not None and self.encode is not _same:
+            raise TypeError("leave encode out: the universe is a count in groups of the columns")
+
+    @property
+    def counted(self) -> Aggregate | None:
+        """The histogram whose groups are the elements, if there is one."""
+        return self.universe if isinstance(self.universe, Aggregate) else None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of weights and of the histogram."""
+        if isinstance(self.universe, Aggregate):
+            return self.universe.shape or ()
+        return (self.universe,)
+
     def init(self) -> WeightsState:
         """The uniform histogram."""
-        return WeightsState(np.full(self.universe, 1 / self.universe))
+        size = prod(self.shape)
+        return WeightsState(np.full(size, 1 / size))
 
     def step(
         self, state: WeightsState, message: FromAnalyst | FromMechanism, coins: Coins
@@ -227,14 +192,15 @@ class PrivateMultiplicativeWeights(PersonInTheMiddle[WeightsState]):
         match message:
             case FromMechanism(answer) if state.detector is None:
                 return self._started(state, answer)
-            case FromAnalyst(LinearQuery(weights)):
-                weighted = _Weighted(self.encode, self._lattice(weights))
+            case FromAnalyst(LinearQuery(weights, predicate)):
+                given = weights if predicate is None else self._selected(predicate)
+                weighted = Weighted(self.encode, self._lattice(given), self.counted)
                 estimate = self._estimate(state, weighted)
-                gap = _Gap(weighted, round(estimate))
+                gap = Gap(weighted, round(estimate))
                 asking = WeightsState(state.histogram, state.detector, weighted, estimate)
                 return asking, ToMechanism(Ask(state.detector, gap))
             case FromAnalyst(SyntheticHistogram()):
-                return state, ToAnalyst(state.histogram * self.records)
+                return state, ToAnalyst((state.histogram * self.records).reshape(self.shape))
             case FromAnalyst(PrivacyLossQuery() as query):
                 return state, ToMechanism(query)
             case FromMechanism(answer):
@@ -251,7 +217,10 @@ class PrivateMultiplicativeWeights(PersonInTheMiddle[WeightsState]):
             case Launched(child, _):
                 return WeightsState(state.histogram, child), ToAnalyst(None)
             case None:
-                detector = SparseVector(self.threshold, self.epsilon / 2, cutoff=self.updates)
+                most = 1 if self.counted is None else self.counted.l1.__ceil__()
+                detector = SparseVector(
+                    self.threshold, self.epsilon / 2, cutoff=self.updates, sensitivity=most
+                )
                 return state, ToMechanism(Launch(detector))
         return WeightsState(state.histogram, -1), ToAnalyst(answer)
 
@@ -271,24 +240,36 @@ class PrivateMultiplicativeWeights(PersonInTheMiddle[WeightsState]):
                 return self._updated(state, query, measured), ToAnalyst(float(measured))
         return idle, ToAnalyst(answer)
 
-    def _updated(self, state: WeightsState, query: _Weighted, measured: int) -> WeightsState:
+    def _updated(self, state: WeightsState, query: Weighted, measured: int) -> WeightsState:
         gap = (measured - state.estimate) / self.records
         step = self.learning_rate * min(1.0, max(-1.0, gap))
-        moved = state.histogram * np.exp(step * query.lattice / _LATTICE)
+        moved = state.histogram * np.exp(step * query.lattice / LATTICE)
         return WeightsState(moved / moved.sum(), state.detector)
 
-    def _estimate(self, state: WeightsState, query: _Weighted) -> float:
+    def _estimate(self, state: WeightsState, query: Weighted) -> float:
         products = state.histogram * query.lattice  # the threads of a BLAS product cost more here
-        return float(products.sum()) / _LATTICE * self.records
+        return float(products.sum()) / LATTICE * self.records
+
+    def _selected(self, predicate: Predicate) -> Any:
+        """The elements whose keys satisfy a predicate."""
+        keys = {} if self.counted is None else keys_of(self.counted)
+        try:
+            return predicate.holds(keys).reshape(self.shape)
+        except (KeyError, TypeError, ValueError) as error:
+            raise QueryError(
+                f"the predicate should be about the columns of keys, which are {sorted(keys)}; "
+                f"here {error.args[0] if error.args else type(error).__name__}"
+            ) from None
 
     def _lattice(self, weights: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
         array = np.array(weights)  # a copy, so that the array that is checked is the one used
-        if array.shape != (self.universe,):
-            raise QueryError(f"weights have shape {array.shape}; it should be ({self.universe},)")
+        if array.shape != self.shape:
+            raise QueryError(f"weights have shape {array.shape}; it should be {self.shape}")
+        array = array.reshape(-1)
         if array.dtype == np.bool_:
-            return array.astype(np.int64) * _LATTICE
+            return array.astype(np.int64) * LATTICE
         if array.dtype.kind not in "iuf":
             raise QueryError(f"weights are {array.dtype}; they should be numbers in [0, 1]")
         if not bool(np.all((array >= 0) & (array <= 1))):
             raise QueryError("weights should be numbers in [0, 1]")
-        return np.floor(array.astype(np.float64) * _LATTICE).astype(np.int64)
+        return np.floor(array.astype(np.float64) * LATTICE).astype(np.int64)

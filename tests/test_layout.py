@@ -56,7 +56,7 @@ FLOORS = {
     "mechanisms": (
         *("privacy_maps", "sampling", "additive", "gaussian", "laplace", "randomized_response"),
         *("exponential", "tables", "sparse_vector", "refinement"),
-        "multiplicative_weights",
+        *("linear_queries", "multiplicative_weights"),
     ),
     "composition": (
         *("rules", "verdicts", "validity", "proofs", "compositors", "budgets", "planning", "plot"),

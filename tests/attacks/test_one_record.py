@@ -31,7 +31,7 @@ from mechanisms import (
     Variance,
     column,
 )
-from mechanisms.multiplicative_weights import _Weighted
+from mechanisms.linear_queries import Weighted
 from mechanisms.tables.comparisons import OPERATORS
 from mechanisms.tables.predicates import Comparison
 from queryable import MechanismFault, PureDP, Queryable
@@ -68,7 +68,7 @@ def statistics(form: Form, random: Random) -> list[IntegerStatistic]:
         GroupBy(keys, Sum(one, 0, 3)),
         GroupBy(keys, Variance(one, 0, 3)),
         GroupBy(keys, Histogram(one, [2, "a"])),
-        _Weighted(lambda table: form.entries(table, one), LATTICE),
+        Weighted(lambda table: form.entries(table, one), LATTICE),
     ]
 
 

@@ -8,20 +8,41 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from composition import FiltCon
-from mechanisms import LinearQuery, PrivateMultiplicativeWeights, SyntheticHistogram
-from mechanisms.multiplicative_weights import _Gap, _Weighted
+from mechanisms import (
+    Count,
+    CountUnits,
+    GroupBy,
+    Histogram,
+    Keys,
+    Laplace,
+    LinearQuery,
+    PrivateMultiplicativeWeights,
+    SparseVector,
+    Sum,
+    SyntheticHistogram,
+    Table,
+    column,
+)
+from mechanisms.linear_queries import Gap, Weighted
 from queryable import (
     ZCDP,
+    Ask,
+    FromAnalyst,
+    FromMechanism,
+    Launch,
+    Launched,
     MechanismFault,
     PureDP,
     Queryable,
     QueryError,
     QueryRefusedError,
     SeededCoins,
+    Statistic,
+    ToMechanism,
     UnknownQueryError,
 )
 
@@ -32,8 +53,8 @@ COUNTS = np.bincount(DATA, minlength=UNIVERSE)
 
 def weights(epsilon: Any = 1_000_000, **changed: Any) -> PrivateMultiplicativeWeights:
     """The mechanism with hardly any noise, unless told otherwise."""
-    settings = {"records": len(DATA), "threshold": 40, "updates": 500} | changed
-    return PrivateMultiplicativeWeights(UNIVERSE, epsilon=epsilon, **settings)
+    options = {"records": len(DATA), "threshold": 40, "updates": 500} | changed
+    return PrivateMultiplicativeWeights(UNIVERSE, epsilon=epsilon, **options)
 
 
 def running(person: PrivateMultiplicativeWeights, budget: Any = None) -> Queryable:
@@ -163,7 +184,7 @@ def test_a_record_moves_the_gap_by_at_most_one(
 ) -> None:
     """The sensitivity that the sparse vector is told, for any weights and any record."""
     lattice = np.floor(np.array(values) * 2**20).astype(np.int64)
-    gap = _Gap(_Weighted(lambda x: x, lattice), estimate)
+    gap = Gap(Weighted(lambda x: x, lattice), estimate)
     small, large = np.array(data, dtype=int), np.array([*data, added], dtype=int)
     assert abs(gap.value(small) - gap.value(large)) <= gap.l1 == Fraction(1)
 
@@ -186,7 +207,7 @@ def test_entries_outside_the_universe_are_not_counted(entries: Any) -> None:
     """And changes no other record: none of it is a fault, whatever the entry is."""
     expected = 0 if entries is ENTRIES["none"] or entries is ENTRIES["text"] else 3
     lattice = np.full(UNIVERSE, 1 << 20)
-    assert _Weighted(lambda data: data, lattice)(entries) == expected
+    assert Weighted(lambda data: data, lattice)(entries) == expected
     queryable = Queryable(weights() @ FiltCon(PureDP(1_000_000)), entries)
     assert abs(queryable.ask(LinearQuery(np.ones(UNIVERSE))) - expected) <= 41
 
@@ -216,3 +237,183 @@ def test_a_class_of_arrays_cannot_change_after_the_check() -> None:
     """Weights of the analyst's own class are copied into a plain array before they are checked."""
     chosen = np.zeros(UNIVERSE).view(Changing)
     assert abs(running(weights()).ask(LinearQuery(chosen))) <= 41
+
+
+STATES, EDGES = ["CA", "NY", "TX"], [0, 4, 8]
+BOUNDS = [({}, 3), ({"max_groups": 1}, 3), ({"max_groups": 2, "max_rows_per_group": 1}, 2)]
+"""Bounds on a person's groups, and how much a person moves counts then."""
+
+
+def visits(rows: list[tuple[int, str, int]], **bounds: Any) -> Table:
+    """Rows of persons, states and hours, with a fixed choice of rows."""
+    person, state, hours = zip(*rows, strict=True)
+    columns = {"person": np.array(person), "state": np.array(state), "hours": np.array(hours)}
+    return Table(columns, privacy_unit="person", max_rows=3, seed=0, **bounds)
+
+
+ROWS = [(i % 40, STATES[i % 3 if i % 7 else 0], i % 8) for i in range(150)]
+
+
+def groups(table: Table) -> GroupBy:
+    return table.group_by({"state": STATES}, Keys.bins("hours", EDGES)).count()
+
+
+def of_groups(table: Table, epsilon: Any = 10**7, **changed: Any) -> PrivateMultiplicativeWeights:
+    options = {"records": 110, "threshold": 10, "updates": 50} | changed
+    return PrivateMultiplicativeWeights(groups(table), epsilon=epsilon, **options)
+
+
+def over(table: Table, person: PrivateMultiplicativeWeights) -> Queryable:
+    coins = SeededCoins(3)
+    return Queryable(
+        person @ FiltCon(PureDP(person.epsilon)), table, coins=coins, allow_seeded=True
+    )
+
+
+def test_a_table_answers_every_linear_query_from_one_scan() -> None:
+    table = visits(ROWS, max_groups=2)
+    counts = groups(table).value(table)
+    fresh = visits(ROWS, max_groups=2)
+    ran, run = [], fresh._engine.run
+    fresh._engine.run = lambda plan: (ran.append(plan), run(plan))[1]  # type: ignore[method-assign]
+    queryable = over(fresh, of_groups(fresh))
+    generator = np.random.default_rng(0)
+    for _ in range(60):
+        weights = (
+            generator.random((3, 2))
+            if generator.random() < 0.5
+            else counts > generator.integers(30)
+        )
+        assert abs(queryable.ask(LinearQuery(weights)) - (counts * weights).sum()) <= 11
+    assert len(ran) == 1
+    histogram = queryable.ask(SyntheticHistogram())
+    assert histogram.shape == (3, 2)
+    assert histogram.sum() == pytest.approx(110)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.sampled_from(STATES), st.integers(0, 7)), min_size=1),
+    st.lists(st.floats(0, 1), min_size=6, max_size=6),
+    st.sampled_from(
+        [({}, 3), ({"max_groups": 1}, 3), ({"max_groups": 2, "max_rows_per_group": 1}, 2)]
+    ),
+    st.integers(0, 10),
+)
+@settings(max_examples=15, deadline=None)
+def test_a_person_moves_a_weighted_count_by_at_most_its_sensitivity(
+    rows: list[tuple[int, str, int]],
+    values: list[float],
+    bounded: tuple[dict[str, int], int],
+    estimate: int,
+) -> None:
+    bounds, most = bounded
+    others = [row for row in rows if row[0]] or [(1, "CA", 0)]
+    small = visits(others, **bounds)
+    large = visits([*others, *(row for row in rows if not row[0])], **bounds)
+    lattice = np.floor(np.array(values) * 2**20).astype(np.int64)
+    gap = Gap(Weighted(len, lattice, groups(large)), estimate)
+    assert gap.l1 == gap.l2 == groups(large).l1 == most
+    assert abs(gap.value(large) - gap.value(small)) <= most
+
+
+def test_the_sensitivity_of_a_weighted_count_is_reached() -> None:
+    """A unit with as many rows as are counted; a bound of 1 would be a false claim."""
+    small, large = visits([(1, "CA", 0)]), visits([(1, "CA", 0), *[(0, "NY", 5)] * 4])
+    weighted = Weighted(len, np.full(6, 2**20), groups(large))
+    assert weighted.value(large) - weighted.value(small) == 3 == weighted.l1
+
+
+def test_noise_is_proportional_to_what_a_person_contributes() -> None:
+    table = visits(ROWS)
+    person = of_groups(table, epsilon=6, updates=3)
+    state, message = person.step(person.init(), FromMechanism(None), SeededCoins(0))
+    assert isinstance(message, ToMechanism)
+    assert message.query == Launch(SparseVector(10, 3, cutoff=3, sensitivity=3))
+    state, _ = person.step(state, FromMechanism(Launched(0, None)), SeededCoins(0))
+    state, asked = person.step(state, FromAnalyst(LinearQuery(np.ones((3, 2)))), SeededCoins(0))
+    assert isinstance(asked, ToMechanism)
+    assert isinstance(asked.query, Ask)
+    _, measured = person.step(state, FromMechanism(True), SeededCoins(0))
+    assert isinstance(measured, ToMechanism)
+    assert isinstance(measured.query, Launch)
+    laplace = measured.query.mechanism
+    assert isinstance(laplace, Laplace)
+    assert laplace.statistic.l1 == 3
+    assert laplace.loss(1) == PureDP(1)
+    exactly = over(visits(ROWS), person)
+    assert exactly.privacy_loss() == PureDP(3)
+
+
+def test_a_query_names_groups_by_a_predicate() -> None:
+    table = visits(ROWS)
+    counts = groups(table).value(table)
+    queryable = over(table, of_groups(table))
+    state = column("state")
+    for predicate, chosen in [
+        (state == "CA", [1, 0, 0]),
+        (state.is_in(["NY", "TX"]), [0, 1, 1]),
+        (~(state == "CA") & (state != "TX"), [0, 1, 0]),
+    ]:
+        found = queryable.ask(LinearQuery.where(predicate))
+        assert abs(found - counts[np.array(chosen, dtype=bool)].sum()) <= 11
+    spent = queryable.privacy_loss()
+    for wrong in (column("hours") > 3, column("weight") > 3):
+        with pytest.raises(QueryError, match="columns of keys"):
+            queryable.ask(LinearQuery.where(wrong))
+    with pytest.raises(QueryError):
+        queryable.ask(LinearQuery(np.ones(6)))
+    assert queryable.privacy_loss() == spent
+    with pytest.raises(QueryError):
+        running(weights()).ask(LinearQuery.where(state == "CA"))
+    with pytest.raises(TypeError):
+        LinearQuery.where("state == 'CA'")  # type: ignore[arg-type]
+
+
+def test_combinations_and_histograms_are_universes() -> None:
+    table = visits(ROWS)
+    public = {"state": ["CA", "NY"], "hours": [1, 2]}
+    pairs = GroupBy(Keys.of(public, "state", "hours"), CountUnits(per=table.unit))
+    person = PrivateMultiplicativeWeights(pairs, records=9, epsilon=10**7, threshold=5, updates=9)
+    query = LinearQuery.where((column("state") == "CA") & (column("hours") == 1))
+    truth = pairs.value(table)
+    assert abs(over(table, person).ask(query) - truth[0]) <= 6
+    frame = pd.DataFrame({"state": ["CA", "NY", "NY"] * 20})
+    person = PrivateMultiplicativeWeights(
+        Histogram("state", STATES), records=60, epsilon=10**7, threshold=5, updates=9
+    )
+    with pytest.warns(match="rows are protected"):
+        queryable = Queryable(person @ FiltCon(PureDP(10**7)), frame)
+    assert abs(queryable.ask(LinearQuery.where(column("state") == "NY")) - 40) <= 6
+
+
+@pytest.mark.parametrize(
+    "universe",
+    [
+        Count(),
+        Sum("hours", 0, 1),
+        GroupBy({"state": STATES}, Sum("hours", 0, 1)),
+        Statistic(len, l1=1, l2=1),
+        Histogram("state", ["CA"]),
+        "state",
+    ],
+)
+def test_a_universe_is_a_count_in_at_least_two_groups(universe: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match="universe"):
+        PrivateMultiplicativeWeights(universe, records=9, epsilon=1, threshold=5, updates=9)
+
+
+def test_a_universe_of_groups_has_no_encoding_and_fits_the_table() -> None:
+    with pytest.raises(TypeError, match="leave encode out"):
+        of_groups(visits(ROWS), encode=len)
+    person = PrivateMultiplicativeWeights(
+        Histogram("city", STATES, per=visits(ROWS).unit),
+        records=9,
+        epsilon=1,
+        threshold=5,
+        updates=9,
+    )
+    queryable = over(visits(ROWS), person)
+    spent = queryable.privacy_loss()
+    with pytest.raises(QueryError, match="city"):
+        queryable.ask(LinearQuery(np.ones(3)))
+    assert queryable.privacy_loss() == spent

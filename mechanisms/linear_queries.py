@@ -1,0 +1,179 @@
+"""Linear queries: weighted counts of records, by elements of a public universe.
+
+An element is an index that a function gives each record, or a group of a histogram.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+
+from mechanisms.tables.aggregates import Aggregate
+from mechanisms.tables.lattice import number_in
+from mechanisms.tables.predicates import Predicate
+from mechanisms.tables.request import Request
+from queryable.data.cells import Array, cells
+from queryable.released import Bin
+from queryable.statistics import IntegerStatistic
+
+LATTICE = 1 << 20
+"""Weights are multiples of 2**-20, so that sums over the data are exact."""
+
+
+def _copied(weights: Any) -> Any:
+    """A read-only copy of the weights. None for an unreadable value, which a query then rejects."""
+    try:
+        copy = np.array(weights)
+    except Exception:
+        return None
+    copy.flags.writeable = False
+    return copy
+
+
+@attrs.frozen(eq=False)
+class LinearQuery:
+    """The number of records, each counted with the weight of its universe element.
+
+    Args:
+        weights: of the universe's shape, each in [0, 1]; truncated to multiples of 2**-20. A
+            boolean array counts the records in a set. `LinearQuery.where` names the set by a
+            predicate about the keys.
+    """
+
+    weights: Any = attrs.field(repr=False, converter=_copied)
+    predicate: Predicate | None = attrs.field(
+        default=None, validator=attrs.validators.optional(attrs.validators.instance_of(Predicate))
+    )
+
+    @classmethod
+    def where(cls, predicate: Predicate) -> "LinearQuery":
+        """The records whose keys satisfy a predicate, such as `column("state") == "CA"`.
+
+        For a universe of a table's groups. The columns are those of its keys; columns of intervals
+        cannot be used.
+        """
+        return cls(None, predicate)
+
+
+@attrs.frozen(eq=False)
+class Weighted(IntegerStatistic):
+    """The weighted count, rounded down. It moves by at most as much as all counts together.
+
+    Rounding down to whole numbers does not change this: the bound is a whole number too.
+    """
+
+    encode: Callable[[Any], Any]
+    lattice: np.ndarray[Any, np.dtype[np.int64]] = attrs.field(repr=False)
+    counted: Aggregate | None = None
+
+    shape = None
+
+    @property
+    def l1(self) -> Fraction:  # type: ignore[override]
+        """One record; of a histogram, its own sensitivity."""
+        return Fraction(1) if self.counted is None else self.counted.l1
+
+    @property
+    def l2(self) -> Fraction:  # type: ignore[override]
+        """The same: it is one number."""
+        return self.l1
+
+    @property
+    def request(self) -> Request:
+        """The histogram's, by which a table checks it.
+
+        Raises:
+            AttributeError: records are encoded instead.
+        """
+        if self.counted is None:
+            raise AttributeError("request")
+        return self.counted.request
+
+    def check(self, dataset: Any) -> None:
+        """As the histogram."""
+        if self.counted is not None:
+            self.counted.check(dataset)
+
+    def value(self, dataset: Any) -> int:
+        """Exact: integer counts times integer weights."""
+        if self.counted is not None:
+            counts = np.asarray(self.counted.value(dataset)).reshape(-1)
+        else:
+            universe = len(self.lattice)
+            elements = _elements(self.encode(dataset), universe)
+            counts = np.bincount(elements, minlength=universe)
+        return int(counts @ self.lattice) // LATTICE
+
+
+def _elements(encoded: Any, universe: int) -> Array:
+    """The entries that are indices below `universe`; each other entry is left out on its own.
+
+    A whole float counts as the index that it equals, because libraries turn a column of integers
+    into floats where a value is missing.
+    """
+    _, entries = cells({"element": encoded}, "element")
+    if entries.dtype == object:
+        indices = (_index(entry, universe) for entry in entries)
+        return np.array([each for each in indices if each is not None], dtype=np.int64)
+    if entries.dtype.kind not in "biuf":
+        return np.zeros(0, dtype=np.int64)
+    if entries.dtype.kind == "f":
+        entries = entries.astype(np.float64)
+        entries = entries[entries == np.floor(entries)]
+    return entries[(entries >= 0) & (entries < universe)].astype(np.int64)
+
+
+def _index(entry: Any, universe: int) -> int | None:
+    number = number_in(entry)
+    inside = number is not None and 0 <= number < universe and number == int(number)
+    return int(number) if inside and number is not None else None
+
+
+@attrs.frozen(eq=False)
+class Gap(IntegerStatistic):
+    """The distance of the weighted count from a public estimate."""
+
+    weighted: Weighted
+    estimate: int
+
+    shape = None
+    public_name = "The weighted count"
+
+    @property
+    def l1(self) -> Fraction:  # type: ignore[override]
+        """That of the count."""
+        return self.weighted.l1
+
+    @property
+    def l2(self) -> Fraction:  # type: ignore[override]
+        """That of the count."""
+        return self.weighted.l1
+
+    @property
+    def request(self) -> Request:
+        """That of the count."""
+        return self.weighted.request
+
+    def check(self, dataset: Any) -> None:
+        """As the count."""
+        self.weighted.check(dataset)
+
+    def value(self, dataset: Any) -> int:
+        """Moves by at most as much as the count does."""
+        return abs(self.weighted.value(dataset) - self.estimate)
+
+
+def keys_of(counted: Aggregate) -> dict[str, Array]:
+    """The key of every element, in each column whose keys are values."""
+    axes, shape = counted.axes, counted.shape or ()
+    found = {}
+    for dimension, axis in enumerate(axes):
+        for position, name in enumerate(axis.names):
+            labels: Array = np.empty(len(axis.values), dtype=object)
+            labels[:] = [label[position] for label in axis.values]
+            if not any(isinstance(label, Bin) for label in labels):
+                along = [-1 if i == dimension else 1 for i in range(len(shape))]
+                found[name] = np.broadcast_to(labels.reshape(along), shape).reshape(-1)
+    return found
