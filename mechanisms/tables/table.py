@@ -105,6 +105,7 @@ class Table(FromTable, Tabular, Described):
             engine.timeout = limit
         self._engine: Engine = engine
         self._remembered = Remembered()
+        self._checked: tuple[Key | None, Any] = None, None
         self._joined: tuple[Table, ...] = ()
         given = coins.draw(UniformBelow(2**63)) if seed is None else natural(seed, "seed")
         if not given < 2**63:
@@ -234,6 +235,7 @@ class Table(FromTable, Tabular, Described):
             raise TypeError(f"write join(public=.., on=..) for a {type(other).__name__}")
         joined = copy(self)
         joined._engine, joined._unit, joined._remembered = engine, unit, Remembered()
+        joined._checked = None, None
         joined._joined = (self,) if other is None else (self, other)
         return joined
 
@@ -254,7 +256,7 @@ class Table(FromTable, Tabular, Described):
                 f"give a statistic of a table, such as Count() or Sum(..); not a "
                 f"{type(statistic).__name__}"
             )
-        self._plan(request)
+        self._checked = key_of(request), self._plan(request)
         for by in request.parts:
             if isinstance(by, Categories):
                 require_keys(self._engine.kind(by.column), operand_name(by.column), by.values)
@@ -264,13 +266,16 @@ class Table(FromTable, Tabular, Described):
 
         Equal requests are evaluated once: the totals are remembered until the table is closed.
         """
-        plan, key = self._plan(request), key_of(request)
+        key = key_of(request)
         total = self._remembered.find(key)
-        if total is None:
-            total = _placed(request, self._engine.run(plan))
-            self._remembered.keep(key, total, weight(request, key))
-        elif hasattr(self._engine, "require_unchanged"):
-            self._engine.require_unchanged()
+        if total is not None:
+            getattr(self._engine, "require_unchanged", bool)()
+            return total
+        checked, plan = self._checked  # a launch has just checked the statistic that it evaluates
+        if key is None or checked != key:
+            plan = self._plan(request)
+        total = _placed(request, self._engine.run(plan))
+        self._remembered.keep(key, total, weight(request, key))
         return total
 
     def prepare(self, statistics: Iterable[IntegerStatistic]) -> None:

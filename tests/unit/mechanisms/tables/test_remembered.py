@@ -201,17 +201,22 @@ def test_a_changed_file_is_detected_though_its_total_is_remembered(tmp_path: Pat
             count(each)
 
 
-def test_a_file_that_changes_after_the_plan_is_detected(tmp_path: Path) -> None:
-    path = tmp_path / "visits.parquet"
-    pq.write_table(pa.table(VISITS), path)
-    table = Table(path)
-    assert Count()(table) == 8
-    plan = table._engine.plan
+def test_a_launch_compiles_a_statistic_once() -> None:
+    table = Table(VISITS)
+    joined = table.join(public={"state": ["CA"], "west": [True]}, on="state", how="inner")
+    plan, planned = table._engine.plan, []
     table._engine.plan = (  # type: ignore[method-assign]
-        lambda *given: (plan(*given), os.utime(path, ns=(0, 0)))[0]
+        lambda *given: (planned.append(given), plan(*given))[1]
     )
-    with pytest.raises(MechanismFault):
-        Count()(table)
+    queryable = Queryable(FiltCon(ZCDP(1)), table)
+    queryable(Gaussian(Count(), rho="1/100"))
+    assert len(planned) == 1
+    table.check(Count(column("hours") > 100))
+    assert Count(column("hours") > 100.0)(table) == 0
+    assert Count()(joined) == 4
+    table.check(Count(column("hours") > 3))
+    late = table.join(public={"state": ["CA"], "west": [True]}, on="state", how="inner")
+    assert [Count(column("hours") > 3)(each) for each in (table, late)] == [6, 3]
 
 
 def test_a_closed_table_answers_nothing_from_memory() -> None:
