@@ -51,8 +51,8 @@ def cluster(executors: int, folder: str) -> Any:
 
     home = Path(folder) / f"spark-{executors}"  # executors are started from here, and log here
     home.mkdir()
-    for each in ("bin", "jars", "sbin"):
-        (home / each).symlink_to(Path(pyspark.__file__).parent / each)
+    for each in Path(pyspark.__file__).parent.iterdir():
+        (home / each.name).symlink_to(each)
     os.environ["SPARK_HOME"] = str(home)
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     return (
