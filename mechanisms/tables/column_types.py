@@ -126,7 +126,7 @@ def constant(scalar: Scalar) -> Constant:
         case float():
             return Constant("number", scalar if scalar in (inf, -inf) else Fraction(scalar))
         case str():
-            if any("\ud800" <= character <= "\udfff" for character in scalar):
+            if not scalar.isascii() and any("\ud800" <= each <= "\udfff" for each in scalar):
                 raise ValueError(
                     "leave lone surrogates (half characters) out of a constant of text"
                 )
@@ -183,7 +183,12 @@ def placed(kind: Kind, operator: str, scalar: Scalar) -> Placed | bool:
     Raises:
         TypeError: cells of this kind do not compare with such a constant.
     """
-    given = constant(scalar)
+    if kind.name == "float" and not kind.single and type(scalar) is float:  # quickly
+        return operator, scalar + 0.0
+    return _placed(kind, operator, constant(scalar), scalar)
+
+
+def _placed(kind: Kind, operator: str, given: Constant, scalar: Scalar) -> Placed | bool:
     if given.family != kind.family or kind.name == "other":
         raise TypeError(no_comparison(kind.family, kind.declared or kind.name, scalar))
     if kind.step is not None:
@@ -247,6 +252,8 @@ def _is_exact(given: Constant) -> bool:
 
 def member(kind: Kind, scalar: Scalar) -> Any | None:
     """The cell that equals a category as Python values do; None if no cell can."""
+    if kind.name == "integer" and type(scalar) is int:  # quickly, as there may be many
+        return scalar if kind.low <= scalar <= kind.high else None
     given = constant(scalar)
     if given.family != kind.family or kind.name == "other":
         return None
@@ -255,7 +262,7 @@ def member(kind: Kind, scalar: Scalar) -> Any | None:
     if kind.name == "float":
         cell = _nearest(given.value, single=kind.single)
         return cell if cell == given.value else None
-    outcome = placed(kind, "==", scalar)
+    outcome = _placed(kind, "==", given, scalar)
     return None if isinstance(outcome, bool) else outcome[1]
 
 
@@ -266,8 +273,9 @@ def _on_lattice(kind: Kind, operator: str, value: Any) -> Placed | bool:
         return {"==": False, "!=": True, "<": below, "<=": below, ">": not below, ">=": not below}[
             operator
         ]
-    steps = value / kind.step
-    floor, ceiling = steps.__floor__(), steps.__ceil__()
+    steps = value if kind.step == 1 else value / kind.step
+    floor = steps.__floor__()
+    ceiling = floor if steps.denominator == 1 else floor + 1
     if floor == ceiling and kind.low <= floor <= kind.high:
         return operator, floor
     if operator in ("==", "!="):

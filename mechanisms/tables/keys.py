@@ -42,13 +42,16 @@ def edges_of(values: Any) -> tuple[Scalar, ...]:
         TypeError, ValueError: they are not.
     """
     edges = scalars(values, "bins")
-    of_kinds = {"boolean" if isinstance(edge, bool) else constant(edge).family for edge in edges}
+    constants = [constant(edge) for edge in edges]
+    of_kinds = {each.family for each in constants}
+    if any(isinstance(edge, bool) for edge in edges):
+        of_kinds.add("boolean")
     if not of_kinds <= {"number", "moment", "instant", "duration"} or len(of_kinds) > 1:
         raise TypeError(
             f"bins is {quoted(edges)}; it should be the edges of intervals: numbers, dates, or "
             "times. For values that cells equal, write categories="
         )
-    places = [constant(edge).value for edge in edges]
+    places = [each.value for each in constants]
     if not len(edges) > 1 or not all(a < b for a, b in pairwise(places)):
         raise ValueError(
             f"bins is {quoted(edges)}; it should be at least two edges in ascending order, such as "

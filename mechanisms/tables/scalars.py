@@ -29,6 +29,8 @@ def scalar(value: Any, name: str) -> Scalar:
         TypeError: the value is no scalar, or is a column or a predicate.
         ValueError: the value is missing (None, NaN, NaT), or Python's types would round it.
     """
+    if type(value) is str or (type(value) is int and abs(value) < 2**63):  # quickly
+        return value
     if value is None or (isinstance(value, Scalar) and value != value):  # noqa: PLR0124
         raise ValueError(
             f"{name} is {quoted(value)}, a missing value, which no comparison selects; to select "

@@ -14,11 +14,11 @@ import attrs
 
 from mechanisms.tables.aggregates import Aggregate, per_field
 from mechanisms.tables.expressions import Operand, operand_name, operand_of
-from mechanisms.tables.keys import categories_of, edges_of, intervals
+from mechanisms.tables.keys import categories_of, edges_of
 from mechanisms.tables.lattice import Lattice
 from mechanisms.tables.predicates import Where, where_field
 from mechanisms.tables.privacy_unit import PrivacyUnit
-from mechanisms.tables.request import Categories, Groups, Request, Term
+from mechanisms.tables.request import Bins, Categories, Groups, Request, Term
 from mechanisms.tables.scalars import Scalar
 from mechanisms.tables.signed import signed
 from queryable.data.cells import Array
@@ -193,14 +193,15 @@ class Histogram(Aggregate):
     @property
     def groups(self) -> Groups:
         """The categories or the intervals."""
-        if self.categories is None:
-            return intervals(self.column, self.bins)
-        return Categories(self.column, self.categories)
+        if self.categories is not None:
+            return Categories(self.column, self.categories)
+        assert self.bins is not None
+        return Bins(self.column, tuple((">=", edge) for edge in self.bins))
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
         """One count per category or interval."""
-        return (self.groups.size,)
+        return (len(self.categories) if self.categories else len(self.bins or ()) - 1,)
 
     @property
     def public_name(self) -> str:

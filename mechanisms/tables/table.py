@@ -348,10 +348,18 @@ def _placed(request: Request, rows: Iterable[tuple[int, ...]]) -> Array:
     """The sums that an engine returned, each in its place."""
     result = np.zeros(request.shape, dtype=object)
     dimensions = len(request.parts) + bool(request.sizes)
-    for row in rows:
-        if min(row[:dimensions], default=0) < 0:  # numpy would index from the end
-            raise IndexError("the engine returned a negative group index")
-        result[request.place(row[:dimensions])] += np.array(row[dimensions:], dtype=object)
+    given = list(rows)
+    if any(min(row[:dimensions], default=0) < 0 for row in given):  # numpy counts from the end
+        raise IndexError("the engine returned a negative group index")
+    if not given:
+        return result
+    sums = np.array([row[dimensions:] for row in given], dtype=object)
+    if not dimensions:
+        return result + sums.sum(axis=0)
+    places = [row[:dimensions] for row in given]
+    if len(request.parts) > len(request.by):
+        places = list(map(request.place, places))
+    np.add.at(result, tuple(np.array(places, dtype=np.int64).T), sums)
     return result
 
 

@@ -5,6 +5,8 @@ keys there are. A few intervals are written into the statement, because that is 
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
+from operator import is_
 from typing import Any
 
 import attrs
@@ -59,31 +61,61 @@ def _among_keys(
 ) -> Placing:
     """The rows whose cells equal the keys. Of equal keys the first counts."""
     operands = [compiler.operand(part.column) for part in parts]
-    kinds = [found.kind for found in operands]
+    kinds = tuple(each.kind for each in operands)
+    # Kinds are equal if they differ in their declared types only.
+    keys = _keys(_Same((*parts, places)), tuple((kind, kind.declared) for kind in kinds))
+    if keys is None:
+        return Placing(Sql("FALSE"), (), "", ("0",) * len(parts))
+    written, table = keys
+    equal = [f"cell_{first + i} = {name}.key_{i}" for i in range(len(parts))]
+    join = f" JOIN (SELECT {written} FROM {name}) AS {name} ON {' AND '.join(equal)}"
+    cells = tuple(_cell(each.cell, each.kind) for each in operands)
+    there = tuple(f"{name}.place_{i}" for i in range(len(parts)))
+    return Placing(None, cells, join, there, {name: table})
+
+
+@attrs.frozen(eq=False)
+class _Same:
+    """Public values, which are the same as themselves only: 1 equals True and 1.0."""
+
+    values: tuple[Any, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and all(map(is_, self.values, other.values))
+
+    def __hash__(self) -> int:
+        return hash(tuple(map(id, self.values)))
+
+
+@lru_cache(maxsize=4)
+def _keys(of: _Same, typed: tuple[tuple[Kind, str], ...]) -> tuple[str, Any] | None:
+    """A table of keys and the columns to select of it; None if no cell can equal a key.
+
+    The last tables are remembered, because a statistic is checked before it is evaluated.
+    """
+    *parts, places = of.values
+    kinds = [kind for kind, _ in typed]
     members = [
         [member(kind, value) for value in part.values]
         for kind, part in zip(kinds, parts, strict=True)
     ]
     if places is None:
-        places = [(i,) for i in range(len(members[0]))]
-    known: dict[tuple[Any, ...], tuple[int, ...]] = {}
-    for place in places:
-        key = tuple(values[i] for values, i in zip(members, place, strict=True))
-        if None not in key:
-            known.setdefault(key, place)
-    if not known:
-        return Placing(Sql("FALSE"), (), "", ("0",) * len(parts))
-    keys, found = zip(*known, strict=True), zip(*known.values(), strict=True)
+        indices = [range(len(members[0]))]
+    else:
+        indices = list(zip(*places, strict=True))
+        members = [[values[i] for i in each] for values, each in zip(members, indices, strict=True)]
+    rows = list(zip(*members, strict=True))
+    # The first of equal keys counts.
+    known = dict(zip(reversed(rows), reversed(range(len(rows))), strict=True))
+    kept = [i for row, i in known.items() if None not in row]
+    if not kept:
+        return None
     columns, written = {}, []
-    for i, (kind, values, indices) in enumerate(zip(kinds, keys, found, strict=True)):
-        text, columns[f"key_{i}"] = _typed(kind, values, f"key_{i}")
-        columns[f"place_{i}"] = _integers(indices)
+    for i, kind in enumerate(kinds):
+        text, columns[f"key_{i}"] = _typed(kind, [members[i][row] for row in kept], f"key_{i}")
+        columns[f"place_{i}"] = _integers([indices[i][row] for row in kept])
         written += [f"{text} AS key_{i}", f"place_{i}"]
-    equal = [f"cell_{first + i} = {name}.key_{i}" for i in range(len(parts))]
-    join = f" JOIN (SELECT {', '.join(written)} FROM {name}) AS {name} ON {' AND '.join(equal)}"
-    cells = tuple(_cell(each.cell, each.kind) for each in operands)
-    there = tuple(f"{name}.place_{i}" for i in range(len(parts)))
-    return Placing(None, cells, join, there, {name: _table(columns)})
+    return ", ".join(written), _table(columns)
 
 
 def _cell(cell: Any, kind: Kind) -> Sql:

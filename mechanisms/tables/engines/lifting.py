@@ -16,6 +16,9 @@ def lifted(request: Request, taken: Iterable[str]) -> tuple[Request, dict[str, N
 
     An engine adds the columns first, so that each operand is written once.
     """
+    factors = (factor for term in request.terms for factor in term.factors)
+    if not any(isinstance(each.column, Node) for each in (*factors, *request.parts)):
+        return request, {}
     nodes: dict[str, Node] = {}
     names: dict[str, str] = {}
     known = {name.lower() for name in taken}
@@ -41,4 +44,4 @@ def lifted(request: Request, taken: Iterable[str]) -> tuple[Request, dict[str, N
         return attrs.evolve(by, column=name_of(by.column))
 
     by = tuple(map(by_name, request.by))
-    return (attrs.evolve(request, terms=terms, by=by), nodes) if nodes else (request, nodes)
+    return attrs.evolve(request, terms=terms, by=by), nodes

@@ -103,7 +103,7 @@ def joint(requests: Sequence[Request], choice: Choice, columns: Columns) -> Plan
             if filtered:
                 totals.append(_total(term, "" if term.column is None else named(text)))
             elif term.column is None:
-                totals.append(f"count_if({named(where.text)})")
+                totals.append(f"coalesce(count_if({named(where.text)}), 0)")
             else:
                 added = f"CASE WHEN {named(where.text)} THEN {named(text)} ELSE 0 END"
                 totals.append(f"coalesce(sum({added}), 0)")

@@ -162,6 +162,19 @@ def test_requests_of_joined_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found == [joined._engine.run(plan) for plan in plans]
 
 
+def test_tables_without_rows() -> None:
+    """Counts are 0, alone and together, also of what every row satisfies."""
+    for options in ({}, {"privacy_unit": "x", "max_rows": 2}):
+        table = Table({"x": np.array([], dtype=np.int64)}, **options)
+        per = table.unit
+        asked = [Count(per=per), Count(column("x") > 0, per=per), Sum("x", 0, 5, per=per)]
+        asked.append(Histogram("x", [1, 2], per=per))
+        plans = [table._plan(each.request) for each in asked]
+        for statistic, rows in zip(asked, table._engine.run_together(plans), strict=True):
+            assert not _placed(statistic.request, rows).any()
+            assert not table.totals(statistic.request).any()
+
+
 def test_one_that_fails_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """If a scan of several fails, each is evaluated by itself."""
     table = people()
