@@ -355,7 +355,8 @@ def _placed(request: Request, rows: Iterable[tuple[int, ...]]) -> Array:
         return result
     sums = np.array([row[dimensions:] for row in given], dtype=object)
     if not dimensions:
-        return result + sums.sum(axis=0)
+        result += sums.sum(axis=0)
+        return result
     places = [row[:dimensions] for row in given]
     if len(request.parts) > len(request.by):
         places = list(map(request.place, places))

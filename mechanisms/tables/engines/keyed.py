@@ -99,9 +99,8 @@ def _keys(of: _Same, typed: tuple[tuple[Kind, str], ...]) -> tuple[str, Any] | N
         [member(kind, value) for value in part.values]
         for kind, part in zip(kinds, parts, strict=True)
     ]
-    if places is None:
-        indices = [range(len(members[0]))]
-    else:
+    indices: list[Sequence[int]] = [range(len(members[0]))]
+    if places is not None:
         indices = list(zip(*places, strict=True))
         members = [[values[i] for i in each] for values, each in zip(members, indices, strict=True)]
     rows = list(zip(*members, strict=True))
