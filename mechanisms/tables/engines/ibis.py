@@ -30,6 +30,7 @@ from mechanisms.tables.engines.databases import dialect_of
 from mechanisms.tables.engines.dialect import Expression
 from mechanisms.tables.engines.hashes import TESTED, digest_of, row_hash_of
 from mechanisms.tables.engines.ibis_kept import KEEPING, MOST, KeptRows, running
+from mechanisms.tables.engines.ibis_keys import Keys
 from mechanisms.tables.engines.ibis_rows import Bounded, Rows
 from mechanisms.tables.engines.ibis_totals import Totals, joint, totals_of
 from mechanisms.tables.engines.protocol import Choice
@@ -133,6 +134,7 @@ class Ibis:
     def _forget(self) -> None:
         self._last: tuple[str, Plan] | None = None
         self._kept = KeptRows(self.backend)
+        self._keys = Keys(self.backend)
         self._chosen: dict[tuple[Bounded, tuple[str, ...]], tuple[Any, str]] = {}
 
     @property
@@ -182,7 +184,7 @@ class Ibis:
             if self.backend.name in KEEPING:
                 name = self._kept.name(rows)
                 relation = relation_of(self.backend, name, relation.schema())
-        totals = totals_of(relation, requests, choice, self.rows)
+        totals = totals_of(relation, requests, choice, self.rows, self._keys)
         statement = alone = statement_of(self.backend, totals.expression)
         if rows is not None and self.backend.name in KEEPING:
             alone = in_front(self.backend, name, chosen, statement)

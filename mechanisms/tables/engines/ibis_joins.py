@@ -11,6 +11,7 @@ from typing import Any
 from mechanisms.tables.column_types import Kind
 from mechanisms.tables.engines.backends import instants_of_spark
 from mechanisms.tables.engines.ibis import Ibis, kind_of
+from mechanisms.tables.engines.ibis_keys import in_memory
 from mechanisms.tables.engines.ibis_rows import fresh, text_of
 from mechanisms.tables.engines.joins import EXACT, Pairs, Rows, key_for, public_rows, unlike
 from mechanisms.tables.engines.protocol import Choice
@@ -25,36 +26,13 @@ def join_public(
     keys = [key_for(left.kinds[mine], right, theirs) for mine, theirs in on]
     keys = [f"md5({key})" if text else key for key, text in zip(keys, texts, strict=True)]
     rows, names = public_rows(right, keys, on, columns, most)
-    public = _in_memory(left.backend, rows)
+    public = in_memory(left.backend, rows)
     left.upload(public)
     kinds = {name: kind_of(public.schema()[name]) for name in columns}
     instants = instants_of_spark(left.backend, public)
     kinds |= {name: kind for name, kind in instants.items() if name in kinds}
     mine = [_comparable(left, left.source, name) for name, _ in on]
     return _joined(left, left.source, public, mine, names, kinds, inner=inner)
-
-
-def _in_memory(backend: Any, rows: Any) -> Any:
-    """Rows in memory as an Ibis table, under names that no database interprets while it is copied.
-
-    Ibis gives SQLite and Spark the cells of a pandas frame. In columns of objects, integers stay
-    exact beside missing cells. SQLite has no decimals: as in its other tables they are floats.
-    """
-    import ibis
-
-    safe = {f"column_{i}": name for i, name in enumerate(rows.column_names)}
-    schema = ibis.Schema.from_pyarrow(rows.rename_columns(list(safe)).schema)
-    data = rows.rename_columns(list(safe))
-    if backend.name in ("sqlite", "pyspark"):
-        import pandas as pd
-
-        cells = {name: data.column(name).to_pylist() for name in safe}
-        if backend.name == "sqlite":
-            for name in (name for name in safe if schema[name].is_decimal()):
-                cells[name] = [None if cell is None else float(cell) for cell in cells[name]]
-        data = pd.DataFrame({name: pd.Series(cells[name], dtype=object) for name in safe})
-    table = ibis.memtable(data, schema=schema)
-    return table.rename({name: each for each, name in safe.items()})
 
 
 def join_private(

@@ -10,12 +10,12 @@ from typing import Any
 
 import attrs
 
-from mechanisms.tables.column_types import Kind
 from mechanisms.tables.engines.dialect import Expression
+from mechanisms.tables.engines.ibis_keys import Keys
 from mechanisms.tables.engines.ibis_rows import Rows, caps, fresh
 from mechanisms.tables.engines.lifting import lifted
 from mechanisms.tables.engines.protocol import Choice
-from mechanisms.tables.request import Combinations, Request, Term
+from mechanisms.tables.request import Request, Term
 
 _LIMB = 22
 """Bits of the parts that numbers are added up in: sums of 2**41 parts fit in 64 bits."""
@@ -61,7 +61,9 @@ def joint(requests: Sequence[Request], most: int) -> list[list[int]]:
     return parts
 
 
-def totals_of(rows: Any, requests: Sequence[Request], choice: Choice, table: Rows) -> Totals:
+def totals_of(
+    rows: Any, requests: Sequence[Request], choice: Choice, table: Rows, keys: Keys
+) -> Totals:
     """The sums of requests that have the same groups.
 
     Args:
@@ -80,7 +82,7 @@ def totals_of(rows: Any, requests: Sequence[Request], choice: Choice, table: Row
     if alone and first.where is not None:
         rows = rows.filter(table.compiler(rows, kinds).selected(first.where))
     names = [fresh(f"key_{i}", table.kinds) for i in range(len(first.parts))]
-    rows = _grouped(rows, computed[0], names, kinds, table)
+    rows = keys.grouped(rows, computed[0], names, kinds, table)
     groups = names
     if first.sizes:
         rows, size = table.sized(rows, first, choice, names)
@@ -103,29 +105,6 @@ def totals_of(rows: Any, requests: Sequence[Request], choice: Choice, table: Row
         parts.append(tuple(map(len, limbs)))
     totals = rows.group_by(groups).aggregate(**sums) if groups else rows.aggregate(**sums)
     return Totals(totals.select(*groups, *sums), len(groups), tuple(parts))
-
-
-def _grouped(
-    rows: Any,
-    request: Request,
-    names: Sequence[str],
-    kinds: dict[str, Kind],
-    table: Rows,
-) -> Any:
-    """The rows in groups, with columns of the index in each part."""
-    compiler = table.compiler(rows, kinds)
-    parts = dict(zip(names, request.parts, strict=True))
-    rows = rows.filter(*map(compiler.among, parts.values())) if parts else rows
-    compiler = table.compiler(rows, kinds)
-    found = {name: compiler.group(part).cast("int64") for name, part in parts.items()}
-    rows = rows.mutate(**found) if found else rows
-    rest = iter(names)
-    for by in request.by:
-        mine = [next(rest) for _ in by.parts]
-        if isinstance(by, Combinations):
-            code = by.code([rows[name] for name in mine])
-            rows = rows.filter(code.isin([by.code(place) for place in by.places]))
-    return rows
 
 
 def _limbs(term: Term, value: Expression) -> list[Expression]:
