@@ -7,7 +7,8 @@
 - `operands`: columns and computed operands compiled to an engine's expressions.
 - `compiler`: predicates, groups and terms compiled to an engine's expressions.
 - `duckdb`: the default engine, for files and frames; `statements` has the SQL of a request, `kept`
-  of the rows of each unit that count, `sql` the dialect.
+  of the rows of each unit that count, `keeping` stores these,
+  `sql` has the dialect.
 - `keyed`: how DuckDB places rows among the keys of groups; `together`: requests that share a scan.
 - `opening`: the files that DuckDB opens, and the restriction to these files.
 - `csv_files`: CSV files split into rows and cells; `cells` reads a cell's text as a value, and
