@@ -204,7 +204,7 @@ class DuckDB:
                 kinds[column] = kind_of(declared)
                 selected.append(f"{text} AS {identifier(column)}")
         self.columns = Columns(tuple(self.kinds), kinds, written)
-        if position is not None and length < 2**31:
+        if position is not None and length < 2**24:  # of more, choosing again is faster
             name = self.columns.own("row")
             self.columns = attrs.evolve(self.columns, position=name, length=length)
             selected.append(f"CAST({position} AS INTEGER) AS {identifier(name)}")
