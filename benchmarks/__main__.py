@@ -16,7 +16,7 @@ import opendp.prelude as dp
 
 from benchmarks import accuracy_first, audit, compositors, display, noise, rules, tables
 from benchmarks.chart import draw
-from benchmarks.measure import Row
+from benchmarks.measure import Row, line
 
 HERE = Path(__file__).parent
 GROUPS = {
@@ -27,7 +27,10 @@ GROUPS = {
     "display": display.rows,
     "audit": audit.rows,
 }
-LARGE = {"tables": tables.rows}  # writes gigabytes to disk, so it runs only if named
+LARGE = {  # they write gigabytes to disk, so they run only if named
+    "tables": tables.rows,
+    "large_tables": tables.large_rows,
+}
 
 
 def main(only: list[str]) -> None:
@@ -55,12 +58,6 @@ def save(rows: list[Row]) -> None:
     }
     (HERE / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     draw(rows, HERE / "chart.svg")
-
-
-def line(row: Row) -> str:
-    peers = ", ".join(f"{name} {row.shown(value)}" for name, value in row.peers.items())
-    goals = "; ".join(f"{'ok' if goal.met else 'MISSED'} {goal.text}" for goal in row.goals)
-    return f"{row.work:56} {row.shown(row.ours):>10}   {peers:32} {goals}"
 
 
 if __name__ == "__main__":

@@ -73,3 +73,9 @@ class Row:
             if value >= size:
                 return f"{value / size:.3g} {unit}"
         return f"{value * 1e9:.3g} ns"
+
+
+def line(row: Row) -> str:
+    peers = ", ".join(f"{name} {row.shown(value)}" for name, value in row.peers.items())
+    goals = "; ".join(f"{'ok' if goal.met else 'MISSED'} {goal.text}" for goal in row.goals)
+    return f"{row.work:56} {row.shown(row.ours):>10}   {peers:32} {goals}"
