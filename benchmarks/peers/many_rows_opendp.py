@@ -64,11 +64,14 @@ def group_by(context, number):
     return query.release().collect()
 
 
-def hundred_counts(context, number):
+def counts(context, number, hours):
     conditions = {
-        f"c{each}": ((pl.col.hours > each) & (pl.col.item > number)).cast(int)
-        for each in range(100)
+        f"c{each}": ((pl.col.hours > each) & (pl.col.item > number)).cast(int) for each in hours
     }
     query = truncated(context).with_columns(**conditions)
     counts = [pl.col(name).dp.sum((0, 1)) for name in conditions]
     return query.select(*counts).release().collect()
+
+
+def hundred_counts(context, number):
+    return counts(context, number, range(100))
