@@ -4,7 +4,7 @@
 #   make test    the tests; test-all adds the slow ones
 #   make check   lint, format, types
 #   make bench   time and memory of everything, beside OpenDP and numpy; takes some minutes;
-#                one group: ONLY=rules; files larger than memory: ONLY=tables
+#                one group: ONLY=rules; about many rows: ONLY=tables, large_tables
 #   make figure2 how many counts a budget returns; takes hours, continues if interrupted;
 #                a shorter run: TRIALS=20
 #   make notebooks  run the notebooks and save their outputs; one of them: ONLY=3_choosing_a_rule
