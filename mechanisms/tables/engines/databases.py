@@ -98,6 +98,10 @@ class OnDuckDB(_Parsing):
         match = builtin("regexp_full_match", _TEXTS, "boolean")
         return match(text, self.constants.text(grammar))
 
+    def ordered(self, text: Expression) -> Expression:
+        """Its bytes: the column or the session may have a collation."""
+        return builtin("encode", ("string",), "binary")(text)
+
     def nearest(self, cell: Expression, kind: Kind) -> Expression:
         """A cast; casts of long decimals are not correctly rounded."""
         long = kind.name == "decimal" and kind.high >= 10**15
@@ -255,6 +259,10 @@ class OnSpark(_Parsing):
     """Spark, in a session whose time zone is UTC where times are computed with."""
 
     computes = True
+
+    def ordered(self, text: Expression) -> Expression:
+        """Its bytes: the column may have a collation."""
+        return text.cast("binary")
 
     def _follows(self, text: Expression, grammar: str) -> Expression:
         match = builtin("regexp_like", _TEXTS, "boolean")

@@ -60,7 +60,7 @@ class KeptRows:
         if not held or not set(columns) <= set(held):
             held = tuple(dict.fromkeys([*held, *columns]))
             self.drop(rows)
-            for oldest in list(self._columns)[: len(self._columns) + 1 - MOST]:
+            for oldest in list(self._columns)[: max(0, len(self._columns) + 1 - MOST)]:
                 self.drop(oldest)
             try:
                 self._make(self.name(rows), chosen(held))

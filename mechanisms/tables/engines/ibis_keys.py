@@ -89,7 +89,8 @@ class Keys:
     ) -> Any:
         """The rows whose cell is one of the keys, with its index. Of equal keys the first counts.
 
-        Text is compared as bytes where collations could decide.
+        Text is compared without collations, by its bytes or as `ordered` makes it on SQLite. Under
+        a collation a cell could equal two keys, and its row would be counted in both groups.
         """
         assert isinstance(by, Categories)
         assert isinstance(by.column, str)
@@ -100,7 +101,7 @@ class Keys:
             if key is not None:
                 if kind.name == "text":
                     written = key.encode()  # half a character is refused
-                    key = written if self.backend.name == "postgres" else key
+                    key = key if self.backend.name == "sqlite" else written
                 places.setdefault(key, index)
         if kind.name == "text":
             cell = table.dialect(rows).ordered(cell)

@@ -1,11 +1,12 @@
 """Groups by many keys: joined with an uploaded table, and equal to groups by a few."""
 
+import ibis
 import numpy as np
 import pytest
 
-from mechanisms import Count, GroupBy, Histogram, Keys, column
+from mechanisms import Count, GroupBy, Histogram, Keys, Table, column
 from mechanisms.tables.engines import ibis_keys
-from tests.engines import ENGINES, opened
+from tests.engines import ENGINES, opened, quietly
 from tests.unit.mechanisms.tables.engines.test_ibis_kept import engine_of
 
 every_database = pytest.mark.parametrize("name", ENGINES[1:])
@@ -50,3 +51,20 @@ def test_fifty_thousand_keys(name: str) -> None:
     assert len(engine_of(table)._keys._tables) == 1
     with pytest.raises(ValueError, match="surrogates"):
         table.check(Histogram("g", [*keys, "\ud800"], per=table.unit))
+
+
+@pytest.mark.parametrize("where", ["column", "session"])
+def test_a_row_is_in_one_group_whatever_the_collation(where: str) -> None:
+    """Under a collation that ignores case, `a` equals the keys `a` and `A`."""
+    connection = ibis.duckdb.connect()
+    if where == "session":
+        connection.raw_sql("SET default_collation = 'NOCASE'")
+    collate = "COLLATE NOCASE" if where == "column" else ""
+    connection.raw_sql(f"CREATE TABLE data (p INTEGER, g VARCHAR {collate})")
+    connection.raw_sql("INSERT INTO data VALUES (1, 'a'), (2, 'A'), (3, 'b'), (4, NULL)")
+    keys = ["a", "A", "b", "B", *map(str, range(ibis_keys.FEW))]
+    with quietly():
+        plain = Table(connection.table("data"))
+        people = Table(connection.table("data"), privacy_unit="p", max_rows=1, max_groups=1)
+        assert Histogram("g", keys).value(plain).sum() == 3
+        assert Histogram("g", keys, per=people.unit).value(people).sum() == 3
