@@ -108,6 +108,18 @@ def test_warm_cold_and_evicted_are_equal(name: str, monkeypatch: pytest.MonkeyPa
         assert len(engine_of(table)._kept._columns) <= room
 
 
+@embedded
+def test_the_documented_number_of_sets_is_kept(name: str) -> None:
+    """Eight sets of bounds; of nine, the one that was used longest ago is dropped."""
+    table = fresh(name)
+    held = engine_of(table)._kept._columns
+    for most in range(1, ibis_kept.MOST + 2):
+        Count(per=attrs.evolve(table.unit, max_rows=most)).value(table)
+        last = range(max(1, most - ibis_kept.MOST + 1), most + 1)
+        assert [rows.max_rows for rows in held] == list(last)
+        assert temporary(table) == len(held)
+
+
 def temporary(table: Table) -> int:
     """How many tables of kept rows the connection has."""
     backend = engine_of(table).backend
