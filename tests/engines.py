@@ -223,6 +223,7 @@ def _session() -> Any:
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.warehouse.dir", str(Path(_folder(), "spark-warehouse")))
         .getOrCreate()
     )
 

@@ -71,8 +71,9 @@ class Table(FromTable, Tabular, Described):
         on_misread: a function of the data's owner, such as `print`. It is called at opening with
             the table's `misread` if something could not be read or is probably not read as
             intended. What it is given is private. If it raises, the table is not opened.
-        **options: of DuckDB: memory_limit, threads, temp_directory, max_temp_directory_size; of a
-            CSV file: types, separator (or sep), quote, encoding, decimal, thousands, date_format,
+        **options: of DuckDB: memory_limit, threads, temp_directory, max_temp_directory_size, and
+            progress=True for a bar during long scans, which only the owner may see; of a CSV file:
+            types, separator (or sep), quote, encoding, decimal, thousands, date_format,
             null_values.
     """
 

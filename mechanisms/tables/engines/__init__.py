@@ -1,7 +1,7 @@
 """Engines: they evaluate the requests of statistics on the rows of a table, exactly.
 
 - `protocol`: the interface of an engine (`Engine`).
-- `limits`: how long a question may take.
+- `limits`: how long a question may take; `progress`: a bar that shows how much of it is done.
 - `dialect`: how an engine writes expressions (`Dialect`).
 - `lifting`: computed operands of groups and sums as columns that an engine adds first.
 - `operands`: columns and computed operands compiled to an engine's expressions.

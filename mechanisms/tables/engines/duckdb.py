@@ -30,6 +30,7 @@ from mechanisms.tables.engines.limits import limited
 from mechanisms.tables.engines.misread import SAMPLED, Misread, sampled
 from mechanisms.tables.engines.opening import SETTINGS, Sources, lock_down
 from mechanisms.tables.engines.parquet_files import all_valid, parquet_files, valid_copy
+from mechanisms.tables.engines.progress import bar_of, count_progress
 from mechanisms.tables.engines.protocol import Choice, interrupts
 from mechanisms.tables.engines.sql import identifier
 from mechanisms.tables.engines.statements import Plan, kind_of_operand, statement_of
@@ -102,6 +103,7 @@ class DuckDB:
         threads: how many it may use.
         temp_directory: where a folder is made that only this user can read, for rows that do not
             fit into memory; `close` removes it. By default the system's folder for such files.
+        progress: whether a bar shows how much of a question has been read; for the owner only.
     """
 
     misread: Misread | None = None
@@ -119,6 +121,7 @@ class DuckDB:
         threads: int | None = None,
         temp_directory: str | Path | None = None,
         max_temp_directory_size: str | None = None,
+        progress: bool = False,
         **dialect: Any,
     ) -> None:
         import duckdb
@@ -147,10 +150,8 @@ class DuckDB:
         self._connection.execute("SET GLOBAL TimeZone = 'UTC'")
         if max_temp_directory_size is not None:  # without effect as an option of `connect`
             self._connection.execute("SET max_temp_directory_size = $1", [max_temp_directory_size])
-        # In Jupyter without ipywidgets the bar is off, and DuckDB 2.0 refuses to set it.
-        progress = self._connection.execute("SELECT current_setting('enable_progress_bar')")
-        if progress.fetchall() != [(False,)]:
-            self._connection.execute("SET enable_progress_bar = false")
+        count_progress(self._connection, wanted=progress)
+        self._progress = self._connection.query_progress if progress else None
         opened: list[str] = []
         match self.sources.form:
             case "csv":
@@ -388,7 +389,8 @@ class DuckDB:
     @contextmanager
     def _reading(self) -> Iterator[None]:
         """Read rows for a question: one question at a time, each within the timeout."""
-        with self._lock, interrupts(), limited(self.timeout, self._connection.interrupt):
+        limit = limited(self.timeout, self._connection.interrupt)
+        with self._lock, interrupts(), bar_of(self._progress), limit:
             yield
 
     def fetch(self, statement: str) -> list[tuple[Any, ...]]:
