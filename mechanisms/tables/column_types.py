@@ -266,6 +266,18 @@ def member(kind: Kind, scalar: Scalar) -> Any | None:
     return None if isinstance(outcome, bool) else outcome[1]
 
 
+def members(kind: Kind, scalars: Sequence[Scalar]) -> list[Any | None]:
+    """The cell that equals each category, as `member` finds it."""
+    if (
+        kind.name == "integer"
+        and set(map(type, scalars)) == {int}
+        and kind.low <= min(scalars)  # type: ignore[type-var, operator]
+        and max(scalars) <= kind.high  # type: ignore[type-var, operator]
+    ):
+        return list(scalars)  # quickly, as there may be many
+    return [member(kind, scalar) for scalar in scalars]
+
+
 def _on_lattice(kind: Kind, operator: str, value: Any) -> Placed | bool:
     assert kind.step is not None
     if isinstance(value, float):  # an infinity

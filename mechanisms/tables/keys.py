@@ -185,7 +185,8 @@ def _groups(given: Any) -> Iterable[Groups]:
             for name, values in given.items():
                 yield Categories(name, categories_of(values))
         case Categories(column_, values):
-            yield Categories(column_, categories_of(values))
+            checked = categories_of(values)
+            yield given if type(given) is Categories else Categories(column_, checked)
         case Bins(column_, steps, bounded=True):
             yield intervals(column_, [edge for _, edge in steps])
         case Combinations(parts, places):

@@ -52,6 +52,8 @@ def _key_of(request: Request) -> Key | None:
             key.append(value)
         elif kind in _WRITTEN:
             key.append(repr(value))
+        elif kind is tuple and len(kinds := set(map(type, value))) == 1 and kinds <= _EQUAL:
+            key += [*kinds, value]  # quickly, as there may be many
         elif kind is tuple:
             key.append(len(value))
             rest.extend(value)
@@ -64,7 +66,8 @@ def _key_of(request: Request) -> Key | None:
 
 def weight(request: Request, key: Key | None) -> int:
     """The number of a request's entries and parts. Public."""
-    return prod(request.shape) + (0 if key is None else len(key))
+    parts = (len(each) if type(each) is tuple else 1 for each in key or ())
+    return prod(request.shape) + sum(parts)
 
 
 @lru_cache(maxsize=1000)

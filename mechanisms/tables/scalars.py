@@ -59,4 +59,8 @@ def scalars(values: Any, name: str) -> tuple[Scalar, ...]:
     """
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise TypeError(f"{name} is {quoted(values)}; it should be a list")
-    return tuple(scalar(value, f"a member of {name}") for value in several(values, name))
+    given = several(values, name)
+    types = set(map(type, given))
+    if types == {str} or (types == {int} and min(given) > -(2**63) and max(given) < 2**63):
+        return tuple(given)  # quickly, as there may be many
+    return tuple(scalar(value, f"a member of {name}") for value in given)

@@ -345,23 +345,22 @@ class Table(FromTable, Tabular, Described):
         return f"<Table of {len(self.columns)} columns>"
 
 
-def _placed(request: Request, rows: Iterable[tuple[int, ...]]) -> Array:
+def _placed(request: Request, rows: Iterable[tuple[int, ...]] | Array) -> Array:
     """The sums that an engine returned, each in its place."""
     result = np.zeros(request.shape, dtype=object)
     dimensions = len(request.parts) + bool(request.sizes)
-    given = list(rows)
-    if any(min(row[:dimensions], default=0) < 0 for row in given):  # numpy counts from the end
-        raise IndexError("the engine returned a negative group index")
-    if not given:
+    given = rows if isinstance(rows, np.ndarray) else np.array(list(rows), dtype=object)
+    if not given.size:
         return result
-    sums = np.array([row[dimensions:] for row in given], dtype=object)
+    places, sums = given[:, :dimensions].astype(np.int64), given[:, dimensions:].astype(object)
+    if (places < 0).any():  # numpy counts from the end
+        raise IndexError("the engine returned a negative group index")
     if not dimensions:
         result += sums.sum(axis=0)
         return result
-    places = [row[:dimensions] for row in given]
     if len(request.parts) > len(request.by):
-        places = list(map(request.place, places))
-    np.add.at(result, tuple(np.array(places, dtype=np.int64).T), sums)
+        places = np.array(list(map(request.place, places.tolist())), dtype=np.int64)
+    np.add.at(result, tuple(places.T), sums)
     return result
 
 

@@ -37,9 +37,11 @@ from mechanisms.tables.engines.statements import Plan, kind_of_operand, statemen
 from mechanisms.tables.engines.together import scans
 from mechanisms.tables.expressions import Operand
 from mechanisms.tables.request import Request
+from queryable.data.cells import Array
 
 _OF_CELLS = ("decimal", "thousands", "date_format")
 _MOST = 2**63 - 2  # 2**63 - 1 is infinity, which fails as a constant on the first row
+_SHORT = {"INTEGER", "BIGINT"}  # types of results that fit into int64
 _KINDS = {
     "BOOLEAN": column_types.BOOLEAN,
     "FLOAT": column_types.real(32),
@@ -346,28 +348,39 @@ class DuckDB:
         self.sources.require_unchanged()
         return statement_of(request, choice, self.columns)
 
-    def run(self, plan: Plan) -> list[tuple[int, ...]]:
-        """The indices and sums of every group."""
+    def run(self, plan: Plan) -> list[tuple[int, ...]] | Array:
+        """The indices and sums of every group; for keys an array, if their types fit into int64."""
         self.sources.require_unchanged()
         with self._reading():
             statement = f"{self._with(plan)}{plan.statement}"
             try:
                 for name, keys in plan.tables.items():
                     self._connection.register(name, keys)
-                rows = self._connection.execute(statement, list(plan.parameters)).fetchall()
+                found = self._connection.execute(statement, list(plan.parameters))
+                names = {column[0] for column in found.description}
+                short = {str(column[1]) for column in found.description} <= _SHORT
+                if plan.tables and short and len(names) == len(found.description):
+                    arrays = list(found.fetchnumpy().values())
+                else:
+                    arrays, rows = None, found.fetchall()
             finally:
                 for name in plan.tables:
                     self._connection.unregister(name)
         self._require_unchanged()
-        return [tuple(map(int, row)) for row in rows]
+        if arrays is None:
+            return [tuple(map(int, row)) for row in rows]
+        if any(map(np.ma.is_masked, arrays)):
+            raise TypeError("a group has no index or no sum")
+        return np.column_stack(arrays).astype(np.int64)
 
     def run_together(self, plans: Sequence[Plan]) -> list[list[tuple[int, ...]]]:
         """As `run` for each plan, in as few scans as possible. It fails if one of them does."""
         plans, shared = scans(plans)
         found: dict[int, list[tuple[int, ...]]] = {}
         for scan in shared:
-            found |= zip(scan.places, scan.split(self.run(scan.plan)), strict=True)
-        return [found[i] if i in found else self.run(plan) for i, plan in enumerate(plans)]
+            rows = self.run(scan.plan)
+            found |= zip(scan.places, scan.split(_tuples(rows)), strict=True)
+        return [found[i] if i in found else _tuples(self.run(plan)) for i, plan in enumerate(plans)]
 
     def _with(self, plan: Plan) -> str:
         """The rows that a plan reads, by the names that it reads them by."""
@@ -432,6 +445,11 @@ class DuckDB:
 def _let_go(connection: Any, folder: str) -> None:
     connection.close()
     rmtree(folder, ignore_errors=True)
+
+
+def _tuples(rows: list[tuple[int, ...]] | Array) -> list[tuple[int, ...]]:
+    """Rows of Python's own integers, whose sums do not overflow."""
+    return list(map(tuple, rows.tolist())) if isinstance(rows, np.ndarray) else rows
 
 
 def _unlike(names: Iterable[str], name: str) -> str:

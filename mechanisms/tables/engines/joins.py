@@ -27,6 +27,7 @@ from mechanisms.tables.engines.statements import (
 from mechanisms.tables.expressions import Operand
 from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Request
+from queryable.data.cells import Array
 
 _READ = {"integer": ("BIGINT", column_types.integer(64)), "date": ("DATE", column_types.DATE)}
 """As what an undeclared cell is read to be compared with a cell of this kind."""
@@ -76,7 +77,7 @@ class Rows:
         kept = None if plan.kept is None else attrs.evolve(plan.kept, view=self.view)
         return attrs.evolve(plan, view=self.view, kept=kept)
 
-    def run(self, plan: Plan) -> list[tuple[int, ...]]:
+    def run(self, plan: Plan) -> list[tuple[int, ...]] | Array:
         """The indices and sums of every group."""
         return self.root.run(plan)
 

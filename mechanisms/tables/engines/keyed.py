@@ -10,8 +10,9 @@ from operator import is_
 from typing import Any
 
 import attrs
+import numpy as np
 
-from mechanisms.tables.column_types import Kind, member, placed
+from mechanisms.tables.column_types import Kind, members, placed
 from mechanisms.tables.engines.compiler import Compiler
 from mechanisms.tables.engines.sql import DuckDBDialect, Sql
 from mechanisms.tables.request import Bins, Categories, Combinations, Groups
@@ -29,6 +30,8 @@ class Placing:
         join: SQL after the rows `FROM (..) AS r`.
         places: SQL of the row's index in each part of the groups.
         tables: public keys as Arrow tables, by the names that `join` has for them.
+        few: whether rows that can be in a group have about as few different cells as there are
+            groups. Then adding up rows by their cells, before the join, is faster.
     """
 
     holds: Sql | None
@@ -36,6 +39,7 @@ class Placing:
     join: str
     places: tuple[str, ...]
     tables: dict[str, Any] = attrs.field(factory=dict, eq=False)
+    few: bool = False
 
 
 def placings(compiler: Compiler, by: Sequence[Groups]) -> list[Placing]:
@@ -66,12 +70,16 @@ def _among_keys(
     keys = _keys(_Same((*parts, places)), tuple((kind, kind.declared) for kind in kinds))
     if keys is None:
         return Placing(Sql("FALSE"), (), "", ("0",) * len(parts))
-    written, table = keys
+    written, table, ends = keys
     equal = [f"cell_{first + i} = {name}.key_{i}" for i in range(len(parts))]
     join = f" JOIN (SELECT {written} FROM {name}) AS {name} ON {' AND '.join(equal)}"
     cells = tuple(_cell(each.cell, each.kind) for each in operands)
     there = tuple(f"{name}.place_{i}" for i in range(len(parts)))
-    return Placing(None, cells, join, there, {name: table})
+    if ends is None:
+        return Placing(None, cells, join, there, {name: table})
+    steps = tuple(zip((">=", ">"), ends, strict=True))
+    holds = compiler.among(Bins(parts[0].column, steps))
+    return Placing(holds, cells, join, there, {name: table}, few=True)
 
 
 @attrs.frozen(eq=False)
@@ -88,33 +96,44 @@ class _Same:
 
 
 @lru_cache(maxsize=4)
-def _keys(of: _Same, typed: tuple[tuple[Kind, str], ...]) -> tuple[str, Any] | None:
+def _keys(
+    of: _Same, typed: tuple[tuple[Kind, str], ...]
+) -> tuple[str, Any, tuple[int, int] | None] | None:
     """A table of keys and the columns to select of it; None if no cell can equal a key.
 
+    The third result is of `_ends`.
     The last tables are remembered, because a statistic is checked before it is evaluated.
     """
     *parts, places = of.values
     kinds = [kind for kind, _ in typed]
-    members = [
-        [member(kind, value) for value in part.values]
-        for kind, part in zip(kinds, parts, strict=True)
-    ]
-    indices: list[Sequence[int]] = [range(len(members[0]))]
+    cells = [members(kind, part.values) for kind, part in zip(kinds, parts, strict=True)]
+    indices: list[Sequence[int]] = [range(len(cells[0]))]
     if places is not None:
         indices = list(zip(*places, strict=True))
-        members = [[values[i] for i in each] for values, each in zip(members, indices, strict=True)]
-    rows = list(zip(*members, strict=True))
-    # The first of equal keys counts.
-    known = dict(zip(reversed(rows), reversed(range(len(rows))), strict=True))
-    kept = [i for row, i in known.items() if None not in row]
-    if not kept:
+        cells = [[values[i] for i in each] for values, each in zip(cells, indices, strict=True)]
+    rows = cells[0] if len(cells) == 1 else list(zip(*cells, strict=True))
+    if len(set(rows)) < len(rows) or any(None in each for each in cells):
+        # The first of equal keys counts.
+        known = dict(zip(reversed(rows), reversed(range(len(rows))), strict=True))
+        kept = [i for i in known.values() if not any(each[i] is None for each in cells)]
+        cells = [[each[i] for i in kept] for each in cells]
+        indices = [[each[i] for i in kept] for each in indices]
+    if not cells[0]:
         return None
     columns, written = {}, []
     for i, kind in enumerate(kinds):
-        text, columns[f"key_{i}"] = _typed(kind, [members[i][row] for row in kept], f"key_{i}")
-        columns[f"place_{i}"] = _integers([indices[i][row] for row in kept])
+        text, columns[f"key_{i}"] = _typed(kind, cells[i], f"key_{i}")
+        columns[f"place_{i}"] = _integers(indices[i])
         written += [f"{text} AS key_{i}", f"place_{i}"]
-    return ", ".join(written), _table(columns)
+    return ", ".join(written), _table(columns), _ends(kinds, cells)
+
+
+def _ends(kinds: Sequence[Kind], cells: Sequence[Sequence[Any]]) -> tuple[int, int] | None:
+    """The first and the last of whole keys of one column that are most integers between them."""
+    if [kind.name for kind in kinds] != ["integer"]:
+        return None
+    low, high = min(cells[0]), max(cells[0])
+    return (low, high) if high - low < 2 * len(cells[0]) else None
 
 
 def _cell(cell: Any, kind: Kind) -> Sql:
@@ -177,7 +196,7 @@ def _typed(kind: Kind, values: Sequence[Any], name: str) -> tuple[str, Any]:
             return f"({name} + 0)", pa.array(values, pa.float64())
         case "boolean":
             return f"({name} = 1)", _integers(values)
-        case "integer" if all(-(2**63) <= value < 2**63 for value in values):
+        case "integer" if min(values) >= -(2**63) and max(values) < 2**63:
             return name, _integers(values)
         case "integer":
             wide = "UHUGEINT" if kind.high >= 2**127 else "HUGEINT"
@@ -191,9 +210,11 @@ def _typed(kind: Kind, values: Sequence[Any], name: str) -> tuple[str, Any]:
     return DuckDBDialect.moment(kind, name), _integers(counts)
 
 
-def _integers(values: Sequence[int]) -> Any:
+def _integers(values: Any) -> Any:
     import pyarrow as pa
 
+    if isinstance(values, range):
+        values = np.arange(values.start, values.stop, values.step)
     return pa.array(values, pa.int64())
 
 

@@ -10,6 +10,7 @@ import attrs
 from mechanisms.tables.column_types import Kind
 from mechanisms.tables.expressions import Operand
 from mechanisms.tables.request import Request
+from queryable.data.cells import Array
 
 
 @attrs.frozen
@@ -79,10 +80,11 @@ class Engine(Protocol):
             KeyError, TypeError: the request does not fit the columns' types.
         """
 
-    def run(self, plan: Any) -> Iterable[tuple[int, ...]]:
+    def run(self, plan: Any) -> Iterable[tuple[int, ...]] | Array:
         """Read the rows once, and return the indices and sums of each group that has rows.
 
         There is one index for each of the request's `parts`, and one for its `sizes` if it has any.
+        The rows may be those of an array of int64.
 
         A group may be returned in several parts, which are to be added. A unit's rows, and its
         groups, are bounded before anything is added up.

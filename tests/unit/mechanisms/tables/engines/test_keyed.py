@@ -1,13 +1,15 @@
 """Groups of many keys and fine grids on DuckDB: joined with the rows, in linear time."""
 
+import sys
 from itertools import product
+from random import Random
 from typing import Any
 
 import attrs
 import numpy as np
 import pytest
 
-from mechanisms import Count, GroupBy, Histogram, Keys, Quantiles, Table
+from mechanisms import Count, GroupBy, Histogram, Keys, Quantiles, Sum, Table, column
 from mechanisms.tables.aggregates import Aggregate
 from mechanisms.tables.engines import keyed
 from tests.attacks.test_table_values import compare
@@ -76,3 +78,66 @@ def test_one_key_of_several_types() -> None:
     pairs = [(x, b) for x, b in product([0, 1], [True, False])]
     by = Keys.of({"x": [x for x, _ in pairs], "b": [b for _, b in pairs]}, "x", "b")
     assert GroupBy(by, Count())(table).tolist() == [1, 1, 1, 0]
+
+
+@pytest.mark.parametrize("declared", ["int8", "int32", "int64", "uint64"])
+def test_sums_by_cells_are_the_sums_by_keys(declared: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of keys in any order, with gaps, or that no cell equals; also sums of more than 64 bits."""
+    random = Random(declared)
+    limits = np.iinfo(declared)
+    for base in (limits.min, max(limits.min, -60), limits.max - 120):
+        cells = [base + random.randrange(120) for _ in range(2000)]
+        rows = {"who": np.arange(2000) // 4, "i": np.array(cells, declared)}
+        rows |= {"x": np.array([2**62 + random.randrange(9) for _ in cells])}
+        keys: list[Any] = random.sample(range(int(base) - 5, int(base) + 125), 90)
+        for options in ({}, {"privacy_unit": "who", "max_rows": 3, "seed": 1}):
+            with Table(rows, **options) as table:
+                per = table.unit
+                capped = None if per is None else attrs.evolve(per, max_groups=2)
+                asked: list[Aggregate] = [Histogram("i", keys, per=per)]
+                asked += [Histogram("i", keys, column("x") > 2**62 + 3, per=capped)]
+                asked += [GroupBy({"i": keys}, Sum("x", 0, 2**63 - 1, per=per))]
+                by_cell = [table._engine.plan(each.request, table._choice) for each in asked]
+                assert "GROUP BY cell_0" in by_cell[0].statement
+                found = [table.totals(each.request).tolist() for each in asked]
+            with monkeypatch.context() as patch, Table(rows, **options) as table:
+                patch.setattr(keyed, "_ends", lambda kinds, cells: None)
+                keyed._keys.cache_clear()
+                assert found == [table.totals(each.request).tolist() for each in asked]
+            keyed._keys.cache_clear()
+            if per is None:
+                counts = [cells.count(key) for key in keys]
+                assert found[0] == [[count] for count in counts]
+                assert sum(map(sum, found[2])) == sum(
+                    int(x) for x, i in zip(rows["x"], cells, strict=True) if i in keys
+                )
+
+
+def test_sparse_keys_do_not_group_by_cell() -> None:
+    """Memory grows with the number of keys, and not with how many different cells there are."""
+    table = Table(CELLS)
+    for keys in ([0, 10**6], [True, 500]):
+        plan = table._plan(Histogram("i", keys).request)
+        assert "GROUP BY cell_0" not in plan.statement
+
+
+def test_no_work_in_python_for_each_key() -> None:
+    """Twice the keys make no more calls in Python, of a count by integers."""
+    made = [0]
+
+    def called(frame: Any, event: str, argument: Any) -> None:
+        made[0] += event in ("call", "c_call")
+
+    def calls(count: int) -> int:
+        with Table(CELLS) as table:
+            made[0] = 0
+            sys.setprofile(called)
+            try:
+                statistic = table.group_by({"i": range(count)}).count()
+                table.check(statistic)
+                statistic(table)
+            finally:
+                sys.setprofile(None)
+        return made[0]
+
+    assert calls(2000) - calls(1000) < 100
