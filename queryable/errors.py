@@ -87,6 +87,10 @@ class MechanismFault(InteractiveError):  # noqa: N818 (the contract's name)
         )
 
 
+class CodecError(QueryError):
+    """A value cannot be written as a text of the curator's schema, or a text cannot be read."""
+
+
 class PrivacyWarning(UserWarning):
     """What a budget protects may be less than what was meant. The text is public."""
 

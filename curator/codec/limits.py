@@ -1,0 +1,69 @@
+"""Limits on a text: they are checked before any value is built from it.
+
+Responsible for bytes, depth and digits. The length of lists is checked where a list is read.
+"""
+
+import re
+from itertools import accumulate
+
+import attrs
+
+from queryable.errors import CodecError
+
+DIGITS = 4000
+"""The largest number of digits of an integer; Python converts 4300 at most by default."""
+
+# Possessive, and with an optional last quote, so that the time is linear for every text.
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_BRACKET = re.compile(r"[\[\]{}]")
+_STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
+_LONG_NUMBER = re.compile(rf"[0-9]{{{DIGITS + 1}}}")
+
+
+@attrs.frozen
+class Limits:
+    """The largest text that is written or read.
+
+    Attributes:
+        bytes: its length.
+        depth: how many lists and objects may be open at once. Every expression, every tree of
+            mechanisms and every nested `Ask` that the packages admit is within 400.
+        items: the length of a list.
+    """
+
+    bytes: int = 2**28
+    depth: int = 400
+    items: int = 2 * 10**7
+
+    def check(self, text: str) -> None:
+        """Check the length and the depth of a text.
+
+        Raises:
+            CodecError: it is too long, or nested too deep.
+        """
+        if not len(text) <= self.bytes:
+            raise CodecError(f"the text has {len(text)} bytes; {self.bytes} is the most")
+        if text.count("[") + text.count("{") > self.depth:
+            depth = depth_of(text)
+            if not depth <= self.depth:
+                raise CodecError(f"the text is nested {depth} deep; {self.depth} is the most")
+
+    def check_items(self, count: int) -> None:
+        """Check the length of a list.
+
+        Raises:
+            CodecError: it is too long.
+        """
+        if not count <= self.items:
+            raise CodecError(f"a list has {count} items; {self.items} is the most")
+
+
+def depth_of(text: str) -> int:
+    """How many brackets and braces are open at once, those in strings left out."""
+    brackets = _BRACKET.findall(_STRING.sub("", text))
+    return max(accumulate(map(_STEP.__getitem__, brackets)), default=0)
+
+
+def has_long_numbers(text: str) -> bool:
+    """Whether more than `DIGITS` digits follow each other, perhaps in a string."""
+    return _LONG_NUMBER.search(text) is not None

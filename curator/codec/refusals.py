@@ -1,0 +1,76 @@
+"""What has no text, and what to write instead.
+
+Texts name classes and fields only, and no value: an answer is not told by an error.
+"""
+
+from typing import Any
+
+from mechanisms import Predicate, RandomizedResponse, Table
+from mechanisms.tables.expressions import Node
+from queryable import (
+    Bit,
+    InteractiveMechanism,
+    Loss,
+    PersonInTheMiddle,
+    Queryable,
+    SeededCoins,
+    Statistic,
+    SystemCoins,
+)
+from queryable.statistics import Releasable
+
+_OWN = (
+    "a site adds a class of its own by an entry point of the group queryable.mechanisms, which the "
+    "curator's configuration names"
+)
+REFUSALS: dict[type, str] = {
+    Bit: "count the rows that satisfy a predicate: a Bit holds a Python function",
+    Queryable: "send the mechanism: a Queryable is a handle, and stays in its process",
+    RandomizedResponse: (
+        "count the rows that satisfy a predicate with Laplace or Gaussian noise: "
+        "RandomizedResponse holds a Python function"
+    ),
+    SeededCoins: "leave coins to the curator: they are secret",
+    Statistic: (
+        "use Count, Sum, Histogram or another statistic of a table: a Statistic holds a Python "
+        "function"
+    ),
+    SystemCoins: "leave coins to the curator: they are secret",
+    Table: "leave the data to the curator: a Table holds them",
+}
+"""Classes of the packages that have no tag, each with the reason."""
+
+_FAMILIES = (InteractiveMechanism, PersonInTheMiddle, Releasable, Predicate, Node, Loss)
+_FUNCTIONS = {
+    "where": "write a predicate, such as column('age') >= 30",
+    "condition": "write RelativeError('1/10') or AbsoluteError(5)",
+    "encode": "give the data one universe index per record, and leave encode out",
+    "key": "name a column",
+}
+
+
+def why_not(value: Any) -> str:
+    """Why a value has no text; empty for a Python function, see `told`."""
+    kind = type(value)
+    for base in kind.__mro__:
+        if base in REFUSALS:
+            return REFUSALS[base]
+    if isinstance(value, _FAMILIES):
+        return f"use a class of the packages: {kind.__name__} has no tag; {_OWN}"
+    if callable(value) and not isinstance(value, type):
+        return ""
+    return f"use values of the packages, numbers, texts and dates: {kind.__name__} has no tag"
+
+
+def told(reason: str, place: list[str]) -> str:
+    """The text of a refusal.
+
+    Args:
+        reason: as of `why_not`.
+        place: the names of the fields around the value, the innermost first.
+    """
+    if not reason:
+        field = next((name for name in place if not name.isdigit()), "")
+        instead = _FUNCTIONS.get(field, "use mechanisms and statistics of the packages")
+        reason = f"{instead}: a Python function has no tag"
+    return f"{reason}; it is in {'.'.join(reversed(place))}" if place else reason

@@ -1,0 +1,262 @@
+"""Values that the codec writes: one of each class at least, and what mechanisms answer.
+
+`TESTED` is the codec with the tests' own mechanisms, which join it as those of a site do.
+"""
+
+import datetime as dt
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import composition as c
+import mechanisms as m
+import queryable as q
+from composition.rules import Additive
+from curator.codec import CODEC, Entry, entry_of
+from mechanisms import column, when
+from mechanisms.tables.lattice import Lattice
+from mechanisms.tables.releases import Release
+from queryable import Ask, Launch, PureDP, SeededCoins
+from queryable.answers import Noise
+from queryable.audit.laws import Script
+from queryable.losses import RenyiCurve, RenyiOrder, RenyiOrders, TimeUniformBound
+from queryable.messages import Answered, MeasureQuery, Stated
+from queryable.randomness.laws import UniformBelow
+from queryable.receipts import AskReceipt, Receipt
+from tests import strategies as toys
+from tests.laws import subjects
+from tests.laws.hostile_calls import CALLS
+from tests.messy_tables import Types
+from tests.random_statistics import Maker
+
+_FUNCTIONS: list[Any] = []
+"""Statistics of the tests that hold Python functions; a site would declare classes."""
+
+
+def _of_function(value: Any) -> tuple[Any, ...]:
+    if value not in _FUNCTIONS:
+        _FUNCTIONS.append(value)
+    return (_FUNCTIONS.index(value),)
+
+
+OWN = (
+    *(
+        entry_of(f"tests.{kind.__name__.lower()}/1", kind)
+        for kind in (
+            *(toys.Toy, toys.RandomBits, toys.RandomWord, toys.RationalResponse, toys.HiddenBit),
+            *(toys.Courier, toys.Masker, toys.Twice, m.RandomizedResponse),
+        )
+    ),
+    Entry(
+        "tests.function/1",
+        (q.Statistic, q.Bit),
+        {"place": int},
+        _of_function,
+        lambda place: _FUNCTIONS[place],
+    ),
+)
+TESTED = CODEC.joined(OWN)
+
+ROWS = {"age": [20, 30, 40, 50], "city": ["a", "b", "a", "c"], "who": [1, 1, 2, 3]}
+AGE = column("age")
+UNIT = m.PrivacyUnit("who", max_rows=2, max_groups=1)
+PREDICATES = (
+    (AGE >= 30) & ~(column("city") == "a") | column("city").is_in(["a", "b"]),
+    AGE.is_null() | (column("hours") * 2.5 - 1 > AGE),
+    column("city").lower().like("a%") & column("city").strip().upper().contains("B"),
+    column("day") >= dt.date(2024, 2, 29),
+    column("day").truncate("month") == dt.datetime(2024, 2, 1, 12, 30, tzinfo=dt.UTC),
+    column("day").month() + column("day").year() / 2 > 3,
+    column("wait") < dt.timedelta(days=2, microseconds=7),
+    column("time") <= np.datetime64("2024-01-01T00:00:00.123456789", "ns"),
+    column("code") == b"\x00\xff",
+    when(AGE >= 65).then("old").when(AGE.is_null()).then(None).otherwise(column("city")) == "old",
+    column("name").cast("integer") != 2**62,
+    column("name") == 'é"\\\n\x7f\U0001f30d',
+    column("share") > float("inf"),
+    column("share") != 1e-320,
+)
+STATISTICS = (
+    *(m.Count(where) for where in PREDICATES),
+    m.Count(per=UNIT),
+    m.CountUnits(AGE > 3, per=UNIT),
+    m.UnitSizes([1, 5, 20], per=UNIT),
+    m.Sum("age", "-1/3", 100, unit="0.01"),
+    m.Mean(AGE * 2, 0, 100, AGE > 3),
+    m.Variance("age", 0, 100),
+    m.Std("age", 0, 100),
+    m.Histogram("city", ["a", "b", True, 3, 2.5, dt.date(2024, 1, 1)]),
+    m.Histogram("age", bins=range(0, 100, 10)),
+    m.Quantile("age", "1/2", [1, 2.5, 3]),
+    m.Quantiles("age", ["1/4", "3/4"], [dt.date(2024, 1, 1), dt.date(2024, 2, 1)], by={"who": [1]}),
+    m.Quantiles("age", "1/2", [1, 2]),
+    m.Covariance("age", "who", {"age": (0, 9), "who": ("-1/2", 9)}),
+    m.Correlation("age", "who", {"age": (0, 9), "who": (0, 9)}),
+    m.Regression("age", ["who"], {"age": (0, 9), "who": (0, 9)}, per=UNIT),
+    m.GroupBy({"city": ["a", "b"]}, m.Count()),
+    m.GroupBy([m.Keys("city", ["a"]), m.Keys.months("day", "2024-01", "2024-03")], m.Count()),
+    m.GroupBy(m.Keys.bins(AGE, [0, 18, 65]), m.Sum("age", 0, 9)),
+    m.GroupBy(m.Keys.of(ROWS, "city", "who"), m.Count()),
+    m.Top("city", 1, ["a", "b"]),
+    m.Keys("city", ["a"]),
+    m.Keys.of(ROWS, "city", "who"),
+    AGE,
+)
+BUDGET = q.ApproxDP(1, "1e-6")
+RULES = (
+    c.Basic(),
+    c.Whitehouse2023("5e-7"),
+    c.Rogers2016(),
+    c.Menu("0.1", [1, 2], slack="5e-7"),
+    c.GDPResidue("5e-7"),
+    c.ViaZCDP("5e-7"),
+    c.Rogers2023("5e-7"),
+    c.ViaGDP(),
+    c.ViaRenyi([2, 8, 32]),
+    c.ViaRenyi([2, 8], weights=["1/3", "2/3"]),
+    c.filter_of(Additive(q.ApproxDP)),
+    c.filter_of(c.LinearOdometer("1e-7", 1)),
+)
+ODOMETERS = (
+    (PureDP, None),
+    (q.RDP.at(8), None),
+    (q.RDP.at(2, 8), None),
+    (q.Dominated, None),
+    (q.ZCDP, c.LinearOdometer("1e-6", 1)),
+    (q.ZCDP, c.MixtureOdometer("1e-6", 1)),
+    (q.ApproxZCDP, c.OneSidedMixtureOdometer("1e-6", 1, deltas="1e-7", margin="0.1")),
+    (q.ZCDP, c.StitchedOdometer("1e-6", 1)),
+    (q.ZCDP, c.Rogers2016Odometer("1e-6", 100)),
+    (q.ZCDP, c.RogersLemma64Odometer("1e-6", 1)),
+    (q.RDP.at(2, 8), c.RenyiOdometer("1e-6", [2, 8])),
+    (q.ApproxDP, c.accumulator_of(c.Whitehouse2023(), q.ApproxDP, "1e-6")),
+    (PureDP, c.accumulator_of(c.Basic(), PureDP)),
+)
+WORD = Launch(toys.RandomWord(PureDP("0.01")))
+SCRIPTS = (
+    *((c.FiltCon(BUDGET, rule), (WORD, WORD, Launch(toys.Toy(PureDP(100))))) for rule in RULES),
+    *((c.OdomCon(*odometer), (WORD, WORD, q.PrivacyLossQuery())) for odometer in ODOMETERS),
+    (m.Gaussian(m.GroupBy({"city": ["a", "b"]}, m.Count()), scale=3), ()),
+    (m.Gaussian(m.Count(AGE > 20), scale=3), ()),
+    (m.ExponentialMechanism(m.Quantile("age", "1/2", [20, 30]), 1), ()),
+    (
+        c.FiltCon(q.ZCDP(1)),
+        tuple(
+            Launch(each.measurement(q.ZCDP, 1, loss=q.ZCDP("1/100")))
+            for each in (
+                m.Count(AGE > 3),
+                m.Mean("age", 0, 100),
+                m.GroupBy({"city": ["a", "b"]}, m.Sum("age", 0, 100)),
+                m.Quantiles("age", ["1/4", "1/2"], [20, 30, 40]),
+                m.Top("city", 2, ["a", "b", "c"]),
+            )
+        ),
+    ),
+    (
+        m.PrivateMultiplicativeWeights(4, records=4, epsilon=1, threshold=1, updates=2)
+        @ c.FiltCon(PureDP(1)),
+        (m.LinearQuery([1, 0, "1", 0]), m.SyntheticHistogram())[1:],
+    ),
+    (
+        c.Parallel(c.Partition("city", ["a", "b"]), {"a": c.FiltCon(PureDP(1)), "b": toys.Toy()}),
+        (Ask("a", WORD), Ask("b", "bits")),
+    ),
+    (c.Universal(PureDP(1)), (WORD,)),
+)
+"""Mechanisms over `ROWS`, with queries."""
+
+OTHERS = (
+    *(None, True, False, 0, -1, 2**53, -(2**53) - 1, 10**300, "", "\ud800", "a\u2028"),
+    *(0.1, -0.0, 1e22, 1e-7, float("inf"), float("-inf"), 5e-324),
+    *(Fraction(-1, 3), Decimal("0.10"), Decimal("-1E+5"), b"", b"\x00\xfe"),
+    *(dt.date(2024, 2, 29), dt.datetime(2024, 1, 1, 1, 2, 3, 4), dt.timedelta(-1)),  # noqa: DTZ001
+    dt.datetime(1, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=-3, minutes=-30))),
+    *((), (1, (2.5, "x", None)), [], [1, [2, (3,)]], {}, {"b": [1], 2: None}, range(3, 100, 7)),
+    *(np.int8(-3), np.uint64(2**64 - 1), np.float32(0.1), np.bool_(True), np.float64("inf")),
+    *(np.datetime64("2024-01-01", "D"), np.timedelta64(5, "25us")),
+    np.arange(6).reshape(2, 3),
+    np.array([2**63 - 1, -(2**63)]),
+    np.array([0.5, np.inf, -0.0]),
+    np.zeros((0, 3), dtype=np.float16),
+    np.array(7, dtype=np.uint8),
+    np.array([True, False]),
+    np.array([None, (1, 2), "a", 2**70, [1]], dtype=object),
+    *(PureDP, q.FDP, q.ZCDP, q.RDP.at(8), q.RDP.at(2, 8), m.Neighbours.SUBSTITUTE),
+    *(q.FDP.of_approx(1, "1e-6"), q.FDP.of_gaussian("1/2", 8), q.RDP(8, "1/3")),
+    RenyiCurve([2, 8], [1, "4/3"]),
+    TimeUniformBound(1, "1e-6"),
+    q.ExPostBound("1/3", 0),
+    Lattice(Fraction(0), Fraction(9), Fraction(1, 100)),
+    Noise(m.DiscreteGaussian("9/4"), (2, 3)),
+    UniformBelow(2**64),
+    Answered(3, receipt=AskReceipt(0, 1, PureDP(1), c.Basic().open(PureDP(1)))),
+    q.Failed(receipt=Receipt(toys.Toy(), None, 1, None, c.Basic().open(PureDP(1)))),
+    q.Halted("no"),
+    q.Launched("part", None),
+    MeasureQuery(),
+    Stated(q.RDP.at(8), 2),
+    m.Until(m.RelativeError("1/10"), (Fraction(9), Fraction(3))),
+    q.View(None, (q.view.Exchange((0, "part"), q.PrivacyLossQuery(2), PureDP(1)),)),
+    Release(m.Laplace(m.Count(), scale="1/3")),
+    m.Laplace(
+        m.multiplicative_weights._Weighted(m.multiplicative_weights._same, np.arange(4)), scale=1
+    ),
+    c.recommend(BUDGET, [PureDP("1/10")] * 5),
+    c.fitted(BUDGET, "1/10", {1: 3}),
+    RenyiOrder(Fraction(8)),
+    RenyiOrders((2, 8)),
+)
+
+
+def run(mechanism: Any, queries: Any, dataset: Any) -> Iterator[Any]:
+    """Yield a mechanism, its queries and its answers; an illegal query ends the run."""
+    yield mechanism
+    yield from queries
+    try:
+        for _, _, answer in Script(mechanism, dataset, queries).run(SeededCoins(3)):
+            yield answer
+    except q.QueryError:
+        return
+
+
+@cache
+def values() -> tuple[Any, ...]:
+    """Many values, among them one of each class that has a tag."""
+    found = [*OTHERS, *STATISTICS, *RULES, *PREDICATES]
+    for module in ("queryable", "mechanisms", "composition"):
+        for name, arguments in CALLS[module].items():
+            kind = getattr(__import__(module), name)
+            if isinstance(kind, type) and TESTED.tag_of(kind):
+                found.append(kind(**arguments))
+    for mechanism, queries in SCRIPTS:
+        found += run(mechanism, queries, ROWS)
+    for subject in subjects.SUBJECTS:
+        if "failures" not in subject.name:  # these hold functions that raise
+            found += run(subject.mechanism, subject.script, subjects.DATA)
+    return (*found, *releases())
+
+
+def releases() -> Iterator[Any]:
+    """Yield released answers, with their evidence."""
+    table = m.Table(ROWS, privacy_unit="who", max_rows=2)
+    handle = q.Queryable(c.FiltCon(q.ZCDP(1)), table, coins=SeededCoins(1), allow_seeded=True)
+    one, other = (
+        handle.release(table.count(column("age") > age), loss=q.ZCDP("1/9")) for age in (1, 2)
+    )
+    sizes = handle.release(m.UnitSizes([1, 5], per=table.unit), loss=q.ZCDP("1/9"))
+    yield from (one, one - other, sizes, sizes.share_over(1))
+
+
+def statistics(count: int, seed: int) -> Iterator[Any]:
+    """Yield random statistics of columns of all kinds."""
+    types: Types = {
+        "i": "integer", "f": "float", "t": "text", "d": "date", "s": "timestamp", "b": "boolean",
+    }  # fmt: skip
+    maker = Maker(Random(seed), types, per=UNIT)
+    for _ in range(count):
+        yield maker.case().statistic()
