@@ -208,6 +208,12 @@ OTHERS = (
     ),
     c.recommend(BUDGET, [PureDP("1/10")] * 5),
     c.fitted(BUDGET, "1/10", {1: 3}),
+    m.LaplaceNoiseReduction(m.Count(), scales=[9, "1/3"]),
+    m.PermuteAndFlip(m.Histogram("city", ["a", "b"]), "1/2"),
+    m.TopK(m.Histogram("city", ["a", "b"]), "1/2", k=2, monotone=True),
+    m.Open(m.Count(), (Fraction(9), Fraction(3))),
+    c.ConComp([m.Gaussian(m.Count(), scale=3), m.Laplace(m.Count(), scale=3)], delta="1e-6"),
+    c.Parallel(c.Partition("city", ["a"]), {"a": m.Gaussian(m.Count(), scale=3)}),
     RenyiOrder(Fraction(8)),
     RenyiOrders((2, 8)),
 )

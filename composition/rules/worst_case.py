@@ -35,6 +35,16 @@ MOST_UNITS = 2**17
 MOST_STEPS = 2**15
 """Lattices of more steps are refused for the same reason."""
 
+MOST_WORK = 2**32
+"""Menus that need more products of a lattice's step and an entry are refused: some seconds."""
+
+MOST_KEPT = 2**26
+"""Menus that need more numbers in memory at once are refused: half a gigabyte."""
+
+_TOO_LARGE = (
+    "take a coarser unit, lower costs or a menu of fewer entries: this one is too much work for "
+    "the budget"
+)
 _STEP = 1 + Fraction(1, 2**49)  # two roundings, and one of the constant, lose under 4/2**53
 _STOP = 1 + 2.0**-46  # expm1 and a conversion lose under 16/2**53, whatever the platform
 _FLOOR = 1e-250  # above the subnormal floats, below any delta
@@ -62,11 +72,17 @@ def _levels(epsilon: Fraction, step: Fraction, priced: Priced, slack: Fraction) 
     largest = max(steps for steps, _ in priced)
     low, high = _edges(epsilon, step, largest, slack)
     size = high - low + 1
+    work = 0
     stop = np.array([_stopped(step * level - epsilon) for level in range(low, high + 1)])
     moves = [(cost, steps, *_chances(steps * step)) for steps, cost in priced]
-    rows: deque[NDArray[np.float64]] = deque(maxlen=max(cost for _, cost in priced))
+    rows: deque[NDArray[np.float64]] = deque(
+        maxlen=min(max(cost for _, cost in priced), MOST_UNITS)
+    )
     scratch, other = np.empty(size), np.empty(size)
     while True:
+        work += size * len(moves)
+        if not (work <= MOST_WORK and len(rows) * (size + 2 * largest) <= MOST_KEPT):
+            raise ValueError(_TOO_LARGE)
         row = np.empty(size + 2 * largest)
         middle = row[largest : largest + size]
         middle[:] = stop

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias, Union, get_args, get_origin
 import attrs
 
 from curator.codec.limits import DIGITS, Limits
+from curator.codec.refusals import why_not
 
 Write: TypeAlias = Callable[[Any], str]
 Read: TypeAlias = Callable[[Any], Any]
@@ -108,7 +109,7 @@ def write_number(value: Any) -> str:
         UnwritableError: it is of another type, or has too many digits.
     """
     if type(value) is not Fraction:
-        raise UnwritableError(f"a {type(value).__name__} stands where a Fraction should be")
+        raise _misfit(value, "Fraction")
     try:
         text = str(value)
     except ValueError:
@@ -153,7 +154,7 @@ def _row(item: Kind, plain: Plain) -> Kind:
 
     def write(value: Any) -> str:
         if type(value) is not tuple:
-            raise UnwritableError(f"a {type(value).__name__} stands where a tuple should be")
+            raise _misfit(value, "tuple")
         texts: list[str] = []
         try:
             for each in value:
@@ -215,10 +216,8 @@ def _checked(options: list[Any], plain: Plain, *, optional: bool) -> Kind:
         return isinstance(value, classes) and (measures or not isinstance(value, type))
 
     def write(value: Any) -> str:
-        if not conforms(value) and not callable(
-            value
-        ):  # the general refusal of functions is better
-            raise UnwritableError(f"a {type(value).__name__} stands where a {wanted} should be")
+        if not conforms(value):
+            raise _misfit(value, wanted)
         return plain.write(value)
 
     def read(raw: Any) -> Any:
@@ -232,9 +231,15 @@ def _checked(options: list[Any], plain: Plain, *, optional: bool) -> Kind:
     return Kind(write, read, optional)
 
 
+def _misfit(value: Any, wanted: str) -> UnwritableError:
+    """Why a value of another type is not written; of a function, that it is one."""
+    reason = f"a {type(value).__name__} stands where a {wanted} should be"
+    return UnwritableError(why_not(value) and reason)
+
+
 def _write_text(value: Any) -> str:
     if type(value) is not str:
-        raise UnwritableError(f"a {type(value).__name__} stands where a str should be")
+        raise _misfit(value, "str")
     return quote(value)
 
 

@@ -313,3 +313,23 @@ def test_a_thousand_steps_of_floats_lose_nothing(step: str, units: int) -> None:
         for up in range(units + 1)
     )
     assert true <= real(Fraction(found[units])) <= true * (1 + real("1e-11"))
+
+
+@pytest.mark.parametrize(("limit", "slack"), [("MOST_WORK", "9e-7"), ("MOST_KEPT", "7e-7")])
+def test_menus_that_are_too_much_work_are_refused(
+    monkeypatch: pytest.MonkeyPatch, limit: str, slack: str
+) -> None:
+    """A curator opens menus that analysts send, so time and memory are bounded."""
+    menu = Menu("0.01", MENU, slack=slack)  # opened nowhere else, so not remembered
+    monkeypatch.setattr(worst_case, limit, 10**4)
+    with pytest.raises(ValueError, match="too much work"):
+        menu.open(ApproxDP(1, "1e-6"))
+    monkeypatch.undo()
+    assert menu.open(ApproxDP(1, "1e-6")).within
+
+
+def test_a_cost_beyond_every_budget_is_never_paid() -> None:
+    """However large it is."""
+    account = Menu("0.01", [1, 2], [1, 10**30], slack="8e-7").open(ApproxDP(1, "1e-6"))
+    assert account.add(ApproxDP("0.01", 0)).within
+    assert not account.add(ApproxDP("0.02", 0)).within
