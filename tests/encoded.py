@@ -255,7 +255,7 @@ def releases() -> Iterator[Any]:
         handle.release(table.count(column("age") > age), loss=q.ZCDP("1/9")) for age in (1, 2)
     )
     sizes = handle.release(m.UnitSizes([1, 5], per=table.unit), loss=q.ZCDP("1/9"))
-    yield from (one, one - other, sizes, sizes.share_over(1))
+    yield from (one, one - other, sizes, sizes.share_over(1), handle.view)
 
 
 def statistics(count: int, seed: int) -> Iterator[Any]:

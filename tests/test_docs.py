@@ -31,7 +31,7 @@ FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$]*\$", flags=re.DOTALL)
 MISREAD = re.compile(r"\\[^\w\s]|(?<![\w\s])_(?!\s)|<\S")
 CITED = re.compile(r"docs/theory\.md,\s+\"?(.{60})", flags=re.DOTALL)
 PLAIN = ("text", "console", "sh", "toml", "json")
-PACKAGES = ("queryable", "mechanisms", "composition")
+PACKAGES = ("queryable", "mechanisms", "composition", "curator")
 SITE = (ROOT / ".mkdocs.yml").read_text("utf-8")
 
 
