@@ -19,6 +19,8 @@ import queryable as q
 from composition.rules import Additive
 from curator.codec import CODEC, Entry, entry_of
 from mechanisms import column, when
+from mechanisms.linear_queries import Weighted
+from mechanisms.multiplicative_weights import _same
 from mechanisms.tables.lattice import Lattice
 from mechanisms.tables.releases import Release
 from queryable import Ask, Launch, PureDP, SeededCoins
@@ -203,9 +205,14 @@ OTHERS = (
     m.Until(m.RelativeError("1/10"), (Fraction(9), Fraction(3))),
     q.View(None, (q.view.Exchange((0, "part"), q.PrivacyLossQuery(2), PureDP(1)),)),
     Release(m.Laplace(m.Count(), scale="1/3")),
-    m.Laplace(
-        m.multiplicative_weights._Weighted(m.multiplicative_weights._same, np.arange(4)), scale=1
+    m.Laplace(Weighted(_same, np.arange(4)), scale=1),
+    m.Laplace(Weighted(_same, np.arange(2), m.Histogram("city", ["a", "b"])), scale=1),
+    m.LinearQuery.where(column("city") == "a"),
+    m.PrivateMultiplicativeWeights(
+        m.Histogram("city", ["a", "b"]), records=4, epsilon=1, threshold=1, updates=2
     ),
+    q.LaunchMany([Launch(m.Gaussian(m.Count(), scale=3))] * 2),
+    q.AskMany((m.Count(), m.Count(AGE > 3))),
     c.recommend(BUDGET, [PureDP("1/10")] * 5),
     c.fitted(BUDGET, "1/10", {1: 3}),
     m.LaplaceNoiseReduction(m.Count(), scales=[9, "1/3"]),

@@ -27,7 +27,7 @@ from queryable.quoting import quoted
 
 _TAG = "@"
 _EXACT = 2**53
-_CACHED, _CACHE = 4096, 4096
+_CACHED, _CACHE = 1024, 4096  # characters, texts
 _LONGEST_ERROR = 300
 # Values of these can be changed in place, or may hold such a value.
 _CHANGEABLE = re.compile(r'"@":"(list|dict|array|noisy-array|linear-query)/')
@@ -186,7 +186,7 @@ class Codec:
             text = body if type(body) is str else str(body, "ascii")
         except UnicodeDecodeError:
             raise CodecError("the text is not ASCII") from None
-        except TypeError:
+        except Exception:
             raise CodecError(f"give the text as bytes, not {type(body).__name__}") from None
         if len(text) <= _CACHED and not _CHANGEABLE.search(text):
             return self._remembered(text)

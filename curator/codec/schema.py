@@ -9,6 +9,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from immutables import Map
 
 import composition as c
@@ -34,9 +35,11 @@ from curator.codec.arrays import ARRAYS
 from curator.codec.entries import Entry, entry_of
 from curator.codec.fields import UnwritableError
 from curator.codec.values import VALUES
-from mechanisms.multiplicative_weights import _same, _Weighted
+from mechanisms.linear_queries import Weighted
+from mechanisms.multiplicative_weights import _same
 from mechanisms.refinement.tails import MeanTails, Reach, ReleaseTails
 from mechanisms.tables import choices, expressions, predicates, request, top, units
+from mechanisms.tables.aggregates import Aggregate
 from mechanisms.tables.lattice import Lattice
 from mechanisms.tables.releases import Noisy, Release
 from queryable import answers, losses, messages, receipts, released, view
@@ -63,6 +66,7 @@ _CLASSES: dict[str, type] = {
     # queries and answers
     "answered/1": messages.Answered,
     "ask/1": q.Ask,
+    "ask-many/1": q.AskMany,
     "ask-receipt/1": receipts.AskReceipt,
     "can-afford/1": q.CanAfford,
     "exchange/1": view.Exchange,
@@ -71,6 +75,7 @@ _CLASSES: dict[str, type] = {
     "from-mechanism/1": q.FromMechanism,
     "halted/1": q.Halted,
     "launch/1": q.Launch,
+    "launch-many/1": q.LaunchMany,
     "launched/1": q.Launched,
     "measure-query/1": messages.MeasureQuery,
     "noise/1": answers.Noise,
@@ -301,17 +306,17 @@ _SPECIAL = (
         "private-multiplicative-weights/1",
         (m.PrivateMultiplicativeWeights,),
         dict.fromkeys(_WEIGHTS, int)
-        | {"epsilon": Fraction, "threshold": Fraction}
+        | {"universe": int | Aggregate, "epsilon": Fraction, "threshold": Fraction}
         | {"learning_rate": float},
         _without_encode(*_WEIGHTS),
         lambda *values: m.PrivateMultiplicativeWeights(**dict(zip(_WEIGHTS, values, strict=True))),
     ),
     Entry(
         "weighted/1",
-        (_Weighted,),
-        {"lattice": Any},
-        _without_encode("lattice"),
-        lambda lattice: _Weighted(_same, lattice),
+        (Weighted,),
+        {"lattice": np.ndarray, "counted": Aggregate | None},
+        _without_encode("lattice", "counted"),
+        lambda lattice, counted: Weighted(_same, lattice, counted),
     ),
     Entry(
         "neighbours/1",

@@ -127,7 +127,7 @@ def attack(count: int, seed: int) -> tuple[int, int]:
 
 
 def test_hostile_texts_are_read_or_refused() -> None:
-    """100,000 mutations of texts: `CodecError` is the only exception, and what is read is canonical.
+    """Of 100,000 mutations: `CodecError` is the only exception, and what is read is canonical.
 
     The seed is fixed. The slow test has more of them.
     """

@@ -20,7 +20,7 @@ from curator.codec import CODEC, CodecError
 from curator.codec.fields import Custom
 from curator.codec.refusals import REFUSALS
 from mechanisms import LinearQuery, PrivateMultiplicativeWeights
-from mechanisms.multiplicative_weights import _Gap, _Weighted
+from mechanisms.linear_queries import Gap, Weighted
 from mechanisms.sampling.choices import PermuteAndFlipLaw, Softmax
 from mechanisms.sampling.laplace_path import CoarsestUnchanged
 from queryable.display.explanation import explain
@@ -33,7 +33,7 @@ INSIDE = {
     CoarsestUnchanged: "a law of hidden noise",
     PermuteAndFlipLaw: "a law of scores, which are private",
     Softmax: "the same",
-    _Gap: "a person's own question to its sparse vector",
+    Gap: "a person's own question to its sparse vector",
 }
 """Classes that no query and no answer holds."""
 
@@ -119,7 +119,7 @@ def test_what_a_field_may_hold_has_a_tag() -> None:
 def same(one: Any, other: Any) -> bool:
     """Whether two values are of one class and equal, arrays and hidden fields included."""
     if isinstance(one, LinearQuery):
-        return np.array_equal(one.weights, other.weights)
+        return np.array_equal(one.weights, other.weights) and one.predicate == other.predicate
     return type(one) is type(other) and mark(one) == mark(other)
 
 
@@ -193,4 +193,4 @@ def test_private_weights_have_no_function() -> None:
     with pytest.raises(CodecError, match=r"leave encode out.*it is in encode"):
         CODEC.encode(other)
     with pytest.raises(CodecError, match="leave encode out"):
-        CODEC.encode(_Weighted(len, np.arange(4)))
+        CODEC.encode(Weighted(len, np.arange(4)))
