@@ -6,9 +6,10 @@ that was written can be read, whatever the class itself checks.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import lru_cache
+from itertools import repeat
 from json.encoder import encode_basestring_ascii as quote
 from types import NoneType, UnionType
 from typing import Any, TypeAlias, Union, get_args, get_origin
@@ -24,6 +25,7 @@ Read: TypeAlias = Callable[[Any], Any]
 _NUMBER = re.compile(rf"-?[0-9]{{1,{DIGITS}}}(/[0-9]{{1,{DIGITS}}})?", re.ASCII)
 _NO_NUMBER = f'should be a number as text, such as "1/10", of at most {DIGITS} digits'
 _SHORT = 64
+_CALLABLE = get_origin(Callable[[Any], Any])
 
 
 class UnwritableError(Exception):
@@ -71,7 +73,7 @@ def kind_of(annotation: Any, plain: Plain) -> Kind:
     """How a field of this type is written and read."""
     if isinstance(annotation, Custom):
         return annotation.kind(plain)
-    options = [each for each in _options(annotation) if get_origin(each) is not Callable_]
+    options = [each for each in _options(annotation) if get_origin(each) is not _CALLABLE]
     optional = NoneType in options
     present = [each for each in options if each is not NoneType]
     if Any in present:
@@ -86,9 +88,6 @@ def kind_of(annotation: Any, plain: Plain) -> Kind:
     if not tuples and not numbers:
         return _checked(rest, plain, optional=optional)
     return _mixed(tuples, rest, plain, numbers=numbers, optional=optional)
-
-
-Callable_ = get_origin(Callable[[Any], Any])
 
 
 @attrs.frozen
@@ -155,21 +154,14 @@ def _row(item: Kind, plain: Plain) -> Kind:
     def write(value: Any) -> str:
         if type(value) is not tuple:
             raise _misfit(value, "tuple")
-        texts: list[str] = []
-        try:
-            for each in value:
-                texts.append("null" if each is None and item.optional else item.write(each))  # noqa: PERF401 (a comprehension would lose the place)
-        except UnwritableError as refusal:
-            refusal.place.append(str(len(texts)))
-            raise
-        return f"[{','.join(texts)}]"
+        return _list(repeat(item), value)
 
     def read(raw: Any) -> Any:
         if type(raw) is not list:
             raise UnreadableError("should be a list")
-        plain.limits.check_items(len(raw))
         if item.read == plain.read:
             return plain.read(raw)
+        plain.limits.check_items(len(raw))
         inner, optional = item.read, item.optional
         return tuple(None if each is None and optional else inner(each) for each in raw)
 
@@ -181,15 +173,8 @@ def _fixed(items: list[Kind]) -> Kind:
 
     def write(value: Any) -> str:
         if type(value) is not tuple or len(value) != len(items):
-            raise UnwritableError(f"a tuple of {len(items)} should be here")
-        texts: list[str] = []
-        try:
-            for item, each in zip(items, value, strict=True):
-                texts.append("null" if each is None and item.optional else item.write(each))
-        except UnwritableError as refusal:
-            refusal.place.append(str(len(texts)))
-            raise
-        return f"[{','.join(texts)}]"
+            raise _misfit(value, f"tuple of {len(items)}")
+        return _list(items, value)
 
     def read(raw: Any) -> Any:
         if type(raw) is not list or len(raw) != len(items):
@@ -202,10 +187,23 @@ def _fixed(items: list[Kind]) -> Kind:
     return Kind(write, read)
 
 
+def _list(items: Iterable[Kind], values: tuple[Any, ...]) -> str:
+    texts: list[str] = []
+    try:
+        for item, each in zip(items, values, strict=False):
+            texts.append("null" if each is None and item.optional else item.write(each))
+    except UnwritableError as refusal:
+        refusal.place.append(str(len(texts)))
+        raise
+    return f"[{','.join(texts)}]"
+
+
 def _checked(options: list[Any], plain: Plain, *, optional: bool) -> Kind:
     """A value with a tag of its own, of one of some classes."""
     measures = any(get_origin(each) is type for each in options)
     classes = tuple(get_origin(each) or each for each in options)
+    if not all(isinstance(each, type) for each in classes):  # a type variable, a literal
+        return Kind(plain.write, plain.read, optional=True)
     classes += (int,) * (float in classes)
     wanted = " or ".join(dict.fromkeys(each.__name__ for each in classes)) or "left out"
 
