@@ -5,8 +5,7 @@ parser gives every object to `_made`, which finds the entry of its tag and calls
 the class. So reading needs no recursion of ours. At the end the value is written again, and has to
 give the same text. That one comparison refuses every other spelling: white space, another order of
 the fields, a field twice, a number that is not in lowest terms, a list that a constructor sorts.
-Where a text has an old tag, its value is written by the new one, so its spelling as JSON is compared
-with that of its own tree.
+A value that was read from an old tag is written by the new one, so such a text is compared as JSON.
 
 Names of tags are looked up in the table, never imported.
 """
