@@ -54,6 +54,7 @@ def _read(spelled: Any) -> Any:
 def _items(plain: Plain) -> Kind:
     def write(values: Any) -> str:
         flat = values.reshape(-1)
+        plain.limits.check_items(flat.size)
         if flat.dtype.hasobject:
             return f"[{','.join(map(plain.write, flat.tolist()))}]"
         numbers = flat.tolist()

@@ -118,6 +118,8 @@ class Codec:
     def _text(self, value: Any) -> str:
         try:
             text = self._dump(value)
+        except CodecError:
+            raise
         except UnwritableError as refusal:
             raise CodecError(told(refusal.reason, refusal.place)) from None
         except RecursionError:

@@ -154,6 +154,7 @@ def _row(item: Kind, plain: Plain) -> Kind:
     def write(value: Any) -> str:
         if type(value) is not tuple:
             raise _misfit(value, "tuple")
+        plain.limits.check_items(len(value))
         return _list(repeat(item), value)
 
     def read(raw: Any) -> Any:

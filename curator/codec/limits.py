@@ -5,10 +5,12 @@ Responsible for bytes, depth and digits. The length of lists is checked where a 
 
 import re
 from itertools import accumulate
+from typing import Any
 
 import attrs
 
 from queryable.errors import CodecError
+from queryable.losses.numbers import natural
 
 DIGITS = 4000
 """The largest number of digits of an integer; Python converts 4300 at most by default."""
@@ -18,6 +20,18 @@ _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _BRACKET = re.compile(r"[\[\]{}]")
 _STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
 _LONG_NUMBER = re.compile(rf"[0-9]{{{DIGITS + 1}}}")
+
+
+def _bytes(value: Any) -> int:
+    return natural(value, "bytes")
+
+
+def _depth(value: Any) -> int:
+    return natural(value, "depth")
+
+
+def _items(value: Any) -> int:
+    return natural(value, "items")
 
 
 @attrs.frozen
@@ -31,9 +45,9 @@ class Limits:
         items: the length of a list.
     """
 
-    bytes: int = 2**28
-    depth: int = 400
-    items: int = 2 * 10**7
+    bytes: int = attrs.field(default=2**28, converter=_bytes)
+    depth: int = attrs.field(default=400, converter=_depth)
+    items: int = attrs.field(default=2 * 10**7, converter=_items)
 
     def check(self, text: str) -> None:
         """Check the length and the depth of a text.

@@ -229,6 +229,8 @@ def test_limits_of_lists() -> None:
     ):
         with pytest.raises(CodecError, match="a list has 4 items; 3 is the most"):
             narrow.decode(encode(value))
+        with pytest.raises(CodecError, match="a list has 4 items; 3 is the most"):
+            narrow.encode(value)
 
 
 def test_old_tags_are_read_and_written_as_new_ones() -> None:

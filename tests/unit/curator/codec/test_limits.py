@@ -44,6 +44,13 @@ def test_texts_beyond_a_limit_are_refused() -> None:
     assert narrow.decode(narrow.encode("[{" * 8)) == "[{" * 8
 
 
+@pytest.mark.parametrize("name", ["bytes", "depth", "items"])
+def test_limits_are_counts(name: str) -> None:
+    for wrong in (-1, True, 1.5, None, "9"):
+        with pytest.raises((TypeError, ValueError), match=f"{name} is"):
+            Limits(**{name: wrong})
+
+
 def test_depth_is_checked_before_the_text_is_parsed() -> None:
     """JSON's parser would raise a RecursionError, at a depth that its caller decides."""
     for body in ("[" * 10**6, '{"a":' * 10**5, '[{"@":' * 10**5):
