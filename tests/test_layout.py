@@ -62,7 +62,7 @@ FLOORS = {
     "composition": (
         *("rules", "verdicts", "validity", "proofs", "compositors", "budgets", "planning", "plot"),
     ),
-    "curator": ("codec",),
+    "curator": ("codec", "ledgers"),
 }
 """The rooms and single modules of each package, lowest first: each may import those before it."""
 
