@@ -61,6 +61,13 @@ class Ledger(Protocol):
     def roots(self) -> tuple[str, ...]:
         """The names of the roots that have events, sorted."""
 
+    def check(self) -> None:
+        """Look for damage of the store itself, such as an index that differs from its table.
+
+        Raises:
+            BrokenChainError: the store is damaged.
+        """
+
     def close(self) -> None:
         """Give up files and connections. Leases end by themselves."""
 

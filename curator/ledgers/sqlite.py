@@ -23,7 +23,13 @@ from typing import Any
 
 import attrs
 
-from curator.ledgers.errors import LeaseError, LedgerError, LedgerFullError, UnknownOutcomeError
+from curator.ledgers.errors import (
+    BrokenChainError,
+    LeaseError,
+    LedgerError,
+    LedgerFullError,
+    UnknownOutcomeError,
+)
 from curator.ledgers.events import Event
 from curator.ledgers.groups import Group, Wish
 from curator.ledgers.ledger import SCHEMA, admit, is_gone
@@ -114,7 +120,7 @@ class SQLiteLedger:
         try:
             self._prepare()
         except BaseException as error:
-            self._connection.close()
+            self.close()
             if isinstance(error, sqlite3.Error):
                 raise self._error(error) from error
             raise
@@ -131,7 +137,7 @@ class SQLiteLedger:
     def read(self, root: str, after: int = 0) -> Iterator[Event]:
         """The events of a root; see `Ledger.read`."""
         while True:
-            rows = self._rows(
+            rows = self._read(
                 "SELECT root, seq, epoch, kind, body, hash FROM events "
                 "WHERE root = ? AND seq > ? ORDER BY seq LIMIT ?",
                 (root, after, _PAGE),
@@ -179,7 +185,13 @@ class SQLiteLedger:
 
     def roots(self) -> tuple[str, ...]:
         """The names of the roots, sorted."""
-        return tuple(root for (root,) in self._rows("SELECT DISTINCT root FROM events ORDER BY 1"))
+        return tuple(root for (root,) in self._read("SELECT DISTINCT root FROM events ORDER BY 1"))
+
+    def check(self) -> None:
+        """Look for damage of the file; see `Ledger.check`."""
+        found = self._read("PRAGMA integrity_check")
+        if found != [("ok",)]:
+            raise BrokenChainError(f"{self} is damaged: {found[0][0]}")
 
     def close(self) -> None:
         """Close the file."""
@@ -249,6 +261,14 @@ class SQLiteLedger:
         lease = self._one("SELECT epoch FROM leases WHERE root = ? AND holder IS NOT NULL", root)
         return lease and int(lease[0])
 
+    def _read(self, statement: str, arguments: Sequence[Any] = ()) -> list[Any]:
+        if self._closed:
+            raise LedgerError(f"{self} is closed")
+        try:
+            return self._rows(statement, arguments)
+        except sqlite3.Error as error:
+            raise self._error(error) from error
+
     def _one(self, statement: str, *arguments: Any) -> Any:
         return next(iter(self._rows(statement, arguments)), None)
 
@@ -295,6 +315,8 @@ class SQLiteLedger:
                 )
             case sqlite3.SQLITE_NOTADB:
                 return LedgerError(f"{self.path} is not a ledger: it is not an SQLite database")
+            case sqlite3.SQLITE_CORRUPT:
+                return BrokenChainError(f"{self} is damaged: {error}")
             case _:
                 return LedgerError(f"{self}: {error}")
 

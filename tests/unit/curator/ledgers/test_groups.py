@@ -1,0 +1,85 @@
+import threading
+from collections.abc import Sequence
+
+import pytest
+
+from curator.ledgers import LedgerError, UnknownOutcomeError, following
+from curator.ledgers.groups import Group, Wish
+
+EVENT = following(None, "visits", 1, "opened", "{}")
+
+
+def test_appends_that_come_during_a_commit_share_the_next_one() -> None:
+    """20 threads append while the first commit lasts: two commits in all."""
+    batches: list[int] = []
+    began, goes_on = threading.Event(), threading.Event()
+
+    def commit(wishes: Sequence[Wish]) -> None:
+        batches.append(len(wishes))
+        began.set()
+        assert goes_on.wait(20)
+
+    group = Group(commit)
+    threads = [threading.Thread(target=group.append, args=(str(n), [EVENT])) for n in range(21)]
+    threads[0].start()
+    assert began.wait(20)
+    for thread in threads[1:]:
+        thread.start()
+    while len(group._waiting) < 20:
+        threading.Event().wait(0.001)
+    goes_on.set()
+    for thread in threads:
+        thread.join(20)
+    assert batches == [1, 20]
+
+
+def test_an_error_of_one_is_not_that_of_another() -> None:
+    def commit(wishes: Sequence[Wish]) -> None:
+        for wish in wishes:
+            if wish.root == "bad":
+                wish.error = LedgerError("refused")
+
+    group = Group(commit)
+    group.append("good", [EVENT])
+    with pytest.raises(LedgerError, match="refused"):
+        group.append("bad", [EVENT])
+    group.append("good", [EVENT])
+
+
+def test_an_interrupted_commit_leaves_nobody_waiting() -> None:
+    """The thread that commits is interrupted; the others learn that their outcome is unknown."""
+    began, goes_on = threading.Event(), threading.Event()
+    counts: list[int] = []
+    outcomes: list[BaseException | None] = []
+
+    def commit(wishes: Sequence[Wish]) -> None:
+        counts.append(len(wishes))
+        began.set()
+        assert goes_on.wait(20)
+        if len(counts) == 2:
+            raise KeyboardInterrupt
+
+    def append(group: Group) -> None:
+        try:
+            group.append("visits", [EVENT])
+            outcomes.append(None)
+        except BaseException as error:
+            outcomes.append(error)
+
+    group = Group(commit)
+    threads = [threading.Thread(target=append, args=(group,)) for _ in range(4)]
+    threads[0].start()
+    assert began.wait(20)
+    for thread in threads[1:]:
+        thread.start()
+    while len(group._waiting) < 3:
+        threading.Event().wait(0.001)
+    goes_on.set()
+    for thread in threads:
+        thread.join(20)
+    assert counts == [1, 3]
+    kinds = sorted(type(outcome).__name__ for outcome in outcomes)
+    assert kinds == ["KeyboardInterrupt", "NoneType", "UnknownOutcomeError", "UnknownOutcomeError"]
+    assert UnknownOutcomeError in {type(outcome) for outcome in outcomes}
+    group.append("visits", [EVENT])
+    assert counts == [1, 3, 1]
