@@ -162,15 +162,16 @@ class PostgresLedger:
     def _commit(self, wishes: Sequence[Wish]) -> None:
         import psycopg
 
-        deadline = time.monotonic() + _PATIENCE
+        deadline, tries = time.monotonic() + _PATIENCE, 0
         while True:
             try:
                 with self._transaction() as connection:
-                    _append(connection, wishes)
+                    _append(connection, wishes, again=tries > 0)
                 return
             except UnknownOutcomeError as error:
                 if time.monotonic() > deadline or not isinstance(error.__cause__, psycopg.Error):
                     raise
+                tries += 1
 
     @contextmanager
     def _transaction(self) -> "Iterator[psycopg.Connection[Any]]":
@@ -208,7 +209,8 @@ class PostgresLedger:
         return self._connection
 
 
-def _append(connection: "psycopg.Connection[Any]", wishes: Sequence[Wish]) -> None:
+def _append(connection: "psycopg.Connection[Any]", wishes: Sequence[Wish], *, again: bool) -> None:
+    """Store events. If this is done again, they may be stored already."""
     roots = list({wish.root for wish in wishes})
     _lock(connection, roots)
     heads = {
@@ -225,7 +227,7 @@ def _append(connection: "psycopg.Connection[Any]", wishes: Sequence[Wish]) -> No
     for wish in wishes:
         wish.error = None
         head, epoch = heads[wish.root]
-        if wish.events and head == (wish.events[-1].seq, wish.events[-1].hash):
+        if again and wish.events and head == (wish.events[-1].seq, wish.events[-1].hash):
             continue  # a commit before this one stored them
         try:
             admit(wish.root, wish.events, head, epoch)

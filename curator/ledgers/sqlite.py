@@ -60,9 +60,16 @@ _TABLES = (
     ) STRICT""",
     """CREATE TRIGGER events_are_not_changed BEFORE UPDATE ON events
         BEGIN SELECT RAISE(ABORT, 'events of a ledger cannot be changed'); END""",
+    """CREATE TRIGGER events_are_not_replaced BEFORE INSERT ON events
+        WHEN EXISTS (SELECT 1 FROM events WHERE root = new.root AND seq = new.seq)
+            OR EXISTS (SELECT 1 FROM events WHERE rowid = new.rowid)
+        BEGIN SELECT RAISE(ABORT, 'events of a ledger cannot be changed'); END""",
     """CREATE TRIGGER events_are_not_deleted BEFORE DELETE ON events
         BEGIN SELECT RAISE(ABORT, 'events of a ledger cannot be deleted'); END""",
     """CREATE TRIGGER epochs_grow BEFORE UPDATE ON leases WHEN new.epoch < old.epoch
+        BEGIN SELECT RAISE(ABORT, 'epochs only grow'); END""",
+    """CREATE TRIGGER epochs_grow_by_replacing BEFORE INSERT ON leases
+        WHEN new.epoch <= (SELECT epoch FROM leases WHERE root = new.root)
         BEGIN SELECT RAISE(ABORT, 'epochs only grow'); END""",
     """CREATE TRIGGER leases_are_not_deleted BEFORE DELETE ON leases
         BEGIN SELECT RAISE(ABORT, 'leases cannot be deleted'); END""",
@@ -267,6 +274,8 @@ class SQLiteLedger:
         try:
             return self._rows(statement, arguments)
         except sqlite3.Error as error:
+            if "decode to UTF-8" in str(error):
+                raise BrokenChainError(f"{self} is damaged: a text is not UTF-8") from error
             raise self._error(error) from error
 
     def _one(self, statement: str, *arguments: Any) -> Any:
