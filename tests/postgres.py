@@ -1,11 +1,13 @@
 """A temporary Postgres server for tests, reached by a socket in a temporary folder.
 
 `POSTGRES` skips a test with a reason where no server is installed. `server()` starts the server and
-returns the folder of its socket. `collated()` connects to a database with collations of ICU.
+returns the folder of its socket. `database()` makes a database and returns its URL. `collated()`
+connects to a database with collations of ICU.
 """
 
 import atexit
 import importlib.util
+import itertools
 import os
 import shutil
 import subprocess
@@ -15,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+_NUMBERS = itertools.count()
 
 
 def _programs() -> Path | None:
@@ -57,6 +61,16 @@ def server() -> str:
     run("pg_ctl", "-w", "-l", str(folder / "log"), "-o", options, "start")
     atexit.register(stop)
     return str(folder)
+
+
+def database() -> str:
+    """The URL of a new, empty database."""
+    import psycopg
+
+    url, name = f"postgresql://postgres@/{{}}?host={server()}", f"database_{next(_NUMBERS)}"
+    with psycopg.connect(url.format("postgres"), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return url.format(name)
 
 
 @cache

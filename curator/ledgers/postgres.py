@@ -9,9 +9,8 @@ stored.
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, LiteralString, TypeVar
 
 import attrs
 
@@ -22,6 +21,8 @@ from curator.ledgers.ledger import SCHEMA, admit, is_gone
 
 if TYPE_CHECKING:
     import psycopg
+
+T = TypeVar("T")
 
 _PATIENCE = 20.0  # seconds to wait for a server that restarts
 _PAGE = 1000  # events that are read at a time
@@ -75,8 +76,7 @@ class PostgresLedger:
         self._group = Group(self._commit)
         self._closed = False
         self._connection: psycopg.Connection[Any] | None = None
-        with self._transaction() as connection:
-            _prepare(connection)
+        self._do(_prepare)
 
     def __repr__(self) -> str:
         return f"PostgresLedger({_without_password(self.url)!r})"
@@ -88,12 +88,11 @@ class PostgresLedger:
     def read(self, root: str, after: int = 0) -> Iterator[Event]:
         """The events of a root; see `Ledger.read`."""
         while True:
-            with self._transaction() as connection:
-                rows = connection.execute(
-                    "SELECT root, seq, epoch, kind, body, hash FROM curator_events "
-                    "WHERE root = %s AND seq > %s ORDER BY seq LIMIT %s",
-                    (root, after, _PAGE),
-                ).fetchall()
+            rows = self._rows(
+                "SELECT root, seq, epoch, kind, body, hash FROM curator_events "
+                "WHERE root = %s AND seq > %s ORDER BY seq LIMIT %s",
+                (root, after, _PAGE),
+            )
             for row in rows:
                 yield Event(*row)
             if len(rows) < _PAGE:
@@ -102,7 +101,8 @@ class PostgresLedger:
 
     def lease(self, root: str, holder: str, ttl: float) -> int:
         """Become the writer of a root; see `Ledger.lease`."""
-        with self._transaction() as connection:
+
+        def take(connection: "psycopg.Connection[Any]", _: bool) -> int:
             _lock(connection, [root])
             lease = connection.execute(
                 "SELECT epoch, holder, extract(epoch FROM until - clock_timestamp())::float "
@@ -124,29 +124,29 @@ class PostgresLedger:
             )
             return int(epoch) + 1
 
+        return self._do(take)
+
     def renew(self, root: str, epoch: int, ttl: float) -> None:
         """Hold the lease longer; see `Ledger.renew`."""
-        with self._transaction() as connection:
-            renewed = connection.execute(
-                "UPDATE curator_leases SET until = clock_timestamp() + make_interval(secs => %s) "
-                "WHERE root = %s AND epoch = %s AND holder IS NOT NULL",
-                (ttl, root, epoch),
-            ).rowcount
+        renewed = self._rows(
+            "UPDATE curator_leases SET until = clock_timestamp() + make_interval(secs => %s) "
+            "WHERE root = %s AND epoch = %s AND holder IS NOT NULL RETURNING epoch",
+            (ttl, root, epoch),
+        )
         if not renewed:
             raise LeaseError(f"another writer took root {root!r} over, or it was released")
 
     def release(self, root: str, epoch: int) -> None:
         """Give the lease back; see `Ledger.release`."""
-        with self._transaction() as connection:
-            connection.execute(
-                "UPDATE curator_leases SET holder = NULL WHERE root = %s AND epoch = %s",
-                (root, epoch),
-            )
+        self._rows(
+            "UPDATE curator_leases SET holder = NULL WHERE root = %s AND epoch = %s "
+            "RETURNING epoch",
+            (root, epoch),
+        )
 
     def roots(self) -> tuple[str, ...]:
         """The names of the roots, sorted."""
-        with self._transaction() as connection:
-            rows = connection.execute("SELECT DISTINCT root FROM curator_events").fetchall()
+        rows = self._rows("SELECT DISTINCT root FROM curator_events")
         return tuple(sorted(root for (root,) in rows))
 
     def check(self) -> None:
@@ -160,36 +160,35 @@ class PostgresLedger:
                 self._connection.close()
 
     def _commit(self, wishes: Sequence[Wish]) -> None:
+        self._do(lambda connection, again: _append(connection, again, wishes))
+
+    def _rows(self, statement: LiteralString, arguments: Sequence[Any] = ()) -> list[Any]:
+        return self._do(lambda connection, _: connection.execute(statement, arguments).fetchall())
+
+    def _do(self, work: "Callable[[psycopg.Connection[Any], bool], T]") -> T:
+        """Do something in one transaction.
+
+        Where the connection is lost, `work` is called again, with True: the transaction may have
+        been committed or not.
+        """
         import psycopg
 
-        deadline, tries = time.monotonic() + _PATIENCE, 0
-        while True:
-            try:
-                with self._transaction() as connection:
-                    _append(connection, wishes, again=tries > 0)
-                return
-            except UnknownOutcomeError as error:
-                if time.monotonic() > deadline or not isinstance(error.__cause__, psycopg.Error):
-                    raise
-                tries += 1
-
-    @contextmanager
-    def _transaction(self) -> "Iterator[psycopg.Connection[Any]]":
-        """Run the block in one transaction, or not at all."""
-        import psycopg
-
+        deadline, again = time.monotonic() + _PATIENCE, False
         with self._using:
-            connection = self._connected()
-            try:
-                with connection.transaction():
-                    yield connection
-            except psycopg.errors.DiskFull as error:
-                raise LedgerFullError(f"the disk of {self} is full") from error
-            except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-                connection.close()
-                raise UnknownOutcomeError(f"the connection of {self} was lost") from error
-            except psycopg.Error as error:
-                raise LedgerError(f"{self}: {error}") from error
+            while True:
+                connection = self._connected()
+                try:
+                    with connection.transaction():
+                        return work(connection, again)
+                except psycopg.errors.DiskFull as error:
+                    raise LedgerFullError(f"the disk of {self} is full") from error
+                except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+                    connection.close()
+                    if time.monotonic() > deadline:
+                        raise UnknownOutcomeError(f"the connection of {self} is lost") from error
+                    again = True
+                except psycopg.Error as error:
+                    raise LedgerError(f"{self}: {error}") from error
 
     def _connected(self) -> "psycopg.Connection[Any]":
         """The connection; a new one where it was lost. A server may take time to restart."""
@@ -209,7 +208,7 @@ class PostgresLedger:
         return self._connection
 
 
-def _append(connection: "psycopg.Connection[Any]", wishes: Sequence[Wish], *, again: bool) -> None:
+def _append(connection: "psycopg.Connection[Any]", again: bool, wishes: Sequence[Wish]) -> None:
     """Store events. If this is done again, they may be stored already."""
     roots = list({wish.root for wish in wishes})
     _lock(connection, roots)
@@ -255,7 +254,7 @@ def _lock(connection: "psycopg.Connection[Any]", roots: Sequence[str]) -> None:
     )
 
 
-def _prepare(connection: "psycopg.Connection[Any]") -> None:
+def _prepare(connection: "psycopg.Connection[Any]", _: bool) -> None:
     """Make the tables, or check that they are those of this version."""
     connection.execute("SELECT pg_advisory_xact_lock(17, 17)")
     names = {

@@ -1,6 +1,5 @@
 """What every ledger does, in a file and in a database."""
 
-import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,9 +19,8 @@ from curator.ledgers import (
     this_process,
 )
 from curator.ledgers.ledger import is_gone
-from tests.postgres import POSTGRES, server
+from tests.postgres import POSTGRES, database
 
-_NUMBERS = itertools.count()
 Open = Callable[[], Ledger]
 
 
@@ -30,16 +28,6 @@ Open = Callable[[], Ledger]
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A new, empty ledger."""
     return str(tmp_path / "ledger.db") if request.param == "sqlite" else database()
-
-
-def database() -> str:
-    """The URL of a new database."""
-    import psycopg
-
-    url, name = f"postgresql://postgres@/{{}}?host={server()}", f"ledger_{next(_NUMBERS)}"
-    with psycopg.connect(url.format("postgres"), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return url.format(name)
 
 
 @pytest.fixture

@@ -39,8 +39,10 @@ def filled(path: Path, count: int = 5) -> list[Event]:
             "cannot be changed",
         ),
         (
-            ("INSERT OR REPLACE INTO events (rowid, root, seq, epoch, kind, body, hash) "
-            "SELECT 1, 'visits', 6, 1, kind, body, hash FROM events WHERE seq = 1"),
+            (
+                "INSERT OR REPLACE INTO events (rowid, root, seq, epoch, kind, body, hash) "
+                "SELECT 1, 'visits', 6, 1, kind, body, hash FROM events WHERE seq = 1"
+            ),
             "cannot be changed",
         ),
         ("REPLACE INTO leases VALUES ('visits', 1, 'other', 0, 0)", "epochs only grow"),
