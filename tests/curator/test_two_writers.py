@@ -10,7 +10,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any, Self
@@ -256,6 +257,32 @@ def test_a_lost_connection_stores_each_event_once() -> None:
         thread.join()
     assert list(chained(ledger.read("visits"))) == events
     assert lost
+    ledger.close()
+
+
+@POSTGRES
+def test_a_commit_without_a_reply_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The connection is lost after the server has committed and before it says so."""
+    import psycopg
+
+    ledger = ledger_of(database())
+    epoch = ledger.lease("visits", "one", 600)
+    first = following(None, "visits", epoch, "intent", "1")
+    transaction, lost = psycopg.Connection.transaction, 0
+
+    @contextmanager
+    def interrupted(connection: psycopg.Connection[Any]) -> Iterator[None]:
+        nonlocal lost
+        with transaction(connection):
+            yield
+        lost += 1
+        if lost == 1:
+            raise psycopg.OperationalError("the connection is lost")
+
+    monkeypatch.setattr(psycopg.Connection, "transaction", interrupted)
+    ledger.append("visits", [first])
+    assert lost == 2
+    assert list(ledger.read("visits")) == [first]
     ledger.close()
 
 

@@ -163,6 +163,7 @@ def test_a_writer_that_never_ends_is_named(tmp_path: Path) -> None:
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(LedgerError, match="another process is writing"):
         ledger.lease("visits", "one", 60)
+    assert ledger._one("PRAGMA busy_timeout")[0] < 1000  # milliseconds
     other.execute("ROLLBACK")
     other.close()
     assert ledger.lease("visits", "one", 60) == 1
@@ -209,4 +210,19 @@ def _read_all(path: Path, events: list[Event]) -> None:
         ledger.check()
         assert list(chained(ledger.read("visits"))) == events
     finally:
+        ledger.close()
+
+
+def test_an_index_that_differs_from_its_table_is_found(tmp_path: Path) -> None:
+    """Each copy of a root's name in the file is changed in turn. Reading does not find all."""
+    path = tmp_path / "ledger.db"
+    filled(path, 3)
+    whole = path.read_bytes()
+    places = [place for place in range(len(whole)) if whole.startswith(b"visits", place)]
+    assert len(places) == 8  # three events and a lease, and the index of each
+    for place in places:
+        path.write_bytes(whole[:place] + b"w" + whole[place + 1 :])
+        ledger = SQLiteLedger(path)
+        with pytest.raises(BrokenChainError, match="is damaged"):
+            ledger.check()
         ledger.close()
