@@ -98,6 +98,6 @@ def _head(previous: Event | None) -> str:
 
 
 def _hash(head: str, root: str, seq: int, epoch: int, kind: str, body: str) -> str:
-    name, text = root.encode(), body.encode()
+    name, text = root.encode(errors="surrogatepass"), body.encode(errors="surrogatepass")
     sizes = f"{head},{seq},{epoch},{kind},{len(name)},{len(text)};"
     return hashlib.sha256(b"".join((sizes.encode(), name, text))).hexdigest()

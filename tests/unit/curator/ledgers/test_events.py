@@ -51,6 +51,7 @@ def test_changes_of_a_chain_are_found() -> None:
         [*events[:9], fresh, *events[10:]],
         [*events[:9], back],  # an epoch below that before
         [attrs.evolve(events[0], kind="other")],
+        [attrs.evolve(events[0], body="\ud800")],  # not a text
     ):
         with pytest.raises(BrokenChainError, match="event"):
             list(chained(changed))
