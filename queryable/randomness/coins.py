@@ -90,21 +90,15 @@ class SystemCoins(_DrawingCoins):
         return "SystemCoins()"
 
 
-class SeededCoins(_DrawingCoins):
-    """Replayable coins for tests and audits. Anybody who knows the seed can compute the noise.
+class StreamCoins(_DrawingCoins):
+    """Coins whose bits are a function of a byte string: streams of SHAKE256."""
 
-    Args:
-        seed: any integer; equal seeds give equal coins.
-    """
+    __slots__ = ("_blocks", "_key", "_left", "_pool", "_strings")
 
     _BLOCK = 512  # bytes expanded at a time
 
-    def __init__(self, seed: int) -> None:
-        self._start(index(seed), (), 0)
-
-    def _start(self, seed: int, path: tuple[ChildId, ...], message: int) -> None:
-        self._seed, self._path, self._message = seed, path, message
-        self._key = repr((seed, path, message)).encode()
+    def _stream(self, key: bytes) -> None:
+        self._key = key
         self._blocks, self._pool, self._left = 0, 0, 0
         self._strings = 0
 
@@ -124,6 +118,23 @@ class SeededCoins(_DrawingCoins):
         """Return `count` uniform bytes, from a stream separate from that of `bits`."""
         self._strings += 1
         return shake_256(self._key + b"/bytes/%d" % self._strings).digest(count)
+
+
+class SeededCoins(StreamCoins):
+    """Replayable coins for tests and audits. Anybody who knows the seed can compute the noise.
+
+    Args:
+        seed: any integer; equal seeds give equal coins.
+    """
+
+    __slots__ = ("_message", "_path", "_seed")
+
+    def __init__(self, seed: int) -> None:
+        self._start(index(seed), (), 0)
+
+    def _start(self, seed: int, path: tuple[ChildId, ...], message: int) -> None:
+        self._seed, self._path, self._message = seed, path, message
+        self._stream(repr((seed, path, message)).encode())
 
     def spawn(self, child: ChildId, message: int) -> "SeededCoins":
         """Return coins that depend only on the seed, the child's path and its message count."""

@@ -27,6 +27,7 @@ from immutables import Map
 from queryable.datasets import Protected
 from queryable.errors import HandleError, ReentrantQueryError
 from queryable.faults import (
+    Chain,
     Scope,
     advance_with_receipts,
     alive,
@@ -48,6 +49,7 @@ from queryable.messages import (
     is_many,
 )
 from queryable.randomness.coins import Coins
+from queryable.randomness.sealed import SealedCoins
 from queryable.running.handles import Handles, Path
 from queryable.running.log import Log, Record, is_poll
 from queryable.running.names import KnownNames, Named, Names, firsts, marked, recalled
@@ -61,12 +63,14 @@ class _Moment:
 
     Attributes:
         state: of the root mechanism.
+        coins: those of the next message, if they depend on the history.
         exchanges, polls: how many entries and polls of the log are valid.
         names: the names of launches by the number of their exchange.
         named: the named launches by path and name.
     """
 
     state: Any
+    coins: Coins
     exchanges: int = 0
     polls: int = 0
     names: "Map[int, str]" = Map()
@@ -82,6 +86,7 @@ class _Flight:
     path: Path
     query: Query
     names: Names
+    coins: Coins
 
 
 class Root:
@@ -112,9 +117,17 @@ class Root:
 
     def _begin(self, dataset: Any, scope: Scope) -> None:
         enter(scope)
-        state, answer = begin(self.mechanism, dataset, self.coins)
+        coins = self.coins
+        state, answer = begin(self.mechanism, dataset, coins)
+        if isinstance(coins, SealedCoins):
+            try:
+                coins = coins.answered(answer)
+            except Exception as fault:  # the answer cannot be written, and data may have been read
+                scope.faults.append(fault)
+                state, answer = alive(None)
+                coins = coins.answered(answer)
         self.opening = _read_only(answer)
-        self._now = _Moment(state)
+        self._now = _Moment(state, coins)
 
     def tell(self, path: Path, query: Query, names: tuple[str | None, ...] = ()) -> Answer:
         """Send a query to the mechanism at `path`, commit the new state, and return the answer.
@@ -173,25 +186,26 @@ class Root:
         message = addressed(path, query) if path else query
         before = self._settled()
         self._messages += 1
+        coins, number = before.coins, self._messages
+        if isinstance(coins, SealedCoins):
+            coins = coins.asked(path, query)
+            number = 1
         enter(scope)
-        self._now = _Flight(before, scope, path, query, names)
-        state, answer = advance_with_receipts(
-            self.mechanism, before.state, message, self.coins, self._messages
-        )
-        told = exchanges_of(path, query, answer)
-        answer = _read_only(
-            tuple(each.answer for each in told) if is_many(query) else told[0].answer
-        )
-        self._commit(before, state, told, names)
-        return answer
+        self._now = flight = _Flight(before, scope, path, query, names, coins)
+        moved = advance_with_receipts(self.mechanism, before.state, message, coins, number)
+        return self._commit(flight, *moved)
 
-    def _commit(
-        self, now: _Moment, state: Any, told: tuple[Exchange, ...], names: Names
-    ) -> _Moment:
+    def _commit(self, flight: _Flight, state: Any, answer: Answer) -> Answer:
         """Put the new state in place with its exchanges and their names, by one assignment.
 
         Until that assignment, the exchanges are beyond the valid part of the log.
         """
+        now, names = flight.before, flight.names
+        told = exchanges_of(flight.path, flight.query, answer)
+        coins = now.coins
+        if isinstance(coins, SealedCoins) and not (state is now.state and all(map(is_poll, told))):
+            state, told, coins = self._answered(flight, state, told)
+        answer = _read_only(_answer_to(flight.query, told))
         count, polls, called, named = now.exchanges, now.polls, now.names, now.named
         for place, exchange in enumerate(told):
             if names and (name := names[place]) is not None:
@@ -204,9 +218,31 @@ class Root:
             else:
                 self.log.add(exchange, count, polls)
                 count += 1
-        moment = _Moment(state, count, polls, called, named)
-        self._now = moment
-        return moment
+        self._now = _Moment(state, coins, count, polls, called, named)
+        return answer
+
+    def _answered(
+        self, flight: _Flight, state: Any, told: tuple[Exchange, ...]
+    ) -> tuple[Any, tuple[Exchange, ...], Coins]:
+        """The state and the exchanges with the coins after them.
+
+        An answer that cannot be written is withheld: what read the data has failed.
+
+        Raises:
+            QueryError: an answer that no data were read for cannot be written.
+        """
+        coins, lost = flight.coins, flight.scope.lost
+        assert isinstance(coins, SealedCoins)
+        chains: list[Chain] = [lost, None]  # without a chain, the root mechanism has failed
+        while True:
+            try:
+                return state, told, coins.answered(_answer_to(flight.query, told))
+            except Exception as fault:
+                if lost is None or not chains:
+                    raise
+                flight.scope.faults.append(fault)
+            state, answer = alive(what_stands(chains.pop(0)))
+            told = exchanges_of(flight.path, flight.query, answer)
 
     def _settled(self) -> _Moment:
         """The present moment, after settling a message that did not return. Needs the lock."""
@@ -217,8 +253,10 @@ class Root:
         if lost is None:
             self._now = before
             return before
-        state, answer = alive(what_stands(lost))
-        return self._commit(before, state, exchanges_of(now.path, now.query, answer), now.names)
+        self._commit(now, *alive(what_stands(lost)))
+        settled = self._now
+        assert isinstance(settled, _Moment)
+        return settled
 
     def _present(self) -> _Moment:
         """The moment to read from: while a message runs, the one before it."""
@@ -251,6 +289,10 @@ def _report(on_fault: Callable[[BaseException], object], faults: list[BaseExcept
             on_fault(fault)
         except BaseException as error:  # its text, too, would be about the data
             faults.append(error)
+
+
+def _answer_to(query: Query, told: tuple[Exchange, ...]) -> Answer:
+    return tuple(each.answer for each in told) if is_many(query) else told[0].answer
 
 
 def _read_only(answer: Answer) -> Answer:
