@@ -45,7 +45,8 @@ from queryable.released import Released
 from queryable.releasing import chosen, require_one_aim, require_releasable
 from queryable.running.handles import Children, Path
 from queryable.running.names import checked_name
-from queryable.running.root import Root
+from queryable.running.root import MemoryRoot
+from queryable.running.roots import Root
 from queryable.several import Several
 from queryable.statistics import Releasable
 from queryable.view import View
@@ -107,11 +108,21 @@ class Queryable(Several):
                 f"are {quoted(coins)}, and their noise can be recomputed"
             )
         warn(dataset)
-        root = Root(mechanism, protected(dataset), coins, on_fault, protects(dataset))
+        root = MemoryRoot(mechanism, protected(dataset), coins, on_fault, protects(dataset))
         remember(dataset)
+        self._set(root)
+
+    def _set(self, root: Root) -> None:
         self._root = root
         self._path: Path = ()
         self.opening = self._delivered((), root.opening)
+
+    @classmethod
+    def _over(cls, root: Root) -> "Queryable":
+        """The handle of a tree that runs already, wherever its root is."""
+        handle = cls.__new__(cls)
+        handle._set(root)
+        return handle
 
     @classmethod
     def _at(cls, root: Root, path: Path, opening: Answer) -> "Queryable":

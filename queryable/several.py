@@ -26,7 +26,7 @@ from queryable.messages import (
 from queryable.releasing import chosen, require_one_aim, require_releasable
 from queryable.running.handles import Path
 from queryable.running.names import checked_names
-from queryable.running.root import Root
+from queryable.running.roots import Root
 from queryable.running.together import tell_many
 from queryable.statistics import Releasable
 

@@ -3,7 +3,7 @@
 Responsible for folding `step` over an opaque state, for the log, and for the state that stands when
 a message fails. Does no accounting.
 
-Theory of operation: a `Root` owns everything that changes. A query at path (0, 2) is sent as
+Theory of operation: a `MemoryRoot` owns everything that changes. A query at path (0, 2) is sent as
 `Ask(0, Ask(2, query))`, so every parent sees it and may refuse. State, log and names are replaced
 together, by one assignment. After that, faults are reported to the curator and exceptions are
 raised. Several launches or queries in one message are an exchange each.
@@ -89,8 +89,8 @@ class _Flight:
     coins: Coins
 
 
-class Root:
-    """State, log and lock of one running tree."""
+class MemoryRoot:
+    """State, log and lock of one running tree in this process: a `Root`."""
 
     def __init__(
         self,

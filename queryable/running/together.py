@@ -4,8 +4,6 @@ Each entry is an exchange of its own, as if it had been sent alone. A mechanism 
 `LaunchMany` or `AskMany` is asked entry by entry.
 """
 
-from typing import Protocol
-
 import attrs
 
 from queryable.errors import QueryError, UnknownQueryError
@@ -23,14 +21,8 @@ from queryable.messages import (
     unnested,
 )
 from queryable.running.handles import Path
+from queryable.running.roots import Root
 from queryable.view import Exchange, exchange_at
-
-
-class Teller(Protocol):
-    """The root of a tree."""
-
-    def tell(self, path: Path, query: Query, names: tuple[str | None, ...] = ()) -> Answer:
-        """Send a message and return the answer."""
 
 
 def exchanges_of(path: Path, query: Query, answer: Answer) -> tuple[Exchange, ...]:
@@ -56,7 +48,7 @@ def _exchange(path: Path, query: Query, answer: Answer) -> Exchange:
 
 
 def tell_many(
-    root: Teller, path: Path, query: LaunchMany | AskMany, names: tuple[str | None, ...] = ()
+    root: Root, path: Path, query: LaunchMany | AskMany, names: tuple[str | None, ...] = ()
 ) -> list[tuple[Path, Answer]]:
     """Send several launches or queries; return where each was sent, and its answer.
 
