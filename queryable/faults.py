@@ -33,6 +33,7 @@ from queryable.errors import MechanismFault, QueryError
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, Failed, Query, plain
 from queryable.randomness.coins import Coins
+from queryable.recalling import Recall, Unplayed
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -58,15 +59,23 @@ class Scope:
         after: the chain of the open boundaries.
         lost: the chain to follow if the message does not return; None before data are touched.
         reading: whether code that may touch data is running.
+        before_reading: called once for a message, when what it charges is known and before code
+            that may touch data runs. If it raises, that code does not run, and the old state
+            stands.
+        unkept: what `before_reading` raised.
+        recall: the logged answer, while states are made again from a log; nothing reads data then.
     """
 
-    __slots__ = ("after", "faults", "lost", "reading")
+    __slots__ = ("after", "before_reading", "faults", "lost", "reading", "recall", "unkept")
 
     def __init__(self) -> None:
         self.faults: list[BaseException] = []
         self.after: Chain = None
         self.lost: Chain = None
         self.reading = False
+        self.before_reading: Callable[[], object] | None = None
+        self.unkept: BaseException | None = None
+        self.recall: Recall | None = None
 
     def start(self) -> None:
         """Reset everything but the faults, for the next message."""
@@ -86,6 +95,12 @@ def current_scope() -> Scope | None:
     """The scope of the current message; None without one, and inside code that reads data."""
     scope = _scope.get()
     return None if scope is None or scope.reading else scope
+
+
+def recalling() -> Recall | None:
+    """The logged answer of the current message, while states are made again from a log."""
+    scope = _scope.get()
+    return None if scope is None or scope.reading else scope.recall
 
 
 class collecting:  # noqa: N801 (reads as a function where it is used)
@@ -199,6 +214,13 @@ def _reading(run: Callable[[], tuple[S, A]], after: After | None, passing: Any) 
     before = scope.lost
     if after is not None:
         scope.lost = (after, scope.after)  # from here on the charge stands
+    if scope.before_reading is not None:
+        try:
+            scope.before_reading()
+        except BaseException as error:
+            scope.lost, scope.unkept = before, error
+            raise
+        scope.before_reading = None
     scope.reading = True
     try:
         return _contained(run, passing)
@@ -207,6 +229,27 @@ def _reading(run: Callable[[], tuple[S, A]], after: After | None, passing: Any) 
         raise
     finally:
         scope.reading = False
+
+
+def played(state: Unplayed) -> tuple[Any] | None:
+    """Run the messages of a state that was made from a log, in a tuple; None if that failed.
+
+    They have been charged, and no new message is answered. So nothing has changed if it fails
+    because of an interrupt, which is raised.
+    """
+    scope = current_scope()
+    if scope is not None:
+        scope.reading = True
+    try:
+        return (state.played(),)
+    except _INTERRUPTS:
+        raise
+    except BaseException as fault:
+        report(fault)
+        return None
+    finally:
+        if scope is not None:
+            scope.reading = False
 
 
 def _contained(run: Callable[[], tuple[S, A]], passing: Any) -> tuple[S, A] | None:
@@ -247,6 +290,9 @@ class Dead:
 
 def begin(mechanism: InteractiveMechanism[Any], dataset: Any, coins: Coins) -> tuple[Any, Answer]:
     """Start a root mechanism; the coins of its n-th message are `coins.spawn("root", n)`."""
+    recall = recalling()
+    if recall is not None:
+        return alive(recall.begun(mechanism, dataset, lambda: coins.spawn("root", 0)))
     return alive(contained_init(lambda: mechanism.init(dataset, coins.spawn("root", 0))))
 
 
@@ -277,20 +323,28 @@ def advance_with_receipts(
     scope = current_scope()
     if scope is not None:
         scope.start()
+        if scope.recall is not None and not mechanism.recallable:
+            return alive(scope.recall.asked(state, query, lambda: coins.spawn("root", message)))
     try:
-        return alive(
-            contained_step(
-                lambda: mechanism.step(state, query, coins.spawn("root", message)),
-                alive,
-                composes=mechanism.composes,
-            )
+        now = (state,) if type(state) is not Unplayed else played(state)
+        if now is None:
+            return alive(None)
+        moved = contained_step(
+            lambda: mechanism.step(now[0], query, coins.spawn("root", message)),
+            alive,
+            composes=mechanism.composes,
         )
+        if moved is not None and moved[0] is now[0]:
+            return state, moved[1]
+        return alive(moved)
     except BaseException as raised:
         fault = raised
     try:
         if scope is not None and scope.lost is not None:
             report(fault)
             return alive(what_stands(scope.lost))
+        if scope is not None and scope.unkept is not None:
+            raise scope.unkept  # a person in the middle may have met it as a `MechanismFault`
         if isinstance(fault, QueryError) or is_interrupt(fault):
             raise fault
         raise QueryError(

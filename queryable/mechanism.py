@@ -54,6 +54,11 @@ class InteractiveMechanism(ABC, Generic[State]):
     `after`. An exception of such a `step` itself does not depend on the data, and the old state
     stands. A subclass that overrides `step` must set this again."""
 
+    recallable = False
+    """Whether its state follows from the messages and its children's answers alone: `init` reads no
+    data, and `step` runs children by `start_child` and `ask_child` only. Such a state is made again
+    from a log without data."""
+
     @property
     def height(self) -> int:
         """The largest number of mechanisms that are nested in this one, one in another."""

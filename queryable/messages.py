@@ -245,6 +245,20 @@ class Answered:
     receipt: AskReceipt | None = attrs.field(default=None, kw_only=True, eq=False, repr=False)
 
 
+def bare(answer: Any) -> Any:
+    """An answer without receipts, also in the answers that it holds."""
+    kind = type(answer)
+    if kind is tuple:
+        return tuple(map(bare, answer))
+    if kind is Answered:
+        return bare(answer.answer)
+    if kind is Launched:
+        return Launched(answer.child, bare(answer.answer))
+    if kind in (Refused, Halted, Failed) and answer.receipt is not None:
+        return attrs.evolve(answer, receipt=None)
+    return answer
+
+
 def plain(answer: Any) -> Any:
     """An answer without the `Answered` wrappers of compositors."""
     while isinstance(answer, Answered):

@@ -49,6 +49,7 @@ FLOORS = {
             "messages",
             "optional",
             "ex_post",
+            "recalling",
             "faults",
         ),
         *("accuracy", "postprocessing", "statistics", "releasing", "view", "datasets", "running"),

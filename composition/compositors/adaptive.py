@@ -166,6 +166,13 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         return None
 
     @property
+    def recallable(self) -> bool:  # type: ignore[override]
+        """Whether no subclass overrides how it starts, launches and asks."""
+        mine, own = AdaptiveComposition, type(self)
+        plain = own.init is mine.init and own.step is mine.step
+        return plain and own._ask is mine._ask and self._launches_plainly
+
+    @property
     def _launches_plainly(self) -> bool:
         """Whether `_launch` is not overridden; otherwise several launches go there one by one."""
         return type(self)._launch is AdaptiveComposition._launch

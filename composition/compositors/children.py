@@ -13,7 +13,7 @@ from immutables import Map
 
 from composition.compositors.claims import loss_at, map_at
 from queryable.errors import QueryError, RetiredChildError, UnknownChildError
-from queryable.faults import called, contained_init, contained_step
+from queryable.faults import called, contained_init, contained_step, played, recalling
 from queryable.losses import Loss
 from queryable.losses.numbers import natural
 from queryable.mechanism import InteractiveMechanism, Measurement
@@ -29,6 +29,7 @@ from queryable.messages import (
     d_in_of,
 )
 from queryable.randomness.coins import ChildId, Coins
+from queryable.recalling import Unplayed
 
 
 @attrs.frozen
@@ -98,6 +99,9 @@ def start_child(
             return children, Launched(None, answer)
         return children.set(identity, Child(mechanism, claim, state)), Launched(identity, answer)
 
+    recall = recalling()
+    if recall is not None:
+        return settled(recall.started(mechanism, dataset, lambda: coins.spawn(identity, 0)))
     return settled(
         contained_init(
             lambda: mechanism.init(dataset, coins.spawn(identity, 0)),
@@ -127,6 +131,7 @@ def ask_child(
     if isinstance(query, PrivacyLossQuery) and not child.mechanism.reports_loss:
         return children, _reported_loss(child, query.d_in, d_in)
     mechanism, state, messages = child.mechanism, child.state, child.messages
+    recall = recalling()
 
     def settled(moved: Any) -> tuple[Children, Answer]:
         if moved is None:
@@ -136,6 +141,16 @@ def ask_child(
         advanced = Child(mechanism, child.claim, moved[0], messages + 1)
         return children.set(identity, advanced), moved[1]
 
+    if recall is not None:
+        if recall.retires():
+            return settled(None)
+        if not mechanism.recallable:
+            return settled(recall.asked(state, query, lambda: coins.spawn(identity, messages)))
+    if type(state) is Unplayed:
+        now = played(state)
+        if now is None:
+            return settled(None)
+        state = now[0]
     return settled(
         contained_step(
             lambda: mechanism.step(state, query, coins.spawn(identity, messages)),

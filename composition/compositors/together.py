@@ -16,7 +16,7 @@ from composition.compositors.state import CompositionState
 from composition.rules import RunningAccount
 from queryable.datasets import read_ahead, statistics_of
 from queryable.errors import UnknownQueryError
-from queryable.faults import contained_init, interrupted
+from queryable.faults import contained_init, interrupted, recalling
 from queryable.losses import Loss
 from queryable.mechanism import Measurement
 from queryable.messages import (
@@ -133,7 +133,8 @@ def _run(
         read_ahead(data, [each for found in map(statistics_of, measured) for each in found])
         return None, None
 
-    if due and contained_init(read, lambda _: moved(children, answers)) is None:
+    reads = due and recalling() is None
+    if reads and contained_init(read, lambda _: moved(children, answers)) is None:
         return moved(children, answers)
     for each in due:
 

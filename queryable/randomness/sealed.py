@@ -56,7 +56,11 @@ class SealedCoins(StreamCoins):
     ) -> None:
         self._seal, self._canonical = seal, canonical
         self._history, self._count = history, count
-        self._stream(_hash(b"coins", seal, history))
+        self._key = b""  # until something is drawn: most coins only lead to others
+
+    def _draws(self) -> None:
+        if not self._key:
+            self._stream(_hash(b"coins", self._seal, self._history))
 
     def _at(self, history: bytes, count: int) -> "SealedCoins":
         coins = SealedCoins.__new__(SealedCoins)
@@ -99,6 +103,16 @@ class SealedCoins(StreamCoins):
         """The coins for the message-th message to a child."""
         spawned = _hash(b"spawn", self._history, repr((child, message)).encode())
         return self._at(spawned, self._count)
+
+    def bits(self, count: int) -> int:
+        """Return an integer uniform on [0, 2**count)."""
+        self._draws()
+        return super().bits(count)
+
+    def bytes(self, count: int) -> bytes:
+        """Return `count` uniform bytes, from a stream separate from that of `bits`."""
+        self._draws()
+        return super().bytes(count)
 
     def __repr__(self) -> str:
         return "SealedCoins()"

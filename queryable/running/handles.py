@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Generic, TypeVar
 from weakref import WeakValueDictionary
 
-from queryable.messages import Answer
+from queryable.messages import Answer, Launched
 from queryable.randomness.coins import ChildId
 
 Path = tuple[ChildId, ...]
@@ -35,6 +35,16 @@ class Handles(Generic[H]):
         """Add a child, and its handle for as long as a caller holds it."""
         self._openings.setdefault(path[:-1], {})[path[-1]] = opening
         self._alive[path] = handle
+
+    def register(self, path: Path, answer: Answer) -> None:
+        """Add the children that an answer launched, with no handle, such as after a restart."""
+        if isinstance(answer, tuple):
+            for each in answer:
+                if isinstance(each, Launched):
+                    self.register(path, each)
+        elif isinstance(answer, Launched) and answer.child is not None:
+            self._openings.setdefault(path, {})[answer.child] = answer.answer
+            self.register((*path, answer.child), answer.answer)
 
     def openings(self, path: Path) -> Mapping[ChildId, Answer]:
         """The opening answers of the children at a path, by id."""

@@ -14,9 +14,11 @@ state before the message. If the message does not return, the next access settle
 the state that stands from the flight.
 """
 
+import operator
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from contextvars import copy_context
 from typing import Any
 
@@ -25,7 +27,7 @@ import numpy as np
 from immutables import Map
 
 from queryable.datasets import Protected
-from queryable.errors import HandleError, ReentrantQueryError
+from queryable.errors import HandleError, QueryError, ReentrantQueryError
 from queryable.faults import (
     Chain,
     Scope,
@@ -46,11 +48,14 @@ from queryable.messages import (
     Query,
     Refused,
     addressed,
+    bare,
     is_many,
 )
 from queryable.randomness.coins import Coins
 from queryable.randomness.sealed import SealedCoins
+from queryable.recalling import Recall
 from queryable.running.handles import Handles, Path
+from queryable.running.journal import Journal, Message, Pasts
 from queryable.running.log import Log, Record, is_poll
 from queryable.running.names import KnownNames, Named, Names, firsts, marked, recalled
 from queryable.running.together import exchanges_of
@@ -88,6 +93,18 @@ class _Flight:
     names: Names
     coins: Coins
 
+    @property
+    def message(self) -> Message:
+        """The message, for a journal."""
+        assert isinstance(self.coins, SealedCoins)
+        names = tuple(None if each is None else each[0] for each in self.names)
+        return Message(self.path, self.query, names, self.coins)
+
+    @property
+    def standing(self) -> tuple[Exchange, ...]:
+        """The exchanges that stand if the message does not return."""
+        return exchanges_of(self.path, self.query, alive(what_stands(self.scope.lost))[1])
+
 
 class MemoryRoot:
     """State, log and lock of one running tree in this process: a `Root`."""
@@ -99,19 +116,28 @@ class MemoryRoot:
         coins: Coins,
         on_fault: Callable[[BaseException], object] | None,
         protects: Protected,
+        *,
+        opening: Recall | None = None,
     ) -> None:
+        """Start the mechanism.
+
+        Args:
+            opening: the opening answer, if the tree is made again from a journal.
+        """
         self.mechanism = mechanism
         self.coins = coins
         self.on_fault = on_fault
         self.protects = protects
         self.log = Log()
         self.handles: Handles[Any] = Handles()
+        self.journal: Journal | None = None
         self._messages = 0
         self._process = os.getpid()
         self._lock = threading.RLock()  # taken once; it knows its owner, whatever is interrupted
         self._busy = threading.Lock()
         self._now: _Moment | _Flight
         scope = Scope()
+        scope.recall = opening
         copy_context().run(self._begin, dataset, scope)
         self._tell_curator(scope.faults)
 
@@ -121,7 +147,7 @@ class MemoryRoot:
         state, answer = begin(self.mechanism, dataset, coins)
         if isinstance(coins, SealedCoins):
             try:
-                coins = coins.answered(answer)
+                coins = coins.answered(bare(answer))
             except Exception as fault:  # the answer cannot be written, and data may have been read
                 scope.faults.append(fault)
                 state, answer = alive(None)
@@ -155,7 +181,10 @@ class MemoryRoot:
                     answer = copy_context().run(self._advance, path, query, (), scope)
             except BaseException as error:
                 raised = error
-            self._settled()
+            try:
+                self._settled()
+            except HandleError as error:  # the journal has to be read again
+                raised = raised or error
         if raised is not None and is_interrupt(raised):
             scope.faults.append(raised)
             raised = None
@@ -191,8 +220,18 @@ class MemoryRoot:
             coins = coins.asked(path, query)
             number = 1
         enter(scope)
-        self._now = flight = _Flight(before, scope, path, query, names, coins)
-        moved = advance_with_receipts(self.mechanism, before.state, message, coins, number)
+        flight = _Flight(before, scope, path, query, names, coins)
+        journal = self.journal
+        if journal is not None:
+            journal.require_ready()
+            scope.before_reading = lambda: journal.intend(flight.message, flight.standing)
+        self._now = flight
+        try:
+            moved = advance_with_receipts(self.mechanism, before.state, message, coins, number)
+        except QueryError:
+            if journal is not None:
+                journal.void()
+            raise
         return self._commit(flight, *moved)
 
     def _commit(self, flight: _Flight, state: Any, answer: Answer) -> Answer:
@@ -200,11 +239,20 @@ class MemoryRoot:
 
         Until that assignment, the exchanges are beyond the valid part of the log.
         """
-        now, names = flight.before, flight.names
+        now = flight.before
         told = exchanges_of(flight.path, flight.query, answer)
-        coins = now.coins
-        if isinstance(coins, SealedCoins) and not (state is now.state and all(map(is_poll, told))):
+        coins, poll = now.coins, state is now.state and all(map(is_poll, told))
+        if isinstance(coins, SealedCoins) and not poll:
             state, told, coins = self._answered(flight, state, told)
+        if self.journal is not None:
+            if poll:
+                self.journal.void()
+            else:
+                self.journal.answer(flight.message, told, now.state, state)
+        return self._put(flight, state, told, coins)
+
+    def _put(self, flight: _Flight, state: Any, told: tuple[Exchange, ...], coins: Coins) -> Answer:
+        now, names = flight.before, flight.names
         answer = _read_only(_answer_to(flight.query, told))
         count, polls, called, named = now.exchanges, now.polls, now.names, now.named
         for place, exchange in enumerate(told):
@@ -236,7 +284,7 @@ class MemoryRoot:
         chains: list[Chain] = [lost, None]  # without a chain, the root mechanism has failed
         while True:
             try:
-                return state, told, coins.answered(_answer_to(flight.query, told))
+                return state, told, coins.answered(bare(_answer_to(flight.query, told)))
             except Exception as fault:
                 if lost is None or not chains:
                     raise
@@ -244,12 +292,71 @@ class MemoryRoot:
             state, answer = alive(what_stands(chains.pop(0)))
             told = exchanges_of(flight.path, flight.query, answer)
 
+    def fold(self, pasts: Pasts) -> None:
+        """Make state, log and names again from messages and answers, in order.
+
+        Raises:
+            HandleError: a message does not lead to its answer: the code is not the same.
+        """
+        copy_context().run(self._fold, pasts)
+
+    def _fold(self, pasts: Pasts) -> None:
+        past = None
+        for past in pasts:
+            flight = self._flight(past.message, past.recall)
+            state, answer = flight.before.state, past.answer
+            if past.dead:
+                state, answer = alive(None)
+            elif past.recall is not None:
+                state, answer = self._made_again(flight)
+            told = exchanges_of(flight.path, flight.query, answer)
+            if _receipts(told) < past.charges:
+                told = tuple(map(_with_receipt, told, past.receipted()))
+            _require_same(_answer_to(flight.query, told), past.answer)
+            self._put(flight, state, told, flight.before.coins)
+            for exchange in told:
+                self.handles.register(exchange.path, exchange.answer)
+        if past is not None:
+            coins = past.message.coins.answered(past.answer)
+            self._now = attrs.evolve(self._settled(), coins=coins)
+
+    def _flight(self, message: Message, recall: Recall | None) -> _Flight:
+        names = marked(message.query, message.names) if any(message.names) else ()
+        scope = Scope()
+        scope.recall = recall
+        enter(scope)
+        before = self._settled()
+        return _Flight(before, scope, message.path, message.query, names, message.coins)
+
+    def _made_again(self, flight: _Flight) -> tuple[Any, Answer]:
+        query = addressed(flight.path, flight.query)
+        return advance_with_receipts(self.mechanism, flight.before.state, query, flight.coins, 1)
+
+    def tell_again(self, message: Message) -> None:
+        """Send a message that was intended and not answered, with the coins of then.
+
+        The journal gets the answer. A message that was wrong is wrong again.
+        """
+        with suppress(QueryError):
+            self.tell(message.path, message.query, message.names)
+
+    def give_up(self, message: Message) -> None:
+        """Let a message that was intended and not answered fail; its charge is kept."""
+
+        def run() -> None:
+            flight = self._flight(message, Recall(None, operator.eq, lost=True))
+            self._commit(flight, *self._made_again(flight))
+
+        copy_context().run(run)
+
     def _settled(self) -> _Moment:
         """The present moment, after settling a message that did not return. Needs the lock."""
         now = self._now
         if isinstance(now, _Moment):
             return now
         before, lost = now.before, now.scope.lost
+        if self.journal is not None:
+            self.journal.require_unanswered(now.message)
         if lost is None:
             self._now = before
             return before
@@ -293,6 +400,41 @@ def _report(on_fault: Callable[[BaseException], object], faults: list[BaseExcept
 
 def _answer_to(query: Query, told: tuple[Exchange, ...]) -> Answer:
     return tuple(each.answer for each in told) if is_many(query) else told[0].answer
+
+
+def _receipts(told: tuple[Exchange, ...]) -> int:
+    """The number of receipts."""
+    return sum(
+        len(each.receipts) + (getattr(each.answer, "receipt", None) is not None) for each in told
+    )
+
+
+def _with_receipt(told: Exchange, logged: Exchange) -> Exchange:
+    receipts = max(told.receipts, logged.receipts, key=len)
+    answer = told.answer
+    if getattr(answer, "receipt", None) is None:
+        answer = logged.answer
+    return Exchange(told.path, told.query, answer, receipts=receipts)
+
+
+def _require_same(answer: Answer, logged: Answer) -> None:
+    """Check what a compositor decided against the journal.
+
+    Raises:
+        HandleError: it decided otherwise.
+    """
+    if isinstance(answer, tuple) and isinstance(logged, tuple) and len(answer) == len(logged):
+        for one, other in zip(answer, logged, strict=True):
+            _require_same(one, other)
+    elif type(answer) is not type(logged) or _child(answer) != _child(logged):
+        raise HandleError(
+            "the ledger has another answer than these versions of the packages give: open it with "
+            "the versions that wrote it"
+        )
+
+
+def _child(answer: Answer) -> Any:
+    return answer.child if isinstance(answer, Launched) else None
 
 
 def _read_only(answer: Answer) -> Answer:

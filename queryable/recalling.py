@@ -1,0 +1,156 @@
+"""Making states again from a log, without reading data where that is not needed.
+
+Responsible for two values. A `Recall` is the logged answer of one message. While it is set in the
+scope of a message, compositors do everything but run children: a child's answer is the logged one.
+An `Unplayed` is the state of a child whose messages are known but have not been run again. It is
+run when the child is next asked; each answer is then compared with the logged one.
+
+A filter or an odometer is made again with its true state, so accounts and ids are real. Everything
+else is one unit, with all that is in it, whose state is `Unplayed`.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from queryable.mechanism import InteractiveMechanism, Measurement
+from queryable.messages import Answer, Failed, Launched, Query, plain
+from queryable.randomness.coins import Coins
+
+Moved = tuple[Any, Answer]
+
+Toss = Callable[[], Coins]
+"""Gives the coins of a message, fresh each time."""
+
+Same = Callable[[Answer, Answer], bool]
+"""Whether two answers are the same."""
+
+
+class DifferentAnswerError(Exception):
+    """A mechanism answers otherwise than its log says: the data, or the code, are not the same."""
+
+
+class _Message(NamedTuple):
+    query: Query
+    coins: Toss
+    answer: Answer
+
+
+class Unplayed:
+    """The state of a mechanism of which the messages and answers so far are known.
+
+    States of one mechanism share a list of messages, of which each has the first `count`.
+
+    Args:
+        mechanism: what runs.
+        dataset: its data.
+        coins: give those of its `init`.
+        opening: its logged opening answer.
+        same: compares an answer with the logged one.
+    """
+
+    def __init__(
+        self,
+        mechanism: InteractiveMechanism[Any],
+        dataset: Any,
+        coins: Toss,
+        opening: Answer,
+        same: Same,
+    ) -> None:
+        self._mechanism, self._dataset, self._coins = mechanism, dataset, coins
+        self._opening, self._same = opening, same
+        self._messages: list[_Message] = []
+        self._count = 0
+        self._played: tuple[Any] | None = None
+
+    def asked(self, query: Query, coins: Toss, answer: Answer) -> "Unplayed":
+        """The state after one more message."""
+        after = Unplayed(self._mechanism, self._dataset, self._coins, self._opening, self._same)
+        known = self._messages
+        after._messages = known if len(known) == self._count else known[: self._count]
+        after._messages.append(_Message(query, coins, answer))
+        after._count = self._count + 1
+        return after
+
+    def played(self) -> Any:
+        """The true state: runs everything again once, and reads the data.
+
+        Raises:
+            DifferentAnswerError: an answer is not the logged one.
+        """
+        if self._played is None:
+            state, answer = self._mechanism.init(self._dataset, self._coins())
+            self._compare(0, answer, self._opening)
+            for place, (query, coins, logged) in enumerate(self._messages[: self._count], start=1):
+                state, answer = self._mechanism.step(state, query, coins())
+                self._compare(place, answer, logged)
+            self._played = (state,)
+        return self._played[0]
+
+    def _compare(self, place: int, answer: Answer, logged: Answer) -> None:
+        if not self._same(plain(answer), plain(logged)):
+            raise DifferentAnswerError(
+                f"{type(self._mechanism).__name__} answers message {place} otherwise than the log "
+                "says: the data, or the code, are not the same; it is retired"
+            )
+
+    def __repr__(self) -> str:
+        return f"Unplayed({type(self._mechanism).__name__}, messages={self._count})"
+
+
+class Recall:
+    """The logged answer of the message that is made again.
+
+    Args:
+        answer: without wrapped receipts; a tuple for `LaunchMany` and `AskMany`.
+        same: compares an answer with the logged one.
+        retired: how many `Ask`s deep the child was that this message retired; None if none was.
+        lost: whether everything that would read data is given up, after it failed twice.
+    """
+
+    def __init__(
+        self, answer: Answer, same: Same, retired: int | None = None, *, lost: bool = False
+    ) -> None:
+        self._answer, self._same, self._lost = answer, same, lost
+        self._retired, self._depth = retired, 0
+        self._started = _started(answer)
+
+    def started(self, mechanism: InteractiveMechanism[Any], dataset: Any, coins: Toss) -> Any:
+        """The state and the opening of a child that was launched; None if it failed."""
+        told = None if self._lost else next(self._started, None)
+        if not isinstance(told, Launched):
+            return None
+        return self._unit(mechanism, dataset, coins, told.answer)
+
+    def begun(
+        self, mechanism: InteractiveMechanism[Any], dataset: Any, coins: Toss
+    ) -> Moved | None:
+        """The state and the opening of a root mechanism; None if it failed."""
+        if isinstance(self._answer, Failed):
+            return None
+        return self._unit(mechanism, dataset, coins, self._answer)
+
+    def _unit(
+        self, mechanism: InteractiveMechanism[Any], dataset: Any, coins: Toss, opening: Answer
+    ) -> Moved:
+        if isinstance(mechanism, Measurement):
+            return None, opening
+        if mechanism.recallable:
+            return mechanism.init(dataset, coins())
+        return Unplayed(mechanism, dataset, coins, opening, self._same), opening
+
+    def retires(self) -> bool:
+        """Whether this message retired the child that is asked now. Called once for each child."""
+        self._depth += 1
+        return self._retired == self._depth
+
+    def asked(self, state: Unplayed, query: Query, coins: Toss) -> Moved | None:
+        """The state and the answer of a unit; None if it failed."""
+        if self._lost:
+            return None
+        return state.asked(query, coins, self._answer), self._answer
+
+
+def _started(answer: Answer) -> Iterator[Answer]:
+    """The answers of launches that were run, in order."""
+    answers = answer if isinstance(answer, tuple) else (answer,)
+    return (each for each in answers if isinstance(each, Launched | Failed))

@@ -1,0 +1,121 @@
+"""Lazy states: run again once, compared with the log, and nothing else."""
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import pytest
+
+from composition import FiltCon, OdomCon
+from queryable import Coins, Launch, PureDP, SeededCoins
+from queryable.mechanism import InteractiveMechanism
+from queryable.messages import Failed, Launched
+from queryable.recalling import DifferentAnswerError, Recall, Unplayed
+from tests.strategies import RandomBits, RandomWord
+
+
+@attrs.frozen
+class Counted(RandomBits):
+    """Counts its runs."""
+
+    runs: list[str] = attrs.field(factory=list, eq=False, repr=False)
+
+    def init(self, dataset: Any, coins: Coins = SeededCoins(0)) -> tuple[int, Any]:  # noqa: B008
+        self.runs.append("init")
+        return super().init(dataset, coins)
+
+
+def coins(message: int) -> Callable[[], Coins]:
+    return lambda: SeededCoins(5).spawn(0, message)
+
+
+def logged(mechanism: Counted, messages: int) -> tuple[Unplayed, list[Any]]:
+    """A lazy state after some messages, and the answers."""
+    state, opening = mechanism.init([1], coins(0)())
+    lazy, answers = Unplayed(mechanism, [1], coins(0), opening, operator.eq), [opening]
+    for message in range(1, messages + 1):
+        state, answer = mechanism.step(state, "bits", coins(message)())
+        lazy = lazy.asked("bits", coins(message), answer)
+        answers.append(answer)
+    mechanism.runs.clear()
+    return lazy, answers
+
+
+def test_a_lazy_state_is_run_once() -> None:
+    mechanism = Counted()
+    lazy, _ = logged(mechanism, 3)
+    assert mechanism.runs == []
+    assert lazy.played() == lazy.played() == 3
+    assert mechanism.runs == ["init"]
+    assert repr(lazy) == "Unplayed(Counted, messages=3)"
+
+
+def test_an_earlier_state_keeps_its_own_messages() -> None:
+    mechanism = Counted()
+    lazy, _ = logged(mechanism, 2)
+    after, other = (
+        lazy.asked("bits", coins(place), mechanism.step(2, "bits", coins(place)())[1])
+        for place in (3, 4)
+    )
+    assert (lazy.played(), after.played(), other.played()) == (2, 3, 3)
+
+
+def test_a_run_that_was_interrupted_is_run_again_from_its_start() -> None:
+    mechanism = Counted()
+    lazy, _ = logged(mechanism, 2)
+    interrupts = iter((True, False, False))
+
+    def same(answer: Any, logged: Any) -> bool:
+        if answer == last and next(interrupts):
+            raise KeyboardInterrupt
+        return bool(answer == logged)
+
+    last = mechanism.step(1, "bits", coins(2)())[1]
+    lazy._same = same
+    with pytest.raises(KeyboardInterrupt):
+        lazy.played()
+    assert lazy.played() == 2
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_another_answer_is_noticed(place: int) -> None:
+    mechanism = Counted()
+    _, answers = logged(mechanism, 2)
+    answers[place] += 1
+    lazy = Unplayed(mechanism, [1], coins(0), answers[0], operator.eq)
+    for message in (1, 2):
+        lazy = lazy.asked("bits", coins(message), answers[message])
+    with pytest.raises(DifferentAnswerError, match=f"message {place} otherwise"):
+        lazy.played()
+
+
+def test_a_recall_runs_no_mechanism_that_may_read_data() -> None:
+    mechanism = Counted()
+    recall = Recall((Launched(0, 12), Failed(), Launched(None, 5), Launched(2, None)), operator.eq)
+    state, opening = recall.started(mechanism, [1], coins(0))
+    assert (type(state), opening, mechanism.runs) == (Unplayed, 12, [])
+    assert recall.started(mechanism, [1], coins(0)) is None
+    assert recall.started(RandomWord(), [1], coins(0))[1] == 5
+    budget = FiltCon(PureDP(1))
+    assert recall.started(budget, [1], coins(0)) == budget.init([1])
+    assert recall.started(mechanism, [1], coins(0)) is None
+
+
+def test_a_recall_says_which_child_was_retired() -> None:
+    assert [Recall(Failed(), operator.eq, 2).retires() for _ in range(1)] == [False]
+    recall = Recall(Failed(), operator.eq, 2)
+    assert [recall.retires() for _ in range(3)] == [False, True, False]
+
+
+def test_only_filters_and_odometers_are_made_again_without_data() -> None:
+    @attrs.frozen(repr=False)
+    class Reads(FiltCon):
+        def init(self, dataset: Any, coins: Any = None) -> Any:
+            len(dataset)
+            return super().init(dataset)
+
+    kinds: list[InteractiveMechanism[Any]] = [FiltCon(PureDP(1)), OdomCon(PureDP), Reads(PureDP(1))]
+    assert [each.recallable for each in kinds] == [True, True, False]
+    assert not RandomBits().recallable
+    assert Launch(RandomBits()).mechanism.recallable is False
