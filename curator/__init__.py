@@ -1,6 +1,13 @@
 """A process that holds data and states, with a durable ledger of queries and answers.
 
+- `root`: `open`, a `Queryable` whose log is its state, and `close`. `journal`: its events.
 - `codec`: every query and answer as canonical JSON, by a closed schema.
+- `ledgers`: stores of events that only grow.
+- `keys`: the key of the noise. `fingerprints`: whether data are those of the first time.
 """
 
-__all__: list[str] = []
+from curator.ledgers import Ledger, LedgerError, SQLiteLedger
+from curator.root import close, open  # noqa: A004 (`curator.open`)
+from queryable.randomness.sealed import SealedCoins
+
+__all__ = ["Ledger", "LedgerError", "SQLiteLedger", "SealedCoins", "close", "open"]

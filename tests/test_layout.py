@@ -63,7 +63,7 @@ FLOORS = {
     "composition": (
         *("rules", "verdicts", "validity", "proofs", "compositors", "budgets", "planning", "plot"),
     ),
-    "curator": ("codec", "ledgers"),
+    "curator": ("codec", "ledgers", "keys", "fingerprints", "journal", "root"),
 }
 """The rooms and single modules of each package, lowest first: each may import those before it."""
 

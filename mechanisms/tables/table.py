@@ -105,6 +105,7 @@ class Table(FromTable, Tabular, Described):
                 raise TypeError("leave timeout out: this engine cannot be interrupted")
             engine.timeout = limit
         self._engine: Engine = engine
+        self._source = source if isinstance(source, str | Path) else None
         self._remembered = Remembered()
         self._checked: tuple[Key | None, Any] = None, None
         self._joined: tuple[Table, ...] = ()
@@ -239,6 +240,18 @@ class Table(FromTable, Tabular, Described):
         joined._checked = None, None
         joined._joined = (self,) if other is None else (self, other)
         return joined
+
+    @property
+    def seed(self) -> int:
+        """The seed of the random choice of a unit's rows. Public."""
+        return self._choice.seed
+
+    def with_seed(self, seed: int) -> Self:
+        """The same table with another random choice of rows, such as that of an earlier process."""
+        other = copy(self)
+        other._choice = attrs.evolve(self._choice, seed=natural(seed, "seed"))
+        other._remembered, other._checked = Remembered(), (None, None)
+        return other
 
     def step(self, column: str) -> Fraction | None:
         """What every number of a column is a multiple of, by its public type; None if unknown."""

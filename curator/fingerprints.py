@@ -1,0 +1,124 @@
+"""Fingerprints of data: whether a ledger is opened on the data that it was made with.
+
+A fingerprint is a dict of texts: what kind of source it is, and a hash of its contents where there
+is one. A database is recognised by the name and the columns of its table only; `contents` then says
+that nothing of its rows is in the fingerprint. A hash of private contents is stored in the ledger.
+It is keyed with the key of the noise, so that nobody without the key can try out contents.
+"""
+
+import hmac
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mechanisms import Table
+from queryable.quoting import quoted
+
+_CHUNK = 1 << 20
+
+
+def fingerprint(dataset: Any, key: bytes) -> dict[str, str]:
+    """The fingerprint of a dataset, keyed so that only whoever has the key can compare contents.
+
+    Raises:
+        TypeError: its contents cannot be read without running a mechanism.
+    """
+    digest = hmac.new(key, b"fingerprint", sha256)
+    if not isinstance(dataset, Table):
+        _feed(dataset, digest)
+        return {"kind": "values", "contents": digest.hexdigest()}
+    described = {"kind": "table", "columns": _columns(dataset)}
+    for part in dataset.made_of:
+        digest.update(repr(fingerprint(part, key)).encode())
+    engine: Any = dataset._engine
+    frame = getattr(engine, "_frame", None)
+    if dataset._source is not None:
+        _of_files(dataset._source, digest)
+        return described | {"source": "files", "contents": digest.hexdigest()}
+    if frame is not None:
+        _feed(frame, digest)
+        return described | {"source": "values", "contents": digest.hexdigest()}
+    source = getattr(engine, "source", None)
+    if type(source).__module__.partition(".")[0] == "ibis":
+        return described | {"source": _name_of(source), "contents": "not known: a database"}
+    raise TypeError(
+        f"open a Table of a file, a frame or a database: {quoted(type(engine))} is an engine whose "
+        "data cannot be recognised after a restart"
+    )
+
+
+def _columns(table: Table) -> str:
+    return ", ".join(f"{name}: {kind}" for name, kind in sorted(table.columns.items()))
+
+
+def _name_of(source: Any) -> str:
+    """The names of the tables that an expression reads."""
+    from ibis.expr.operations import DatabaseTable
+
+    return ", ".join(sorted(each.name for each in source.op().find(DatabaseTable))) or "a query"
+
+
+def _of_files(source: str | Path, digest: "hmac.HMAC") -> None:
+    paths = sorted(Path().glob(str(source))) if not Path(source).is_absolute() else []
+    found = [Path(source)] if Path(source).exists() else paths or _absolute(Path(source))
+    for path in found:
+        digest.update(b"%d:" % path.stat().st_size)
+        with path.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                digest.update(chunk)
+
+
+def _absolute(pattern: Path) -> list[Path]:
+    anchor = Path(pattern.anchor or os.curdir)
+    return sorted(anchor.glob(str(pattern.relative_to(pattern.anchor))))
+
+
+def _feed(value: Any, digest: "hmac.HMAC") -> None:
+    """Hash a value, with the type and length of each part."""
+    for part in _parts(value):
+        digest.update(b"%d:" % len(part))
+        digest.update(part)
+
+
+def _parts(value: Any) -> Iterator[bytes]:
+    kind = type(value)
+    yield kind.__name__.encode()
+    if isinstance(value, np.ndarray):
+        yield f"{value.dtype} {value.shape}".encode()
+        if value.dtype.hasobject:
+            yield from _parts(value.tolist())
+        else:
+            yield np.ascontiguousarray(value).tobytes()
+    elif isinstance(value, Mapping):
+        for name, column in value.items():
+            yield from _parts(name)
+            yield from _parts(column)
+    elif isinstance(value, str | bytes | int | float | complex | bool | None):
+        yield repr(value).encode()
+    elif hasattr(value, "to_arrow") or hasattr(value, "__arrow_c_stream__"):
+        yield from _of_frame(value)
+    elif isinstance(value, Sequence | set | frozenset):
+        yield b"%d" % len(value)
+        for each in sorted(value, key=repr) if isinstance(value, set | frozenset) else value:
+            yield from _parts(each)
+    elif kind.__module__.partition(".")[0] in ("datetime", "decimal", "fractions"):
+        yield repr(value).encode()
+    else:
+        raise TypeError(
+            f"open a Table, a frame, arrays or lists: the contents of {quoted(kind)} cannot be "
+            "recognised after a restart"
+        )
+
+
+def _of_frame(frame: Any) -> Iterator[bytes]:
+    import pyarrow as pa
+
+    table = pa.table(frame).combine_chunks()
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema.remove_metadata()) as writer:
+        writer.write_table(table.replace_schema_metadata(None))
+    yield sink.getvalue().to_pybytes()

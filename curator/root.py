@@ -1,0 +1,268 @@
+"""Open a root on a ledger: a queryable that survives its process.
+
+Responsible for opening, going on after a restart, and closing. The state of a root is a function of
+the data, the mechanism, the key and the log, so the log is all that is stored. At opening, filters
+and odometers are made again from it; everything else is run again when it is next asked, and each
+answer is compared with the logged one.
+
+The order of a message: the intent is durable before data are read, and the answer is durable before
+the analyst gets it. A crash between the two leaves an intent, which is run again once, with the
+same coins and so with the same answer; if that crashes too, it has failed, and its charge is kept.
+"""
+
+import hmac
+import json
+import os
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from curator.codec import CODEC, Codec
+from curator.fingerprints import fingerprint
+from curator.journal import (
+    SCHEMA,
+    TTL,
+    LedgerJournal,
+    Story,
+    message_of,
+    pasts_of,
+    same_by,
+    story_of,
+    written,
+)
+from curator.keys import Key, destroy_key, make_key, read_key
+from curator.ledgers import Ledger, LedgerError, chained, ledger_of, this_process
+from mechanisms import Table
+from queryable.datasets import protected, protects, remember, warn
+from queryable.handle import Queryable
+from queryable.mechanism import InteractiveMechanism
+from queryable.messages import Failed, bare
+from queryable.randomness.entropy import random_bytes
+from queryable.randomness.sealed import SealedCoins
+from queryable.recalling import Recall
+from queryable.running.root import MemoryRoot
+
+Place = Ledger | str | os.PathLike[str]
+"""A ledger, or the path of its file."""
+
+
+def open(  # noqa: A001 (`curator.open`)
+    ledger: Place,
+    mechanism: InteractiveMechanism[Any],
+    dataset: Any,
+    *,
+    name: str,
+    key: Key | None = None,
+    codec: Codec = CODEC,
+    on_fault: Callable[[BaseException], object] | None = None,
+) -> Queryable:
+    """Open a root on a ledger, or go on with it: a `Queryable` that survives its process.
+
+    Every answer that was given is in the ledger, with its charge. Children go on at the state that
+    they had. A message that was under way when the process ended is answered now.
+
+    Args:
+        ledger: a ledger, or the path of its file, which is made if it is not there.
+        mechanism: the mechanism to run, the same as at the first time.
+        dataset: the data, the same as at the first time.
+        name: the root's name in the ledger.
+        key: 32 secret bytes, the path of a file with them, or "env:NAME". By default the file of
+            the ledger with `.key` after its name; for a new root it is made if it is not there.
+        codec: writes queries and answers; another one has mechanisms of a site.
+        on_fault: as in `Queryable`.
+
+    Raises:
+        LedgerError: the root has another mechanism, other data or another key, or was closed, or
+            another process writes to it.
+
+    Examples:
+        >>> import tempfile
+        >>> import curator
+        >>> from composition import FiltCon
+        >>> from mechanisms import Count, Gaussian
+        >>> from queryable import ZCDP
+        >>> folder, data = tempfile.TemporaryDirectory(), {"age": [31, 47, 62]}
+        >>> ledger = f"{folder.name}/visits.db"
+        >>> table = curator.open(ledger, FiltCon(ZCDP("1/10")), data, name="visits")
+        >>> noisy = table(Gaussian(Count(), rho="1/50"))
+        >>> table = curator.open(ledger, FiltCon(ZCDP("1/10")), data, name="visits")
+        >>> table.privacy_loss(), table.view[0].answer.answer == noisy
+        (ZCDP(rho='1/50'), True)
+        >>> folder.cleanup()
+    """
+    if not isinstance(mechanism, InteractiveMechanism):
+        raise TypeError("mechanism should be an InteractiveMechanism, such as FiltCon(budget)")
+    if not isinstance(name, str) or not name:
+        raise ValueError("name should be a string that is not empty")
+    place = ledger_of(ledger) if isinstance(ledger, str | os.PathLike) else ledger
+    given = protected(dataset)
+    epoch = place.lease(name, this_process(), TTL)
+    try:
+        story = story_of(chained(place.read(name)))
+        secret = _secret(key, ledger, new=story.opened is None)
+        journal = LedgerJournal(place, name, epoch, codec, story.head, story.pending)
+        if story.opened is None:
+            warn(dataset)
+            story = _opened(journal, mechanism, given, secret)
+        else:
+            _require_same(name, story, mechanism, given, secret, codec)
+        root = _running(journal, story, mechanism, given, secret, on_fault)
+    except BaseException:
+        place.release(name, epoch)
+        if place is not ledger:
+            place.close()
+        raise
+    remember(dataset)
+    return Queryable._over(root)
+
+
+def close(ledger: Place, name: str, *, key: Key | None = None) -> None:
+    """Close a root for good: no further messages. If its key is in a file, the file is destroyed.
+
+    Answers and accounts stay in the ledger. Nobody can compute the noise any more.
+
+    Args:
+        key: as for `open`.
+
+    Raises:
+        LedgerError: there is no such root, or another process writes to it.
+    """
+    place = ledger_of(ledger) if isinstance(ledger, str | os.PathLike) else ledger
+    epoch = place.lease(name, this_process(), TTL)
+    try:
+        story = story_of(chained(place.read(name)))
+        if story.opened is None:
+            raise LedgerError(f"there is no root {name!r} in {place!r}")
+        if not story.closed:
+            LedgerJournal(place, name, epoch, CODEC, story.head).append("closed", {})
+    finally:
+        place.release(name, epoch)
+        if place is not ledger:
+            place.close()
+    path = _default_key(ledger) if key is None else key
+    if isinstance(path, str | os.PathLike) and Path(path).exists():
+        destroy_key(path)
+
+
+def root_id(name: str, opened: dict[str, Any]) -> str:
+    """What the coins of a root are bound to, beside the key: its name and its first event.
+
+    The first event has a random salt, the mechanism and the fingerprint of the data. So a key that
+    is used for a second root, or for a second ledger, gives other noise there.
+    """
+    return f"{name} {sha256(written(opened).encode()).hexdigest()}"
+
+
+def _default_key(ledger: Place) -> str | None:
+    path = ledger if isinstance(ledger, str | os.PathLike) else getattr(ledger, "path", None)
+    return None if path is None else f"{os.fspath(path)}.key"
+
+
+def _secret(key: Key | None, ledger: Place, *, new: bool) -> bytes:
+    if key is not None:
+        return read_key(key)
+    path = _default_key(ledger)
+    if path is None:
+        raise ValueError("give a key: 32 bytes, the path of a file with them, or 'env:NAME'")
+    return make_key(path) if new and not Path(path).exists() else read_key(path)
+
+
+def _check_value(secret: bytes, salt: str) -> str:
+    """A value that tells whether a key is the right one, and nothing else about it."""
+    return hmac.new(secret, b"check " + salt.encode(), sha256).hexdigest()
+
+
+def _described(
+    mechanism: InteractiveMechanism[Any], dataset: Any, secret: bytes, codec: Codec
+) -> dict[str, Any]:
+    return {
+        "fingerprint": fingerprint(dataset, secret),
+        "mechanism": str(codec.encode(mechanism), "ascii"),
+    }
+
+
+def _opened(
+    journal: LedgerJournal, mechanism: InteractiveMechanism[Any], dataset: Any, secret: bytes
+) -> Story:
+    """Append the first event of a new root, before anything is run."""
+    salt = random_bytes(16).hex()
+    body = _described(mechanism, dataset, secret, journal.codec)
+    body |= {"schema": SCHEMA, "salt": salt, "check": _check_value(secret, salt)}
+    if isinstance(dataset, Table):
+        body["seed"] = str(dataset.seed)
+    journal.pending = journal.append("opened", body)
+    return Story(body, head=journal.head, pending=journal.pending)
+
+
+def _require_same(
+    name: str,
+    story: Story,
+    mechanism: InteractiveMechanism[Any],
+    dataset: Any,
+    secret: bytes,
+    codec: Codec,
+) -> None:
+    """Check that a root goes on with what it was opened with.
+
+    Raises:
+        LedgerError: it does not.
+    """
+    opened = story.opened
+    assert opened is not None
+    if story.closed:
+        raise LedgerError(f"root {name!r} is closed: its answers stay, and it has no more")
+    if not hmac.compare_digest(opened["check"], _check_value(secret, opened["salt"])):
+        raise LedgerError(f"root {name!r} was opened with another key; give that one")
+    now = _described(mechanism, dataset, secret, codec)
+    if now["mechanism"] != opened["mechanism"]:
+        raise LedgerError(
+            f"root {name!r} was opened with another mechanism: {opened['mechanism']}. Give that "
+            "one, or open a root of another name"
+        )
+    if now["fingerprint"] != opened["fingerprint"]:
+        raise LedgerError(
+            f"root {name!r} was opened on other data: their fingerprint was "
+            f"{opened['fingerprint']}, and is {now['fingerprint']}. Give the data of then, or open "
+            "a root of another name"
+        )
+
+
+def _running(
+    journal: LedgerJournal,
+    story: Story,
+    mechanism: InteractiveMechanism[Any],
+    dataset: Any,
+    secret: bytes,
+    on_fault: Callable[[BaseException], object] | None,
+) -> MemoryRoot:
+    """The root with all that the log has, after what was under way has been finished."""
+    opened, codec = story.opened, journal.codec
+    assert opened is not None
+    if isinstance(dataset, Table):
+        dataset = dataset.with_seed(int(opened["seed"]))
+    coins = SealedCoins(secret, root_id(journal.root, opened), canonical=codec.encode)
+    same, unfinished, tries = same_by(codec), story.pending, story.tries
+    blank = story.opening is None and mechanism.recallable  # it was to read nothing
+    if unfinished is not None and tries == 1 and not blank:
+        journal.append("again", {"of": unfinished.seq})
+    opening = None
+    if story.opening is not None:
+        opening = Recall(codec.decode(story.opening), same)
+    elif tries > 1 and not blank:
+        opening = Recall(Failed(), same)
+    root = MemoryRoot(mechanism, dataset, coins, on_fault, protects(dataset), opening=opening)
+    if story.opening is None and unfinished is not None:
+        answer = str(codec.encode(bare(root.opening)), "ascii")
+        journal.append("answer", {"of": unfinished.seq, "answer": answer})
+        journal.pending = unfinished = None
+    root.handles.register((), root.opening)
+    root.fold(pasts_of(story, coins, codec))
+    root.journal = journal
+    if unfinished is not None:
+        message = message_of(json.loads(unfinished.body), coins, codec)
+        if tries > 1:
+            root.give_up(message)
+        else:
+            root.tell_again(message)
+    return root

@@ -1,0 +1,85 @@
+"""A ledger in memory that can crash at any append, and the tests' codec with failing mechanisms."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from curator.codec import Entry
+from curator.journal import story_of
+from curator.ledgers import Event
+from curator.ledgers.ledger import admit
+from curator.root import root_id
+from queryable.randomness.sealed import SealedCoins
+from tests.encoded import TESTED
+from tests.strategies import Faulty
+
+KEY = bytes(range(32))
+_FAULTY: list[Faulty] = []
+
+
+def _place(faulty: Faulty) -> tuple[int]:
+    if not any(each is faulty for each in _FAULTY):
+        _FAULTY.append(faulty)
+    return (next(place for place, each in enumerate(_FAULTY) if each is faulty),)
+
+
+STORED = TESTED.joined(
+    [Entry("tests.faulty/1", (Faulty,), {"place": int}, _place, lambda place: _FAULTY[place])]
+)
+"""The codec of the tests, with mechanisms that fail."""
+
+
+class Crash(BaseException):
+    """The process ends here."""
+
+
+class MemoryLedger:
+    """A ledger in memory.
+
+    Attributes:
+        crash_at: the number of the append that crashes, counted from 0; None for none.
+        stored: whether that append is stored before the crash.
+        crash: what is raised.
+        appends: how many there were.
+    """
+
+    def __init__(self, crash_at: int | None = None, *, stored: bool = True) -> None:
+        self.events: dict[str, list[Event]] = {}
+        self.epochs: dict[str, int] = {}
+        self.crash_at, self.stored, self.appends = crash_at, stored, 0
+        self.crash: BaseException = Crash()
+
+    def append(self, root: str, events: Sequence[Event]) -> None:
+        crashes = self.appends == self.crash_at
+        self.appends += 1
+        if crashes and not self.stored:
+            raise self.crash
+        kept = self.events.setdefault(root, [])
+        admit(root, events, (kept[-1].seq, kept[-1].hash) if kept else (0, ""), self.epochs[root])
+        kept += events
+        if crashes:
+            raise self.crash
+
+    def read(self, root: str, after: int = 0) -> Iterator[Event]:
+        return iter(self.events.get(root, [])[after:])
+
+    def lease(self, root: str, holder: str, ttl: float) -> int:
+        self.epochs[root] = self.epochs.get(root, 0) + 1
+        return self.epochs[root]
+
+    def renew(self, root: str, epoch: int, ttl: float) -> None:
+        """Leases last."""
+
+    def release(self, root: str, epoch: int) -> None:
+        """Nobody else wants it."""
+
+    def roots(self) -> tuple[str, ...]:
+        return tuple(self.events)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def coins_of(ledger: Any, name: str, codec: Any = STORED) -> SealedCoins:
+    """The coins of a root on a ledger, for a queryable in memory."""
+    opened = story_of(ledger.read(name)).opened
+    return SealedCoins(KEY, root_id(name, opened), canonical=codec.encode)

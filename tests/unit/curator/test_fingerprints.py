@@ -1,0 +1,68 @@
+"""Fingerprints: equal for equal data, different for different data."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from curator.fingerprints import fingerprint
+from mechanisms import Table
+
+KEY = bytes(32)
+MAKERS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
+    "arrays": (lambda: np.arange(5), lambda: np.arange(6)),
+    "dtypes": (lambda: np.arange(4), lambda: np.arange(4.0)),
+    "shapes": (lambda: np.zeros(4), lambda: np.zeros((2, 2))),
+    "columns": (lambda: {"a": [1, 2], "b": ["x", None]}, lambda: {"a": [1], "b": [2, "x", None]}),
+    "lists": (lambda: [[1, 2], [3]], lambda: [[1], [2, 3]]),
+    "types": (lambda: [1, "1"], lambda: ["1", 1]),
+    "tables": (lambda: Table({"a": [1, 2]}), lambda: Table({"a": [1, 3]})),
+    "a table and its rows": (lambda: Table({"a": [1, 2]}), lambda: {"a": [1, 2]}),
+}
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_equal_data_have_equal_fingerprints(kind: str) -> None:
+    one, other = MAKERS[kind]
+    assert fingerprint(one(), KEY) == fingerprint(one(), KEY)
+    assert fingerprint(one(), KEY) != fingerprint(other(), KEY)
+
+
+def test_frames(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    one = [pandas.DataFrame({"a": [1, 2], "b": ["x", "y"]}) for _ in range(2)]
+    other = pandas.DataFrame({"a": [1, 2], "b": ["x", "z"]})
+    assert fingerprint(one[0], KEY) == fingerprint(one[1], KEY) != fingerprint(other, KEY)
+    assert fingerprint(Table(one[0]), KEY) == fingerprint(Table(one[1]), KEY)
+    assert fingerprint(Table(one[0]), KEY) != fingerprint(Table(other), KEY)
+
+
+@pytest.mark.parametrize("pattern", ["visits.csv", "*.csv"])
+def test_files_are_known_by_their_contents(tmp_path: Path, pattern: str) -> None:
+    path = tmp_path / "visits.csv"
+    path.write_text("age\n31\n47\n")
+    first = fingerprint(Table(str(tmp_path / pattern)), KEY)
+    assert first == fingerprint(Table(str(tmp_path / pattern)), KEY)
+    path.write_text("age\n31\n48\n")
+    assert first != fingerprint(Table(str(tmp_path / pattern)), KEY)
+
+
+def test_a_fingerprint_cannot_be_tried_out_without_the_key() -> None:
+    assert fingerprint([1], KEY) != fingerprint([1], bytes(31) + b"1")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_database_is_known_by_its_name_and_columns() -> None:
+    ibis = pytest.importorskip("ibis")
+    connection = ibis.duckdb.connect()
+    connection.raw_sql("CREATE TABLE visits AS SELECT 31 AS age")
+    found = fingerprint(Table(connection.table("visits")), KEY)
+    assert found["source"] == "visits"
+    assert found["contents"] == "not known: a database"
+
+
+def test_what_cannot_be_recognised_is_refused() -> None:
+    with pytest.raises(TypeError, match="cannot be recognised after a restart"):
+        fingerprint(object(), KEY)

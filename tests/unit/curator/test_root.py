@@ -1,0 +1,197 @@
+"""`curator.open` and `curator.close`: going on, and what is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import curator
+from composition import FiltCon
+from curator import LedgerError
+from mechanisms import Count, Gaussian, SparseVector, Table, column
+from queryable import ZCDP, HandleError, MechanismFault, PureDP, Queryable, QueryError, Statistic
+from queryable.errors import CodecError
+from tests.stored import KEY, STORED, MemoryLedger
+from tests.strategies import RandomBits
+
+pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
+
+DATA = {"age": [31, 47, 62] * 20}
+BUDGET = FiltCon(ZCDP(1))
+NOISY = Gaussian(Count(column("age") >= 40), rho="1/50")
+
+
+def opened(ledger: Any, mechanism: Any = BUDGET, dataset: Any = DATA, **more: Any) -> Queryable:
+    return curator.open(ledger, mechanism, dataset, name="visits", **more)
+
+
+def test_an_analysis_goes_on(tmp_path: Path) -> None:
+    ledger = tmp_path / "visits.db"
+    table = opened(ledger)
+    noisy = table.launch(NOISY, name="old")
+    search = table.launch(SparseVector(30, epsilon="1/10", cutoff=9), name="search")
+    found = [search(Count(column("age") >= age)) for age in (60, 50)]
+    again = opened(str(ledger))
+    assert again.view == table.view
+    assert again.tree() == table.tree()
+    assert again.launch(NOISY, name="old") == noisy
+    more = again.launch(SparseVector(30, epsilon="1/10", cutoff=9), name="search")
+    assert more is again.children[1]
+    assert [each.answer for each in more.view] == found
+    more(Count())
+    with pytest.raises(LedgerError, match="took root 'visits' over"):
+        search(Count())
+    assert len(opened(ledger).view) == 5
+
+
+def test_several_roots_share_a_ledger(tmp_path: Path) -> None:
+    """Also with one key and the same questions, each has noise of its own."""
+    answers = []
+    for name in ("one", "two"):
+        handle = curator.open(tmp_path / "a.db", RandomBits(), DATA, name=name, codec=STORED)
+        answers += [handle.opening, handle("bits")]
+    assert len(set(answers)) == 4
+
+
+def test_a_second_ledger_with_the_same_key_has_other_noise() -> None:
+    one, other = (opened(MemoryLedger(), RandomBits(), key=KEY, codec=STORED) for _ in range(2))
+    assert one.opening != other.opening
+
+
+def test_an_old_copy_that_is_continued_otherwise_uses_no_coin_again() -> None:
+    """The same question has the same answer there; after another one, all noise is another."""
+    ledger = MemoryLedger()
+    table = opened(ledger, RandomBits(), key=KEY, codec=STORED)
+    first = table("bits")
+    copy = MemoryLedger()
+    copy.events, copy.epochs = {"visits": [*ledger.events["visits"]]}, {**ledger.epochs}
+    later = [table("bits") for _ in range(3)]
+    restored = opened(copy, RandomBits(), key=KEY, codec=STORED)
+    assert [restored("bits") for _ in range(3)] == later
+    budget, again = MemoryLedger(), MemoryLedger()
+    team = opened(budget, FiltCon(PureDP(1)), key=KEY, codec=STORED)
+    team(RandomBits(PureDP("0.1")))
+    again.events, again.epochs = {"visits": [*budget.events["visits"]]}, {**budget.epochs}
+    other = opened(again, FiltCon(PureDP(1)), key=KEY, codec=STORED)
+    other.launch(RandomBits(PureDP("0.2")))
+    words = [[handle.children[0]("bits") for _ in range(3)] for handle in (team, other)]
+    assert len({first, *later, *words[0], *words[1]}) == 10
+
+
+def test_another_mechanism_is_refused() -> None:
+    ledger = MemoryLedger()
+    opened(ledger, key=KEY)
+    with pytest.raises(LedgerError, match=r"opened with another mechanism: .*filt-con"):
+        opened(ledger, FiltCon(ZCDP(2)), key=KEY)
+    opened(ledger, key=KEY)
+
+
+def test_other_data_are_refused() -> None:
+    ledger = MemoryLedger()
+    opened(ledger, key=KEY)
+    with pytest.raises(LedgerError, match="opened on other data"):
+        opened(ledger, dataset={"age": [31, 47, 63] * 20}, key=KEY)
+
+
+def test_another_key_is_refused() -> None:
+    ledger = MemoryLedger()
+    opened(ledger, key=KEY)
+    with pytest.raises(LedgerError, match="opened with another key"):
+        opened(ledger, key=bytes(32))
+    with pytest.raises(ValueError, match="give a key"):
+        opened(ledger)
+
+
+def test_what_has_no_text_is_refused_before_anything_is_read() -> None:
+    table = opened(MemoryLedger(), key=KEY)
+    statistic = Statistic(lambda dataset: 3, l1=1, l2=1)
+    with pytest.raises(CodecError, match="Python function"):
+        table.launch(Gaussian(statistic, rho="1/50"))
+    assert table.privacy_loss() == ZCDP(0)
+    assert len(table.view) == 1  # the report
+    with pytest.raises(CodecError):
+        opened(MemoryLedger(), RandomBits(), key=KEY)
+
+
+def test_a_closed_root_has_no_more_answers(tmp_path: Path) -> None:
+    ledger = tmp_path / "visits.db"
+    table = opened(ledger)
+    table.launch(NOISY)
+    key = tmp_path / "visits.db.key"
+    assert key.exists()
+    curator.close(ledger, "visits")
+    assert not key.exists()
+    with pytest.raises(LedgerError):
+        table.launch(NOISY)
+    with pytest.raises(LedgerError, match="is closed"):
+        opened(ledger, key=KEY)
+    curator.close(ledger, "visits")
+    with pytest.raises(LedgerError, match="no root 'other'"):
+        curator.close(ledger, "other")
+
+
+def test_a_table_keeps_its_choice_of_rows(tmp_path: Path) -> None:
+    """The random seed of a table is that of the first time, so replays see the same rows."""
+
+    def table() -> Table:
+        rows = {"age": list(range(60)), "who": [row % 6 for row in range(60)]}
+        return Table(rows, privacy_unit="who", max_rows=2)
+
+    ledger, answers = MemoryLedger(), list[bool]()
+    for _ in range(4):
+        data = table()
+        query = data.count(column("age") >= 30)
+        handle = opened(ledger, dataset=data, key=KEY)
+        search = handle.launch(
+            SparseVector(6, epsilon="9/10", cutoff=20, sensitivity=2), name="search"
+        )
+        answers.append(search(query))
+    assert len(answers) == 4
+    assert [*handle.children] == [0]
+
+
+def test_changed_data_retire_a_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If a fingerprint does not see a change, the comparison of answers does. The charge stays."""
+    ledger, faults = MemoryLedger(), list[BaseException]()
+    monkeypatch.setattr("curator.root.fingerprint", lambda dataset, key: {})
+    rich = FiltCon(ZCDP(100))
+    search = opened(ledger, rich, key=KEY).launch(SparseVector(30, epsilon=9, cutoff=2))
+    assert search(Count()) is True
+    table = opened(ledger, rich, {"age": [31]}, key=KEY, on_fault=faults.append)
+    with pytest.raises(MechanismFault):
+        table.children[0](Count())
+    assert "otherwise than the log says" in str(faults[0])
+    loss = table.privacy_loss()
+    assert not loss <= ZCDP(1)
+    table = opened(ledger, rich, key=KEY)
+    assert table.privacy_loss() == loss
+    with pytest.raises(QueryError, match="retired"):
+        table.children[0](Count())
+
+
+def test_names_of_launches_survive_and_stay_bound(tmp_path: Path) -> None:
+    ledger = MemoryLedger()
+    first = opened(ledger, key=KEY).launch_many([NOISY, NOISY, NOISY], names=["a", None, "b"])
+    table = opened(ledger, key=KEY)
+    assert table.launch_many([NOISY, NOISY], names=["b", "a"]) == (first[2], first[0])
+    with pytest.raises(QueryError, match="'a' belongs to another mechanism"):
+        table.launch(Gaussian(Count(), rho="1/50"), name="a")
+    assert "a: Gaussian" in table.tree()
+
+
+def test_wrong_arguments(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="InteractiveMechanism"):
+        opened(MemoryLedger(), ZCDP(1), key=KEY)
+    with pytest.raises(ValueError, match="name"):
+        curator.open(MemoryLedger(), BUDGET, DATA, name="", key=KEY)
+    with pytest.raises(FileNotFoundError):
+        opened(MemoryLedger(), key=tmp_path / "no.key")
+
+
+def test_a_stuck_journal_is_said() -> None:
+    ledger = MemoryLedger()
+    table = opened(ledger, key=KEY)
+    assert issubclass(HandleError, TypeError)
+    table._root.journal._unsure = True  # type: ignore[attr-defined]
+    with pytest.raises(HandleError, match="open root 'visits' again"):
+        table.launch(NOISY)
