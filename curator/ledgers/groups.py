@@ -39,21 +39,27 @@ class Group:
     def append(self, root: str, events: Sequence[Event]) -> None:
         """Have the events committed, by this thread or another."""
         wish = Wish(root, tuple(events))
-        with self._lock:
-            self._waiting.append(wish)
-            leads, self._led = not self._led, True
-        if not leads:
+        try:
+            with self._lock:
+                self._waiting.append(wish)
+                if not self._led:
+                    self._led = True
+                    wish.turn.set()
             wish.turn.wait()
-        if not wish.settled:
-            self._lead()
+            if not wish.settled:
+                self._lead()
+        except BaseException:
+            self._withdraw(wish)
+            raise
         if wish.error is not None:
             raise wish.error
 
     def _lead(self) -> None:
-        with self._lock:
-            batch, self._waiting = self._waiting, []
+        batch: list[Wish] = []
         outcome: BaseException | None = UnknownOutcomeError("another thread's append was stopped")
         try:
+            with self._lock:
+                batch, self._waiting = self._waiting, []
             self._commit(batch)
             outcome = None
         except Exception as error:
@@ -64,6 +70,17 @@ class Group:
                 wish.settled = True
                 wish.turn.set()
             with self._lock:
-                self._led = bool(self._waiting)
-                if self._waiting:
-                    self._waiting[0].turn.set()
+                self._hand_on()
+
+    def _withdraw(self, wish: Wish) -> None:
+        """Take back a wish of an interrupted thread, unless it is being committed."""
+        with self._lock:
+            if wish in self._waiting:
+                self._waiting.remove(wish)
+                if wish.turn.is_set():
+                    self._hand_on()
+
+    def _hand_on(self) -> None:
+        self._led = bool(self._waiting)
+        if self._waiting:
+            self._waiting[0].turn.set()

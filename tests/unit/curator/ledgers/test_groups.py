@@ -1,9 +1,10 @@
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 
 import pytest
 
-from curator.ledgers import LedgerError, UnknownOutcomeError, following
+from curator.ledgers import Event, LedgerError, UnknownOutcomeError, following
 from curator.ledgers.groups import Group, Wish
 
 EVENT = following(None, "visits", 1, "opened", "{}")
@@ -83,3 +84,49 @@ def test_an_interrupted_commit_leaves_nobody_waiting() -> None:
     assert UnknownOutcomeError in {type(outcome) for outcome in outcomes}
     group.append("visits", [EVENT])
     assert counts == [1, 3, 1]
+
+
+class _Interrupted(threading.Event):
+    """An event whose waiting is interrupted when it has come."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        super().wait(timeout)
+        raise KeyboardInterrupt
+
+
+def test_an_interrupted_thread_leaves_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was to commit for those that came after it; the next of them does."""
+    began, goes_on = threading.Event(), threading.Event()
+    batches: list[list[str]] = []
+
+    def commit(wishes: Sequence[Wish]) -> None:
+        batches.append([wish.root for wish in wishes])
+        began.set()
+        assert goes_on.wait(20)
+
+    def append(root: str) -> None:
+        with suppress(KeyboardInterrupt):
+            group.append(root, [EVENT])
+
+    made = Wish.__init__
+
+    def make(wish: Wish, root: str, events: Sequence[Event]) -> None:
+        made(wish, root, events)
+        if root == "interrupted":
+            wish.turn = _Interrupted()
+
+    monkeypatch.setattr(Wish, "__init__", make)
+    group, threads = Group(commit), []
+    for number, root in enumerate(("first", "interrupted", "last")):
+        threads.append(threading.Thread(target=append, args=(root,), daemon=True))
+        threads[-1].start()
+        assert began.wait(20)
+        while len(group._waiting) < number:
+            threading.Event().wait(0.001)
+    goes_on.set()
+    for thread in threads:
+        thread.join(20)
+    assert batches == [["first"], ["last"]]
+    append("interrupted")
+    append("later")
+    assert batches == [["first"], ["last"], ["later"]]
