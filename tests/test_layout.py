@@ -24,7 +24,7 @@ ALLOWED = {
 OURS = {*ALLOWED, "tests", "notebooks", "benchmarks", "docs"}
 FOLDERS = OURS | {".ci", ".git", ".venv", "build", "dist"}
 RUNTIME = {"attrs", "flint", "immutables", "numpy", "scipy"}
-EXTRAS = {"duckdb", "ibis", "matplotlib", "psycopg", "tqdm"}  # of optional dependencies
+EXTRAS = {"duckdb", "ibis", "matplotlib", "psycopg", "tqdm", "typer"}  # optional dependencies
 FRAMES = {"pandas", "polars", "pyarrow"}  # whichever of them is installed
 LAZY = {"scipy", *EXTRAS, *FRAMES}
 RANDOM = (
@@ -63,7 +63,9 @@ FLOORS = {
     "composition": (
         *("rules", "verdicts", "validity", "proofs", "compositors", "budgets", "planning", "plot"),
     ),
-    "curator": ("codec", "ledgers", "keys", "fingerprints", "journal", "root"),
+    "curator": (
+        *("codec", "ledgers", "keys", "fingerprints", "journal", "root", "verify", "commands"),
+    ),
 }
 """The rooms and single modules of each package, lowest first: each may import those before it."""
 

@@ -1,0 +1,203 @@
+"""The command line `curator`, for the owner of a ledger: what it holds, and whether it holds.
+
+Each command is a function from its arguments to the text that is shown. Typer (extra `curator`)
+reads the arguments.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from curator.keys import make_key
+from curator.ledgers import BrokenChainError, Event, Ledger, LedgerError, chained, ledger_of
+from curator.root import close as close_root
+from curator.verify import Verified, verify
+from queryable.errors import InteractiveError
+
+
+def init(folder: Path) -> str:
+    """Make a folder with an empty ledger and a key, which its owner alone may read."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = folder / "ledger.db"
+    if path.exists() or (folder / "ledger.db.key").exists():
+        raise LedgerError(f"{folder} has a ledger or a key already; nothing was changed")
+    ledger_of(path).close()
+    make_key(f"{path}.key")
+    return (
+        f"{path} is the ledger. {path}.key is the key of the noise: it is as secret as the data.\n"
+        f'In Python: curator.open("{path}", mechanism, data, name="...")'
+    )
+
+
+def status(ledger: str) -> str:
+    """One line for each root: its events, messages and charges, after checking all of them."""
+    with _Opened(ledger) as opened:
+        lines = [_line(verify(opened.read(root))) for root in opened.roots()]
+    return "\n".join(lines) or f"{ledger} has no roots"
+
+
+def show(ledger: str, root: str, after: int = 0) -> str:
+    """The events of a root, one a line."""
+    with _Opened(ledger) as opened:
+        events = _of(opened, root)[after:]
+    return "\n".join(f"{each.seq:>6}  {each.kind:<9} {_briefly(each)}" for each in events)
+
+
+def export(ledger: str, root: str) -> str:
+    """The events of a root as lines of JSON, for `curator ledger verify` on another machine.
+
+    The last line has their number and the last hash, so that a missing part is found.
+    """
+    with _Opened(ledger) as opened:
+        return "\n".join(exported(_of(opened, root)))
+
+
+def check(ledger: str, root: str = "", head: str = "") -> str:
+    """Check a ledger, or a file of `curator ledger export`, without data and without key.
+
+    Hashes, the order of events and all accounts are checked. With a root and a hash that was seen
+    earlier, such as that of the last export, it is checked that the root goes on from there.
+    """
+    if ledger.endswith((".json", ".jsonl")):
+        with Path(ledger).open(encoding="ascii", errors="replace") as lines:
+            return _line(verify(imported(lines), head=head or None))
+    if head and not root:
+        raise LedgerError("give --root too: a hash belongs to one root")
+    with _Opened(ledger) as opened:
+        opened.check()
+        found = [
+            verify(_of(opened, each), head=head or None)
+            for each in ([root] if root else opened.roots())
+        ]
+    return "\n".join(map(_line, found)) or f"{ledger} has no roots"
+
+
+def close(ledger: str, root: str, key: str = "") -> str:
+    """Close a root for good and destroy the file of its key. Answers and accounts stay."""
+    close_root(ledger, root, key=key or None)
+    return f"{root} is closed"
+
+
+def exported(events: Iterable[Event]) -> Iterator[str]:
+    """The events of one root, each as a line of JSON; then their number and the last hash."""
+    last = None
+    for event in events:
+        yield json.dumps(attrs.asdict(event), sort_keys=True, separators=(",", ":"))
+        last = event
+    if last is not None:
+        yield json.dumps({"events": last.seq, "head": last.hash}, separators=(",", ":"))
+
+
+def imported(lines: Iterable[str]) -> Iterator[Event]:
+    """The events of an export, not checked but for their number.
+
+    Raises:
+        BrokenChainError: a part of it is missing or is no event.
+    """
+    last, whole = None, False
+    for number, line in enumerate(lines, start=1):
+        try:
+            value = json.loads(line)
+            if whole:
+                raise ValueError("a line after the end")
+            if set(value) == {"events", "head"}:
+                whole = last is not None and value == {"events": last.seq, "head": last.hash}
+                if not whole:
+                    raise ValueError("another number of events")
+                continue
+            last = Event(**value)
+            if attrs.asdict(last) != {**value} or line.rstrip("\n") != next(exported([last])):
+                raise ValueError("another spelling")
+        except (ValueError, TypeError) as error:
+            raise BrokenChainError(f"line {number} is not one of an export: {error}") from error
+        yield last
+    if not whole:
+        raise BrokenChainError("the end is missing: the last line has the number of events")
+
+
+class _Opened:
+    """A ledger that is there already, open for a while."""
+
+    def __init__(self, place: str) -> None:
+        if "://" not in place and not Path(place).exists():
+            raise LedgerError(f"there is no ledger {place}")
+        self._ledger = ledger_of(place)
+
+    def __enter__(self) -> Ledger:
+        return self._ledger
+
+    def __exit__(self, *_: object) -> None:
+        self._ledger.close()
+
+
+def _of(ledger: Ledger, root: str) -> list[Event]:
+    events = list(chained(ledger.read(root)))
+    if not events:
+        raise LedgerError(f"there is no root {root!r}; there are: {', '.join(ledger.roots())}")
+    return events
+
+
+def _line(found: Verified) -> str:
+    text = (
+        f"{found.root}: {found.events} events, {found.messages} messages, "
+        f"{found.charges} charges computed again, {found.claims} compared with a stated loss"
+    )
+    for kind, number in found.unchecked.items():
+        text += f"; {number} not computed ({kind})"
+    text += "; closed" if found.closed else ""
+    text += "; the last message has no answer yet" if found.unanswered else ""
+    return f"{text}; head {found.head}"
+
+
+def _briefly(event: Event) -> str:
+    body = json.loads(event.body)
+    where = "".join(f"[{child}]" for child in body.get("path", ()))
+    said = " -> ".join(str(body[name]) for name in ("query", "answer") if name in body)
+    text = f"{where} {said or event.body}".strip()
+    return text if len(text) <= 160 else f"{text[:157]}..."
+
+
+def _told(command: Callable[..., str]) -> Callable[..., None]:
+    """A command that writes its text, or its error and exit code 1."""
+    import typer
+
+    @wraps(command)
+    def told(*arguments: object, **named: object) -> None:
+        try:
+            text = command(*arguments, **named)
+        except (InteractiveError, OSError, ValueError) as error:
+            sys.stderr.write(f"{error}\n")
+            raise typer.Exit(1) from None
+        typer.echo(text)
+
+    return told
+
+
+def application() -> Any:
+    """The command line as a function."""
+    import typer
+
+    app = typer.Typer(help="Ledgers of queryables.", no_args_is_help=True, add_completion=False)
+    ledger = typer.Typer(help="Show, export and check the events.", no_args_is_help=True)
+    app.command()(_told(init))
+    app.command()(_told(status))
+    app.command()(_told(close))
+    ledger.command()(_told(show))
+    ledger.command()(_told(export))
+    ledger.command("verify")(_told(check))
+    app.add_typer(ledger, name="ledger")
+    return app
+
+
+def main() -> None:
+    """Run the command that was typed."""
+    try:
+        run = application()
+    except ModuleNotFoundError:
+        sys.exit("the command line needs typer: pip install 'queryable[curator]'")
+    run()

@@ -1,0 +1,145 @@
+import importlib.util
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import curator
+from composition import FiltCon
+from curator import commands
+from curator.ledgers import BrokenChainError, LedgerError, SQLiteLedger
+from mechanisms import Count, Laplace
+from queryable import PureDP
+
+ROOT = Path(__file__).parents[3]
+TYPER = pytest.mark.skipif(
+    importlib.util.find_spec("typer") is None, reason="typer is not installed (extra `curator`)"
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """A ledger with two roots, in a folder made by `init`."""
+    commands.init(tmp_path / "new")
+    path = str(tmp_path / "new" / "ledger.db")
+    for name in ("calls", "visits"):
+        root = curator.open(path, FiltCon(PureDP(1)), {"age": [31] * 50}, name=name)
+        root(Laplace(Count(), epsilon="1/10"))
+    return path
+
+
+def test_init_makes_a_ledger_and_a_key_for_its_owner(tmp_path: Path) -> None:
+    assert "as secret as the data" in commands.init(tmp_path / "new")
+    assert stat.S_IMODE((tmp_path / "new" / "ledger.db.key").stat().st_mode) == 0o600
+    SQLiteLedger(tmp_path / "new" / "ledger.db").close()
+    with pytest.raises(LedgerError, match="already; nothing was changed"):
+        commands.init(tmp_path / "new")
+
+
+def test_status_has_a_line_for_each_root(path: str) -> None:
+    calls, visits = commands.status(path).splitlines()
+    assert calls.startswith("calls: 4 events, 1 messages, 1 charges computed again, 1 compared")
+    assert visits.startswith("visits: ")
+
+
+def test_show_has_a_line_for_each_event(path: str) -> None:
+    lines = commands.show(path, "visits").splitlines()
+    assert [line.split()[1] for line in lines] == ["opened", "answer", "intent", "answer"]
+    assert "laplace/1" in lines[2]
+    assert commands.show(path, "visits", after=2).splitlines() == lines[2:]
+
+
+def test_a_closed_root_says_so(path: str) -> None:
+    assert commands.close(path, "visits") == "visits is closed"
+    assert "; closed; head" in commands.status(path).splitlines()[1]
+    assert not Path(f"{path}.key").exists()
+
+
+def test_an_export_is_checked_without_the_ledger(path: str, tmp_path: Path) -> None:
+    """And every line that is missing, doubled or changed is found."""
+    export = tmp_path / "visits.jsonl"
+    lines = commands.export(path, "visits").splitlines()
+    export.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert commands.check(str(export)) == commands.check(path, root="visits")
+    for changed in (
+        *([*lines[:n], *lines[n + 1 :]] for n in range(len(lines))),
+        *([*lines[: n + 1], *lines[n:]] for n in range(len(lines))),
+        *([*lines[:n], f" {lines[n]}", *lines[n + 1 :]] for n in range(len(lines) - 1)),
+        [*lines[:2], lines[2].replace('"epoch":1', '"epoch":1.0'), *lines[3:]],
+        [lines[0], "[]", *lines[1:]],
+    ):
+        export.write_text("\n".join(changed), encoding="utf-8")
+        with pytest.raises(BrokenChainError):
+            commands.check(str(export))
+
+
+def test_every_flipped_bit_of_an_export_is_found(path: str, tmp_path: Path) -> None:
+    """All bits of 500 bytes of it, all over the file."""
+    export = tmp_path / "visits.jsonl"
+    whole = commands.export(path, "visits").encode() + b"\n"
+    missed = []
+    for place in range(0, len(whole) - 1, len(whole) // 125):
+        for bit in range(8):
+            changed = bytearray(whole)
+            changed[place] ^= 1 << bit
+            export.write_bytes(changed)
+            try:
+                commands.check(str(export))
+                missed.append((place, bit))
+            except LedgerError:
+                pass
+    assert missed == []
+
+
+def test_a_root_has_to_go_on_from_a_hash_that_was_seen(path: str) -> None:
+    head = json.loads(commands.export(path, "visits").splitlines()[-1])["head"]
+    assert commands.check(path, root="visits", head=head).endswith(head)
+    with pytest.raises(BrokenChainError, match="no event has the hash"):
+        commands.check(path, root="calls", head=head)
+    with pytest.raises(LedgerError, match="give --root too"):
+        commands.check(path, head=head)
+
+
+def test_wrong_names_are_told(path: str, tmp_path: Path) -> None:
+    with pytest.raises(LedgerError, match="there is no root 'none'; there are: calls, visits"):
+        commands.show(path, "none")
+    with pytest.raises(LedgerError, match="there is no ledger"):
+        commands.status(str(tmp_path / "none.db"))
+    assert not (tmp_path / "none.db").exists()
+
+
+@TYPER
+def test_the_command_line(path: str, tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    def run(*words: str) -> tuple[int, str, str]:
+        result = CliRunner().invoke(commands.application(), words, env={"NO_COLOR": "1"})
+        return result.exit_code, result.stdout.strip(), result.stderr.strip()
+
+    assert run("status", path) == (0, commands.status(path), "")
+    checked = commands.check(path, root="visits")
+    assert run("ledger", "verify", path, "--root", "visits") == (0, checked, "")
+    assert run("ledger", "export", path, "visits") == (0, commands.export(path, "visits"), "")
+    assert len(run("ledger", "show", path, "visits", "--after", "3")[1].splitlines()) == 1
+    assert run("init", str(tmp_path / "third"))[0] == 0
+    missing = str(tmp_path / "none.db")
+    assert run("status", missing) == (1, "", f"there is no ledger {missing}")
+
+
+@TYPER
+def test_the_program_lists_its_commands() -> None:
+    program = "from curator.commands import main; main()"
+    run = subprocess.run(
+        [sys.executable, "-c", program, "--help"],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for word in ("init", "status", "close", "ledger"):
+        assert word in run.stdout

@@ -1,0 +1,196 @@
+import contextlib
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import attrs
+import pytest
+
+import curator
+from composition import (
+    ExPost,
+    FiltCon,
+    FiltSeq,
+    GDPResidue,
+    Menu,
+    OdomCon,
+    Rogers2016,
+    Rogers2023,
+    ViaGDP,
+    ViaRenyi,
+    ViaZCDP,
+    Whitehouse2023,
+)
+from curator.ledgers import BrokenChainError, Event, SQLiteLedger, following
+from curator.verify import VerificationError, verify
+from mechanisms import Count, Laplace
+from queryable import GDP, ZCDP, ApproxDP, PureDP, QueryRefusedError
+
+DATA = {"age": [31, 47, 62] * 20}
+KEY = b"k" * 32
+BUDGET = ApproxDP(1, "1e-6")
+
+
+def told(path: Path, mechanism: Any, *, nested: bool = False) -> list[Event]:
+    """The events of a root that launched, was refused, launched several at once and nested."""
+    ledger = SQLiteLedger(path / "ledger.db")
+    root = curator.open(ledger, mechanism, DATA, name="visits", key=KEY)
+    small, large = Laplace(Count(), epsilon="1/100"), Laplace(Count(), epsilon=50)
+    root(small)
+    root(small)
+    for mechanisms in ([large], [small, large, small]):
+        with contextlib.suppress(QueryRefusedError):
+            root.launch_many(mechanisms)
+    if nested:
+        child = root.launch(FiltCon(PureDP("1/50")))
+        child(small)
+        child(small)
+        with pytest.raises(QueryRefusedError):
+            child(small)
+    events = list(ledger.read("visits"))
+    ledger.close()
+    return events
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        FiltCon(PureDP(1)),
+        FiltCon(ApproxDP(1, "1e-6")),
+        FiltCon(ZCDP("1/10")),
+        FiltCon(GDP(1)),
+        FiltSeq(PureDP(1)),
+        FiltCon(PureDP(1), on_exceed="halt"),
+        FiltCon(BUDGET, rule=ViaZCDP()),
+        FiltCon(BUDGET, rule=ViaGDP()),
+        FiltCon(BUDGET, rule=ViaRenyi(orders=[2, 8, 32])),
+        FiltCon(BUDGET, rule=Whitehouse2023()),
+        FiltCon(BUDGET, rule=Rogers2016()),
+        FiltCon(BUDGET, rule=Rogers2023()),
+        FiltCon(BUDGET, rule=Menu("1/100", [1, 5])),
+        OdomCon(PureDP),
+    ],
+    ids=str,
+)
+def test_accounts_are_computed_again(tmp_path: Path, mechanism: Any) -> None:
+    events = told(tmp_path, mechanism)
+    found = verify(events)
+    assert (found.root, found.events, found.head) == ("visits", len(events), events[-1].hash)
+    assert found.charges >= 3
+    assert found.unchecked == {}
+    assert not found.unanswered
+
+
+def test_what_was_spent_is_told_for_each_compositor(tmp_path: Path) -> None:
+    found = verify(told(tmp_path, FiltCon(PureDP(1)), nested=True))
+    fiftieth, most = Fraction(1, 50), Fraction(6, 100)
+    assert dict(found.spent) == {(): (most,), (4,): (fiftieth,)}
+    assert found.claims == 7
+
+
+@pytest.mark.parametrize("mechanism", [ExPost(PureDP(1)), FiltCon(BUDGET, rule=GDPResidue())])
+def test_accounts_of_other_kinds_are_named(tmp_path: Path, mechanism: Any) -> None:
+    found = verify(told(tmp_path, mechanism))
+    assert found.charges == 0
+    assert sum(found.unchecked.values()) >= 3
+
+
+def chained_again(events: list[Event]) -> list[Event]:
+    """The events with numbers and hashes that fit, as somebody would write who edits a ledger."""
+    chain: list[Event] = []
+    for event in events:
+        last = chain[-1] if chain else None
+        chain.append(following(last, event.root, event.epoch, event.kind, event.body))
+    return chain
+
+
+def edited(event: Event, change: Callable[[dict[str, Any]], None]) -> Event:
+    body = json.loads(event.body)
+    change(body)
+    return attrs.evolve(event, body=json.dumps(body, sort_keys=True, separators=(",", ":")))
+
+
+def _less(body: dict[str, Any]) -> None:
+    """The account says that less was spent."""
+    account = json.loads(body["charges"][0]["account"])
+    account["sum"]["parts"] = ["1/1000"]
+    body["charges"][0]["account"] = json.dumps(account)
+
+
+def _cheaper(body: dict[str, Any]) -> None:
+    """Charge and account say that less was charged than the mechanism loses."""
+    body["charges"][0]["charged"] = '{"@":"pure-dp/1","epsilon":"1/1000"}'
+    _less(body)
+
+
+@pytest.mark.parametrize(
+    ("change", "told_so"),
+    [
+        (lambda e: [*e[:2], edited(e[2], _less), *e[3:]], "account of 0.001; it should be 0.01"),
+        (lambda e: [*e[:2], edited(e[2], _cheaper), *e[3:]], "whose loss is PureDP"),
+        (lambda e: e[1:], "begins with `opened`"),
+        (lambda e: [*e[:3], *e[4:]], "before the answer of event 3"),
+        (lambda e: [*e[:2], *e[3:]], "waits for no answer"),
+        (lambda e: [*e[:2], *e[4:]], "waits for no answer"),
+        (lambda e: [*e, e[3]], "waits for no answer"),
+        (lambda e: [*e, e[0]], "begins with `opened`"),
+        (lambda e: [*e, attrs.evolve(e[0], kind="closed", body="{}"), e[2]], "was closed"),
+        (lambda e: [*e[:3], attrs.evolve(e[3], body="[]"), *e[4:]], "is not what a curator writes"),
+        (lambda e: [*e[:3], attrs.evolve(e[3], body="{"), *e[4:]], "is not what a curator writes"),
+    ],
+)
+def test_an_edited_ledger_is_found(
+    tmp_path: Path, change: Callable[[list[Event]], list[Event]], told_so: str
+) -> None:
+    """Somebody edits events and computes all hashes again."""
+    events = told(tmp_path, FiltCon(PureDP(1)))
+    verify(chained_again(events))
+    with pytest.raises(VerificationError, match=told_so):
+        verify(chained_again(change(events)))
+
+
+def test_more_than_the_budget_is_found(tmp_path: Path) -> None:
+    """The budget in all accounts is made smaller."""
+    events = told(tmp_path, FiltCon(PureDP(1)))
+    small = [
+        attrs.evolve(event, body=event.body.replace(r"\"most\":[\"1\"]", r"\"most\":[\"1/60\"]"))
+        for event in events
+    ]
+    assert small != events
+    with pytest.raises(VerificationError, match=r"above the budget of 0\.0166667"):
+        verify(chained_again(small))
+
+
+def test_every_prefix_holds(tmp_path: Path) -> None:
+    """A crash leaves a prefix; its last message may have no answer."""
+    events = told(tmp_path, FiltCon(PureDP(1)), nested=True)
+    found = [verify(events[:count]) for count in range(1, len(events) + 1)]
+    assert [each.unanswered for each in found[:4]] == [True, False, True, False]
+    assert [each.messages for each in found] == sorted(each.messages for each in found)
+
+
+def test_a_missing_tail_is_found_by_a_hash(tmp_path: Path) -> None:
+    events = told(tmp_path, FiltCon(PureDP(1)))
+    verify(events[:-2])
+    assert verify(events, head=events[3].hash).events == len(events)
+    with pytest.raises(BrokenChainError, match="no event has the hash"):
+        verify(events[:-2], head=events[-1].hash)
+
+
+def test_every_flipped_bit_is_found(tmp_path: Path) -> None:
+    """1,000 random bits of a ledger's events."""
+    events, chance, found = told(tmp_path, FiltCon(PureDP(1))), Random(5), 0
+    for _ in range(1000):
+        place = chance.randrange(len(events))
+        name = chance.choice(["kind", "body", "hash"])
+        text = getattr(events[place], name)
+        at = chance.randrange(len(text))
+        letter = chr(ord(text[at]) ^ (1 << chance.randrange(7)))
+        changed = attrs.evolve(events[place], **{name: text[:at] + letter + text[at + 1 :]})
+        with pytest.raises(BrokenChainError):
+            verify([*events[:place], changed, *events[place + 1 :]])
+        found += 1
+    assert found == 1000
