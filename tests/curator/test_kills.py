@@ -14,15 +14,17 @@ from tests.curator import analyst
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 
 
-def heard_until_killed(context: Any, ledger: Path, seconds: float) -> list[tuple[int, str]]:
-    """Run the analysis and kill it so long after its first word; return what it said."""
+def heard_until_killed(
+    context: Any, ledger: Path, answers: int, seconds: float
+) -> list[tuple[int, str]]:
+    """Run the analysis, kill it so long after so many answers, and return what it said."""
     mine, its = context.Pipe(duplex=False)
     process = context.Process(target=analyst.run, args=(str(ledger), its), daemon=True)
     process.start()
     its.close()
     heard = []
     try:
-        if mine.poll(60):
+        while len(heard) < answers:
             heard.append(mine.recv())
         process.join(seconds)
         process.kill()
@@ -42,7 +44,8 @@ def survives(folder: Path, cycles: int, seed: int) -> int:
     ledger, chance = folder / "visits.db", random.Random(seed)
     heard: dict[int, str] = {}
     for _ in range(cycles):
-        for place, text in heard_until_killed(context, ledger, chance.uniform(0, 0.05)):
+        more, seconds = chance.randint(0, 3), chance.uniform(0, 0.02)
+        for place, text in heard_until_killed(context, ledger, len(heard) + more, seconds):
             assert heard.setdefault(place, text) == text, "an answer has changed"
     table = analyst.opened(str(ledger))
     kept = analyst.answers(table)
