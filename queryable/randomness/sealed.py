@@ -11,13 +11,14 @@ A root calls `asked` before a message and `answered` after it. Polls and message
 
 from collections.abc import Callable
 from hashlib import sha256
-from typing import Any, Never
+from typing import Any, Never, final
 
 from queryable.randomness.coins import ChildId, StreamCoins
 
 _KEY_BYTES = 32
 
 
+@final
 class SealedCoins(StreamCoins):
     """Coins that whoever has the key and the history can compute again, and nobody else.
 

@@ -216,7 +216,7 @@ class MemoryRoot:
         before = self._settled()
         self._messages += 1
         coins, number = before.coins, self._messages
-        if isinstance(coins, SealedCoins):
+        if type(coins) is SealedCoins:
             coins = coins.asked(path, query)
             number = 1
         enter(scope)
@@ -241,14 +241,16 @@ class MemoryRoot:
         """
         now = flight.before
         told = exchanges_of(flight.path, flight.query, answer)
-        coins, poll = now.coins, state is now.state and all(map(is_poll, told))
-        if isinstance(coins, SealedCoins) and not poll:
-            state, told, coins = self._answered(flight, state, told)
-        if self.journal is not None:
-            if poll:
-                self.journal.void()
-            else:
-                self.journal.answer(flight.message, told, now.state, state)
+        coins = now.coins
+        if type(coins) is SealedCoins:  # there is a journal with these only
+            poll = state is now.state and all(map(is_poll, told))
+            if not poll:
+                state, told, coins = self._answered(flight, state, told)
+            if self.journal is not None:
+                if poll:
+                    self.journal.void()
+                else:
+                    self.journal.answer(flight.message, told, now.state, state)
         return self._put(flight, state, told, coins)
 
     def _put(self, flight: _Flight, state: Any, told: tuple[Exchange, ...], coins: Coins) -> Answer:
