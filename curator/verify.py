@@ -188,7 +188,7 @@ class _Checks:
             mechanism = self._codec.decode(_written(launch["mechanism"]))
             try:
                 claim = mechanism.privacy_map(charge["d_in"])
-            except Exception:
+            except Exception:  # a site's own mechanism may raise anything; the claim is not counted
                 return
         if isinstance(claim, Loss) and claim.measure == charged.measure:
             if not claim.implies(charged):

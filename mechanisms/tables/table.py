@@ -283,7 +283,9 @@ class Table(FromTable, Tabular, Described):
         key = key_of(request)
         total = self._remembered.find(key)
         if total is not None:
-            getattr(self._engine, "require_unchanged", bool)()
+            require_unchanged = getattr(self._engine, "require_unchanged", None)
+            if require_unchanged is not None:
+                require_unchanged()
             return total
         checked, plan = self._checked  # a launch has just checked the statistic that it evaluates
         if key is None or checked != key:
