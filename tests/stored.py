@@ -79,7 +79,13 @@ class MemoryLedger:
         """Nothing is open."""
 
 
+def opening_of(ledger: Any, name: str) -> dict[str, Any]:
+    """The first event of a root on a ledger."""
+    opened = story_of(ledger.read(name)).opened
+    assert opened is not None
+    return opened
+
+
 def coins_of(ledger: Any, name: str, codec: Any = STORED) -> SealedCoins:
     """The coins of a root on a ledger, for a queryable in memory."""
-    opened = story_of(ledger.read(name)).opened
-    return SealedCoins(KEY, root_id(name, opened), canonical=codec.encode)
+    return SealedCoins(KEY, root_id(name, opening_of(ledger, name)), canonical=codec.encode)

@@ -1,45 +1,63 @@
 """A queryable on a ledger gives the view that one in memory gives with the same coins."""
 
+import inspect
 import re
 from typing import Any
 
 import pytest
 
+import composition
 import curator
+import mechanisms
+from composition import Accumulator, Rule
+from mechanisms import Table
 from queryable import (
+    Ask,
     AskMany,
-    InteractiveError,
+    InteractiveMechanism,
     LaunchMany,
+    MechanismFault,
+    PersonInTheMiddle,
+    PrivacyClaimError,
     Queryable,
+    QueryRefusedError,
+    RetiredChildError,
 )
 from queryable.messages import bare
 from queryable.running.log import is_poll
-from tests.laws.subjects import DATA, SUBJECTS, Subject
-from tests.stored import KEY, STORED, MemoryLedger, coins_of
+from queryable.statistics import Releasable
+from tests.curator.cases import CASES, Case, Named, kinds_in, visits
+from tests.stored import KEY, STORED, MemoryLedger, coins_of, opening_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 
 
-def told(handle: Queryable, query: Any) -> None:
-    """Send a query; refusals and failures are in the view."""
+def told(handle: Queryable, query: Any, by_path: bool) -> None:
+    """Send a query that is legal; refusals and failures are in the view."""
+    path: list[Any] = []
+    names: tuple[str | None, ...] = ()
+    if isinstance(query, Named):
+        path, query, names = [*query.path], query.query, query.names
+    while by_path and type(query) is Ask:
+        path, query = [*path, query.child], query.query
     try:
         if isinstance(query, LaunchMany | AskMany):
-            handle._told((), query, ())
+            handle._told(tuple(path), query, names)
         else:
-            handle.ask(query)
-    except InteractiveError:
+            handle._delivered(tuple(path), handle._root.tell(tuple(path), query, names))
+    except (QueryRefusedError, MechanismFault, RetiredChildError, PrivacyClaimError):
         pass
 
 
-def opened(ledger: MemoryLedger, subject: Subject) -> Queryable:
-    return curator.open(ledger, subject.mechanism, DATA, name="a", key=KEY, codec=STORED)
+def opened(ledger: MemoryLedger, case: Case) -> Queryable:
+    return curator.open(ledger, case.mechanism, case.data(), name="a", key=KEY, codec=STORED)
 
 
 def view_of(handle: Queryable) -> list[bytes]:
     """The view as texts, without polls, which no ledger keeps."""
     kept = [each for each in handle.view if not is_poll(each)]
     texts = [STORED.encode((each.path, each.query, bare(each.answer))) for each in kept]
-    return [STORED.encode(bare(handle.view.opening)) if not kept else b"", *texts]
+    return [STORED.encode(bare(handle._root.opening)), *texts]
 
 
 def charges_of(handle: Queryable) -> list[str]:
@@ -52,28 +70,58 @@ def tree_of(handle: Queryable) -> list[str]:
     return [line for line in handle.tree().splitlines() if "last reported" not in line]
 
 
-def in_memory(ledger: MemoryLedger, subject: Subject) -> Queryable:
-    coins = coins_of(ledger, "a")
-    return Queryable(subject.mechanism, DATA, coins=coins, allow_seeded=True)
+def in_memory(ledger: MemoryLedger, case: Case) -> Queryable:
+    data = case.data()
+    if isinstance(data, Table):
+        data = data.with_seed(int(opening_of(ledger, "a")["seed"]))
+    return Queryable(case.mechanism, data, coins=coins_of(ledger, "a"), allow_seeded=True)
 
 
-@pytest.mark.parametrize("subject", SUBJECTS, ids=str)
-def test_a_ledger_gives_the_view_of_memory(subject: Subject) -> None:
+ADDRESSED = [
+    pytest.param(case, by_path, id=f"{case}, {'to children' if by_path else 'through the root'}")
+    for case in CASES
+    for by_path in (False, True)
+    if by_path or case.data is not visits  # each restart opens a table again
+]
+
+
+@pytest.mark.parametrize(("case", "by_path"), ADDRESSED)
+def test_a_ledger_gives_the_view_of_memory(case: Case, by_path: bool) -> None:
     """Byte for byte; and with a restart after each message, the same again."""
     once, often = MemoryLedger(), MemoryLedger()
-    on_ledger = opened(once, subject)
-    opened(often, subject)
+    on_ledger = opened(once, case)
+    opened(often, case)
     often.events["a"], often.epochs = [*once.events["a"]], {"a": once.epochs["a"]}
-    memory = in_memory(once, subject)
-    for query in subject.script:
-        told(memory, query)
-        told(on_ledger, query)
-        restarted = opened(often, subject)
-        told(restarted, query)
+    memory = in_memory(once, case)
+    for query in case.script:
+        told(memory, query, by_path)
+        told(on_ledger, query, by_path)
+        restarted = opened(often, case)
+        told(restarted, query, by_path)
         assert view_of(restarted) == view_of(memory)
     assert view_of(on_ledger) == view_of(memory)
-    last = opened(often, subject)
-    assert view_of(last) == view_of(opened(once, subject)) == view_of(memory)
+    last = opened(often, case)
+    assert view_of(last) == view_of(opened(once, case)) == view_of(memory)
     assert charges_of(last) == charges_of(memory)
     assert tree_of(last) == tree_of(memory)
     assert {*last.children} == {*memory.children}
+
+
+def exported(*kinds: type) -> set[type]:
+    """The concrete classes of these kinds that the packages export."""
+    everything = (
+        getattr(each, name) for each in (composition, mechanisms) for name in each.__all__
+    )
+    return {
+        each
+        for each in everything
+        if inspect.isclass(each) and issubclass(each, kinds) and not inspect.isabstract(each)
+    }
+
+
+def test_everything_exported_is_a_case() -> None:
+    """Mechanisms, compositors, persons, rules, odometers and statistics."""
+    found = {kind for case in CASES for kind in kinds_in((case.mechanism, case.script))}
+    kinds = (InteractiveMechanism, PersonInTheMiddle, Rule, Accumulator, Releasable)
+    missing = sorted(each.__name__ for each in exported(*kinds) - found)
+    assert not missing, f"add a Case of {missing} to tests/curator/cases.py"
