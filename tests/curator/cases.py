@@ -1,7 +1,7 @@
 """What a ledger has to give back as memory does: a mechanism, its data, and messages to it.
 
-The subjects of `tests/laws`, the mechanisms of `tests/encoded.py`, and those that need a table, parts
-of the data, or a mechanism within another one.
+The subjects of `tests/laws`, the mechanisms of `tests/encoded.py`, and those that need a table,
+parts of the data, or a mechanism within another one.
 """
 
 from collections.abc import Callable, Iterator
