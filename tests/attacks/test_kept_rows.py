@@ -362,11 +362,10 @@ def test_the_right_engine_is_not_caught() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        OfTheFirstBound,
         OneTooMany,
         *(
             pytest.param(each, marks=pytest.mark.slow)
-            for each in (ByArrival, ByTheFirstQuestion, OneMoreWhenWarm)
+            for each in (OfTheFirstBound, ByArrival, ByTheFirstQuestion, OneMoreWhenWarm)
         ),
     ],
 )

@@ -101,7 +101,11 @@ def test_bulk_noise_fits_at_length(law: Any) -> None:
     assert p_value(law, SeededCoins(3).draw(law, 10_000_000)) > FALSE_ALARM
 
 
-@pytest.mark.parametrize("law", [DiscreteLaplace(64), DiscreteGaussian(64**2)], ids=str)
+@pytest.mark.parametrize(
+    "law",
+    [pytest.param(DiscreteLaplace(64), marks=pytest.mark.slow), DiscreteGaussian(64**2)],
+    ids=str,
+)
 def test_a_wrong_margin_is_rejected_and_a_tight_one_is_not(law: Any) -> None:
     """Blocks are as wide as the scale, so that chord and curve differ visibly."""
     right, wrong = Tickets(law, bits=6), Tickets(law, bits=6)
