@@ -3,11 +3,31 @@
 - `root`: `open`, a `Queryable` whose log is its state, and `close`. `journal`: its events.
 - `codec`: every query and answer as canonical JSON, by a closed schema.
 - `ledgers`: stores of events that only grow.
+- `configuration`: the same from a file of TOML; `datasets`, `budgets`, `sections`: its parts.
 - `keys`: the key of the noise. `fingerprints`: whether data are those of the first time.
 """
 
+from curator.configuration import (
+    Configuration,
+    open_configured,
+    read_configuration,
+)
+from curator.datasets import Dataset
 from curator.ledgers import Ledger, LedgerError, SQLiteLedger
 from curator.root import close, open  # noqa: A004 (`curator.open`)
+from curator.sections import ConfigurationError
 from queryable.randomness.sealed import SealedCoins
 
-__all__ = ["Ledger", "LedgerError", "SQLiteLedger", "SealedCoins", "close", "open"]
+__all__ = [
+    "Configuration",
+    "ConfigurationError",
+    "Dataset",
+    "Ledger",
+    "LedgerError",
+    "SQLiteLedger",
+    "SealedCoins",
+    "close",
+    "open",
+    "open_configured",
+    "read_configuration",
+]

@@ -8,79 +8,106 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import attrs
 
+from curator.codec import CODEC
+from curator.configuration import read_configuration
 from curator.keys import make_key
 from curator.ledgers import BrokenChainError, Event, Ledger, LedgerError, chained, ledger_of
 from curator.root import close as close_root
 from curator.verify import Verified, verify
 from queryable.errors import InteractiveError
 
+_CONFIGURATION = "curator.toml"
+_IGNORED = """# Everything here is private but the configuration.
+*
+!.gitignore
+!curator.toml
+"""
+
 
 def init(folder: Path) -> str:
-    """Make a folder with an empty ledger and a key, which its owner alone may read."""
+    """Make a folder with a configuration, an empty ledger and a key that its owner alone reads."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = folder / "ledger.db"
-    if path.exists() or (folder / "ledger.db.key").exists():
-        raise LedgerError(f"{folder} has a ledger or a key already; nothing was changed")
-    ledger_of(path).close()
-    make_key(f"{path}.key")
+    stated, ledger, key = (folder / name for name in (_CONFIGURATION, "ledger.db", "noise.key"))
+    for path in (stated, ledger, key):
+        if path.exists():
+            raise LedgerError(f"there is a {path} already; nothing was changed")
+    ignored = folder / ".gitignore"
+    if not ignored.exists():
+        ignored.write_text(_IGNORED, encoding="utf-8")
+    make_key(key)
+    ledger_of(ledger).close()
+    initial = files("curator").joinpath("initial.toml").read_text(encoding="utf-8")
+    stated.write_text(initial, encoding="utf-8")
     return (
-        f"{path} is the ledger. {path}.key is the key of the noise: it is as secret as the data.\n"
-        f'In Python: curator.open("{path}", mechanism, data, name="...")'
+        f"{stated} states data sets and budgets: edit it.\n"
+        f"{key} is the key of the noise: it is as secret as the data.\n"
+        f'In Python: visits, table = curator.open_configured("{stated}", "visits")'
     )
 
 
-def status(ledger: str) -> str:
-    """One line for each root: its events, messages and charges, after checking all of them."""
-    with _Opened(ledger) as opened:
-        lines = [_line(verify(opened.read(root))) for root in opened.roots()]
-    return "\n".join(lines) or f"{ledger} has no roots"
+def status(place: str) -> str:
+    """One line for each root: its events, messages and charges, after checking all of them.
+
+    Args:
+        place: a configuration, or a ledger.
+    """
+    with _Opened(place) as at:
+        roots = at.ledger.roots()
+        lines = [_line(verify(at.ledger.read(root), codec=at.codec)) for root in roots]
+    lines += [f"{name}: not opened yet" for name in at.datasets if name not in roots]
+    return "\n".join(lines) or f"{place} has no roots"
 
 
-def show(ledger: str, root: str, after: int = 0) -> str:
+def show(place: str, root: str, after: int = 0) -> str:
     """The events of a root, one a line."""
-    with _Opened(ledger) as opened:
-        events = _of(opened, root)[after:]
+    with _Opened(place) as at:
+        events = _of(at.ledger, root)[after:]
     return "\n".join(f"{each.seq:>6}  {each.kind:<9} {_briefly(each)}" for each in events)
 
 
-def export(ledger: str, root: str) -> str:
+def export(place: str, root: str) -> str:
     """The events of a root as lines of JSON, for `curator ledger verify` on another machine.
 
     The last line has their number and the last hash, so that a missing part is found.
     """
-    with _Opened(ledger) as opened:
-        return "\n".join(exported(_of(opened, root)))
+    with _Opened(place) as at:
+        return "\n".join(exported(_of(at.ledger, root)))
 
 
-def check(ledger: str, root: str = "", head: str = "") -> str:
+def check(place: str, root: str = "", head: str = "") -> str:
     """Check a ledger, or a file of `curator ledger export`, without data and without key.
 
     Hashes, the order of events and all accounts are checked. With a root and a hash that was seen
     earlier, such as that of the last export, it is checked that the root goes on from there.
     """
-    if ledger.endswith((".json", ".jsonl")):
-        with Path(ledger).open(encoding="ascii", errors="replace") as lines:
+    if place.endswith((".json", ".jsonl")):
+        with Path(place).open(encoding="ascii", errors="replace") as lines:
             return _line(verify(imported(lines), head=head or None))
     if head and not root:
         raise LedgerError("give --root too: a hash belongs to one root")
-    with _Opened(ledger) as opened:
-        opened.check()
+    with _Opened(place) as at:
+        at.ledger.check()
         found = [
-            verify(_of(opened, each), head=head or None)
-            for each in ([root] if root else opened.roots())
+            verify(_of(at.ledger, each), head=head or None, codec=at.codec)
+            for each in ([root] if root else at.ledger.roots())
         ]
-    return "\n".join(map(_line, found)) or f"{ledger} has no roots"
+    return "\n".join(map(_line, found)) or f"{place} has no roots"
 
 
-def close(ledger: str, root: str, key: str = "") -> str:
-    """Close a root for good and destroy the file of its key. Answers and accounts stay."""
-    close_root(ledger, root, key=key or None)
-    return f"{root} is closed"
+def close(place: str, root: str, key: str = "") -> str:
+    """Close a root for good and destroy the file of its key. Answers and accounts stay.
+
+    The key stays while another open root of the ledger uses it.
+    """
+    with _Opened(place) as at:
+        left = close_root(at.ledger, root, key=key or at.key_of(root))
+    return f"{root} is closed" + (f"; {left}" if left else "")
 
 
 def exported(events: Iterable[Event]) -> Iterator[str]:
@@ -121,18 +148,26 @@ def imported(lines: Iterable[str]) -> Iterator[Event]:
 
 
 class _Opened:
-    """A ledger that is there already, open for a while."""
+    """A ledger that is there already, open for a while: by its own place or a configuration's."""
 
     def __init__(self, place: str) -> None:
-        if "://" not in place and not Path(place).exists():
-            raise LedgerError(f"there is no ledger {place}")
-        self._ledger = ledger_of(place)
+        self.configuration = read_configuration(place) if place.endswith(".toml") else None
+        self.codec = CODEC if self.configuration is None else self.configuration.codec
+        self.datasets = () if self.configuration is None else tuple(self.configuration.datasets)
+        at = place if self.configuration is None else self.configuration.ledger
+        if "://" not in at and not Path(at).exists():
+            raise LedgerError(f"there is no ledger {at}")
+        self.ledger = ledger_of(at)
 
-    def __enter__(self) -> Ledger:
-        return self._ledger
+    def key_of(self, root: str) -> str | None:
+        """The key that the configuration states for a root; None for that beside the ledger."""
+        return None if self.configuration is None else self.configuration.key_of(root)
+
+    def __enter__(self) -> Self:
+        return self
 
     def __exit__(self, *_: object) -> None:
-        self._ledger.close()
+        self.ledger.close()
 
 
 def _of(ledger: Ledger, root: str) -> list[Event]:

@@ -117,32 +117,61 @@ def open(  # noqa: A001 (`curator.open`)
     return Queryable._over(root)
 
 
-def close(ledger: Place, name: str, *, key: Key | None = None) -> None:
+def close(ledger: Place, name: str, *, key: Key | None = None) -> str:
     """Close a root for good: no further messages. If its key is in a file, the file is destroyed.
 
-    Answers and accounts stay in the ledger. Nobody can compute the noise any more.
+    Answers and accounts stay in the ledger. Once the key is gone, nobody can compute the noise. It
+    stays while another root of this ledger, which is not closed, uses it.
 
     Args:
         key: as for `open`.
+
+    Returns:
+        What the owner has to know about the key.
 
     Raises:
         LedgerError: there is no such root, or another process writes to it.
     """
     place = ledger_of(ledger) if isinstance(ledger, str | os.PathLike) else ledger
-    epoch = place.lease(name, this_process(), TTL)
     try:
-        story = story_of(chained(place.read(name)))
-        if story.opened is None:
-            raise LedgerError(f"there is no root {name!r} in {place!r}")
-        if not story.closed:
-            LedgerJournal(place, name, epoch, CODEC, story.head).append("closed", {})
+        epoch = place.lease(name, this_process(), TTL)
+        try:
+            story = story_of(chained(place.read(name)))
+            if story.opened is None:
+                raise LedgerError(f"there is no root {name!r} in {place!r}")
+            if not story.closed:
+                LedgerJournal(place, name, epoch, CODEC, story.head).append("closed", {})
+        finally:
+            place.release(name, epoch)
+        return _destroyed(place, story.opened, _default_key(ledger) if key is None else key)
     finally:
-        place.release(name, epoch)
         if place is not ledger:
             place.close()
-    path = _default_key(ledger) if key is None else key
-    if isinstance(path, str | os.PathLike) and Path(path).exists():
-        destroy_key(path)
+
+
+def _destroyed(ledger: Ledger, opened: dict[str, Any], key: Key | None) -> str:
+    """Destroy the key of a root that is closed, unless another root needs it; say what was done."""
+    if key is None or isinstance(key, bytes) or str(key).startswith("env:"):
+        return "destroy its key, wherever it is: it is in no file"
+    if not Path(key).exists():
+        return f"there is no key {key} any more"
+    secret = read_key(key)
+    if not is_key(opened, secret):
+        return f"{key} is the key of another root; it was not destroyed"
+    using = [each for each in ledger.roots() if _uses(story_of(ledger.read(each)), secret)]
+    if using:
+        return f"{key} was not destroyed: {', '.join(using)} need it and can be continued"
+    destroy_key(key)
+    return f"its key {key} is destroyed"
+
+
+def _uses(story: Story, secret: bytes) -> bool:
+    return story.opened is not None and not story.closed and is_key(story.opened, secret)
+
+
+def is_key(opened: dict[str, Any], secret: bytes) -> bool:
+    """Whether this is the key that a root was opened with."""
+    return hmac.compare_digest(opened["check"], _check_value(secret, opened["salt"]))
 
 
 def root_id(name: str, opened: dict[str, Any]) -> str:
@@ -212,7 +241,7 @@ def _require_same(
     assert opened is not None
     if story.closed:
         raise LedgerError(f"root {name!r} is closed: its answers stay, and it has no more")
-    if not hmac.compare_digest(opened["check"], _check_value(secret, opened["salt"])):
+    if not is_key(opened, secret):
         raise LedgerError(f"root {name!r} was opened with another key; give that one")
     now = _described(mechanism, dataset, secret, codec)
     if now["mechanism"] != opened["mechanism"]:

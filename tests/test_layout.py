@@ -64,7 +64,8 @@ FLOORS = {
         *("rules", "verdicts", "validity", "proofs", "compositors", "budgets", "planning", "plot"),
     ),
     "curator": (
-        *("codec", "ledgers", "keys", "fingerprints", "journal", "root", "verify", "commands"),
+        *("codec", "ledgers", "keys", "fingerprints", "journal", "root"),
+        *("sections", "budgets", "datasets", "configuration", "verify", "commands"),
     ),
 }
 """The rooms and single modules of each package, lowest first: each may import those before it."""

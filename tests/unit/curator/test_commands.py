@@ -11,9 +11,10 @@ import pytest
 import curator
 from composition import FiltCon
 from curator import commands
-from curator.ledgers import BrokenChainError, LedgerError, SQLiteLedger
+from curator.keys import make_key
+from curator.ledgers import BrokenChainError, LedgerError
 from mechanisms import Count, Laplace
-from queryable import PureDP
+from queryable import ZCDP, PureDP
 
 ROOT = Path(__file__).parents[3]
 TYPER = pytest.mark.skipif(
@@ -23,21 +24,78 @@ TYPER = pytest.mark.skipif(
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
-    """A ledger with two roots, in a folder made by `init`."""
-    commands.init(tmp_path / "new")
-    path = str(tmp_path / "new" / "ledger.db")
+    """A ledger with two roots."""
+    path = str(tmp_path / "ledger.db")
     for name in ("calls", "visits"):
         root = curator.open(path, FiltCon(PureDP(1)), {"age": [31] * 50}, name=name)
         root(Laplace(Count(), epsilon="1/10"))
     return path
 
 
-def test_init_makes_a_ledger_and_a_key_for_its_owner(tmp_path: Path) -> None:
-    assert "as secret as the data" in commands.init(tmp_path / "new")
-    assert stat.S_IMODE((tmp_path / "new" / "ledger.db.key").stat().st_mode) == 0o600
-    SQLiteLedger(tmp_path / "new" / "ledger.db").close()
-    with pytest.raises(LedgerError, match="already; nothing was changed"):
-        commands.init(tmp_path / "new")
+def test_init_makes_a_folder_that_works(tmp_path: Path) -> None:
+    folder = tmp_path / "new"
+    assert "as secret as the data" in commands.init(folder)
+    assert stat.S_IMODE((folder / "noise.key").stat().st_mode) == 0o600
+    assert {each.name for each in folder.iterdir()} == {
+        *(".gitignore", "curator.toml", "ledger.db", "noise.key")
+    }
+    stated = str(folder / "curator.toml")
+    assert commands.status(stated) == "visits: not opened yet"
+    (folder / "visits.csv").write_text("patient,age\n" + "".join(f"{i},{i}\n" for i in range(50)))
+    visits, table = curator.open_configured(stated, "visits")
+    table.release(visits.count(), loss=ZCDP("1/50"))
+    assert "visits: " in commands.status(stated)
+    assert commands.status(stated) == commands.status(str(folder / "ledger.db"))
+    assert "laplace/1" in commands.show(stated, "visits") or "gaussian/1" in commands.show(
+        stated, "visits"
+    )
+    assert commands.check(stated) == commands.check(stated, root="visits")
+    assert commands.export(stated, "visits") == commands.export(str(folder / "ledger.db"), "visits")
+    assert commands.close(stated, "visits") == (
+        f"visits is closed; its key {folder / 'noise.key'} is destroyed"
+    )
+    assert not (folder / "noise.key").exists()
+
+
+@pytest.mark.parametrize("name", ["curator.toml", "ledger.db", "noise.key"])
+def test_init_overwrites_nothing(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("mine")
+    (tmp_path / ".gitignore").write_text("mine")
+    with pytest.raises(LedgerError, match=f"{name} already; nothing was changed"):
+        commands.init(tmp_path)
+    assert {each.name for each in tmp_path.iterdir()} == {name, ".gitignore"}
+    (tmp_path / name).unlink()
+    commands.init(tmp_path)
+    assert (tmp_path / ".gitignore").read_text() == "mine"
+
+
+def test_each_line_of_the_initial_configuration_has_a_comment(tmp_path: Path) -> None:
+    """And the examples in comments can be used: each of them alone."""
+    commands.init(tmp_path)
+    stated = tmp_path / "curator.toml"
+    lines = stated.read_text().splitlines()
+    assert [line for line in lines if line and not line.startswith("[") and "#" not in line] == []
+    examples = [
+        (place, line.removeprefix("# ").strip())
+        for place, line in enumerate(lines)
+        if line.startswith("# ") and " = " in line.partition("#")[2].partition("#")[0]
+    ]
+    assert len(examples) > 15
+    everything = "\n".join(
+        line.removeprefix("# ") if " = " in line or line.startswith("# [") else line
+        for line in lines
+        if not line.startswith("# budget = { epsilon")
+    )
+    stated.write_text(everything)
+    read = curator.read_configuration(stated)
+    assert {*read.datasets} == {"visits", "calls"}
+    assert read.tls is not None
+    for place, example in examples:
+        if example.startswith("budget"):
+            visits = [line for line in lines if not line.startswith("budget = ")]
+            visits[place - 1] = example
+            stated.write_text("\n".join(visits))
+            curator.read_configuration(stated)
 
 
 def test_status_has_a_line_for_each_root(path: str) -> None:
@@ -53,10 +111,18 @@ def test_show_has_a_line_for_each_event(path: str) -> None:
     assert commands.show(path, "visits", after=2).splitlines() == lines[2:]
 
 
-def test_a_closed_root_says_so(path: str) -> None:
-    assert commands.close(path, "visits") == "visits is closed"
+def test_a_closed_root_says_so_and_the_last_one_destroys_the_key(path: str) -> None:
+    key = Path(f"{path}.key")
+    told = f"{key} was not destroyed: calls need it and can be continued"
+    assert commands.close(path, "visits") == f"visits is closed; {told}"
     assert "; closed; head" in commands.status(path).splitlines()[1]
-    assert not Path(f"{path}.key").exists()
+    assert key.exists()
+    other = key.with_name("other.key")
+    make_key(other)
+    assert commands.close(path, "calls", key=str(other)).endswith("it was not destroyed")
+    assert commands.close(path, "calls").endswith("is destroyed")
+    assert not key.exists()
+    assert commands.close(path, "calls").endswith("any more")
 
 
 def test_an_export_is_checked_without_the_ledger(path: str, tmp_path: Path) -> None:
