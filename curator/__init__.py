@@ -1,6 +1,7 @@
 """A process that holds data and states, with a durable ledger of queries and answers.
 
-- `root`: `open`, a `Queryable` whose log is its state, and `close`. `journal`: its events.
+- `root`: `open`, a `Queryable` whose log is its state; `release`, `close`. `journal`: its events.
+- `views`: `view`, a look at a root without data and key. `leases`: roots that nobody asks.
 - `codec`: every query and answer as canonical JSON, by a closed schema.
 - `ledgers`: stores of events that only grow.
 - `configuration`: the same from a file of TOML; `datasets`, `budgets`, `sections`: its parts.
@@ -14,8 +15,9 @@ from curator.configuration import (
 )
 from curator.datasets import Dataset
 from curator.ledgers import Ledger, LedgerError, SQLiteLedger
-from curator.root import close, open  # noqa: A004 (`curator.open`)
+from curator.root import close, open, release  # noqa: A004 (`curator.open`)
 from curator.sections import ConfigurationError
+from curator.views import view
 from queryable.randomness.sealed import SealedCoins
 
 __all__ = [
@@ -30,4 +32,6 @@ __all__ = [
     "open",
     "open_configured",
     "read_configuration",
+    "release",
+    "view",
 ]

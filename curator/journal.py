@@ -38,7 +38,7 @@ from queryable.view import Exchange
 
 SCHEMA = 1
 TTL = 30.0
-"""Seconds that a lease is held; it is renewed by messages, after a third of it."""
+"""Seconds that a lease is held; it is renewed after a third of it, see `curator.leases`."""
 
 
 _INTERRUPTED = (
@@ -71,7 +71,8 @@ class LedgerJournal:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.ledger, self.root, self.epoch, self.codec = ledger, root, epoch, codec
-        self.head, self.pending, self.closed = head, pending, False
+        self.head, self.pending, self.released = head, pending, False
+        self.owns = False  # whether the ledger is closed with the root
         self._charges: Any = None if pending is None else json.loads(pending.body).get("charges")
         self._crashed = pending
         self._answered = b""  # the history of the last message that was answered
@@ -96,16 +97,32 @@ class LedgerJournal:
         """Check that the log holds everything that has happened, and that the lease is held.
 
         Raises:
-            HandleError: it does not, or the root is closed.
+            HandleError: it does not, or the root was released.
         """
-        if self.closed:
-            raise HandleError(f"root {self.root!r} is closed: its answers stay, and it has no more")
+        if self.released:
+            raise HandleError(f"open root {self.root!r} again: it was released")
         if self._unsure or (self.pending is not None and self.pending is not self._crashed):
             raise HandleError(f"open root {self.root!r} again: {_INTERRUPTED}")
+        self.renew()
+
+    def renew(self) -> None:
+        """Hold the lease longer, if a third of it is over.
+
+        Raises:
+            LeaseError: another writer took the root over.
+        """
         now = self._clock()
         if now - self._renewed > TTL / 3:
             self.ledger.renew(self.root, self.epoch, TTL)
             self._renewed = now
+
+    def release(self) -> None:
+        """Give the lease back, and close the ledger if it was opened for this root only."""
+        if not self.released:
+            self.released = True
+            self.ledger.release(self.root, self.epoch)
+            if self.owns:
+                self.ledger.close()
 
     def require_unanswered(self, message: Message) -> None:
         """Check that a message that did not return has no answer in the log.

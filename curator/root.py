@@ -18,6 +18,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import attrs
+
 from curator.codec import CODEC, Codec
 from curator.fingerprints import fingerprint
 from curator.journal import (
@@ -32,6 +34,7 @@ from curator.journal import (
     written,
 )
 from curator.keys import Key, destroy_key, make_key, read_key
+from curator.leases import KEEPER
 from curator.ledgers import Ledger, LedgerError, chained, ledger_of, this_process
 from mechanisms import Table
 from queryable.datasets import protected, protects, remember, warn
@@ -102,6 +105,7 @@ def open(  # noqa: A001 (`curator.open`)
         story = story_of(chained(place.read(name)))
         secret = _secret(key, ledger, new=story.opened is None)
         journal = LedgerJournal(place, name, epoch, codec, story.head, story.pending)
+        journal.owns = place is not ledger
         if story.opened is None:
             warn(dataset)
             story = _opened(journal, mechanism, given, secret)
@@ -114,7 +118,26 @@ def open(  # noqa: A001 (`curator.open`)
             place.close()
         raise
     remember(dataset)
+    KEEPER.hold(journal)
     return Queryable._over(root)
+
+
+def release(handle: Queryable) -> None:
+    """Give a root back: another process may open it at once. The handle takes no more messages.
+
+    Without it the lease is held until the process ends, or for half a minute after the last handle
+    of the root is gone.
+
+    Args:
+        handle: what `open` returned, or a child of it.
+
+    Raises:
+        TypeError: it is not a handle of a root on a ledger.
+    """
+    journal = getattr(getattr(handle, "_root", None), "journal", None)
+    if not isinstance(journal, LedgerJournal):
+        raise TypeError("release a handle that curator.open gave; this one has no lease")
+    journal.release()
 
 
 def close(ledger: Place, name: str, *, key: Key | None = None) -> str:
@@ -218,6 +241,7 @@ def _opened(
     salt = random_bytes(16).hex()
     body = _described(mechanism, dataset, secret, journal.codec)
     body |= {"schema": SCHEMA, "salt": salt, "check": _check_value(secret, salt)}
+    body["protects"] = attrs.astuple(protects(dataset))
     if isinstance(dataset, Table):
         body["seed"] = str(dataset.seed)
     journal.pending = journal.append("opened", body)
@@ -240,7 +264,9 @@ def _require_same(
     opened = story.opened
     assert opened is not None
     if story.closed:
-        raise LedgerError(f"root {name!r} is closed: its answers stay, and it has no more")
+        raise LedgerError(
+            f"root {name!r} is closed: its answers stay, and it has no more; curator.view shows it"
+        )
     if not is_key(opened, secret):
         raise LedgerError(f"root {name!r} was opened with another key; give that one")
     now = _described(mechanism, dataset, secret, codec)

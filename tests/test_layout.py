@@ -64,7 +64,7 @@ FLOORS = {
         *("rules", "verdicts", "validity", "proofs", "compositors", "budgets", "planning", "plot"),
     ),
     "curator": (
-        *("codec", "ledgers", "keys", "fingerprints", "journal", "root"),
+        *("codec", "ledgers", "keys", "fingerprints", "journal", "leases", "views", "root"),
         *("sections", "budgets", "datasets", "configuration", "verify", "commands"),
     ),
 }

@@ -1,0 +1,134 @@
+"""Look at a root on a ledger, without its data and without its key.
+
+Responsible for roots that take no more messages, such as one that was closed, and for owners who
+only want to look. Nothing is written, no lease is taken, and another process may be writing.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from curator.codec import CODEC, Codec
+from curator.journal import Story, message_of, pasts_of, same_by, story_of
+from curator.ledgers import Ledger, LedgerError, chained, ledger_of
+from queryable.datasets import RECORD, Protected
+from queryable.errors import HandleError
+from queryable.handle import Queryable
+from queryable.messages import Answer, CanAfford, MeasureQuery, PrivacyLossQuery, Query
+from queryable.randomness.sealed import SealedCoins
+from queryable.recalling import Recall
+from queryable.running.handles import Path as Where
+from queryable.running.journal import Message, Told
+from queryable.running.root import MemoryRoot
+
+_POLLS = (CanAfford, MeasureQuery, PrivacyLossQuery)
+_ONLY_A_VIEW = "this is a view of a ledger: for further messages, open the root with curator.open"
+
+
+def view(ledger: Ledger | str | os.PathLike[str], name: str, *, codec: Codec = CODEC) -> Queryable:
+    """Look at a root: a `Queryable` whose view, tree, ledger and privacy loss are those of the log.
+
+    It takes no messages but `privacy_loss` and `can_afford`. A message that has no answer yet is
+    shown as failed, with its charge. The root may be closed or sealed, or open in another process;
+    what is appended later is not seen.
+
+    Args:
+        ledger: a ledger, or the path of its file.
+        name: the root's name in the ledger.
+        codec: as for `open`.
+
+    Raises:
+        LedgerError: there is no such root, or it has no opening answer yet.
+
+    Examples:
+        >>> import tempfile
+        >>> import curator
+        >>> from composition import FiltCon
+        >>> from mechanisms import Count, Gaussian
+        >>> from queryable import ZCDP
+        >>> folder, data = tempfile.TemporaryDirectory(), {"age": [31, 47, 62]}
+        >>> ledger = f"{folder.name}/visits.db"
+        >>> table = curator.open(ledger, FiltCon(ZCDP("1/10")), data, name="visits")
+        >>> noisy = table(Gaussian(Count(), rho="1/50"))
+        >>> curator.close(ledger, "visits")
+        >>> curator.view(ledger, "visits").privacy_loss()
+        ZCDP(rho='1/50')
+        >>> folder.cleanup()
+    """
+    if isinstance(ledger, str | os.PathLike):
+        if "://" not in str(ledger) and not Path(ledger).exists():
+            raise LedgerError(f"there is no ledger {os.fspath(ledger)}")
+        place = ledger_of(ledger)
+    else:
+        place = ledger
+    try:
+        story = story_of(chained(place.read(name)))
+        if story.opened is None:
+            raise LedgerError(f"there is no root {name!r}; there are: {', '.join(place.roots())}")
+    finally:
+        if place is not ledger:
+            place.close()
+    return Queryable._over(_shown(name, story, codec))
+
+
+class _Shown(MemoryRoot):
+    """A root that answers only what follows from its log."""
+
+    def tell(self, path: Where, query: Query, names: tuple[str | None, ...] = ()) -> Answer:
+        """Answer a poll.
+
+        Raises:
+            HandleError: it is another message.
+        """
+        if not isinstance(query, _POLLS):
+            raise HandleError(_ONLY_A_VIEW)
+        return super().tell(path, query, names)
+
+
+class _Unwritten:
+    """The journal of a view: it refuses every message that would read data."""
+
+    def require_ready(self) -> None:
+        """Polls may be asked."""
+
+    def require_unanswered(self, message: Message) -> None:
+        """Nothing is ever answered."""
+
+    def intend(self, message: Message, told: Told) -> None:
+        """Refuse.
+
+        Raises:
+            HandleError: always.
+        """
+        raise HandleError(_ONLY_A_VIEW)
+
+    def answer(self, message: Message, told: Told, before: Any, after: Any) -> None:
+        """Refuse.
+
+        Raises:
+            HandleError: always.
+        """
+        raise HandleError(_ONLY_A_VIEW)
+
+    def void(self) -> None:
+        """Nothing was written."""
+
+
+def _shown(name: str, story: Story, codec: Codec) -> MemoryRoot:
+    """The root that a log tells of, without data."""
+    opened = story.opened
+    assert opened is not None
+    mechanism = codec.decode(opened["mechanism"])
+    opening = None if story.opening is None else codec.decode(story.opening)
+    if story.opening is None and not mechanism.recallable:
+        raise LedgerError(f"root {name!r} was not opened to the end: it has no answers")
+    coins = SealedCoins(bytes(32), name, canonical=codec.encode)  # nothing is drawn
+    protects = Protected(*opened["protects"]) if "protects" in opened else RECORD
+    root = _Shown(mechanism, None, coins, None, protects, opening=Recall(opening, same_by(codec)))
+    root.handles.register((), root.opening)
+    root.fold(pasts_of(story, coins, codec))
+    if story.pending is not None and story.pending.kind == "intent":
+        root.give_up(message_of(json.loads(story.pending.body), coins, codec))
+    root.journal = _Unwritten()
+    return root
