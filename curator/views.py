@@ -51,7 +51,7 @@ def view(ledger: Ledger | str | os.PathLike[str], name: str, *, codec: Codec = C
         >>> ledger = f"{folder.name}/visits.db"
         >>> table = curator.open(ledger, FiltCon(ZCDP("1/10")), data, name="visits")
         >>> noisy = table(Gaussian(Count(), rho="1/50"))
-        >>> curator.close(ledger, "visits")
+        >>> said = curator.close(ledger, "visits")
         >>> curator.view(ledger, "visits").privacy_loss()
         ZCDP(rho='1/50')
         >>> folder.cleanup()
