@@ -17,7 +17,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from hashlib import sha256
-from types import MethodType
+from types import MappingProxyType, MethodType
 from typing import Any
 
 import attrs
@@ -73,7 +73,7 @@ def mark(value: Any) -> Mark | Identity:
         return Mark(kind, tuple(("", mark(each)) for each in value))
     if kind in (set, frozenset):
         return Mark(kind, frozenset(mark(each) for each in value))
-    if kind is dict:
+    if kind in (dict, MappingProxyType):
         return Mark(kind, tuple(("", mark(pair)) for pair in value.items()))
     if kind is MethodType:
         return Mark(kind, (("function", mark(value.__func__)), ("self", mark(value.__self__))))

@@ -10,7 +10,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from curator.codec import CodecError, decode, encode
-from queryable import FDP, RDP, PureDP
+from queryable import FDP, RDP, InteractiveMechanism, PureDP
+from queryable.running.sameness import difference, mark
+from tests import encoded
 
 
 def test_floats_have_their_shortest_text() -> None:
@@ -74,6 +76,15 @@ def test_subclasses_are_refused() -> None:
     for value in (Text("a"), Loss(1)):
         with pytest.raises(CodecError):
             encode(value)
+
+
+def test_what_is_read_back_has_the_same_name() -> None:
+    """A named launch is known again after a restart: its mechanism equals the one in the log."""
+    mechanisms = [each for each in encoded.values() if isinstance(each, InteractiveMechanism)]
+    for each in mechanisms:
+        read = encoded.TESTED.decode(encoded.TESTED.encode(each))
+        assert difference(mark(each), mark(read)) == ""
+    assert len({type(each) for each in mechanisms}) > 20
 
 
 def test_keys_of_a_dict_differ() -> None:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import attrs
@@ -290,6 +291,9 @@ PAIRS = [
     (Uncompared(1), Uncompared(1), True),
     (Uncompared(1), Uncompared(2), False),
     (Derived(Count(), 3), Derived(Count(), 4), False),
+    (MappingProxyType({"a": [1]}), MappingProxyType({"a": [1]}), True),
+    (MappingProxyType({"a": [1]}), MappingProxyType({"a": [2]}), False),
+    (MappingProxyType({"a": 1}), {"a": 1}, False),
 ]
 
 
