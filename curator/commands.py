@@ -182,6 +182,8 @@ def _line(found: Verified) -> str:
         f"{found.root}: {found.events} events, {found.messages} messages, "
         f"{found.charges} charges computed again, {found.claims} compared with a stated loss"
     )
+    if found.uncompared:
+        text += f"; {found.uncompared} of mechanisms whose loss is not known here"
     for kind, number in found.unchecked.items():
         text += f"; {number} not computed ({kind})"
     text += "; closed" if found.closed else ""

@@ -65,7 +65,7 @@ FLOORS = {
     ),
     "curator": (
         *("codec", "ledgers", "keys", "fingerprints", "journal", "leases", "views", "root"),
-        *("sections", "budgets", "datasets", "configuration", "verify", "commands"),
+        *("sections", "budgets", "datasets", "configuration", "verification", "verify", "commands"),
     ),
 }
 """The rooms and single modules of each package, lowest first: each may import those before it."""

@@ -1,0 +1,120 @@
+"""What a launch leaves of Gaussian DP (docs/theory/proofs/gdp_residue.md).
+
+A launch of a randomized response at epsilon beside a Gaussian mu moves a residue to the largest m
+with which the three together are within what was there before. A Gaussian m and a Gaussian mu
+together are one with the square root of m^2 + mu^2.
+"""
+
+from fractions import Fraction
+
+from flint import arb
+
+from curator.verification.compare import Verdict, ball, sign, within
+from curator.verification.curves import profile
+
+_CLOSE = 1 + Fraction(1, 2**24)
+_HALVINGS = 90
+
+
+def fits_residue(
+    before: Fraction | None,
+    square: Fraction,
+    epsilon: Fraction,
+    budget: tuple[Fraction, Fraction],
+) -> Verdict:
+    """Whether a Gaussian of this mu squared and a response at epsilon are within what was left.
+
+    Args:
+        before: the residue; None if the first launch is compared with the budget.
+        budget: epsilon and the slack.
+    """
+    if before is None:
+        return _fits_budget(square, epsilon, *budget)
+    if epsilon == 0:
+        return square <= before**2
+    if square == 0:
+        return sign(lambda: (ball(before) / arb(8).sqrt()).erf() - (ball(epsilon) / 2).tanh())
+
+    def spare() -> arb:
+        e = ball(epsilon)
+        added = 2 * profile(ball(square).sqrt(), e) / (1 + e.exp())
+        return (ball(before) / arb(8).sqrt()).erf() - (e / 2).tanh() - added
+
+    return sign(spare)
+
+
+def _fits_budget(
+    square: Fraction, response: Fraction, epsilon: Fraction, slack: Fraction
+) -> Verdict:
+    def delta() -> arb:
+        e, t = ball(response), ball(epsilon)
+        likely = 1 / (1 + (-e).exp())
+        if square == 0:  # the response alone, in its likely answer
+            return (likely - t.exp() * (1 - likely)).max(arb(0))
+        m = ball(square).sqrt()
+        return likely * profile(m, t - e) + (1 - likely) * profile(m, t + e)
+
+    return within(delta, slack)
+
+
+def is_residue(
+    after: Fraction,
+    before: Fraction | None,
+    gaussian: Fraction,
+    epsilon: Fraction,
+    budget: tuple[Fraction, Fraction],
+    *,
+    least: bool,
+) -> bool:
+    """Whether `after` is what such a launch leaves, up to rounding down.
+
+    Args:
+        gaussian: the mu of the launch.
+        least: whether it only may not be more.
+    """
+    if epsilon == gaussian == 0:
+        return after == before or (least and before is not None and after <= before)
+    if fits_residue(before, after**2 + gaussian**2, epsilon, budget) is False:
+        return False
+    if least or after == 0:
+        return True
+    more = (after * _CLOSE) ** 2 + gaussian**2
+    tiny = before is not None and after < before / 2**40
+    return tiny or fits_residue(before, more, epsilon, budget) is not True
+
+
+def replayed(
+    launches: tuple[tuple[Fraction, Fraction], ...], budget: tuple[Fraction, Fraction]
+) -> Verdict:
+    """Whether launches, each an epsilon and a mu, fit a budget one after the other.
+
+    Each residue is rounded up, so False means that they do not fit.
+    """
+    left: Fraction | None = None
+    for epsilon, gaussian in launches:
+        if epsilon == gaussian == 0:
+            continue
+        if fits_residue(left, gaussian**2, epsilon, budget) is False:
+            return False
+        left = _most(left, gaussian**2, epsilon, budget)
+    return None
+
+
+def _most(
+    before: Fraction | None,
+    gaussian: Fraction,
+    epsilon: Fraction,
+    budget: tuple[Fraction, Fraction],
+) -> Fraction:
+    """A number above the largest residue, by a share of 2**-60 or so."""
+    high = Fraction(1) if before is None else before
+    while before is None and fits_residue(None, high**2 + gaussian, epsilon, budget) is not False:
+        high *= 2
+    low = Fraction(0)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if fits_residue(before, middle**2 + gaussian, epsilon, budget) is False:
+            high = middle
+        else:
+            low = middle
+    return high

@@ -1,0 +1,43 @@
+"""Ledgers of the tests: events of a script, edited events, and chains that are made again."""
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import attrs
+
+import curator
+from curator.ledgers import Event, following
+from queryable import AskMany, InteractiveError, LaunchMany
+from tests.stored import KEY, STORED, MemoryLedger
+
+
+def events_of(mechanism: Any, script: Iterable[Any], dataset: Any) -> list[Event]:
+    """The events of a root that was sent a script; refusals and failures are answers."""
+    ledger = MemoryLedger()
+    handle = curator.open(ledger, mechanism, dataset, name="a", key=KEY, codec=STORED)
+    for query in script:
+        try:
+            if isinstance(query, LaunchMany | AskMany):
+                handle._told((), query, ())
+            else:
+                handle.ask(query)
+        except InteractiveError:
+            pass
+    return ledger.events["a"]
+
+
+def chained_again(events: Iterable[Event]) -> list[Event]:
+    """The events with numbers and hashes that fit, as somebody would write who edits a ledger."""
+    chain: list[Event] = []
+    for event in events:
+        last = chain[-1] if chain else None
+        chain.append(following(last, event.root, event.epoch, event.kind, event.body))
+    return chain
+
+
+def edited(event: Event, change: Callable[[dict[str, Any]], object]) -> Event:
+    """The event with another body."""
+    body = json.loads(event.body)
+    change(body)
+    return attrs.evolve(event, body=json.dumps(body, sort_keys=True, separators=(",", ":")))

@@ -1,0 +1,255 @@
+"""Every rule, odometer and compositor: what the code wrote holds, and each wrong account is found.
+
+Events are edited and all hashes computed again, so that only the account is wrong.
+"""
+
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import composition as c
+from composition.rules.base import Accumulator, Rule
+from curator.ledgers import Event
+from curator.verification.accounts import Kind, compact
+from curator.verification.running import KINDS, fixed_of
+from curator.verification.terms import FILTERS, ODOMETERS
+from curator.verify import VerificationError, Verified, verify
+from queryable import GDP, ZCDP, ApproxDP, ApproxZCDP, Launch, LaunchMany, PureDP
+from queryable.losses import Dominated
+from tests import encoded
+from tests.laws import subjects
+from tests.ledgers import chained_again, edited, events_of
+from tests.stored import STORED
+from tests.strategies import RandomWord
+
+pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
+
+BUDGET = ApproxDP(3, "1e-6")
+WORD = Launch(RandomWord(PureDP("0.01")))
+MUCH = Launch(RandomWord(PureDP(100)))
+SCRIPT = (WORD, LaunchMany([WORD, MUCH]), WORD)
+FILTERED = tuple(c.FiltCon(BUDGET, rule) for rule in encoded.RULES)
+ODOMETER = tuple(c.OdomCon(*each) for each in encoded.ODOMETERS)
+WIDE = ApproxDP(12, "1e-5")
+AS_FILTERS = tuple(
+    (c.filter_of(rule), PureDP(1) if measure is PureDP else WIDE)
+    for measure, rule in encoded.ODOMETERS
+    if rule is not None
+)
+OTHERS = (
+    *(c.Filt(PureDP(1)), c.FiltSeq(ZCDP(1)), c.FiltCon(GDP(3)), c.FiltCon(ApproxZCDP(1, "1e-6"))),
+    *(c.FiltCon(Dominated(1, 1, "1e-6")), c.ExPost(PureDP(1)), c.Odom(PureDP), c.OdomSeq(ZCDP)),
+    *(c.FiltCon(budget, rule) for rule, budget in AS_FILTERS),
+)
+COMPOSITORS = (*FILTERED, *ODOMETER, *OTHERS)
+
+
+def checked(events: list[Event]) -> Verified:
+    return verify(events, codec=STORED)
+
+
+def found(events: list[Event]) -> str:
+    """What is wrong with edited events; the hashes fit."""
+    with pytest.raises(VerificationError) as caught:
+        checked(chained_again(events))
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("subject", subjects.SUBJECTS, ids=str)
+def test_subjects_hold(subject: subjects.Subject) -> None:
+    told = checked(events_of(subject.mechanism, subject.script, subjects.DATA))
+    assert told.unchecked == {}
+    assert told.uncompared == 0
+
+
+@pytest.mark.parametrize(("mechanism", "script"), encoded.SCRIPTS, ids=str)
+def test_what_is_encoded_holds(mechanism: Any, script: Any) -> None:
+    told = checked(events_of(mechanism, script, encoded.ROWS))
+    assert told.unchecked == {}
+    assert told.uncompared == 0
+
+
+@pytest.mark.parametrize("mechanism", COMPOSITORS, ids=str)
+def test_compositors_hold(mechanism: Any) -> None:
+    told = checked(events_of(mechanism, SCRIPT, (1, 2, 3)))
+    assert told.unchecked == {}
+    assert told.uncompared == 0
+    assert told.charges == 4
+    assert told.refusals == (not isinstance(mechanism, c.OdomCon))
+    assert told.claims + told.refusals == 4
+    assert {*told.spent} == {()}
+
+
+def test_nothing_is_left_out() -> None:
+    """Every rule, accumulator and compositor that is exported, and every kind of account."""
+    exported = {name: getattr(c, name) for name in c.__all__}
+    abstract = (c.Rule, c.Accumulator, c.TimeUniform)
+    kinds = {each for each in exported.values() if isinstance(each, type)} - {*abstract}
+    ours = {type(each.rule) for each in FILTERED} | {type(rule) for _, rule in encoded.ODOMETERS}
+    assert {each for each in kinds if issubclass(each, Rule | Accumulator)} <= ours
+    tags = {STORED.tag_of(each) for each in kinds if hasattr(each, "privacy_map")}
+    assert tags - {None} <= FILTERS | ODOMETERS | {
+        *("con-comp/1", "parallel/1", "universal/1", "postprocessed/1")
+    }
+    accounts = {tag for entry in STORED.entries if (tag := entry.tag).endswith("-account/1")}
+    assert accounts | {"running-sum/1", "least-budget/1"} == {*KINDS}
+    seen = {tag for each in COMPOSITORS for tag in _tags(each)}
+    assert seen == {*KINDS}
+
+
+def _tags(mechanism: Any) -> Iterator[str]:
+    text = str(STORED.encode(mechanism._opened()), "ascii")
+    return (tag for tag in KINDS if f'"@":"{tag}"' in text)
+
+
+# Wrong accounts.
+
+
+def _last_charge(events: list[Event]) -> int:
+    """The place of the last event with charges."""
+    return max(place for place, event in enumerate(events) if '"charges":' in event.body)
+
+
+def _first_charge(events: list[Event]) -> int:
+    return min(place for place, event in enumerate(events) if '"charges":' in event.body)
+
+
+def _scaled(account: Any, factor: Fraction) -> Any:
+    """An account with all numbers that charges change multiplied."""
+    if isinstance(account, list):
+        return [_scaled(each, factor) for each in account]
+    if isinstance(account, str):
+        return str(Fraction(account) * factor)
+    return account
+
+
+def _changed(account: dict[str, Any], factor: Fraction) -> dict[str, Any]:
+    kind = KINDS.get(account.get("@", ""))
+    if kind is None:
+        return account
+    told = dict(account)
+    for name, value in account.items():
+        listed = account["@"] == "least-budget/1" and name in ("losses", "last")
+        if name in kind.changing and not listed:
+            told[name] = _scaled(value, factor)
+        elif isinstance(value, dict):
+            told[name] = _changed(value, factor)
+        if name == "used":
+            told[name] = int(value * factor)
+    return told
+
+
+@pytest.mark.parametrize("mechanism", COMPOSITORS, ids=str)
+@pytest.mark.parametrize("factor", [Fraction(1, 2), 1 - Fraction(1, 10**6)], ids=str)
+def test_an_account_of_less_is_found(mechanism: Any, factor: Fraction) -> None:
+    """Half of the account, and a millionth less; of a residue more is left."""
+    events = events_of(mechanism, SCRIPT, (1, 2, 3))
+    place = _last_charge(events)
+
+    def less(body: dict[str, Any]) -> None:
+        charge = body["charges"][-1]
+        account = json.loads(charge["account"])
+        residue = "residue-account/1" in charge["account"]
+        charge["account"] = compact(_changed(account, 1 / factor if residue else factor))
+        assert json.loads(charge["account"]) != account
+
+    changed = [*events[:place], edited(events[place], less), *events[place + 1 :]]
+    message = found(changed)
+    assert "it should be" in message or "does not leave" in message
+
+
+@pytest.mark.parametrize("mechanism", COMPOSITORS, ids=str)
+def test_a_charge_of_less_is_found(mechanism: Any) -> None:
+    """The launch states a larger loss than what was charged for it."""
+    events = events_of(mechanism, SCRIPT, (1, 2, 3))
+
+    def more(body: dict[str, Any]) -> None:
+        body["query"] = body["query"].replace('"epsilon":"1/100"', '"epsilon":"1/99"')
+
+    place = _first_charge(events)
+    changed = [*events[:place], edited(events[place], more), *events[place + 1 :]]
+    assert "for a launch whose loss is" in found(changed)
+
+
+@pytest.mark.parametrize("mechanism", COMPOSITORS, ids=str)
+def test_another_budget_is_found(mechanism: Any) -> None:
+    """The mechanism that the root was opened with has another budget, rule or measure."""
+    events = events_of(mechanism, SCRIPT, (1, 2, 3))
+    other = c.FiltCon(ApproxDP(2, "1e-6"), c.Whitehouse2023("1e-7"))
+
+    def opened(body: dict[str, Any]) -> None:
+        body["mechanism"] = str(STORED.encode(other), "ascii")
+
+    assert "in its account" in found([edited(events[0], opened), *events[1:]])
+
+
+LIMITED = tuple(each for each in COMPOSITORS if not isinstance(each, c.OdomCon))
+
+
+@pytest.mark.parametrize("mechanism", LIMITED, ids=str)
+def test_a_launch_above_the_budget_is_found(mechanism: Any) -> None:
+    """A refusal becomes an admission, with the account that the rule would have then."""
+    events = events_of(mechanism, (WORD, MUCH), (1, 2, 3))
+    place = _last_charge(events)
+    loss = MUCH.mechanism.privacy_map(1, mechanism.proof.measure)
+    first = WORD.mechanism.privacy_map(1, mechanism.proof.measure)
+    above = mechanism._opened().add(first).add(loss)
+    assert not above.within
+
+    def admitted(body: dict[str, Any]) -> None:
+        body["answer"] = '{"@":"launched/1"}'
+        body["charges"][0]["account"] = str(STORED.encode(above), "ascii")
+
+    message = found([*events[:place], edited(events[place], admitted)])
+    assert "above the budget" in message or "above every entry" in message or "no mu" in message
+
+
+@pytest.mark.parametrize("mechanism", LIMITED, ids=str)
+def test_a_refusal_of_what_fits_is_found(mechanism: Any) -> None:
+    events = events_of(mechanism, (WORD, WORD), (1, 2, 3))
+    before = json.loads(events[2].body)["charges"][0]["account"]
+    last = edited(events[-1], lambda body: body.update(answer='{"@":"refused/1","reason":"no"}'))
+    intent = edited(events[-2], lambda body: body["charges"][0].update(account=before))
+    changed = [*events[:-2], intent, last]
+    if "accumulator-account/1" in before:  # the account that it would have is not in the ledger
+        checked(chained_again(changed))
+    else:
+        assert "which fits after" in found(changed)
+
+
+# The limits of rules, against the rules themselves.
+
+RULES = (
+    *((rule, BUDGET) for rule in encoded.RULES),
+    *((rule, ApproxDP("1/2", "1e-7")) for rule in (c.ViaZCDP(), c.ViaGDP(), c.Rogers2016())),
+    *((c.Menu("1/100", [1, 5, 12], [1, 20, 140]), ApproxDP("1/2", "1e-7")),),
+    *((c.GDPResidue(), ApproxDP("1/2", "1e-7")), (c.Rogers2023(), ApproxDP("1/2", "1e-7"))),
+    *((c.ViaRenyi([4, 16, 64]), ApproxDP(2, "1e-7")),),
+    *AS_FILTERS,
+)
+
+
+def _filled(rule: Any, budget: Any) -> Iterator[Any]:
+    """Accounts of equal launches, up to the first that does not fit."""
+    account = rule.open(budget)
+    loss = PureDP("1/10").to(rule.child_measure(budget))
+    while account.within:
+        account = account.add(loss)
+        yield account
+
+
+def _verdict(account: Any) -> bool | None:
+    told: Any = json.loads(STORED.encode(account))
+    kind: Kind = KINDS[told["@"]](fixed_of(told))
+    return kind.verdict(kind.amounts(told), told)
+
+
+@pytest.mark.parametrize(("rule", "budget"), RULES, ids=str)
+def test_limits_are_those_of_the_rules(rule: Any, budget: Any) -> None:
+    """The last account that fits is not found to be above the budget, and the next one is."""
+    *_, last, above = (rule.open(budget), *_filled(rule, budget))
+    assert _verdict(last) is not False
+    assert _verdict(above) is False
