@@ -1,7 +1,7 @@
 """What `curator.verify` computes again: accounts, charges and the coins' history of a ledger.
 
-Nothing here reads data or needs a key. Accounts are computed by formulas of docs/theory.md, with
-arithmetic of this room's own: it shares the loss classes and the codec with the compositors, and
+Nothing here reads data or needs a key. Accounts are computed by the formulas of docs/theory.md. The
+arithmetic is this room's own: it shares the loss classes and the codec with the compositors, and
 none of their rules.
 
 - `compare`: whether a real number is above a limit, in ball arithmetic.
