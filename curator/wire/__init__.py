@@ -1,0 +1,49 @@
+"""The protocol between an analyst's process and the curator, for both sides.
+
+Bodies are JSON objects. Values, such as queries and answers, are objects of `curator.codec`; here
+they are texts that nothing in this room reads.
+
+- `messages`: a message and its reply. `views`: what is read. `versions`: versions of the protocol.
+- `texts`: JSON, read strictly. `errors`: what either side may have to say about the other.
+"""
+
+from curator.wire.errors import WireError
+from curator.wire.messages import (
+    ANSWER,
+    FAILED,
+    HALTED,
+    KINDS,
+    QUERY_ERROR,
+    REFUSED,
+    Head,
+    Outcome,
+    Tell,
+    Told,
+)
+from curator.wire.versions import HEADER, VERSION, VERSIONS, chosen_version
+from curator.wire.views import PAGE, DataSet, Described, Page, Shown, datasets_of, datasets_text
+
+__all__ = [
+    "ANSWER",
+    "FAILED",
+    "HALTED",
+    "HEADER",
+    "KINDS",
+    "PAGE",
+    "QUERY_ERROR",
+    "REFUSED",
+    "VERSION",
+    "VERSIONS",
+    "DataSet",
+    "Described",
+    "Head",
+    "Outcome",
+    "Page",
+    "Shown",
+    "Tell",
+    "Told",
+    "WireError",
+    "chosen_version",
+    "datasets_of",
+    "datasets_text",
+]
