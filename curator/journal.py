@@ -4,7 +4,8 @@ Responsible for the bodies of events. They are JSON objects whose fields are:
 
 - `opened`: schema, mechanism, fingerprint, salt, check, and seed of the table, if it has one.
 - `intent`: n, the number of the message; history, the hash that its coins come from; path; query;
-  names, if a launch has one; charges, the receipts that stand if nothing is answered.
+  names, if a launch has one; charges, the receipts that stand if nothing is answered; key and body,
+  if the message came with a request key: the key, and a SHA-256 of path, query and names as sent.
 - `again`, `answer`: of, the number of the event that they belong to. An answer has the answer, or
   `void`: the message was wrong, or a poll, and is no part of the history. It has `charges` if they
   are not those of the intent, and `retired`: how many `Ask`s deep the child was that failed, 0 for
@@ -25,6 +26,7 @@ import attrs
 from composition.compositors.state import CompositionState
 from curator.codec import Codec
 from curator.ledgers import Event, Ledger, LedgerError, UnknownOutcomeError, following
+from curator.requests import Request, Requests, entries_among, entries_in
 from queryable.errors import HandleError
 from queryable.faults import Dead
 from queryable.messages import Answer, Failed, Halted, Launched, Refused, bare, is_many
@@ -58,6 +60,10 @@ class LedgerJournal:
     Args:
         head: the last event.
         pending: the intent that has no answer yet, if the last process crashed.
+
+    Attributes:
+        request: that of the message that is sent next; None if it has none.
+        requests: those that have been answered.
     """
 
     def __init__(
@@ -73,7 +79,11 @@ class LedgerJournal:
         self.ledger, self.root, self.epoch, self.codec = ledger, root, epoch, codec
         self.head, self.pending, self.released = head, pending, False
         self.owns = False  # whether the ledger is closed with the root
-        self._charges: Any = None if pending is None else json.loads(pending.body).get("charges")
+        intended = {} if pending is None else json.loads(pending.body)
+        self._charges: Any = intended.get("charges")
+        self.request: Request | None = None
+        self.requests = Requests()
+        self._requested = _request_of(intended)
         self._crashed = pending
         self._answered = b""  # the history of the last message that was answered
         self._unsure = False
@@ -137,7 +147,7 @@ class LedgerJournal:
         """Append an intent; see `Journal.intend`."""
         if self.pending is not None:
             return  # it is there already, and is run again after a crash
-        self._charges = self._receipts(told)
+        self._charges, self._requested = self._receipts(told), self.request
         self.pending = self.append("intent", self._body(message) | _charged(self._charges))
 
     def answer(self, message: Message, told: Told, before: Any, after: Any) -> None:
@@ -151,13 +161,16 @@ class LedgerJournal:
             body["still"] = True
         elif (depth := _retired(before, after, message.path)) is not None:
             body["retired"] = depth
+        count = entries_among(told, still=after is before)
         if self.pending is None:
             self.append("exchange", self._body(message) | _charged(charges) | body)
+            self.requests.add(self.request, count)
         else:
             if charges != self._charges:
                 body["charges"] = charges
             self.append("answer", body | {"of": self.pending.seq})
             self.pending = self._crashed = None
+            self.requests.add(self._requested, count)
 
     def void(self) -> None:
         """Answer an intent that is no part of the history; see `Journal.void`."""
@@ -176,7 +189,11 @@ class LedgerJournal:
             "path": message.path,
             "query": self._text(message.query),
         }
-        return body | {"names": message.names} if any(message.names) else body
+        if any(message.names):
+            body["names"] = message.names
+        if self.request is not None:
+            body |= {"key": self.request.key, "body": self.request.body}
+        return body
 
     def _receipts(self, told: Told) -> list[Any]:
         found: list[Any] = []
@@ -275,6 +292,18 @@ def story_of(events: Iterable[Event]) -> Story:
                 raise LedgerError(f"root {event.root!r}: event {event.seq} is out of order")
         head = event
     return Story(opened, opening, head, pending, tries, told, closed)
+
+
+def requests_of(story: Story, codec: Codec) -> Requests:
+    """The requests that have been answered."""
+    requests = Requests()
+    for asked, answered in story.exchanges:
+        requests.add(_request_of(asked), entries_in(asked, answered, codec))
+    return requests
+
+
+def _request_of(asked: dict[str, Any]) -> Request | None:
+    return Request(asked["key"], asked["body"]) if "key" in asked else None
 
 
 def message_of(body: dict[str, Any], coins: SealedCoins, codec: Codec) -> Message:

@@ -29,6 +29,7 @@ from curator.journal import (
     Story,
     message_of,
     pasts_of,
+    requests_of,
     same_by,
     story_of,
     written,
@@ -313,6 +314,7 @@ def _running(
         journal.pending = unfinished = None
     root.handles.register((), root.opening)
     root.fold(pasts_of(story, coins, codec))
+    journal.requests = requests_of(story, codec)
     root.journal = journal
     if unfinished is not None:
         message = message_of(json.loads(unfinished.body), coins, codec)

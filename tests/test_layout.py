@@ -64,8 +64,9 @@ FLOORS = {
         *("rules", "verdicts", "validity", "proofs", "compositors", "budgets", "planning", "plot"),
     ),
     "curator": (
-        *("codec", "ledgers", "keys", "fingerprints", "journal", "leases", "views", "root"),
-        *("sections", "budgets", "datasets", "configuration", "verification", "verify", "commands"),
+        *("codec", "wire", "client", "ledgers", "keys", "fingerprints", "requests", "journal"),
+        *("leases", "views", "root", "sections", "budgets", "datasets", "configuration"),
+        *("service", "verification", "verify", "commands"),
     ),
 }
 """The rooms and single modules of each package, lowest first: each may import those before it."""

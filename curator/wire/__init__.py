@@ -7,7 +7,16 @@ they are texts that nothing in this room reads.
 - `texts`: JSON, read strictly. `errors`: what either side may have to say about the other.
 """
 
-from curator.wire.errors import WireError
+from curator.wire.errors import (
+    AccessError,
+    CuratorError,
+    RequestKeyError,
+    RolledBackError,
+    UnavailableError,
+    WireError,
+    error_body,
+    error_of,
+)
 from curator.wire.messages import (
     ANSWER,
     FAILED,
@@ -34,16 +43,23 @@ __all__ = [
     "REFUSED",
     "VERSION",
     "VERSIONS",
+    "AccessError",
+    "CuratorError",
     "DataSet",
     "Described",
     "Head",
     "Outcome",
     "Page",
+    "RequestKeyError",
+    "RolledBackError",
     "Shown",
     "Tell",
     "Told",
+    "UnavailableError",
     "WireError",
     "chosen_version",
     "datasets_of",
     "datasets_text",
+    "error_body",
+    "error_of",
 ]

@@ -122,12 +122,15 @@ def a_duration(value: Any, name: str) -> float | None:
     return float(value)
 
 
-def a_value(value: Any, name: str) -> str:
+def a_value(value: Any, _: str) -> str:
     """A value of the codec, as text; nothing here knows whether the codec reads it."""
-    return dumped(value)
+    try:
+        return dumped(value)
+    except ValueError:
+        raise WireError("the body is not JSON that can be read: a number is too large") from None
 
 
-def anything(value: Any, name: str) -> Any:
+def anything(value: Any, _: str) -> Any:
     """Whatever JSON has there."""
     return value
 

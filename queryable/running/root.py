@@ -381,6 +381,20 @@ class MemoryRoot:
         """The exchanges that are kept, in order."""
         return (exchange for _, exchange in self.record()[0].numbered())
 
+    @property
+    def entries(self) -> int:
+        """How many entries of the log are valid."""
+        return self._present().exchanges
+
+    @property
+    def names(self) -> Mapping[int, str]:
+        """The names of launches by the number of their exchange."""
+        return self._present().names
+
+    def answer_under(self, path: Path, name: str) -> Answer:
+        """The answer to the launch that was made under a name at a path."""
+        return self._present().named[path, name].answer
+
     def record(self) -> tuple[Record, Mapping[int, str]]:
         """The log as of now, and the names of launches by the number of their exchange."""
         now = self._present()

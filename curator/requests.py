@@ -1,0 +1,90 @@
+"""Request keys: what was sent under each key, and which exchanges of the log are its answer.
+
+Responsible for answering a message once, however often it is sent. A client draws a key for a
+message and sends it again with a retry. Keys are in the events of the ledger, so they are known
+after a restart.
+"""
+
+from array import array
+from typing import Any
+
+import attrs
+
+from curator.codec import Codec
+from queryable.messages import is_many
+from queryable.running.log import is_poll
+from queryable.running.together import exchanges_of
+from queryable.view import Exchange
+
+_DIGEST = 32
+
+
+@attrs.frozen
+class Request:
+    """A key and a SHA-256 of what is sent under it, both in hexadecimal digits."""
+
+    key: str
+    body: str
+
+
+@attrs.frozen
+class Answered:
+    """The answer to a request: `count` entries of the log from number `first`, from 0."""
+
+    body: str
+    first: int
+    count: int
+
+
+class Requests:
+    """The requests of one root, in the order of their answers.
+
+    Attributes:
+        entries: the number of entries of the log, those without a request included.
+    """
+
+    def __init__(self) -> None:
+        self.entries = 0
+        self._places: dict[bytes, int] = {}
+        self._bodies = bytearray()
+        self._firsts, self._counts = array("q"), array("i")
+
+    def add(self, request: Request | None, count: int) -> None:
+        """Note that the next `count` entries of the log are the answer to a request."""
+        if request is not None and count:
+            self._places[bytes.fromhex(request.key)] = len(self._firsts)
+            self._bodies += bytes.fromhex(request.body)
+            self._firsts.append(self.entries)
+            self._counts.append(count)
+        self.entries += count
+
+    def find(self, key: str) -> Answered | None:
+        """The answer to the request with this key; None if there was none."""
+        place = self._places.get(bytes.fromhex(key))
+        if place is None:
+            return None
+        body = self._bodies[place * _DIGEST : (place + 1) * _DIGEST].hex()
+        return Answered(body, self._firsts[place], self._counts[place])
+
+
+def entries_among(told: tuple[Exchange, ...], *, still: bool) -> int:
+    """How many exchanges of a message are entries of the log, and no polls.
+
+    Args:
+        still: whether the message changed no state.
+    """
+    return len(told) - sum(map(is_poll, told)) if still else len(told)
+
+
+def entries_in(asked: dict[str, Any], answered: dict[str, Any], codec: Codec) -> int:
+    """As `entries_among`, of a message that is read back from a ledger."""
+    if not asked["query"].startswith(_MANY):
+        return 1  # a poll on its own is not stored
+    query = codec.decode(asked["query"])
+    if not is_many(query):
+        return 1
+    told = exchanges_of(tuple(asked["path"]), query, codec.decode(answered["answer"]))
+    return entries_among(told, still="still" in answered)
+
+
+_MANY = ('{"@":"ask-many/', '{"@":"launch-many/')

@@ -1,0 +1,401 @@
+"""`LocalService`: answers messages in the process that has the data.
+
+Responsible for everything between a body and a root: decoding with narrow limits, request keys, the
+path of the token, and what of an answer may be seen from there. Knows no network and no token.
+
+Theory of operation. One message is told at a time. A root settles what becomes of a message, also
+if an exception interrupts it, and an entry of its log tells. So a reply is made from the log, and a
+retry finds the same entries by its key. An exception that is nobody's error is reported to the
+owner and never told: if the journal goes on, nothing was charged and the query is called wrong;
+otherwise the root has to be opened again, which settles the message, and the client tries again.
+"""
+
+import threading
+from collections.abc import Callable
+from hashlib import sha256
+
+import attrs
+
+from curator.codec import CODEC, Codec, Limits
+from curator.journal import LedgerJournal
+from curator.ledgers import LedgerError, LedgerFullError
+from curator.requests import Answered, Request
+from curator.service.places import matched, with_receipts
+from curator.service.reading import Kept, Reader
+from curator.service.services import Reply
+from curator.wire import (
+    ANSWER,
+    FAILED,
+    HALTED,
+    QUERY_ERROR,
+    REFUSED,
+    AccessError,
+    CuratorError,
+    Described,
+    Head,
+    Outcome,
+    Page,
+    RequestKeyError,
+    RolledBackError,
+    Tell,
+    Told,
+    UnavailableError,
+    WireError,
+    error_body,
+)
+from curator.wire.texts import dumped, loaded
+from queryable import errors
+from queryable.errors import CodecError, HandleError, QueryError
+from queryable.handle import Queryable
+from queryable.messages import (
+    Answer,
+    Failed,
+    Halted,
+    Launch,
+    LaunchMany,
+    Query,
+    Refused,
+    entries_of,
+    is_many,
+    unnested,
+)
+from queryable.running.handles import Path
+from queryable.running.names import checked_names
+from queryable.running.root import MemoryRoot
+from queryable.running.together import exchanges_of
+
+QUERY_LIMITS = Limits(bytes=2**20, items=10**5)
+"""The largest query of an analyst."""
+
+_STATUSES = {
+    WireError: 400,
+    AccessError: 404,
+    RequestKeyError: 409,
+    RolledBackError: 409,
+    CuratorError: 500,
+    UnavailableError: 503,
+}
+_KINDS = {Refused: REFUSED, Failed: FAILED, Halted: HALTED}
+_HEADS = 4096
+_UNAVAILABLE = "the curator opens this data set again; try again"
+_FULL = "the curator's ledger has no room; nothing was read or charged. Tell its owner"
+_OURS = (
+    "this query cannot be answered, because of an error in the curator, which its owner has been "
+    "told; nothing was read, and nothing has changed"
+)
+_UNWRITTEN = "the curator could not write its reply; its owner has been told"
+
+
+@attrs.frozen
+class _Sent:
+    """A message that was read.
+
+    Attributes:
+        token: the path of the token.
+        path: where the query goes, from the root.
+    """
+
+    token: Path
+    path: Path
+    query: Query
+    names: tuple[str | None, ...]
+
+
+class LocalService:
+    """Answers the messages to a root on a ledger: a `Service`.
+
+    Args:
+        handle: what `curator.open` returned. Nobody else may send it messages.
+        codec: the codec with which it was opened.
+        tick, deadline: told to clients; seconds, or None.
+        on_fault: called with exceptions that are nobody's error.
+
+    Attributes:
+        broken: whether the root has to be opened again; messages are then answered with 503.
+    """
+
+    def __init__(
+        self,
+        handle: Queryable,
+        *,
+        codec: Codec = CODEC,
+        tick: float | None = None,
+        deadline: float | None = None,
+        on_fault: Callable[[BaseException], object] | None = None,
+    ) -> None:
+        root = handle._root
+        journal = getattr(root, "journal", None)
+        if not isinstance(root, MemoryRoot) or not isinstance(journal, LedgerJournal):
+            raise TypeError("serve a handle that curator.open gave; this one has no ledger")
+        self._root, self._journal, self._codec = root, journal, codec
+        self._queries = codec.within(QUERY_LIMITS)
+        self._tick, self._deadline, self._on_fault = tick, deadline, on_fault
+        self._lock = threading.Lock()
+        self._reader = Reader(root, codec)
+        self._heads: dict[int, str] = {}
+        self.broken = False
+        self._head = self._latest()
+
+    # What a server asks
+
+    def tell(self, path: Path, body: bytes, deadline: float | None = None) -> Reply:
+        """Send a message; see `Service.tell`."""
+        return self._replied(lambda: self._tell(path, body))
+
+    def describe(self, path: Path) -> Reply:
+        """Describe the mechanism at a path; see `Service.describe`."""
+        return self._replied(lambda: self._describe(path))
+
+    def view(self, path: Path, after: int) -> Reply:
+        """Show some exchanges; see `Service.view`."""
+        return self._replied(lambda: self._view(path, after))
+
+    def page(self, path: Path) -> Reply:
+        """Show what a page for people has; see `Service.page`."""
+        return self._replied(lambda: dumped(self._reader.page(path)).encode())
+
+    def status(self) -> Reply:
+        """Say how the root is; see `Service.status`."""
+        return self._replied(self._status)
+
+    def _replied(self, run: Callable[[], bytes]) -> Reply:
+        try:
+            return Reply(200, run())
+        except tuple(_STATUSES) as error:
+            return Reply(_STATUSES[type(error)], error_body(error))
+        except LedgerError as error:  # while it is only read
+            self._report(error)
+            return Reply(503, error_body(UnavailableError(_UNAVAILABLE)))
+        except Exception as fault:  # an error of ours; its text may be about anything
+            self._report(fault)
+            return Reply(500, error_body(CuratorError(_UNWRITTEN)))
+
+    def _report(self, fault: BaseException) -> None:
+        if self._on_fault is not None:
+            try:
+                self._on_fault(fault)
+            except Exception:  # the analyst is answered, whatever the owner's callback does
+                return
+
+    # Messages
+
+    def _tell(self, token: Path, body: bytes) -> bytes:
+        message = Tell.read(body)
+        path = (*token, *message.path)
+        request = Request(message.key, _digest(path, message))
+        with self._lock:
+            if self.broken:
+                raise UnavailableError(_UNAVAILABLE)
+            self._require_seen(message.seen)
+            known = self._journal.requests.find(request.key)
+            if known is not None and known.body != request.body:
+                raise RequestKeyError(
+                    "this request key was used for another message; draw a new one at random for "
+                    "each message"
+                )
+            try:
+                sent = self._read(token, path, message)
+                return self._ask(sent, request) if known is None else self._asked(sent, known)
+            except QueryError as error:
+                return self._wrong(token, error)
+
+    def _read(self, token: Path, path: Path, message: Tell) -> _Sent:
+        """Read the query.
+
+        Raises:
+            QueryError: it is not one of the schema.
+            WireError: it is not JSON.
+        """
+        try:
+            asked, query = unnested(self._queries.decode(message.query))
+        except CodecError:
+            loaded(message.query)
+            raise
+        if message.names:
+            _require_names(query, message.names)
+        return _Sent(token, (*path, *asked), query, message.names)
+
+    def _ask(self, sent: _Sent, request: Request) -> bytes:
+        """Send a message to the root."""
+        first = self._root.entries
+        self._journal.request = request
+        try:
+            answer = self._root.tell(sent.path, sent.query, sent.names)
+        except QueryError:
+            raise
+        except Exception as fault:
+            return self._asked(sent, self._excused(fault, request))
+        finally:
+            self._journal.request = None
+            if self._journal.pending is None:  # nothing is under way
+                self._head = self._latest()
+        kept = self._reader.kept(sent.token, first, self._root.entries)
+        if any(exchange.receipts for exchange, _ in kept):
+            answer = self._with_receipts(sent, answer, kept)
+        return self._written(sent.token, first + len(kept), len(kept), answer)
+
+    def _excused(self, fault: Exception, request: Request) -> Answered:
+        """What becomes of a message that raised what is not its error: its answer, if it has one.
+
+        Raises:
+            QueryError: nothing was read, and nothing has changed.
+            UnavailableError: it is settled when the root is opened again.
+        """
+        self._report(fault)
+        try:
+            entries = self._root.entries  # settles the message
+            self._journal.require_ready()
+        except (HandleError, LedgerError):
+            self.broken = True
+            raise UnavailableError(_UNAVAILABLE) from None
+        known = self._journal.requests.find(request.key)
+        if known is not None and known.first + known.count <= entries:
+            return known
+        if isinstance(fault, LedgerError):
+            full = isinstance(fault, LedgerFullError)
+            raise UnavailableError(_FULL if full else _UNAVAILABLE) from None
+        raise QueryError(_OURS) from None
+
+    def _asked(self, sent: _Sent, known: Answered) -> bytes:
+        """The reply to a message that was answered before."""
+        stop = known.first + known.count
+        kept = self._reader.kept(sent.token, known.first, stop)
+        if is_many(sent.query):
+            answer = self._again(sent, kept)
+        else:
+            answer = with_receipts(kept[0][0].answer, kept[0][0].receipts)
+        return self._written(sent.token, stop, known.count, answer)
+
+    def _again(self, sent: _Sent, kept: list[Kept]) -> Answer:
+        """The answers to several entries: kept ones, old ones by name; polls are asked again."""
+        names, answers = sent.names, list[Answer]()
+        entries = exchanges_of(sent.path, sent.query, None)
+        for place, at in enumerate(self._places(sent, kept)):
+            name = names[place] if names else None
+            if at is not None:
+                exchange = kept[at][0]
+                answers.append(with_receipts(exchange.answer, exchange.receipts))
+            elif name is not None and name in names[:place]:
+                answers.append(answers[names.index(name)])
+            elif name is not None:
+                answers.append(self._root.answer_under(sent.path, name))
+            else:
+                answers.append(self._root.tell(entries[place].path, entries[place].query))
+        return tuple(answers)
+
+    def _with_receipts(self, sent: _Sent, answer: Answer, kept: list[Kept]) -> Answer:
+        """An answer with the receipts of asked children that may be seen."""
+        if not is_many(sent.query):
+            return with_receipts(answer, kept[0][0].receipts)
+        return tuple(
+            each if at is None else with_receipts(each, kept[at][0].receipts)
+            for each, at in zip(answer, self._places(sent, kept), strict=True)
+        )
+
+    def _places(self, sent: _Sent, kept: list[Kept]) -> list[int | None]:
+        """For each entry of a message, which of the kept exchanges is its own."""
+        entries = exchanges_of(sent.path[len(sent.token) :], sent.query, None)
+        if len(entries) == len(kept):
+            return [*range(len(kept))]
+        names = sent.names or (None,) * len(entries)
+        encode = self._codec.encode
+        asked, there = (
+            [(each.path, encode(each.query), name) for each, name in pairs]
+            for pairs in (zip(entries, names, strict=True), kept)
+        )
+        return [*matched(asked, there)]
+
+    # Replies
+
+    def _written(self, token: Path, stop: int, new: int, answer: Answer) -> bytes:
+        """A reply.
+
+        Args:
+            stop: the number of entries of the whole log when the message was answered.
+            new: how many of them are its own.
+        """
+        outcome = Outcome(_KINDS.get(type(answer), ANSWER), self._reader.text(answer))
+        return Told(self._reader.seq(token, stop), new, self._head, outcome).written()
+
+    def _wrong(self, token: Path, error: QueryError) -> bytes:
+        kind = next(each for each in type(error).__mro__ if each.__module__ == errors.__name__)
+        outcome = Outcome(QUERY_ERROR, type=kind.__name__, text=str(error))
+        seq = self._reader.seq(token, self._root.entries)
+        return Told(seq, 0, self._head, outcome).written()
+
+    def _latest(self) -> Head:
+        """The last event."""
+        event = self._journal.head
+        assert event is not None
+        if event.seq not in self._heads:
+            self._heads[event.seq] = event.hash
+            if len(self._heads) > _HEADS:
+                del self._heads[next(iter(self._heads))]
+        return Head(event.seq, event.hash)
+
+    def _require_seen(self, seen: Head | None) -> None:
+        """Check that what a client has seen is in this ledger.
+
+        Raises:
+            RolledBackError: it is not.
+        """
+        if seen is None or seen == self._head:
+            return
+        known = self._heads.get(seen.seq)
+        if known is None and 0 < seen.seq <= self._head.seq:
+            journal = self._journal
+            event = next(iter(journal.ledger.read(journal.root, seen.seq - 1)), None)
+            known = None if event is None else event.hash
+        if known != seen.hash:
+            raise RolledBackError(
+                "the curator's ledger does not have what this client has seen; an old copy of it "
+                "was restored, or it is another one. Tell its owner"
+            )
+
+    # What is read
+
+    def _describe(self, token: Path) -> bytes:
+        reader = self._reader
+        mechanism, opening = reader.described(token)
+        seq, protects = len(reader.numbers(token)), self._root.protects
+        return Described(
+            mechanism, opening, protects, seq, self._head, self._tick, self._deadline
+        ).written()
+
+    def _view(self, token: Path, after: int) -> bytes:
+        shown, seq = self._reader.shown(token, after)
+        return Page(shown, seq, self._head).written()
+
+    def _status(self) -> bytes:
+        node = self._reader.tree()
+        status = {
+            "root": self._journal.root,
+            "mechanism": node.mechanism,
+            "spent": None if node.spent is None else str(node.spent),
+            "share": None if node.share is None else float(node.share),
+            "messages": self._root.entries,
+            "head": {"seq": self._head.seq, "hash": self._head.hash},
+            "broken": self.broken,
+        }
+        return dumped(status).encode()
+
+
+def _digest(path: Path, message: Tell) -> str:
+    """A SHA-256 of path, query and names, as they are sent."""
+    text = dumped([list(path), message.query, list(message.names)])
+    return sha256(text.encode()).hexdigest()
+
+
+def _require_names(query: Query, names: tuple[str | None, ...]) -> None:
+    """Check that names belong to launches.
+
+    Raises:
+        QueryError: there are not as many as launches, or one is empty.
+    """
+    if isinstance(query, LaunchMany):
+        count = len(entries_of(query))
+    elif isinstance(query, Launch):
+        count = 1
+    else:
+        raise QueryError("only launches have names; nothing is charged")
+    checked_names(names, count)
