@@ -5,6 +5,7 @@
 - `codec`: every query and answer as canonical JSON, by a closed schema.
 - `ledgers`: stores of events that only grow.
 - `configuration`: the same from a file of TOML; `datasets`, `budgets`, `sections`: its parts.
+- `replaying`: the whole analysis again, compared with its log.
 - `keys`: the key of the noise. `fingerprints`: whether data are those of the first time.
 """
 
@@ -15,6 +16,7 @@ from curator.configuration import (
 )
 from curator.datasets import Dataset
 from curator.ledgers import Ledger, LedgerError, SQLiteLedger
+from curator.replaying import Difference, Replayed, replay
 from curator.root import close, open, release  # noqa: A004 (`curator.open`)
 from curator.sections import ConfigurationError
 from curator.views import view
@@ -24,8 +26,10 @@ __all__ = [
     "Configuration",
     "ConfigurationError",
     "Dataset",
+    "Difference",
     "Ledger",
     "LedgerError",
+    "Replayed",
     "SQLiteLedger",
     "SealedCoins",
     "close",
@@ -33,5 +37,6 @@ __all__ = [
     "open_configured",
     "read_configuration",
     "release",
+    "replay",
     "view",
 ]

@@ -30,6 +30,10 @@ _IGNORED = """# Everything here is private but the configuration.
 """
 
 
+class ReplayError(LedgerError):
+    """A replay differs from the log."""
+
+
 def init(folder: Path) -> str:
     """Make a folder with a configuration, an empty ledger and a key that its owner alone reads."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -108,6 +112,35 @@ def close(place: str, root: str, key: str = "") -> str:
     with _Opened(place) as at:
         left = close_root(at.ledger, root, key=key or at.key_of(root))
     return f"{root} is closed" + (f"; {left}" if left else "")
+
+
+def replay(configuration: str, root: str = "") -> str:
+    """Run the analysis of a data set, or of all, again, and compare each answer with the ledger.
+
+    Needs the data and the key. Writes nothing to the ledger.
+
+    Raises:
+        ReplayError: there is a difference.
+    """
+    with _Opened(configuration) as at:
+        if at.configuration is None:
+            raise LedgerError("give a configuration: a ledger does not say where the data are")
+        roots = at.ledger.roots()
+    stated, lines, same = at.configuration, [], True
+    for each in [root] if root else [name for name in at.datasets if name in roots]:
+        try:
+            found = stated.replay(each)
+        except LedgerError as error:
+            if root:
+                raise
+            lines.append(str(error))
+        else:
+            lines.append(str(found))
+            same = same and found.difference is None
+    text = "\n".join(lines) or f"{configuration} has no roots"
+    if not same:
+        raise ReplayError(text)
+    return text
 
 
 def exported(events: Iterable[Event]) -> Iterator[str]:
@@ -224,6 +257,11 @@ def application() -> Any:
     app.command()(_told(init))
     app.command()(_told(status))
     app.command()(_told(close))
+
+    @app.command("replay", help=replay.__doc__)
+    def _replay(configuration: str, root: str = typer.Argument("")) -> None:
+        _told(replay)(configuration, root)
+
     ledger.command()(_told(show))
     ledger.command()(_told(export))
     ledger.command("verify")(_told(check))

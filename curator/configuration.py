@@ -16,6 +16,7 @@ import attrs
 from composition import FiltCon
 from curator.codec import CODEC, Codec, with_site
 from curator.datasets import ENV, Dataset, dataset_of, key_place, of_environment, seconds
+from curator.replaying import Replayed, replay
 from curator.root import open as open_root
 from curator.sections import Section, mapping, read_file, text, texts
 from mechanisms import Table
@@ -103,21 +104,32 @@ class Configuration:
         """
         if self.anchor is not None:
             raise Section(self.file, ("anchor",), {}).wrong("leave it out: anchors are to come")
-        visits, budget = self.open_dataset(name)
+        rows, budget = self.open_dataset(name)
         try:
             root = open_root(
                 self.ledger,
                 budget,
-                visits,
+                rows,
                 name=name,
                 key=self.key_of(name),
                 codec=self.codec,
                 on_fault=on_fault,
             )
         except BaseException:
-            visits.close()
+            rows.close()
             raise
-        return visits, root
+        return rows, root
+
+    def replay(self, name: str) -> Replayed:
+        """Run the whole analysis of a data set again, and compare it with its log.
+
+        See `curator.replay`.
+        """
+        rows, budget = self.open_dataset(name)
+        with rows:
+            return replay(
+                self.ledger, budget, rows, name=name, key=self.key_of(name), codec=self.codec
+            )
 
 
 def read_configuration(path: str | os.PathLike[str]) -> Configuration:

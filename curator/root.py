@@ -104,7 +104,7 @@ def open(  # noqa: A001 (`curator.open`)
     epoch = place.lease(name, this_process(), TTL)
     try:
         story = story_of(chained(place.read(name)))
-        secret = _secret(key, ledger, new=story.opened is None)
+        secret = secret_of(key, ledger, new=story.opened is None)
         journal = LedgerJournal(place, name, epoch, codec, story.head, story.pending)
         journal.owns = place is not ledger
         if story.opened is None:
@@ -212,7 +212,8 @@ def _default_key(ledger: Place) -> str | None:
     return None if path is None else f"{os.fspath(path)}.key"
 
 
-def _secret(key: Key | None, ledger: Place, *, new: bool) -> bytes:
+def secret_of(key: Key | None, ledger: Place, *, new: bool) -> bytes:
+    """The key of a root. For a new one, a file beside the ledger is made if there is none."""
     if key is not None:
         return read_key(key)
     path = _default_key(ledger)
@@ -226,9 +227,10 @@ def _check_value(secret: bytes, salt: str) -> str:
     return hmac.new(secret, b"check " + salt.encode(), sha256).hexdigest()
 
 
-def _described(
+def described(
     mechanism: InteractiveMechanism[Any], dataset: Any, secret: bytes, codec: Codec
 ) -> dict[str, Any]:
+    """What a root is opened with, as its first event has it."""
     return {
         "fingerprint": fingerprint(dataset, secret),
         "mechanism": str(codec.encode(mechanism), "ascii"),
@@ -240,7 +242,7 @@ def _opened(
 ) -> Story:
     """Append the first event of a new root, before anything is run."""
     salt = random_bytes(16).hex()
-    body = _described(mechanism, dataset, secret, journal.codec)
+    body = described(mechanism, dataset, secret, journal.codec)
     body |= {"schema": SCHEMA, "salt": salt, "check": _check_value(secret, salt)}
     body["protects"] = attrs.astuple(protects(dataset))
     if isinstance(dataset, Table):
@@ -270,7 +272,7 @@ def _require_same(
         )
     if not is_key(opened, secret):
         raise LedgerError(f"root {name!r} was opened with another key; give that one")
-    now = _described(mechanism, dataset, secret, codec)
+    now = described(mechanism, dataset, secret, codec)
     if now["mechanism"] != opened["mechanism"]:
         raise LedgerError(
             f"root {name!r} was opened with another mechanism: {opened['mechanism']}. Give that "

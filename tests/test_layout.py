@@ -65,8 +65,8 @@ FLOORS = {
     ),
     "curator": (
         *("codec", "wire", "client", "ledgers", "keys", "fingerprints", "requests", "journal"),
-        *("leases", "views", "root", "sections", "budgets", "datasets", "configuration"),
-        *("service", "verification", "verify", "commands"),
+        *("leases", "views", "root", "replaying", "sections", "budgets", "datasets"),
+        *("configuration", "service", "verification", "verify", "commands"),
     ),
 }
 """The rooms and single modules of each package, lowest first: each may import those before it."""

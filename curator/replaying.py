@@ -1,0 +1,281 @@
+"""`replay`: the whole analysis of a root again, from its log, with the key and the data.
+
+Responsible for comparing every answer and every charge with the log, bit for bit. Needs no lease
+and writes nothing, so it may run beside the curator.
+
+Theory of operation: coins come from the key and the history, so the same messages on the same data
+have the same answers. Each message is sent to a root in memory, whose journal writes what a curator
+would write; that text is compared with the log. A message that failed may have been interrupted, or
+have ended its process. It is not run again, and leaves what the log says.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import attrs
+
+from curator.codec import CODEC, Codec
+from curator.journal import LedgerJournal, Story, message_of, pasts_of, same_by, story_of
+from curator.keys import Key
+from curator.ledgers import Event, LedgerError, chained, ledger_of
+from curator.root import Place, described, is_key, root_id, secret_of
+from mechanisms import Table
+from queryable.datasets import protected, protects
+from queryable.errors import QueryError
+from queryable.mechanism import InteractiveMechanism
+from queryable.messages import Answer, Failed, bare
+from queryable.randomness.sealed import SealedCoins
+from queryable.recalling import Recall
+from queryable.running.root import MemoryRoot
+
+_SHORT = {"fingerprint": "data", "answer": "answer", "charges": "charge and account"}
+
+
+@attrs.frozen
+class Difference:
+    """Where an analysis that is run again differs from its log for the first time.
+
+    Attributes:
+        event: the number of the event that has the message; 1 for the opening.
+        path: the queryable that was asked.
+        what: "answer", "charges", "mechanism", "fingerprint" of the data, or "history": the
+            message, or one before it, is not the one that was asked.
+        logged, found: that part in the log, and now. Answers are as private as the view.
+    """
+
+    event: int
+    path: tuple[Any, ...]
+    what: str
+    logged: str
+    found: str
+
+    def __str__(self) -> str:
+        what = _SHORT.get(self.what, self.what)
+        return (
+            f"event {self.event}, path {[*self.path]}: the {what} was {_brief(self.logged)}, and "
+            f"is {_brief(self.found)}"
+        )
+
+
+@attrs.frozen
+class Replayed:
+    """What a replay has found.
+
+    Attributes:
+        root: the root's name.
+        messages: the number of messages that have the answers and charges of the log.
+        failed: the number of those that the log says have failed; they were not run again.
+        unanswered: whether the last message has no answer in the log.
+        difference: the first difference; None if there is none.
+    """
+
+    root: str
+    messages: int
+    failed: int
+    unanswered: bool
+    difference: Difference | None
+
+    def __str__(self) -> str:
+        text = f"{self.root}: {self.messages} messages have the answers and charges of the log"
+        if self.failed:
+            text += f"; {self.failed} of them failed and were not run again"
+        if self.difference is not None:
+            text += f"; then {self.difference}"
+        return text + ("; the last message has no answer yet" if self.unanswered else "")
+
+
+def replay(
+    ledger: Place,
+    mechanism: InteractiveMechanism[Any],
+    dataset: Any,
+    *,
+    name: str,
+    key: Key | None = None,
+    codec: Codec = CODEC,
+) -> Replayed:
+    """Run the whole analysis of a root again, and compare each answer and charge with the log.
+
+    Reads all the data that the analysis has read. Writes nothing to the ledger, and needs no lease.
+
+    Args:
+        ledger, mechanism, dataset, name, key, codec: as for `curator.open`.
+
+    Raises:
+        LedgerError: there is no such root, its events do not make sense, or the key is another.
+
+    Examples:
+        >>> import tempfile
+        >>> import curator
+        >>> from composition import FiltCon
+        >>> from mechanisms import Count, Gaussian
+        >>> from queryable import ZCDP
+        >>> folder, data = tempfile.TemporaryDirectory(), {"age": [31, 47, 62]}
+        >>> ledger, mechanism = f"{folder.name}/visits.db", FiltCon(ZCDP("1/10"))
+        >>> table = curator.open(ledger, mechanism, data, name="visits")
+        >>> noisy = table(Gaussian(Count(), rho="1/50"))
+        >>> print(curator.replay(ledger, mechanism, data, name="visits"))
+        visits: 1 messages have the answers and charges of the log
+        >>> folder.cleanup()
+    """
+    place = ledger_of(ledger) if isinstance(ledger, str | os.PathLike) else ledger
+    try:
+        events = list(chained(place.read(name)))
+    finally:
+        if place is not ledger:
+            place.close()
+    story = story_of(events)
+    if story.opened is None:
+        raise LedgerError(f"there is no root {name!r} in {place!r}")
+    try:
+        secret = secret_of(key, ledger, new=False)
+    except FileNotFoundError:
+        if story.closed:
+            raise LedgerError(f"root {name!r} is closed, and its key is not there") from None
+        raise
+    if not is_key(story.opened, secret):
+        raise LedgerError(f"root {name!r} was opened with another key; give that one")
+    given = protected(dataset)
+    if isinstance(given, Table):
+        given = given.with_seed(int(story.opened["seed"]))
+    replayed = Replayed(name, 0, 0, story.pending is not None, None)
+    now = described(mechanism, given, secret, codec)
+    if (difference := _first(1, (), story.opened, now, ("mechanism", "fingerprint"))) is not None:
+        return attrs.evolve(replayed, difference=difference)
+    if story.opening is None:
+        return replayed
+    coins = SealedCoins(secret, root_id(name, story.opened), canonical=codec.encode)
+    return _Replay(mechanism, given, coins, codec, story.opening).of(events, replayed)
+
+
+class _Replay:
+    """A root in memory that is told the messages of a log."""
+
+    def __init__(
+        self,
+        mechanism: InteractiveMechanism[Any],
+        dataset: Any,
+        coins: SealedCoins,
+        codec: Codec,
+        opening: str,
+    ) -> None:
+        self._coins, self._codec, self._logged = coins, codec, opening
+        logged = codec.decode(opening)
+        failed = Recall(logged, same_by(codec)) if isinstance(logged, Failed) else None
+        protection = protects(dataset)
+        self._root = MemoryRoot(mechanism, dataset, coins, None, protection, opening=failed)
+        opened = codec.encode(bare(self._root.opening))
+        self._opening, self._history = str(opened, "ascii"), coins.answered_with(opened)
+        self._notes: Any = _Notes()
+
+    def of(self, events: Sequence[Event], replayed: Replayed) -> Replayed:
+        """The report, after all messages or up to the first difference."""
+        opening = {"answer": self._logged}, {"answer": self._opening}
+        if (difference := _first(1, (), *opening, ("answer",))) is not None:
+            return attrs.evolve(replayed, difference=difference)
+        self._root.journal = LedgerJournal(self._notes, replayed.root, 1, self._codec)
+        messages = failed = 0
+        for number, asked, answered in _messages(events):
+            try:
+                lost, difference = self._differs(number, asked, answered)
+            except (ValueError, TypeError, KeyError, IndexError) as error:
+                raise LedgerError(
+                    f"root {replayed.root!r}: event {number} is not what a curator writes"
+                ) from error
+            if difference is not None:
+                return attrs.evolve(
+                    replayed, messages=messages, failed=failed, difference=difference
+                )
+            messages, failed = messages + 1, failed + lost
+        return attrs.evolve(replayed, messages=messages, failed=failed)
+
+    def _differs(
+        self, number: int, asked: dict[str, Any], answered: dict[str, Any]
+    ) -> tuple[bool, Difference | None]:
+        """Whether a message failed in the log, and how it differs from the log now."""
+        message = message_of(asked, self._coins, self._codec)
+        logged, path = _whole(asked, answered), message.path
+        now = self._history.asked(path, message.query)
+        self._history = now.answered_with(answered["answer"].encode())
+        failed = _has_failed(self._codec.decode(answered["answer"]))
+        found = {"history": now.history.hex()}
+        difference = _first(number, path, logged, found, ("history",))
+        if difference is not None:
+            return failed, difference
+        if failed:
+            one = Story(exchanges=[(asked, answered)])
+            self._root.fold(pasts_of(one, self._coins, self._codec))
+            return True, None
+        self._notes.events.clear()
+        try:
+            self._root.tell(path, message.query, message.names)
+        except QueryError as error:
+            raised = type(error).__name__
+            return False, Difference(number, path, "answer", logged["answer"], raised)
+        for _, *pair in _messages(self._notes.events):
+            found = _whole(*pair)
+        return False, _first(number, path, logged, found, ("answer", "retired", "charges"))
+
+
+class _Notes:
+    """A ledger that keeps what a journal writes until it is read."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def append(self, root: str, events: Sequence[Event]) -> None:
+        """Keep the events."""
+        self.events += events
+
+    def renew(self, root: str, epoch: int, ttl: float) -> None:
+        """There is no other writer."""
+
+
+def _messages(events: Iterable[Event]) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]]]:
+    """The messages that are part of the history, each with the number of its event."""
+    waiting = None
+    for event in events:
+        if event.kind == "intent":
+            waiting = event
+        elif event.kind == "exchange":
+            body = json.loads(event.body)
+            yield event.seq, body, body
+        elif event.kind == "answer" and waiting is not None:
+            asked, waiting, answered = json.loads(waiting.body), None, json.loads(event.body)
+            if not answered.get("void"):
+                yield event.seq, asked, answered
+
+
+def _whole(asked: dict[str, Any], answered: dict[str, Any]) -> dict[str, Any]:
+    """A message and its answer, with the charges that stand at last."""
+    return {"charges": [], "retired": None} | asked | answered
+
+
+def _first(
+    number: int,
+    path: tuple[Any, ...],
+    logged: dict[str, Any],
+    found: dict[str, Any],
+    parts: Iterable[str],
+) -> Difference | None:
+    """The first of these parts that differs."""
+    for part in parts:
+        before, now = logged.get(part), found.get(part)
+        if before != now:
+            return Difference(number, path, part, _text(before), _text(now))
+    return None
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+
+
+def _brief(text: str) -> str:
+    return text if len(text) <= 200 else f"{text[:197]}..."
+
+
+def _has_failed(answer: Answer) -> bool:
+    return any(
+        isinstance(each, Failed) for each in (answer if isinstance(answer, tuple) else (answer,))
+    )

@@ -1,0 +1,323 @@
+"""An analysis that is run again from its log: equal, or the first difference is found."""
+
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+import curator
+from composition import FiltCon
+from curator import commands
+from curator.keys import make_key
+from curator.ledgers import LedgerError, SQLiteLedger, following
+from mechanisms import Count, Gaussian, Laplace, SparseVector, Table, column
+from queryable import ZCDP, Launch, MechanismFault, PureDP, Queryable
+from queryable.randomness.sealed import SealedCoins
+from tests.curator.cases import CASES, Case
+from tests.curator.test_same_views import opened, told
+from tests.stored import KEY, STORED, Crash, MemoryLedger
+from tests.strategies import Faulty
+
+pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
+
+BUDGET = FiltCon(ZCDP(1))
+ROWS = {"age": [*range(60)]}
+
+
+def again(ledger: Any, mechanism: Any = BUDGET, data: Any = ROWS, **named: Any) -> Any:
+    given = {"name": "a", "key": KEY, "codec": STORED} | named
+    return curator.replay(ledger, mechanism, data, **given)
+
+
+def analysed(ledger: Any, data: Any = ROWS) -> Queryable:
+    """An analysis with a sparse vector, a team and a refusal: seven messages."""
+    table = curator.open(ledger, BUDGET, data, name="a", key=KEY, codec=STORED)
+    above = table.launch(SparseVector(30, epsilon="1/10", cutoff=9), name="search")
+    team = table.launch(FiltCon(ZCDP("1/10")))
+    team(Gaussian(Count(column("age") > 9), rho="1/50"))
+    above(Count(column("age") > 20))
+    table.launch_many([Gaussian(Count(), rho="1/50"), Laplace(Count(), epsilon="1/10")])
+    assert not table.can_afford(Gaussian(Count(), rho=2))
+    told(table, Launch(Gaussian(Count(), rho=2)), by_path=True)
+    above(Count(column("age") > 50))
+    return table
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_every_case_has_the_answers_of_its_log(case: Case) -> None:
+    """Also if it was continued by another process; and nothing is written or leased."""
+    ledger, half = MemoryLedger(), len(case.script) // 2
+    for part in (case.script[:half], case.script[half:]):
+        handle = opened(ledger, case)
+        for query in part:
+            told(handle, query, by_path=True)
+    events, epochs, appends = [*ledger.events["a"]], {**ledger.epochs}, ledger.appends
+    found = again(ledger, case.mechanism, case.data())
+    assert found.difference is None, found
+    assert (ledger.events["a"], ledger.epochs, ledger.appends) == (events, epochs, appends)
+    kept = [event for event in events if event.kind in {"intent", "exchange"}]
+    void = [event for event in events if '"void"' in event.body]
+    assert found.messages == len(kept) - len(void)
+
+
+def test_the_report_says_what_was_compared() -> None:
+    ledger = MemoryLedger()
+    analysed(ledger)
+    found = again(ledger)
+    assert (found.messages, found.failed, found.unanswered) == (7, 0, False)
+    assert str(found) == "a: 7 messages have the answers and charges of the log"
+
+
+def rewritten(ledger: MemoryLedger, change: Callable[[str, Any], None]) -> MemoryLedger:
+    """The ledger with other bodies, and the chain of hashes made again."""
+    other = MemoryLedger()
+    other.epochs, other.events["a"], last = {**ledger.epochs}, [], None
+    for event in ledger.events["a"]:
+        body = json.loads(event.body)
+        change(event.kind, body)
+        text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+        last = following(last, "a", event.epoch, event.kind, text)
+        other.events["a"].append(last)
+    return other
+
+
+@pytest.mark.parametrize("place", range(7))
+def test_each_changed_answer_is_found_where_it_is(place: int) -> None:
+    ledger = MemoryLedger()
+    analysed(ledger)
+    count = [-1]
+
+    def change(kind: str, body: Any) -> None:
+        if "answer" in body and (kind == "exchange" or body["of"] > 1):
+            count[0] += 1
+            if count[0] == place:
+                answer = json.loads(body["answer"])
+                body["answer"] = json.dumps(_other(answer), separators=(",", ":"), sort_keys=True)
+
+    changed = rewritten(ledger, change)
+    found = again(changed)
+    assert found.difference is not None
+    assert found.messages == place
+    assert found.difference.what == "answer"
+    assert (
+        changed.events["a"][found.difference.event - 1]
+        != ledger.events["a"][found.difference.event - 1]
+    )
+
+
+def _other(answer: Any) -> Any:
+    """Another answer of the same kind."""
+    if isinstance(answer, bool):
+        return not answer
+    if isinstance(answer, int):
+        return answer + 1
+    if isinstance(answer, str):
+        return "1/2"
+    if isinstance(answer, list):
+        return [_other(answer[0]), *answer[1:]]
+    changed = dict(answer)
+    for name in ("answer", "requested", "of", "items", "child"):
+        if changed.get(name) is not None:
+            return changed | {name: _other(changed[name])}
+    return changed | {name: _other(value) for name, value in changed.items() if name != "@"}
+
+
+def test_a_changed_charge_is_found() -> None:
+    ledger = MemoryLedger()
+    analysed(ledger)
+
+    def change(kind: str, body: Any) -> None:
+        for charge in body.get("charges", ()):
+            charge["d_in"] = 2
+
+    found = again(rewritten(ledger, change))
+    assert (found.messages, found.difference.what) == (0, "charges")
+
+
+def test_a_changed_message_is_found() -> None:
+    ledger = MemoryLedger()
+    analysed(ledger)
+
+    def change(kind: str, body: Any) -> None:
+        if kind == "intent" and body["n"] == 3:
+            body["query"] = body["query"].replace('"1/50"', '"1/40"').replace('"25"', '"20"')
+
+    changed = rewritten(ledger, change)
+    assert changed.events["a"] != ledger.events["a"]
+    found = again(changed)
+    assert (found.messages, found.difference.what) == (2, "history")
+    assert found.difference.path == (1,)
+
+
+def test_changed_data_and_mechanisms_are_found() -> None:
+    ledger = MemoryLedger()
+    analysed(ledger)
+    found = again(ledger, data={"age": [*range(59), 0]})
+    assert (found.messages, found.difference.event, found.difference.what) == (0, 1, "fingerprint")
+    found = again(ledger, FiltCon(ZCDP(2)))
+    assert (found.difference.event, found.difference.what) == (1, "mechanism")
+    assert "59" not in str(found)
+
+
+def test_a_changed_row_of_a_database_is_found(tmp_path: Path) -> None:
+    """Its fingerprint does not see rows, and its answers do."""
+    import ibis
+
+    with sqlite3.connect(tmp_path / "rows.db") as connection:
+        connection.execute("CREATE TABLE rows (age BIGINT)")
+        connection.executemany("INSERT INTO rows VALUES (?)", [(age,) for age in range(60)])
+
+    def table() -> Table:
+        return Table(ibis.sqlite.connect(tmp_path / "rows.db").table("rows"))
+
+    ledger = MemoryLedger()
+    analysed(ledger, table())
+    assert again(ledger, data=table()).difference is None
+    with sqlite3.connect(tmp_path / "rows.db") as connection:
+        connection.execute("UPDATE rows SET age = 5 WHERE age = 15")
+    found = again(ledger, data=table())
+    assert (found.messages, found.difference.what) == (2, "answer")
+    assert found.difference.path == (1,)
+
+
+def test_changed_code_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = MemoryLedger()
+    analysed(ledger)
+    bits = SealedCoins.bits
+    monkeypatch.setattr(
+        SealedCoins, "bits", lambda self, count: (bits(self, count), bits(self, count))[1]
+    )
+    found = again(ledger)
+    assert found.difference is not None
+    assert found.difference.what == "answer"
+
+
+def test_a_table_has_the_rows_of_then(tmp_path: Path) -> None:
+    """The rows of each person that are counted are those of the first opening."""
+    (tmp_path / "rows.csv").write_text("who,age\n" + "".join(f"p{i % 9},{i}\n" for i in range(90)))
+
+    def table() -> Table:
+        return Table(tmp_path / "rows.csv", privacy_unit="who", max_rows=2)
+
+    ledger = MemoryLedger()
+    rows = table()
+    large = FiltCon(ZCDP(100))
+    handle = curator.open(ledger, large, rows, name="a", key=KEY, codec=STORED)
+    handle(Gaussian(Count(column("age") > 40, per=rows.unit), scale="1/5"))
+    assert again(ledger, large, table()).difference is None
+
+
+def test_failures_and_crashes() -> None:
+    """What was run twice has its answer; what failed keeps its charge and is not run again."""
+    ledger, runs = MemoryLedger(), list[Any]()
+    table = analysed(ledger)
+    faulty = table.launch(Faulty(lambda _: runs.append(1) or 1 / 0))
+    with pytest.raises(MechanismFault):
+        faulty("bits")
+    table(Gaussian(Count(), rho="1/50"))
+    crashed = MemoryLedger(crash_at=1)
+    crashed.events, crashed.epochs = {"a": [*ledger.events["a"]]}, {**ledger.epochs}
+    handle = curator.open(crashed, BUDGET, ROWS, name="a", key=KEY, codec=STORED)
+    crashed.crash_at, crashed.stored = crashed.appends + 1, False
+    with pytest.raises(Crash):
+        handle(Gaussian(Count(), rho="1/40"))
+    assert again(crashed).unanswered
+    crashed.crash_at = None
+    curator.open(crashed, BUDGET, ROWS, name="a", key=KEY, codec=STORED)
+    assert "again" in [event.kind for event in crashed.events["a"]]
+    ran = len(runs)
+    found = again(crashed)
+    assert (found.difference, found.messages, found.failed) == (None, 11, 1)
+    assert "; 1 of them failed and were not run again" in str(found)
+    assert len(runs) == ran
+
+
+def test_a_message_that_crashed_twice_is_not_run_again() -> None:
+    ledger = MemoryLedger()
+    analysed(ledger)
+    kept = ledger.events["a"]
+    handle = curator.open(ledger, BUDGET, ROWS, name="a", key=KEY, codec=STORED)
+    ledger.crash_at, ledger.stored = ledger.appends + 1, False
+    with pytest.raises(Crash):
+        handle(Gaussian(Count(), rho="1/40"))
+    ledger.crash_at = ledger.appends + 1
+    with pytest.raises(Crash):
+        curator.open(ledger, BUDGET, ROWS, name="a", key=KEY, codec=STORED)
+    ledger.crash_at = None
+    curator.open(ledger, BUDGET, ROWS, name="a", key=KEY, codec=STORED)
+    assert [event.kind for event in kept[-3:]] == ["intent", "again", "answer"]
+    found = again(ledger)
+    assert (found.difference, found.messages, found.failed) == (None, 8, 1)
+
+
+def test_wrong_keys_names_and_logs_are_refused() -> None:
+    ledger = MemoryLedger()
+    analysed(ledger)
+    with pytest.raises(LedgerError, match="opened with another key"):
+        again(ledger, key=bytes(32))
+    with pytest.raises(LedgerError, match="no root 'b'"):
+        again(ledger, name="b")
+
+    def change(kind: str, body: Any) -> None:
+        body.pop("path", None)
+
+    with pytest.raises(LedgerError, match="is not what a curator writes"):
+        again(rewritten(ledger, change))
+    ledger.events["a"][3] = attrs.evolve(ledger.events["a"][3], body="{}")
+    with pytest.raises(LedgerError):
+        again(ledger)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a configuration and an analysis."""
+    make_key(tmp_path / "noise.key")
+    (tmp_path / "visits.csv").write_text("age\n" + "".join(f"{i}\n" for i in range(60)))
+    (tmp_path / "curator.toml").write_text(
+        'ledger = "ledger.db"\nkey = "noise.key"\n[datasets.visits]\nsource = "visits.csv"\n'
+        'budget = { epsilon = 1 }\n[datasets.calls]\nsource = "visits.csv"\n'
+        "budget = { epsilon = 1 }\n"
+    )
+    rows, table = curator.open_configured(tmp_path / "curator.toml", "visits")
+    for each in ("1/10", "1/5"):
+        table.release(rows.count(), loss=PureDP(each))
+    return tmp_path
+
+
+def test_the_command(folder: Path) -> None:
+    """Exit code 1 on a difference; the ledger's file stays as it is."""
+    from typer.testing import CliRunner
+
+    stated = str(folder / "curator.toml")
+
+    def run(*words: str) -> tuple[int, str, str]:
+        result = CliRunner().invoke(commands.application(), ["replay", *words])
+        return result.exit_code, result.stdout.strip(), result.stderr.strip()
+
+    before = (folder / "ledger.db").read_bytes(), SQLiteLedger(folder / "ledger.db").lease
+    line = "visits: 2 messages have the answers and charges of the log"
+    assert run(stated) == (0, line, "")
+    assert run(stated, "visits") == (0, line, "")
+    assert (folder / "ledger.db").read_bytes() == before[0]
+    assert run(stated, "calls")[0] == 1
+    assert run(stated, "none")[0] == 1
+    assert "give a configuration" in run(str(folder / "ledger.db"))[2]
+    (folder / "visits.csv").write_text("age\n" + "".join(f"{i}\n" for i in range(61)))
+    code, _, error = run(stated)
+    assert code == 1
+    assert "then event 1, path []: the data was" in error
+    commands.close(stated, "visits")
+    assert run(stated) == (0, "root 'visits' is closed, and its key is not there", "")
+
+
+def test_a_replay_beside_a_curator(folder: Path) -> None:
+    """It needs no lease, and the curator goes on."""
+    stated = curator.read_configuration(folder / "curator.toml")
+    rows, table = stated.open("visits")
+    assert stated.replay("visits").difference is None
+    table.release(rows.count(), loss=PureDP("1/10"))
+    assert stated.replay("visits").messages == 3
