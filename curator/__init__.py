@@ -6,9 +6,11 @@
 - `ledgers`: stores of events that only grow.
 - `configuration`: the same from a file of TOML; `datasets`, `budgets`, `sections`: its parts.
 - `replaying`: the whole analysis again, compared with its log.
+- `anchors`: files elsewhere that tell old copies of a ledger.
 - `keys`: the key of the noise. `fingerprints`: whether data are those of the first time.
 """
 
+from curator.anchors import Anchor, AnchorError, SealedError
 from curator.configuration import (
     Configuration,
     open_configured,
@@ -23,6 +25,8 @@ from curator.views import view
 from queryable.randomness.sealed import SealedCoins
 
 __all__ = [
+    "Anchor",
+    "AnchorError",
     "Configuration",
     "ConfigurationError",
     "Dataset",
@@ -32,6 +36,7 @@ __all__ = [
     "Replayed",
     "SQLiteLedger",
     "SealedCoins",
+    "SealedError",
     "close",
     "open",
     "open_configured",

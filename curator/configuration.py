@@ -95,15 +95,17 @@ class Configuration:
             raise section.wrong(str(error)) from error
 
     def open(
-        self, name: str, *, on_fault: Callable[[BaseException], object] | None = None
+        self,
+        name: str,
+        *,
+        on_fault: Callable[[BaseException], object] | None = None,
+        charge_to_anchor: bool = False,
     ) -> tuple[Table, Queryable]:
         """Open a data set on the ledger, or go on with it: see `curator.open`.
 
         Returns:
             The table, whose methods make questions, and the queryable that answers them.
         """
-        if self.anchor is not None:
-            raise Section(self.file, ("anchor",), {}).wrong("leave it out: anchors are to come")
         rows, budget = self.open_dataset(name)
         try:
             root = open_root(
@@ -114,6 +116,8 @@ class Configuration:
                 key=self.key_of(name),
                 codec=self.codec,
                 on_fault=on_fault,
+                anchor=self.anchor,
+                charge_to_anchor=charge_to_anchor,
             )
         except BaseException:
             rows.close()

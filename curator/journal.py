@@ -2,7 +2,8 @@
 
 Responsible for the bodies of events. They are JSON objects whose fields are:
 
-- `opened`: schema, mechanism, fingerprint, salt, check, and seed of the table, if it has one.
+- `opened`: schema, mechanism, fingerprint, salt, check, protects, seed of the table, if it has one,
+  and `anchor`, if it has one.
 - `intent`: n, the number of the message; history, the hash that its coins come from; path; query;
   names, if a launch has one; charges, the receipts that stand if nothing is answered; key and body,
   if the message came with a request key: the key, and a SHA-256 of path, query and names as sent.
@@ -19,6 +20,7 @@ Queries, answers and receipts are texts of `curator.codec`.
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import attrs
@@ -26,6 +28,7 @@ import attrs
 from composition.compositors.state import CompositionState
 from curator.codec import Codec
 from curator.ledgers import Event, Ledger, LedgerError, UnknownOutcomeError, following
+from curator.moorings import Mooring
 from curator.requests import Request, Requests, entries_among, entries_in
 from queryable.errors import HandleError
 from queryable.faults import Dead
@@ -79,6 +82,7 @@ class LedgerJournal:
         self.ledger, self.root, self.epoch, self.codec = ledger, root, epoch, codec
         self.head, self.pending, self.released = head, pending, False
         self.owns = False  # whether the ledger is closed with the root
+        self.mooring: Mooring | None = None  # where the root has an anchor
         intended = {} if pending is None else json.loads(pending.body)
         self._charges: Any = intended.get("charges")
         self.request: Request | None = None
@@ -130,9 +134,23 @@ class LedgerJournal:
         """Give the lease back, and close the ledger if it was opened for this root only."""
         if not self.released:
             self.released = True
+            self.settle()
             self.ledger.release(self.root, self.epoch)
             if self.owns:
                 self.ledger.close()
+
+    def settle(self) -> None:
+        """Tell the anchor that no more messages follow; a failure leaves its bound as it is."""
+        if self.mooring is not None:
+            with suppress(LedgerError):
+                self.mooring.settle(self.head)
+
+    def _moor(self, message: Message, told: Told) -> None:
+        """Have the anchor cover the message before data are read."""
+        if self.mooring is not None and self.head is not None:
+            self._unsure = True
+            self.mooring.keep(self.head, message, told)
+            self._unsure = False
 
     def require_unanswered(self, message: Message) -> None:
         """Check that a message that did not return has no answer in the log.
@@ -145,10 +163,10 @@ class LedgerJournal:
 
     def intend(self, message: Message, told: Told) -> None:
         """Append an intent; see `Journal.intend`."""
-        if self.pending is not None:
-            return  # it is there already, and is run again after a crash
-        self._charges, self._requested = self._receipts(told), self.request
-        self.pending = self.append("intent", self._body(message) | _charged(self._charges))
+        if self.pending is None:  # otherwise it is there already, and is run again after a crash
+            self._charges, self._requested = self._receipts(told), self.request
+            self.pending = self.append("intent", self._body(message) | _charged(self._charges))
+        self._moor(message, told)
 
     def answer(self, message: Message, told: Told, before: Any, after: Any) -> None:
         """Append an answer, or an exchange if no data were touched; see `Journal.answer`."""
@@ -165,12 +183,17 @@ class LedgerJournal:
         if self.pending is None:
             self.append("exchange", self._body(message) | _charged(charges) | body)
             self.requests.add(self.request, count)
+            if after is not before:
+                self._moor(message, told)
         else:
-            if charges != self._charges:
+            changed = charges != self._charges
+            if changed:
                 body["charges"] = charges
             self.append("answer", body | {"of": self.pending.seq})
             self.pending = self._crashed = None
             self.requests.add(self._requested, count)
+            if changed:
+                self._moor(message, told)
 
     def void(self) -> None:
         """Answer an intent that is no part of the history; see `Journal.void`."""

@@ -6,6 +6,7 @@ more of them. A lease that was lost is found by the next message, which is refus
 raises nothing. A forked process renews nothing.
 """
 
+import atexit
 import os
 import threading
 import time
@@ -81,6 +82,14 @@ def _renewed(journal: LedgerJournal | None) -> bool:
 
 KEEPER = Keeper()
 """The keeper of this process."""
+
+
+@atexit.register
+def _settle() -> None:
+    """At the end of the process, lower the bounds of anchors that were raised ahead."""
+    for journal in KEEPER.held():
+        journal.settle()
+
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=KEEPER.forget)

@@ -20,6 +20,7 @@ from typing import Any
 
 import attrs
 
+from curator.anchors import Anchor
 from curator.codec import CODEC, Codec
 from curator.fingerprints import fingerprint
 from curator.journal import (
@@ -37,6 +38,7 @@ from curator.journal import (
 from curator.keys import Key, destroy_key, make_key, read_key
 from curator.leases import KEEPER
 from curator.ledgers import Ledger, LedgerError, chained, ledger_of, this_process
+from curator.moorings import first_moored, moored
 from mechanisms import Table
 from queryable.datasets import protected, protects, remember, warn
 from queryable.handle import Queryable
@@ -60,6 +62,8 @@ def open(  # noqa: A001 (`curator.open`)
     key: Key | None = None,
     codec: Codec = CODEC,
     on_fault: Callable[[BaseException], object] | None = None,
+    anchor: Anchor | str | os.PathLike[str] | None = None,
+    charge_to_anchor: bool = False,
 ) -> Queryable:
     """Open a root on a ledger, or go on with it: a `Queryable` that survives its process.
 
@@ -75,10 +79,15 @@ def open(  # noqa: A001 (`curator.open`)
             the ledger with `.key` after its name; for a new root it is made if it is not there.
         codec: writes queries and answers; another one has mechanisms of a site.
         on_fault: as in `Queryable`.
+        anchor: a file elsewhere that tells an old copy of the ledger; see `Anchor`. A root that was
+            opened with one always needs it.
+        charge_to_anchor: whether to charge a sealed root up to the bound of its anchor. All its
+            children are retired if the ledger is an old copy.
 
     Raises:
         LedgerError: the root has another mechanism, other data or another key, or was closed, or
             another process writes to it.
+        SealedError: the ledger has lost messages, as its anchor tells.
 
     Examples:
         >>> import tempfile
@@ -109,10 +118,22 @@ def open(  # noqa: A001 (`curator.open`)
         journal.owns = place is not ledger
         if story.opened is None:
             warn(dataset)
-            story = _opened(journal, mechanism, given, secret)
+            story = _opened(journal, mechanism, given, secret, anchor)
         else:
             _require_same(name, story, mechanism, given, secret, codec)
+            journal.mooring = moored(
+                anchor, place, name, mechanism, story.opened, charge=charge_to_anchor
+            )
+        mooring = journal.mooring
+        if mooring is not None and mooring.behind:
+            journal.mooring = None  # what is under way fails, and reads nothing
+            story = attrs.evolve(story, tries=2)
+        elif mooring is not None and story.opening is None and story.head is not None:
+            mooring.keep(story.head)
         root = _running(journal, story, mechanism, given, secret, on_fault)
+        if mooring is not None:
+            journal.mooring = mooring
+            mooring.go_on(root, charge=charge_to_anchor)
     except BaseException:
         place.release(name, epoch)
         if place is not ledger:
@@ -238,7 +259,11 @@ def described(
 
 
 def _opened(
-    journal: LedgerJournal, mechanism: InteractiveMechanism[Any], dataset: Any, secret: bytes
+    journal: LedgerJournal,
+    mechanism: InteractiveMechanism[Any],
+    dataset: Any,
+    secret: bytes,
+    anchor: Anchor | str | os.PathLike[str] | None,
 ) -> Story:
     """Append the first event of a new root, before anything is run."""
     salt = random_bytes(16).hex()
@@ -247,6 +272,9 @@ def _opened(
     body["protects"] = attrs.astuple(protects(dataset))
     if isinstance(dataset, Table):
         body["seed"] = str(dataset.seed)
+    if anchor is not None:
+        body["anchor"] = True
+        journal.mooring = first_moored(anchor, journal.root, mechanism, salt)
     journal.pending = journal.append("opened", body)
     return Story(body, head=journal.head, pending=journal.pending)
 

@@ -49,6 +49,9 @@ class InteractiveMechanism(ABC, Generic[State]):
     A mechanism whose only loss is approximate zCDP composes interactively only if this holds
     (docs/theory.md, mixed children)."""
 
+    retires_others = False
+    """Whether a launch of it retires the children that were launched before it."""
+
     composes = False
     """Whether `step` touches data only through children, each behind `contained_step` with an
     `after`. An exception of such a `step` itself does not depend on the data, and the old state

@@ -18,6 +18,7 @@ import mechanisms as m
 import queryable as q
 from composition.rules import Additive
 from curator.codec import CODEC, Entry, entry_of
+from curator.lost import Lost
 from mechanisms import column, when
 from mechanisms.linear_queries import Weighted
 from mechanisms.multiplicative_weights import _same
@@ -221,6 +222,7 @@ OTHERS = (
     m.Open(m.Count(), (Fraction(9), Fraction(3))),
     c.ConComp([m.Gaussian(m.Count(), scale=3), m.Laplace(m.Count(), scale=3)], delta="1e-6"),
     c.Parallel(c.Partition("city", ["a"]), {"a": m.Gaussian(m.Count(), scale=3)}),
+    Lost(q.ZCDP("1/50"), 2, retires_others=False),
     RenyiOrder(Fraction(8)),
     RenyiOrders((2, 8)),
 )

@@ -64,9 +64,10 @@ FLOORS = {
         *("rules", "verdicts", "validity", "proofs", "compositors", "budgets", "planning", "plot"),
     ),
     "curator": (
-        *("codec", "wire", "client", "ledgers", "keys", "fingerprints", "requests", "journal"),
-        *("leases", "views", "root", "replaying", "sections", "budgets", "datasets"),
-        *("configuration", "service", "verification", "verify", "commands"),
+        *("lost", "codec", "wire", "client", "ledgers", "anchors", "moorings", "keys"),
+        *("fingerprints", "requests", "journal", "leases", "views", "root", "replaying"),
+        *("sections", "budgets", "datasets", "configuration", "service", "verification"),
+        *("verify", "commands"),
     ),
 }
 """The rooms and single modules of each package, lowest first: each may import those before it."""

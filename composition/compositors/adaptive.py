@@ -317,7 +317,9 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         # 5. Charge: from the moment the mechanism runs, whatever happens, `after` makes the state.
         identity = len(state.claims)
         claim = state.shared(claim)
-        living = state.children if self.interleaves else NO_CHILDREN
+        living = state.children
+        if not self.interleaves or claim.mechanism.retires_others:
+            living = NO_CHILDREN
 
         def after(children: Children, answer: Answer) -> tuple[CompositionState, Answer]:
             opened = isinstance(answer, Launched)

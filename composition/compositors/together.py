@@ -84,6 +84,8 @@ def launch_many(
             "launch one after the other: a mechanism here is charged as it answers, so whether the "
             "next one fits depends on an answer"
         )
+    if any(claim.mechanism.retires_others for _, claim in checked):
+        raise UnknownQueryError("launch a mechanism that retires the others alone")
     answers, due = [], []
     for place, (launch, claim) in enumerate(checked):
         identity = len(state.claims)

@@ -35,6 +35,7 @@ from curator.codec.arrays import ARRAYS
 from curator.codec.entries import Entry, entry_of
 from curator.codec.fields import UnwritableError
 from curator.codec.values import VALUES
+from curator.lost import Lost
 from mechanisms.linear_queries import Weighted
 from mechanisms.multiplicative_weights import _same
 from mechanisms.refinement.tails import MeanTails, Reach, ReleaseTails
@@ -99,6 +100,7 @@ _CLASSES: dict[str, type] = {
     "doubling/1": m.Doubling,
     "exponential-mechanism/1": m.ExponentialMechanism,
     "gaussian/1": m.Gaussian,
+    "lost/1": Lost,
     "laplace/1": m.Laplace,
     "laplace-noise-reduction/1": m.LaplaceNoiseReduction,
     "permute-and-flip/1": m.PermuteAndFlip,

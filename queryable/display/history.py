@@ -231,8 +231,10 @@ class History:
         node.children.append(Run(places, make, log.entries.__getitem__))
 
     def _charge(self, node: TreeNode, receipt: Receipt | None) -> None:
-        """Set the compositor's account; a sequential compositor retires its earlier children."""
+        """Set the compositor's account, and retire the children that the launch retires."""
         node.account = None if receipt is None else receipt.account
+        if getattr(getattr(receipt, "mechanism", None), "retires_others", False) is True:
+            _retire(node.children)
         if not interleaves(node.runs):
             _retire(node.children[-1:])  # earlier ones are retired already
 

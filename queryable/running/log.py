@@ -134,7 +134,8 @@ class Log:
         account = None if shape is None else shape.packed(launch, receipt)
         if shape is None or account is None:
             charged: Any = receipt.account  # a person in the middle may have put any value here
-            if not isinstance(launch.mechanism, InteractiveMechanism):
+            started = launch.mechanism
+            if not isinstance(started, InteractiveMechanism) or started.retires_others:
                 return exchange, None, None
             if not isinstance(charged, Account):
                 return exchange, None, None

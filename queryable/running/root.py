@@ -385,6 +385,11 @@ class MemoryRoot:
         with self._lock:
             return self._settled()
 
+    @property
+    def state(self) -> Any:
+        """The state of the root mechanism."""
+        return self._present().state
+
     def exchanges(self) -> Iterator[Exchange]:
         """The exchanges that are kept, in order."""
         return (exchange for _, exchange in self.record()[0].numbered())
