@@ -7,6 +7,7 @@ reads the arguments.
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from importlib.resources import files
 from pathlib import Path
@@ -14,10 +15,14 @@ from typing import Any, Self
 
 import attrs
 
-from curator.codec import CODEC
+from curator import orders
+from curator.access import ROOT as ACCESS
+from curator.access import access_of
+from curator.codec import CODEC, Codec
 from curator.configuration import read_configuration
 from curator.keys import make_key
 from curator.ledgers import BrokenChainError, Event, Ledger, LedgerError, chained, ledger_of
+from curator.orders import access_lines, running_lines
 from curator.root import close as close_root
 from curator.verify import Verified, verify
 from queryable.errors import InteractiveError
@@ -58,13 +63,19 @@ def init(folder: Path) -> str:
 def status(place: str) -> str:
     """One line for each root: its events, messages and charges, after checking all of them.
 
+    Further lines are about a curator that runs, and about analysts.
+
     Args:
         place: a configuration, or a ledger.
     """
     with _Opened(place) as at:
         roots = at.ledger.roots()
-        lines = [_line(verify(at.ledger.read(root), codec=at.codec)) for root in roots]
+        lines = [_checked(root, at.ledger.read(root), codec=at.codec) for root in roots]
+        if ACCESS in roots:
+            lines += access_lines(access_of(at.ledger.read(ACCESS)))
     lines += [f"{name}: not opened yet" for name in at.datasets if name not in roots]
+    if at.configuration is not None:
+        lines += running_lines(at.configuration)
     return "\n".join(lines) or f"{place} has no roots"
 
 
@@ -92,16 +103,16 @@ def check(place: str, root: str = "", head: str = "") -> str:
     """
     if place.endswith((".json", ".jsonl")):
         with Path(place).open(encoding="ascii", errors="replace") as lines:
-            return _line(verify(imported(lines), head=head or None))
+            return _checked(root, imported(lines), head=head)
     if head and not root:
         raise LedgerError("give --root too: a hash belongs to one root")
     with _Opened(place) as at:
         at.ledger.check()
         found = [
-            verify(_of(at.ledger, each), head=head or None, codec=at.codec)
+            _checked(each, _of(at.ledger, each), head=head, codec=at.codec)
             for each in ([root] if root else at.ledger.roots())
         ]
-    return "\n".join(map(_line, found)) or f"{place} has no roots"
+    return "\n".join(found) or f"{place} has no roots"
 
 
 def close(place: str, root: str, key: str = "") -> str:
@@ -141,6 +152,29 @@ def replay(configuration: str, root: str = "") -> str:
     if not same:
         raise ReplayError(text)
     return text
+
+
+def serve(file: Path) -> str:
+    """Serve the data sets of a configuration until SIGTERM or SIGINT."""
+    with _extra("the server needs starlette and uvicorn: pip install 'queryable[server]'"):
+        from curator.service.serve import serve as run
+    run(file)
+    return "stopped"
+
+
+def openapi() -> str:
+    """The addresses of a curator, as an OpenAPI file."""
+    with _extra("this needs starlette: pip install 'queryable[server]'"):
+        from curator.service.openapi import written
+    return written()
+
+
+@contextmanager
+def _extra(text: str) -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise LedgerError(text) from error
 
 
 def exported(events: Iterable[Event]) -> Iterator[str]:
@@ -210,6 +244,21 @@ def _of(ledger: Ledger, root: str) -> list[Event]:
     return events
 
 
+def _checked(root: str, events: Iterable[Event], *, head: str = "", codec: Codec = CODEC) -> str:
+    """Check the events of a root, and say in a line what was checked."""
+    kept = list(events)
+    if (kept[0].root if kept else root) != ACCESS:
+        return _line(verify(kept, head=head or None, codec=codec))
+    access = access_of(chained(kept))
+    if head and head not in {event.hash for event in kept}:
+        raise BrokenChainError(f"root {ACCESS!r}: no event has the hash {head}")
+    grants = sum(len(analyst.grants) for analyst in access)
+    return (
+        f"{ACCESS}: {len(kept)} events, {len(access.analysts)} analysts, {grants} grants; "
+        f"head {kept[-1].hash}"
+    )
+
+
 def _line(found: Verified) -> str:
     text = (
         f"{found.root}: {found.events} events, {found.messages} messages, "
@@ -262,11 +311,25 @@ def application() -> Any:
     def _replay(configuration: str, root: str = typer.Argument("")) -> None:
         _told(replay)(configuration, root)
 
+    _add_server(app)
     ledger.command()(_told(show))
     ledger.command()(_told(export))
     ledger.command("verify")(_told(check))
     app.add_typer(ledger, name="ledger")
     return app
+
+
+def _add_server(app: Any) -> None:
+    import typer
+
+    analyst = typer.Typer(help="Add, revoke and list analysts.", no_args_is_help=True)
+    app.command()(_told(serve))
+    app.command()(_told(openapi))
+    app.command()(_told(orders.grant))
+    analyst.command("add")(_told(orders.add_analyst))
+    analyst.command("revoke")(_told(orders.revoke_analyst))
+    analyst.command("list")(_told(orders.list_analysts))
+    app.add_typer(analyst, name="analyst")
 
 
 def main() -> None:

@@ -100,6 +100,7 @@ class Configuration:
         *,
         on_fault: Callable[[BaseException], object] | None = None,
         charge_to_anchor: bool = False,
+        give_up: bool = False,
     ) -> tuple[Table, Queryable]:
         """Open a data set on the ledger, or go on with it: see `curator.open`.
 
@@ -118,6 +119,7 @@ class Configuration:
                 on_fault=on_fault,
                 anchor=self.anchor,
                 charge_to_anchor=charge_to_anchor,
+                give_up=give_up,
             )
         except BaseException:
             rows.close()

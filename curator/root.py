@@ -20,6 +20,7 @@ from typing import Any
 
 import attrs
 
+from curator.access import OWN
 from curator.anchors import Anchor
 from curator.codec import CODEC, Codec
 from curator.fingerprints import fingerprint
@@ -64,6 +65,7 @@ def open(  # noqa: A001 (`curator.open`)
     on_fault: Callable[[BaseException], object] | None = None,
     anchor: Anchor | str | os.PathLike[str] | None = None,
     charge_to_anchor: bool = False,
+    give_up: bool = False,
 ) -> Queryable:
     """Open a root on a ledger, or go on with it: a `Queryable` that survives its process.
 
@@ -83,6 +85,8 @@ def open(  # noqa: A001 (`curator.open`)
             opened with one always needs it.
         charge_to_anchor: whether to charge a sealed root up to the bound of its anchor. All its
             children are retired if the ledger is an old copy.
+        give_up: whether a message that was under way when the process ended has failed. By default
+            it is run again, once.
 
     Raises:
         LedgerError: the root has another mechanism, other data or another key, or was closed, or
@@ -108,6 +112,8 @@ def open(  # noqa: A001 (`curator.open`)
         raise TypeError("mechanism should be an InteractiveMechanism, such as FiltCon(budget)")
     if not isinstance(name, str) or not name:
         raise ValueError("name should be a string that is not empty")
+    if name.startswith(OWN):
+        raise ValueError(f"name starts with {OWN}, as the names of the curator's own roots do")
     place = ledger_of(ledger) if isinstance(ledger, str | os.PathLike) else ledger
     given = protected(dataset)
     epoch = place.lease(name, this_process(), TTL)
@@ -130,7 +136,7 @@ def open(  # noqa: A001 (`curator.open`)
             story = attrs.evolve(story, tries=2)
         elif mooring is not None and story.opening is None and story.head is not None:
             mooring.keep(story.head)
-        root = _running(journal, story, mechanism, given, secret, on_fault)
+        root = _running(journal, story, mechanism, given, secret, on_fault, give_up=give_up)
         if mooring is not None:
             journal.mooring = mooring
             mooring.go_on(root, charge=charge_to_anchor)
@@ -203,7 +209,8 @@ def _destroyed(ledger: Ledger, opened: dict[str, Any], key: Key | None) -> str:
     secret = read_key(key)
     if not is_key(opened, secret):
         return f"{key} is the key of another root; it was not destroyed"
-    using = [each for each in ledger.roots() if _uses(story_of(ledger.read(each)), secret)]
+    roots = [each for each in ledger.roots() if not each.startswith(OWN)]
+    using = [each for each in roots if _uses(story_of(ledger.read(each)), secret)]
     if using:
         return f"{key} was not destroyed: {', '.join(using)} need it and can be continued"
     destroy_key(key)
@@ -321,6 +328,8 @@ def _running(
     dataset: Any,
     secret: bytes,
     on_fault: Callable[[BaseException], object] | None,
+    *,
+    give_up: bool,
 ) -> MemoryRoot:
     """The root with all that the log has, after what was under way has been finished."""
     opened, codec = story.opened, journal.codec
@@ -348,7 +357,7 @@ def _running(
     root.journal = journal
     if unfinished is not None:
         message = message_of(json.loads(unfinished.body), coins, codec)
-        if tries > 1:
+        if tries > 1 or give_up:
             root.give_up(message)
         else:
             root.tell_again(message)

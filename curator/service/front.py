@@ -1,0 +1,233 @@
+"""`Front`: what the routes of a curator share, and the routes of the protocol.
+
+Responsible for who may ask what, for limits, and for the times of replies. It carries bytes between
+an analyst and a worker, and reads no query and no answer.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Protocol
+
+import attrs
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from curator.access import Reach
+from curator.service.callers import Caller, Turns
+from curator.service.keeper import Keeper
+from curator.service.metrics import Metrics
+from curator.service.problems import (
+    HEADERS,
+    Problem,
+    fault,
+    malformed,
+    not_there,
+    other_version,
+    too_large,
+    unavailable,
+)
+from curator.service.services import Reply
+from curator.service.ticks import Ticks
+from curator.service.workers import NoWorkerError, WorkerDiedError
+from curator.wire import HEADER, VERSIONS, DataSet, WireError, chosen_version, datasets_text
+from curator.wire.messages import TELL_LIMITS
+from curator.wire.texts import dumped
+from queryable.running.handles import Path
+
+MOST_BYTES = TELL_LIMITS.bytes
+MOST_AT_ONCE = 64
+_BODY_SECONDS = 30.0  # for a client to send a body
+_JSON = "application/json"
+
+
+class Remote(Protocol):
+    """The methods of `WorkerService` that the routes use."""
+
+    name: str
+    state: str
+    text: str
+    about: Mapping[str, Any]
+
+    async def tell(self, path: Path, body: bytes) -> Reply:
+        """Send a message."""
+
+    async def describe(self, path: Path) -> Reply:
+        """What a root is."""
+
+    async def view(self, path: Path, after: int) -> Reply:
+        """Exchanges after a number."""
+
+    async def page(self, path: Path) -> Reply:
+        """What a page shows."""
+
+
+@attrs.define(eq=False)
+class Front:
+    """The curator, as routes see it.
+
+    Attributes:
+        services: the data sets by name.
+        ticks: when replies to messages leave, for each data set.
+        name: how it calls itself.
+    """
+
+    services: Mapping[str, Remote]
+    keeper: Keeper
+    ticks: Mapping[str, Ticks]
+    name: str = "curator"
+    metrics: Metrics = attrs.field(factory=Metrics)
+    turns: Turns = attrs.field(factory=lambda: Turns(MOST_AT_ONCE))
+    granting: asyncio.Lock = attrs.field(factory=asyncio.Lock)
+
+    def reached(self, caller: Caller, root: str) -> tuple[Remote, Reach]:
+        """The data set and the path of a caller's root.
+
+        Raises:
+            Problem: there is none.
+        """
+        reach = caller.reach(root)
+        if reach is None or reach.dataset not in self.services:
+            raise not_there()
+        return self.services[reach.dataset], reach
+
+
+Identify = Callable[[Request], Caller]
+"""Who sends a request.
+
+Raises:
+    Problem: nobody that may.
+"""
+
+Endpoint = Callable[[Front, Caller, Request], Awaitable[Response]]
+
+
+def response(body: bytes, status: int = 200, **headers: str) -> Response:
+    """A reply of JSON."""
+    return Response(body, status, {**HEADERS, **headers}, _JSON)
+
+
+def answered(
+    front: Front, identify: Identify, endpoint: Endpoint, *, versioned: bool = True
+) -> Callable[..., Any]:
+    """A function of Starlette that identifies the caller, and turns problems into replies.
+
+    Args:
+        versioned: whether a request has to name a version of the protocol.
+    """
+
+    async def answer(request: Request) -> Response:
+        try:
+            if versioned:
+                _require_version(request)
+            caller = identify(request)
+            with front.turns.turn(caller):
+                return await endpoint(front, caller, request)
+        except Problem as problem:
+            found = problem
+        except NoWorkerError as error:
+            found = unavailable(str(error), error.after)
+        except WorkerDiedError:
+            found = fault()
+        except ClientDisconnect:
+            found = malformed("the body ended early")
+        front.metrics.error(found.status)
+        return response(found.body, found.status, **found.headers)
+
+    return answer
+
+
+def _require_version(request: Request) -> None:
+    try:
+        chosen_version(request.headers.get(HEADER))
+    except WireError as error:
+        raise other_version(str(error)) from None
+
+
+async def body_of(request: Request, limit: int = MOST_BYTES) -> bytes:
+    """The body of a request.
+
+    Raises:
+        Problem: it is too large, or comes too slowly.
+    """
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and not int(length[:20]) <= limit:
+        raise too_large(limit)
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            async for part in request.stream():
+                size += len(part)
+                if not size <= limit:
+                    raise too_large(limit)
+                parts.append(part)
+    except TimeoutError:
+        raise malformed(f"the body did not arrive within {_BODY_SECONDS:g} seconds") from None
+    return b"".join(parts)
+
+
+def _replied(front: Front, reply: Reply) -> Response:
+    status, body = reply
+    if status != 200:
+        front.metrics.error(status)
+    return response(body, status)
+
+
+async def tell(front: Front, caller: Caller, request: Request) -> Response:
+    """Send a message to a mechanism; its outcome leaves at the next tick."""
+    service, reach = front.reached(caller, request.path_params["root"])
+    body = await body_of(request)
+    began = time.perf_counter()
+    try:
+        reply = await service.tell(reach.path, body)
+        if reply[0] == 200:
+            front.metrics.told(reach.dataset, reply[1], time.perf_counter() - began)
+        return _replied(front, reply)
+    finally:
+        await front.ticks[reach.dataset].wait()
+
+
+async def describe(front: Front, caller: Caller, request: Request) -> Response:
+    """What a root is: enough to make a handle of it."""
+    service, reach = front.reached(caller, request.path_params["root"])
+    return _replied(front, await service.describe(reach.path))
+
+
+async def view(front: Front, caller: Caller, request: Request) -> Response:
+    """The exchanges at or below a root, in order, a page at a time."""
+    service, reach = front.reached(caller, request.path_params["root"])
+    after = request.query_params.get("after", "0")
+    if not (after.isascii() and after.isdecimal() and len(after) <= 15):
+        raise malformed("after should be an integer of at least 0")
+    return _replied(front, await service.view(reach.path, int(after)))
+
+
+async def page(front: Front, caller: Caller, request: Request) -> Response:
+    """What a page for people shows of a root."""
+    service, reach = front.reached(caller, request.path_params["root"])
+    return _replied(front, await service.page(reach.path))
+
+
+async def datasets(front: Front, caller: Caller, _: Request) -> Response:
+    """The roots that the caller reaches, each with the public description of its data."""
+    found = [
+        DataSet(title, root, dict(front.services[reach.dataset].about))
+        for title, root, reach in caller.roots()
+        if reach.dataset in front.services
+    ]
+    return response(datasets_text(found))
+
+
+def versions(front: Front) -> Callable[..., Any]:
+    """The versions of the protocol that this curator speaks; it needs no token."""
+    try:
+        own = version("queryable")
+    except PackageNotFoundError:
+        own = "unknown"
+    body = dumped({"name": front.name, "protocol": VERSIONS, "version": own}).encode()
+
+    async def answer(_: Request) -> Response:
+        return response(body)
+
+    return answer

@@ -1,0 +1,76 @@
+"""Open a data set of a configuration for a server: its service, and what is public about its data.
+
+Responsible for what the worker runs. Faults go to the owner's log, with their traces.
+"""
+
+import logging
+from typing import Any
+
+from curator.codec import Codec
+from curator.configuration import Configuration, read_configuration
+from curator.root import release
+from curator.service.local import LocalService
+from curator.service.recipes import Opened
+from mechanisms import Table
+
+_LOG = logging.getLogger("curator")
+
+
+def configured(
+    file: str,
+    name: str,
+    tick: float | None = None,
+    deadline: float | None = None,
+    *,
+    give_up: bool = False,
+) -> Opened:
+    """The service of a data set.
+
+    Args:
+        file: the configuration.
+        tick, deadline: told to clients.
+        give_up: whether a message that was under way when the last worker ended has failed.
+
+    Raises:
+        LeaseError: another curator holds the root.
+        LedgerError, ConfigurationError: it cannot be opened.
+    """
+    configuration = read_configuration(file)
+    return opened(configuration, name, tick, deadline, give_up=give_up)
+
+
+def opened(
+    configuration: Configuration,
+    name: str,
+    tick: float | None = None,
+    deadline: float | None = None,
+    *,
+    give_up: bool = False,
+) -> Opened:
+    """As `configured`, of a configuration that was read."""
+    codec: Codec = configuration.codec
+    table, handle = configuration.open(name, on_fault=_report, give_up=give_up)
+    service = LocalService(handle, codec=codec, tick=tick, deadline=deadline, on_fault=_report)
+
+    def close() -> None:
+        release(handle)
+        table.close()
+
+    about = about_of(table, configuration.datasets[name].budget.d_in)
+    return Opened(service, about, close)
+
+
+def about_of(table: Table, d_in: Any) -> dict[str, Any]:
+    """What is public about a table, as values of JSON: no rows, and no number of rows."""
+    unit = table.unit
+    bounds = ("max_rows", "max_groups", "max_rows_per_group")
+    return {
+        "columns": {column: kind.name for column, kind in table.columns.items()},
+        "neighbours": "add-or-remove" if d_in == 1 else "substitute",
+        "privacy_unit": None if unit is None else unit.column,
+        **({} if unit is None else {name: getattr(unit, name) for name in bounds}),
+    }
+
+
+def _report(fault: BaseException) -> None:
+    _LOG.error("a message met an error", exc_info=fault)

@@ -1,0 +1,114 @@
+"""The table of routes, from which the applications and the OpenAPI file are made."""
+
+from collections.abc import Iterable, Mapping
+
+import attrs
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as Served
+
+from curator.service import front as protocol
+from curator.service import owner
+from curator.service.callers import Caller, OwnerCaller, analyst_of
+from curator.service.front import Endpoint, Front, Identify, answered, response, versions
+from curator.service.problems import Problem, fault, not_there
+
+
+@attrs.frozen
+class Route:
+    """An address and a verb.
+
+    Attributes:
+        verb, path: as in "GET", "/v1/datasets".
+        endpoint: what answers.
+        reply: the name of the shape of a reply with status 200; "" for text.
+        body: the name of the shape of the request's body; "" if it has none.
+        queries: names of the parameters after "?", each with a description.
+        versioned: whether a request has to name a version of the protocol.
+    """
+
+    verb: str
+    path: str
+    endpoint: Endpoint  # a function, whose docstring says what it does
+    reply: str
+    body: str = ""
+    queries: Mapping[str, str] = attrs.field(factory=dict)
+    versioned: bool = True
+
+    @property
+    def summary(self) -> str:
+        """What it does, in a line."""
+        return (self.endpoint.__doc__ or "").partition("\n")[0]
+
+
+ANALYSTS = (
+    Route("GET", "/v1/datasets", protocol.datasets, "Datasets"),
+    Route("GET", "/v1/roots/{root}", protocol.describe, "Described"),
+    Route("POST", "/v1/roots/{root}/tell", protocol.tell, "Told", body="Tell"),
+    Route(
+        *("GET", "/v1/roots/{root}/view", protocol.view, "View"),
+        queries={"after": "the number of exchanges that are known already; 0 for all"},
+    ),
+    Route("GET", "/v1/roots/{root}/page", protocol.page, "Page"),
+)
+"""What an analyst may ask for, with a token; and the owner on the owner's socket."""
+
+OWNERS = (
+    Route("GET", "/v1/owner/analysts", owner.analysts, "Analysts"),
+    Route("POST", "/v1/owner/analysts", owner.add_analyst, "NewAnalyst", body="AnalystName"),
+    Route("DELETE", "/v1/owner/analysts/{analyst}", owner.revoke_analyst, "AnalystName"),
+    Route("POST", "/v1/owner/grants", owner.grant, "Granted", body="Grant"),
+)
+"""What the owner may ask for, on the owner's socket only."""
+
+WATCHED = (
+    Route("GET", "/health", owner.health, "Health", versioned=False),
+    Route("GET", "/metrics", owner.metrics, "", versioned=False),
+)
+"""What monitoring asks for, on the owner's socket only. It needs no header of the protocol."""
+
+
+def analysts_application(front: Front) -> Starlette:
+    """What analysts reach, each with a token."""
+
+    def identify(request: Request) -> Caller:
+        return analyst_of(front.keeper, request.headers.get("authorization"))
+
+    return _application(front, identify, ANALYSTS)
+
+
+def owners_application(front: Front) -> Starlette:
+    """What the owner reaches on a socket of their own. Whoever can connect to it is the owner."""
+    caller = OwnerCaller(tuple(front.services))
+    return _application(front, lambda _: caller, (*ANALYSTS, *OWNERS, *WATCHED))
+
+
+def _application(front: Front, identify: Identify, routes: Iterable[Route]) -> Starlette:
+    served = [Served("/v1", versions(front), methods=["GET"])]
+    served += [
+        Served(
+            route.path,
+            answered(front, identify, route.endpoint, versioned=route.versioned),
+            methods=[route.verb],
+        )
+        for route in routes
+    ]
+
+    async def wrong(_: Request, error: Exception) -> Response:
+        found = fault()
+        if isinstance(error, HTTPException):
+            found = not_there()
+            if error.status_code == 405:
+                found = Problem(405, "WireError", "this address has other verbs", _headers(error))
+        front.metrics.error(found.status)
+        return response(found.body, found.status, **found.headers)
+
+    application = Starlette(routes=served, exception_handlers={HTTPException: wrong, 500: wrong})
+    application.router.redirect_slashes = False
+    return application
+
+
+def _headers(error: HTTPException) -> dict[str, str]:
+    return dict(error.headers or {})

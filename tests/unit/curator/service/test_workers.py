@@ -1,0 +1,215 @@
+"""The life of a worker, with real processes."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curator.service import workers
+from curator.service.recipes import Recipe
+from curator.service.workers import (
+    NoWorkerError,
+    WorkerDiedError,
+    WorkerService,
+    environment_for,
+)
+
+ROOT = Path(__file__).parents[4]
+STUB = "tests.unit.curator.service.stub:opened"
+
+
+def worker(folder: Path, *, deadline: float | None = None, **arguments: Any) -> WorkerService:
+    recipe = Recipe(STUB, {"folder": str(folder), **arguments})
+    environment = {**environment_for(), "PYTHONPATH": str(ROOT)}
+    return WorkerService("visits", recipe, deadline=deadline, environment=environment)
+
+
+def run(life: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(life, 120))
+
+
+async def tell(service: WorkerService, key: str, do: str = "", **more: Any) -> Any:
+    status, body = await service.tell((0,), json.dumps({"key": key, "do": do, **more}).encode())
+    assert status == 200
+    return json.loads(body)["outcome"]["answer"]
+
+
+async def state(service: WorkerService, wanted: str) -> None:
+    while service.state != wanted:
+        await asyncio.sleep(0.01)
+
+
+def test_messages_and_deaths(tmp_path: Path) -> None:
+    """One life, since each start takes a second: deaths, faults, and the end."""
+
+    async def life() -> None:
+        service = worker(tmp_path)
+        with pytest.raises(NoWorkerError, match="being opened"):
+            await tell(service, "a0")
+        service.start()
+        await service.ready()
+        assert service.about == {"columns": ["age"]}
+        assert (await tell(service, "a1"))["path"] == [0]
+        # a fault of ours has a fixed text
+        status, body = await service.tell((), b'{"do":"raise","key":"a2"}')
+        assert (status, b"private" in body) == (500, False)
+        assert await service.tell((), b'{"do":"refuse","key":"a3"}') == (
+            *(409, b'{"error":"no","type":"RequestKeyError"}'),
+        )
+        # the message that kills is sent again, and those behind it are
+        told = await asyncio.gather(
+            tell(service, "b1", "die once"), *(tell(service, f"c{place}") for place in range(3))
+        )
+        assert [each["times"] for each in told] == [2, 1, 1, 1]
+        assert service.restarts == 1
+        # the answer was stored, and did not arrive
+        assert (await tell(service, "d1", "die after answering"))["times"] == 1
+        # killed from outside, with a message under way and a question
+        asked = [
+            asyncio.ensure_future(tell(service, "e1", "sleep", seconds=0.5)),
+            asyncio.ensure_future(service.describe((7,))),
+        ]
+        await asyncio.sleep(0.2)
+        assert service.pid is not None
+        os.kill(service.pid, signal.SIGKILL)
+        assert (await asked[0])["times"] == 2
+        assert json.loads((await asked[1])[1])["path"] == [7]
+        assert service.restarts == 3
+        # questions do not wait for a message
+        slow = asyncio.ensure_future(tell(service, "f1", "sleep", seconds=1.0))
+        await asyncio.sleep(0.05)
+        assert json.loads((await service.view((), 5))[1])["after"] == 5
+        assert json.loads((await service.page(()))[1])["page"] is True
+        assert not slow.done()
+        # no more messages, and what is under way is finished
+        stopping = asyncio.ensure_future(service.stop())
+        await asyncio.sleep(0)
+        with pytest.raises(NoWorkerError, match="stopping"):
+            await tell(service, "g1")
+        assert (await slow)["times"] == 1
+        await stopping
+        assert service.state == "stopped"
+        assert (tmp_path / "closed").exists()
+
+    run(life())
+
+
+@pytest.mark.slow
+def test_a_message_of_which_two_workers_die_is_not_sent_again(tmp_path: Path) -> None:
+    async def life() -> None:
+        service = worker(tmp_path)
+        service.start()
+        await service.ready()
+        deadly, other = tell(service, "a1", "die"), tell(service, "a2")
+        found = await asyncio.gather(deadly, other, return_exceptions=True)
+        assert isinstance(found[0], WorkerDiedError)
+        assert found[1]["times"] == 1
+        assert (tmp_path / "a1.asked").read_text() == ".."
+        await service.stop()
+
+    run(life())
+
+
+def test_over_the_deadline_the_worker_is_killed_and_the_message_given_up(tmp_path: Path) -> None:
+    async def life() -> None:
+        service = worker(tmp_path, deadline=0.4)
+        service.start()
+        await service.ready()
+        # each is within the deadline, though together they are not
+        await asyncio.gather(*(tell(service, f"a{n}", "sleep", seconds=0.15) for n in range(5)))
+        assert (service.overdue, service.restarts) == (0, 0)
+        told = await asyncio.gather(tell(service, "b", "hang"), tell(service, "c"))
+        assert [each["given up"] for each in told] == [True, True]
+        assert (service.overdue, service.restarts) == (1, 1)
+        await service.stop()
+
+    run(life())
+
+
+@pytest.mark.parametrize(("fails", "text"), [("held", "another curator"), ("broken", "owner")])
+def test_a_worker_that_cannot_open_is_tried_again(tmp_path: Path, fails: str, text: str) -> None:
+    async def life() -> None:
+        (tmp_path / fails).touch()
+        service = worker(tmp_path, fails=fails)
+        service.start()
+        await service.ready()
+        assert service.state == fails
+        with pytest.raises(NoWorkerError, match=text) as found:
+            await tell(service, "a")
+        assert "first time" not in str(found.value)  # the owner alone is told why
+        assert service.text
+        (tmp_path / fails).unlink()
+        await state(service, "ready")
+        assert (await tell(service, "a"))["times"] == 1
+        await service.stop()
+
+    run(life())
+
+
+@pytest.mark.slow
+def test_messages_do_not_wait_for_a_worker_that_never_opens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "_HOPELESS", 1)
+
+    async def life() -> None:
+        service = worker(tmp_path, fails="dies")
+        service.start()
+        await service.ready()
+        asked = asyncio.ensure_future(tell(service, "a", "sleep", seconds=60))
+        await asyncio.sleep(0.1)
+        (tmp_path / "dies").touch()
+        assert service.pid is not None
+        os.kill(service.pid, signal.SIGKILL)
+        with pytest.raises(NoWorkerError, match="cannot be opened"):
+            await asked
+        await service.stop(patience=1)
+
+    run(life())
+
+
+@pytest.mark.slow
+def test_a_worker_ends_with_its_front(tmp_path: Path) -> None:
+    """Also if the front is killed and the worker is idle."""
+    program = f"""
+import asyncio
+from pathlib import Path
+from tests.unit.curator.service.test_workers import worker
+async def life():
+    service = worker(Path({str(tmp_path)!r}))
+    service.start()
+    await service.ready()
+    print(service.pid, flush=True)
+    await asyncio.sleep(60)
+asyncio.run(life())
+"""
+
+    async def life() -> None:
+        front = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", program), stdout=asyncio.subprocess.PIPE, cwd=ROOT
+        )
+        assert front.stdout is not None
+        number = int(await front.stdout.readline())
+        front.kill()
+        await front.wait()
+        while Path(f"/proc/{number}").exists():
+            await asyncio.sleep(0.02)
+        assert (tmp_path / "closed").exists()
+
+    run(life())
+
+
+def test_a_worker_has_no_variables_but_what_it_needs(tmp_path: Path) -> None:
+    stated = tmp_path / "curator.toml"
+    stated.write_text('key = "env:NOISE"\n')
+    present = {"NOISE": "1", "OTHER": "2", "PATH": "3", "PGPASSFILE": "4", "LC_ALL": "5"}
+    assert environment_for(stated, present) == {
+        name: value for name, value in present.items() if name != "OTHER"
+    }
+    assert "NOISE" not in environment_for(None, present)
