@@ -10,12 +10,12 @@ have ended its process. It is not run again, and leaves what the log says.
 """
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import attrs
 
+from curator.arguments import name_of, require_codec
 from curator.codec import CODEC, Codec
 from curator.journal import LedgerJournal, Story, message_of, pasts_of, same_by, story_of
 from curator.keys import Key
@@ -119,7 +119,8 @@ def replay(
         visits: 1 messages have the answers and charges of the log
         >>> folder.cleanup()
     """
-    place = ledger_of(ledger) if isinstance(ledger, str | os.PathLike) else ledger
+    require_codec(codec)
+    name, place = name_of(name), ledger_of(ledger)
     try:
         events = list(chained(place.read(name)))
     finally:

@@ -22,6 +22,7 @@ import attrs
 
 from curator.access import OWN
 from curator.anchors import Anchor
+from curator.arguments import name_of, require_codec
 from curator.codec import CODEC, Codec
 from curator.fingerprints import fingerprint
 from curator.journal import (
@@ -110,11 +111,11 @@ def open(  # noqa: A001 (`curator.open`)
     """
     if not isinstance(mechanism, InteractiveMechanism):
         raise TypeError("mechanism should be an InteractiveMechanism, such as FiltCon(budget)")
-    if not isinstance(name, str) or not name:
-        raise ValueError("name should be a string that is not empty")
+    require_codec(codec)
+    name = name_of(name)
     if name.startswith(OWN):
         raise ValueError(f"name starts with {OWN}, as the names of the curator's own roots do")
-    place = ledger_of(ledger) if isinstance(ledger, str | os.PathLike) else ledger
+    place = ledger_of(ledger)
     given = protected(dataset)
     epoch = place.lease(name, this_process(), TTL)
     try:
@@ -183,7 +184,7 @@ def close(ledger: Place, name: str, *, key: Key | None = None) -> str:
     Raises:
         LedgerError: there is no such root, or another process writes to it.
     """
-    place = ledger_of(ledger) if isinstance(ledger, str | os.PathLike) else ledger
+    name, place = name_of(name), ledger_of(ledger)
     try:
         epoch = place.lease(name, this_process(), TTL)
         try:

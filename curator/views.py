@@ -6,9 +6,9 @@ only want to look. Nothing is written, no lease is taken, and another process ma
 
 import json
 import os
-from pathlib import Path
 from typing import Any
 
+from curator.arguments import name_of, require_codec, require_file
 from curator.codec import CODEC, Codec
 from curator.journal import Story, message_of, pasts_of, same_by, story_of
 from curator.ledgers import Ledger, LedgerError, chained, ledger_of
@@ -56,12 +56,11 @@ def view(ledger: Ledger | str | os.PathLike[str], name: str, *, codec: Codec = C
         ZCDP(rho='1/50')
         >>> folder.cleanup()
     """
-    if isinstance(ledger, str | os.PathLike):
-        if "://" not in str(ledger) and not Path(ledger).exists():
-            raise LedgerError(f"there is no ledger {os.fspath(ledger)}")
-        place = ledger_of(ledger)
-    else:
-        place = ledger
+    require_codec(codec)
+    name = name_of(name)
+    if isinstance(ledger, str | os.PathLike) and "://" not in str(ledger):
+        require_file(ledger)
+    place = ledger_of(ledger)
     try:
         story = story_of(chained(place.read(name)))
         if story.opened is None:

@@ -66,7 +66,16 @@ FLOORS = {
     ),
     "curator": (
         *("lost", "codec", "wire", "client", "ledgers", "access", "anchors", "moorings", "keys"),
-        *("fingerprints", "requests", "journal", "leases", "views", "root", "replaying"),
+        *(
+            "arguments",
+            "fingerprints",
+            "requests",
+            "journal",
+            "leases",
+            "views",
+            "root",
+            "replaying",
+        ),
         *("sections", "budgets", "datasets", "configuration", "service", "orders"),
         *("verification", "verify", "commands"),
     ),

@@ -19,6 +19,7 @@ from curator.ledgers.events import KINDS, Event, chained, following
 from curator.ledgers.ledger import Ledger, this_process
 from curator.ledgers.postgres import PostgresLedger
 from curator.ledgers.sqlite import SQLiteLedger
+from queryable.quoting import quoted
 
 __all__ = [
     "KINDS",
@@ -38,8 +39,22 @@ __all__ = [
 ]
 
 
-def ledger_of(place: str | os.PathLike[str]) -> Ledger:
-    """Open the ledger in a file or, for `postgresql://...`, in a database; make it if needed."""
+def ledger_of(place: Ledger | str | os.PathLike[str]) -> Ledger:
+    """Open the ledger in a file or, for `postgresql://...`, in a database; make it if needed.
+
+    Args:
+        place: where it is; an open ledger is returned as it is.
+
+    Raises:
+        TypeError: it is neither a place nor a ledger.
+    """
+    if not isinstance(place, str | os.PathLike):
+        if not all(callable(getattr(place, name, None)) for name in _METHODS):
+            raise TypeError(
+                "give ledger as the path of a file, a postgresql:// URL or an open Ledger, not "
+                f"{quoted(type(place))}"
+            )
+        return place
     if isinstance(place, str) and place.startswith(("postgresql://", "postgres://")):
         return PostgresLedger(place)
     if isinstance(place, str) and "://" in place:
@@ -48,3 +63,6 @@ def ledger_of(place: str | os.PathLike[str]) -> Ledger:
             f"a ledger is a path or a postgresql:// URL; got a URL that starts with {scheme}://"
         )
     return SQLiteLedger(place)
+
+
+_METHODS = ("append", "read", "lease", "renew", "release", "roots", "close")

@@ -407,5 +407,8 @@ NOT_CALLED = {
     "Verdict", "ViewLaw", "WorstCase", "Neighbours", "Predicate", "VALIDITY", "Account",
     "Accumulator", "Rule", "TimeUniform", "Class", "NoisyArray", "add_parts", "genuine",
     "group_size", "measure_name", "sealed", "stated_in", "RenyiOrders", "Report",
+    "Ledger", "LedgerError", "SQLiteLedger", "Configuration", "ConfigurationError", "Dataset",
+    "open_configured", "read_configuration", "AnchorError", "Difference", "Replayed", "SealedError",
 }  # fmt: skip
-"""Interfaces, types, errors with a text, what our own functions return or have checked."""
+"""Interfaces, types, errors with a text, what takes a file, what our own functions return or have
+checked."""

@@ -9,12 +9,14 @@ import signal
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import attrs
 import numpy as np
 import pytest
 
+import curator
 from composition import FiltCon
 from queryable import (
     SYSTEM,
@@ -32,9 +34,12 @@ from queryable import (
     SeededCoins,
 )
 from tests.hostile import MAKERS, HostileError
-from tests.laws.hostile_calls import CALLS, NOT_CALLED
+from tests.laws import hostile_calls
+from tests.laws.hostile_calls import NOT_CALLED
+from tests.laws.hostile_curator import CURATOR, LEDGER
 from tests.strategies import RandomBits
 
+CALLS = {**hostile_calls.CALLS, "curator": CURATOR}
 OURS = (ValueError, TypeError, InteractiveError)
 SECONDS = 2
 UNTRIED = {"dataset", "sample", "x", "x_prime", "pairs", "path"}  # data raise as they are
@@ -43,7 +48,10 @@ OWN = {name for name in MAKERS if name.startswith(("raising", "lying list", "eve
 OWN -= {"raising repr"}
 QUICK = list(MAKERS)[::9]
 PUBLIC = {"queryable", "queryable.losses", "queryable.audit", "mechanisms", "composition"}
-PUBLIC |= {"composition.plot"}  # of other modules, the names that users construct are called
+PUBLIC |= {
+    "composition.plot",
+    "curator",
+}  # of other modules, the names that users construct are called
 
 CASES = [(module, name, argument) for module in CALLS for name in CALLS[module]
          for argument in CALLS[module][name] if argument not in UNTRIED | USED]  # fmt: skip
@@ -97,6 +105,12 @@ def complaints(module: str, name: str, argument: str, labels: Any) -> list[str]:
     return [each for each in found if each]
 
 
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some texts are names of files."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("module", "name", "argument"), CASES)
 def test_every_argument_of_every_call(module: str, name: str, argument: str) -> None:
@@ -109,6 +123,19 @@ def test_some_values_in_every_argument() -> None:
         for index, (module, name, argument) in enumerate(CASES)
     }
     assert {case: each for case, each in found.items() if each} == {}
+
+
+@pytest.mark.parametrize("argument", ["mechanism", "codec", "key"])
+def test_nothing_is_made_of_a_wrong_root(argument: str) -> None:
+    """No event is appended, neither to a root that is there nor to a new one."""
+    before = {root: len(events) for root, events in LEDGER.events.items()}
+    for label in MAKERS.keys() - OWN - {"every attribute"}:
+        value = MAKERS[label]()
+        for name in ("shown", *(() if isinstance(value, InteractiveMechanism) else ("another",))):
+            wrong = {**CURATOR["open"], "name": name, argument: value}
+            with pytest.raises((*OURS, OSError)):
+                curator.open(**wrong)
+    assert {root: len(events) for root, events in LEDGER.events.items()} == before
 
 
 @pytest.mark.parametrize("module", CALLS)
