@@ -26,7 +26,7 @@ class Handles(Generic[H]):
 
     def find(self, path: Path, opening: Answer) -> H | None:
         """The handle in use of the child at `path`, if it has this very opening object."""
-        known = self.openings(path[:-1])
+        known = self._openings.get(path[:-1], {})
         if path[-1] in known and known[path[-1]] is opening:
             return self._alive.get(path)
         return None

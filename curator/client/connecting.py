@@ -1,0 +1,131 @@
+"""`connect`: the data sets of a curator, as queryables."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+from weakref import WeakValueDictionary
+
+import attrs
+
+from curator.client.remote import RemoteRoot
+from curator.client.transport import Patience, Transport
+from curator.client.urls import address_of
+from curator.codec import CODEC, Codec
+from curator.wire import DataSet, datasets_of
+from queryable.handle import Queryable
+
+_TOKEN = re.compile(r"[!-~]+")
+_FIRST = 5.0
+
+
+class Connection(Mapping[str, Queryable]):
+    """The data sets that a token reaches, by name; each is a `Queryable`.
+
+    Reconnects by itself. A message whose reply was lost is sent again under the same key, and is
+    answered once.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        codec: Codec,
+        on_fault: Callable[[BaseException], object] | None,
+    ) -> None:
+        self._transport, self._codec, self._on_fault = transport, codec, on_fault
+        self._roots: dict[str, RemoteRoot] = {}
+        self._handles: WeakValueDictionary[str, Queryable] = WeakValueDictionary()
+
+    def __getitem__(self, name: str) -> Queryable:
+        handle = self._handles.get(name)
+        if handle is None:
+            handle = self._handles[name] = Queryable._over(self._root(name))
+        return handle
+
+    def _root(self, name: str) -> RemoteRoot:
+        if name not in self._roots:
+            found = self._data_set(name).root
+            self._roots[name] = RemoteRoot(self._transport, found, self._codec, self._on_fault)
+        return self._roots[name]
+
+    def _data_set(self, name: str) -> DataSet:
+        known = {each.name: each for each in self._data_sets()}
+        if name not in known:
+            there = ", ".join(sorted(known)) or "none"
+            raise KeyError(f"there is no data set {name!r} for this token; there are: {there}")
+        return known[name]
+
+    def _data_sets(self) -> tuple[DataSet, ...]:
+        return datasets_of(self._transport.get("/v1/datasets"))
+
+    def about(self, name: str) -> dict[str, Any]:
+        """The public description of a data set: columns, privacy unit, max_rows, neighbours."""
+        return self._data_set(name).about
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([each.name for each in self._data_sets()])
+
+    def __len__(self) -> int:
+        return len(self._data_sets())
+
+    def __repr__(self) -> str:
+        return f"Connection({self._transport!r})"
+
+    def close(self) -> None:
+        """Close the connections; a further message makes a new one."""
+        self._transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def connect(
+    url: str | Sequence[str],
+    token: str | None = None,
+    *,
+    patience: float = 60.0,
+    timeout: float | None = 600.0,
+    tls: Any = None,
+    codec: Codec = CODEC,
+    on_fault: Callable[[BaseException], object] | None = None,
+) -> Connection:
+    """Connect to a curator.
+
+    Args:
+        url: "unix:PATH", "https://HOST:PORT", or "http://127.0.0.1:PORT" on this machine. A list of
+            them if several curators share a ledger: if one does not answer, the next one is asked.
+        token: what the data's owner gave out; None on the owner's own socket.
+        patience: seconds to try again while the curator does not answer.
+        timeout: seconds to wait for one reply; None for ever.
+        tls: an `ssl.SSLContext`, for certificates that the system does not know.
+        codec: another one has mechanisms of a site.
+        on_fault: called with exceptions of persons in the middle that run in this process.
+
+    Raises:
+        UnavailableError: the curator does not answer.
+        AccessError: the token is unknown.
+        WireError: the curator speaks another version of the protocol.
+
+    Examples:
+        from curator import connect
+        visits = connect("unix:curator.sock", token="qy_...")["visits"]
+        visits.release(Count(column("age") >= 40), within=20)
+    """
+    urls = (url,) if isinstance(url, str) else tuple(url)
+    if not urls:
+        raise ValueError("give a url, or a list of them that is not empty")
+    if token is not None and not (isinstance(token, str) and _TOKEN.fullmatch(token)):
+        raise ValueError("token should be the text that the owner gave out, without white space")
+    addresses = tuple(map(address_of, urls))
+    waits = Patience(patience, timeout)
+    first = attrs.evolve(waits, seconds=min(patience, _FIRST))
+    Transport(addresses, token, first, tls).get("/v1")
+    return Connection(Transport(addresses, token, waits, tls), codec, on_fault)

@@ -1,0 +1,173 @@
+"""Requests to a curator: sent again until there is a reply, for a stated time.
+
+Responsible for connections, their loss, and the order in which several curators of one ledger are
+tried. A request may reach the curator twice. That is harmless: one that changes anything has a key.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from http.client import HTTPConnection, HTTPException
+from typing import Any
+
+import attrs
+
+from curator.client.urls import Address
+from curator.wire import HEADER, VERSION, UnavailableError, WireError, error_of
+from queryable.randomness.entropy import random_bytes
+
+_AGAIN = (429, 502, 503, 504)
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0
+_LARGEST = 2**28
+
+
+@attrs.frozen
+class Patience:
+    """How long to try.
+
+    Attributes:
+        seconds: how long to try again while there is no reply.
+        timeout: how long to wait for one reply; None for ever.
+        sleep, clock: of `time`.
+    """
+
+    seconds: float = 60.0
+    timeout: float | None = 600.0
+    sleep: Callable[[float], object] = time.sleep
+    clock: Callable[[], float] = time.monotonic
+
+
+class Transport:
+    """Sends requests to a curator. Threads may share it.
+
+    Args:
+        addresses: those of one curator, or of several that share a ledger.
+        token: the analyst's; None on the owner's socket.
+        context: an `ssl.SSLContext`.
+    """
+
+    def __init__(
+        self,
+        addresses: Sequence[Address],
+        token: str | None,
+        patience: Patience,
+        context: Any = None,
+    ) -> None:
+        self._addresses, self._patience, self._context = tuple(addresses), patience, context
+        self._headers = {HEADER: str(VERSION), "Content-Type": "application/json"}
+        if token is not None:
+            self._headers["Authorization"] = f"Bearer {token}"
+        self._at = 0
+        self._idle: list[tuple[int, HTTPConnection]] = []
+
+    def __repr__(self) -> str:
+        return f"Transport({', '.join(each.text for each in self._addresses)})"
+
+    def get(self, target: str) -> bytes:
+        """The body of a page."""
+        return self._sent("GET", target, None)
+
+    def post(self, target: str, body: bytes) -> bytes:
+        """The body of the reply to a message."""
+        return self._sent("POST", target, body)
+
+    def close(self) -> None:
+        """Close the connections; the next request makes a new one."""
+        while self._idle:
+            self._idle.pop()[1].close()
+
+    def _sent(self, method: str, target: str, body: bytes | None) -> bytes:
+        """The body of a reply with status 200.
+
+        Raises:
+            UnavailableError: there was none in time.
+            InteractiveError: the curator refused the request.
+        """
+        patience, start, pause = self._patience, None, _FIRST_PAUSE
+        while True:
+            wait = 0.0
+            try:
+                status, reply, wait = self._once(method, target, body)
+            except (OSError, HTTPException) as error:
+                status, reply, why = None, b"", _told(error)
+            if status == 200:
+                return reply
+            if status is not None and status not in _AGAIN:
+                raise error_of(status, reply)
+            if status is not None:
+                why = str(error_of(status, reply))
+            now = patience.clock()
+            start = now if start is None else start
+            wait = max(min(wait, _LONGEST_PAUSE), pause) * _jitter()
+            if now + wait - start > patience.seconds:
+                raise UnavailableError(self._gave_up(why)) from None
+            self._at = (self._at + 1) % len(self._addresses)
+            patience.sleep(wait)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _once(self, method: str, target: str, body: bytes | None) -> tuple[int, bytes, float]:
+        """Status and body of the reply, and the seconds that the curator asks to wait."""
+        at, connection = self._connection()
+        try:
+            connection.request(method, target, body, self._headers)
+            response = connection.getresponse()
+            reply = response.read(_LARGEST + 1)
+            if len(reply) > _LARGEST:
+                raise WireError(f"the curator's reply has more than {_LARGEST} bytes")
+            if response.status == 200:
+                _require_version(response.headers.get(HEADER))
+            wait = _seconds(response.headers.get("Retry-After"))
+        except BaseException:  # also an interrupt: what comes next is not the reply to another
+            connection.close()
+            raise
+        if response.will_close:
+            connection.close()
+        self._idle.append((at, connection))
+        return response.status, reply, wait
+
+    def _connection(self) -> tuple[int, HTTPConnection]:
+        at = self._at
+        while self._idle:
+            try:
+                where, connection = self._idle.pop()
+            except IndexError:  # another thread was quicker
+                break
+            if where == at:
+                return at, connection
+            connection.close()
+        return at, self._addresses[at].connection(self._patience.timeout, self._context)
+
+    def _gave_up(self, why: str) -> str:
+        where = " or ".join(each.text for each in self._addresses)
+        return (
+            f"{where} did not answer for {self._patience.seconds:g} seconds: {why}. A message that "
+            "was sent may have been answered; send it again on this handle, and it is asked once"
+        )
+
+
+def _require_version(text: str | None) -> None:
+    """Check the version of a reply.
+
+    Raises:
+        WireError: it is another one.
+    """
+    if text != str(VERSION):
+        raise WireError(
+            f"the reply is not of version {VERSION} of the curator's protocol, which this library "
+            f"speaks: its header {HEADER} is {text!r}"
+        )
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _seconds(text: str | None) -> float:
+    try:
+        return max(float(text or 0), 0.0)
+    except ValueError:
+        return 0.0
+
+
+def _jitter() -> float:
+    """A factor from 0.5 to 1.5, so that clients do not come back all at once."""
+    return 0.5 + random_bytes(1)[0] / 255
