@@ -1,0 +1,3 @@
+"""Tests that cannot run on a ledger, each with its reason; see `tests/on_ledger.py`."""
+
+REASONS: dict[str, str] = {}
