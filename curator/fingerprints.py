@@ -19,6 +19,7 @@ from mechanisms import Table
 from queryable.quoting import quoted
 
 _CHUNK = 1 << 20
+_ARROW = ("to_arrow", "__arrow_c_stream__", "__arrow_c_array__")
 
 
 def fingerprint(dataset: Any, key: bytes) -> dict[str, str]:
@@ -99,7 +100,7 @@ def _parts(value: Any) -> Iterator[bytes]:
             yield from _parts(column)
     elif isinstance(value, str | bytes | int | float | complex | bool | None):
         yield repr(value).encode()
-    elif hasattr(value, "to_arrow") or hasattr(value, "__arrow_c_stream__"):
+    elif any(hasattr(value, name) for name in _ARROW):
         yield from _of_frame(value)
     elif isinstance(value, Sequence | set | frozenset):
         yield b"%d" % len(value)
@@ -117,6 +118,10 @@ def _parts(value: Any) -> Iterator[bytes]:
 def _of_frame(frame: Any) -> Iterator[bytes]:
     import pyarrow as pa
 
+    if isinstance(frame, pa.Array | pa.ChunkedArray):
+        frame = {"": frame}
+    elif callable(getattr(frame, "to_frame", None)):  # a series
+        frame = frame.to_frame("series")
     table = pa.table(frame).combine_chunks()
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema.remove_metadata()) as writer:

@@ -1,3 +1,63 @@
-"""Tests that cannot run on a ledger, each with its reason; see `tests/on_ledger.py`."""
+"""Tests that cannot run on a ledger, each with its reason; see `tests/on_ledger.py`.
 
-REASONS: dict[str, str] = {}
+A name without parameters stands for all of them. Every test that is named here has to fail there.
+"""
+
+from collections.abc import Iterator
+
+UNIT, LAWS = "tests/unit/queryable", "tests/laws"
+
+_COINS = "gives coins of its own, which no ledger takes"
+_SEED = "expects the noise of a seed: the coins of a ledger depend on all that was asked before"
+_AGAIN = "what it runs does something else the second time: it counts, asks a handle, or is closed"
+_KEEPS = "counts what is kept in memory, where the comparison keeps every root"
+_COSTS = "counts calls and bytes of a queryable in memory"
+_OPAQUE = "its data cannot be recognised after a restart"
+_CODEC = "the query is refused by the codec, before the mechanism refuses it in other words"
+_LINE = "expects the line of the test that warns"
+
+_LABELS = (
+    *("NUL", "surrogate", "text 1e-400", "text 1e401", "text 1/0", "text nan", "text -1"),
+    *("text of digits", "long text", "text 1/2", "other digits", "None", "np.str_", "statistic"),
+    *("dict in itself", "list of None", "dict of None", "lying list"),
+)
+
+
+def _listed() -> Iterator[tuple[str, str]]:
+    handle = f"{UNIT}/test_handle.py::test_"
+    yield f"{handle}the_data_are_read_only_and_shared", _AGAIN
+    for use in range(2):
+        yield f"{handle}every_use_from_inside_is_reentrant[<lambda>{use}]", _AGAIN
+    yield f"{handle}another_queryable_may_be_used_inside", _AGAIN
+    case = r"Gaussian-write Gaussian\\(\\.\\.\\), with its arguments"
+    yield f"{handle}what_cannot_be_launched_is_corrected[{case}]", _CODEC
+    several = f"{UNIT}/test_several.py::test_"
+    yield f"{several}a_person_may_send_several_itself", _SEED
+    yield f"{several}persons_that_refine_pass_launches_on_and_answer_one_by_one", _SEED
+    yield f"{several}several_statistics_are_released_like_each_alone", _SEED
+    data = f"{UNIT}/test_datasets.py::test_"
+    yield f"{data}a_statistic_that_does_not_fit_is_an_error_and_not_charged", _AGAIN
+    yield f"{data}an_error_of_the_description_is_left_to_the_launch", _OPAQUE
+    yield f"{data}a_bare_frame_is_warned_about", _LINE
+    running = f"{UNIT}/running/test_"
+    yield f"{running}handles.py::test_dropping_the_last_handle_frees_the_data", _KEEPS
+    yield f"{running}handles.py::test_a_child_keeps_its_tree", _KEEPS
+    yield f"{running}log.py::test_a_launch_leaves_little_to_the_collector", _COSTS
+    yield f"{running}sameness.py::test_a_named_launch_from_inside_a_query_is_refused", _AGAIN
+    history = f"{UNIT}/display/test_history.py::test_"
+    yield f"{history}an_inconsistent_privacy_map_is_shown_as_charged", _AGAIN
+    tree = f"{LAWS}/test_state_machine.py::"
+    yield f"{tree}TestNestedTree::runTest", _SEED  # tests/curator/test_state_machine.py has its own
+    yield f"{tree}test_the_bits_of_a_leaf_are_those_of_its_path", _SEED
+    hostile = f"{LAWS}/test_hostile_values.py::test_"
+    yield f"{hostile}some_values_in_every_argument", _COINS
+    for label in _LABELS:
+        yield f"{hostile}a_live_tree_answers_as_if_it_had_not_been_asked[{label}]", _SEED
+    cost = f"{LAWS}/test_cost.py::test_"
+    yield f"{cost}a_child_with_its_handle_takes_at_most_two_kibibytes", _COSTS
+    yield f"{cost}calls_do_not_grow_with_the_children", _COSTS
+    yield f"{cost}an_ask_allocates_a_log_entry_and_no_more", _COSTS
+
+
+REASONS = dict(_listed())
+"""By the name of a test."""

@@ -89,7 +89,10 @@ class Lenient(Codec):
 
 
 LENIENT = Lenient(
-    (*STORED.entries, Entry("tests.object/1", (), {"place": int}, lambda _: (), OBJECTS.__getitem__))
+    (
+        *STORED.entries,
+        Entry("tests.object/1", (), {"place": int}, lambda _: (), OBJECTS.__getitem__),
+    )
 )
 
 
@@ -192,7 +195,7 @@ def compare(root: Opened) -> None:
 
 
 def played(root: Opened) -> Queryable:
-    """A queryable in memory that was sent the messages of a ledger, with the coins of the ledger."""
+    """A queryable in memory that was sent the messages of a ledger, with the same coins."""
     story = story_of(root.ledger.read(NAME))
     assert story.opened is not None
     coins = SealedCoins(KEY, root_id(NAME, story.opened), canonical=LENIENT.encode)

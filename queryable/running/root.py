@@ -61,6 +61,11 @@ from queryable.running.names import KnownNames, Named, Names, firsts, marked, re
 from queryable.running.together import exchanges_of
 from queryable.view import Exchange
 
+_OTHER_CODE = (
+    "the ledger has another answer than these versions of the packages give: open it with the "
+    "versions that wrote it"
+)
+
 
 @attrs.frozen
 class _Moment:
@@ -310,7 +315,10 @@ class MemoryRoot:
             if past.dead:
                 state, answer = alive(None)
             elif past.recall is not None:
-                state, answer = self._made_again(flight)
+                try:
+                    state, answer = self._made_again(flight)
+                except QueryError as error:
+                    raise HandleError(_OTHER_CODE) from error
             told = exchanges_of(flight.path, flight.query, answer)
             if _receipts(told) < past.charges:
                 told = tuple(map(_with_receipt, told, past.receipted()))
@@ -448,10 +456,7 @@ def _require_same(answer: Answer, logged: Answer) -> None:
         for one, other in zip(answer, logged, strict=True):
             _require_same(one, other)
     elif type(answer) is not type(logged) or _child(answer) != _child(logged):
-        raise HandleError(
-            "the ledger has another answer than these versions of the packages give: open it with "
-            "the versions that wrote it"
-        )
+        raise HandleError(_OTHER_CODE)
 
 
 def _child(answer: Answer) -> Any:

@@ -39,6 +39,16 @@ def test_frames(tmp_path: Path) -> None:
     assert fingerprint(Table(one[0]), KEY) != fingerprint(Table(other), KEY)
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_series(library: str) -> None:
+    """Of one column, with a name or without."""
+    loaded = pytest.importorskip(library)
+    make = loaded.array if library == "pyarrow" else loaded.Series
+    assert fingerprint(make([1, 2]), KEY) == fingerprint(make([1, 2]), KEY)
+    assert fingerprint(make([1, 2]), KEY) != fingerprint(make([1, 3]), KEY)
+    assert fingerprint(make([1, 2]), KEY) != fingerprint(make([1.0, 2.0]), KEY)
+
+
 @pytest.mark.parametrize("pattern", ["visits.csv", "*.csv"])
 def test_files_are_known_by_their_contents(tmp_path: Path, pattern: str) -> None:
     path = tmp_path / "visits.csv"

@@ -1,18 +1,22 @@
 """`curator.open` and `curator.close`: going on, and what is refused."""
 
+import gc
+import weakref
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import attrs
 import pytest
 
 import curator
 from composition import FiltCon
 from curator import LedgerError
+from curator.codec import entry_of
 from mechanisms import Count, Gaussian, SparseVector, Table, column
 from queryable import ZCDP, HandleError, MechanismFault, PureDP, Queryable, QueryError, Statistic
 from queryable.errors import CodecError
 from tests.stored import KEY, STORED, MemoryLedger
-from tests.strategies import RandomBits
+from tests.strategies import RandomBits, Toy
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 
@@ -195,3 +199,42 @@ def test_a_stuck_journal_is_said() -> None:
     table._root.journal._unsure = True  # type: ignore[attr-defined]
     with pytest.raises(HandleError, match="open root 'visits' again"):
         table.launch(NOISY)
+
+
+class Rows(list[int]):
+    """A list that can be watched."""
+
+
+def test_dropping_the_last_handle_frees_the_data() -> None:
+    """Of a root, and of one that was opened again, with a child that was run again."""
+    data = [Rows([1, 2]), Rows([1, 2])]
+    watched, ledger = [weakref.ref(each) for each in data], MemoryLedger()
+    first = opened(ledger, FiltCon(PureDP(1)), data[0], key=KEY, codec=STORED)
+    first.launch(RandomBits()).ask("bits")
+    again = opened(ledger, FiltCon(PureDP(1)), data[1], key=KEY, codec=STORED)
+    again.children[0].ask("bits")
+    del first, again
+    data.clear()
+    gc.collect()
+    assert [each() for each in watched] == [None, None]
+
+
+@attrs.frozen
+class Capricious(Toy):
+    """Its claim is larger after `claims` was changed."""
+
+    claims: ClassVar[list[PureDP]] = [PureDP("1/10")]
+
+    def loss(self, d_in: int) -> PureDP:
+        if not self.claims:
+            raise ValueError("not again")
+        return self.claims[0]
+
+
+def test_a_mechanism_that_claims_nothing_after_a_restart_is_refused() -> None:
+    codec = STORED.joined([entry_of("tests.capricious/1", Capricious)])
+    ledger = MemoryLedger()
+    opened(ledger, FiltCon(PureDP(1)), key=KEY, codec=codec).launch(Capricious())
+    Capricious.claims.clear()
+    with pytest.raises(HandleError, match="the versions that wrote it"):
+        opened(ledger, FiltCon(PureDP(1)), key=KEY, codec=codec)
