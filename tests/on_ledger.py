@@ -3,10 +3,10 @@
     python -m pytest -p tests.on_ledger tests/unit/queryable/test_handle.py
     python -m pytest -p tests.on_ledger --ledger=sqlite tests/laws
 
-At the end of each test, every root that it opened is opened again from its ledger, and its messages
-are sent to a `Queryable` in memory with the same coins. The three views, trees and accounts have to
-be the same, byte for byte. Tests that cannot run on a ledger are listed in `tests/not_on_ledger.py`
-and have to fail.
+At the end of each test, every root that it opened is opened again from its ledger, and its live
+children are run again. Its messages are then sent to a `Queryable` in memory with the same coins.
+The three views, trees and accounts have to be the same, byte for byte. Tests that cannot run on a
+ledger are listed in `tests/not_on_ledger.py` and have to fail.
 
 Seeds become salts: roots with equal seeds, mechanisms and data have equal coins. Objects of the
 tests that the schema does not know, such as functions, are written as numbers of a list.
@@ -23,6 +23,7 @@ from unittest.mock import patch
 import pytest
 
 import curator
+from composition.compositors.state import CompositionState
 from curator.codec import Entry
 from curator.codec.codec import Codec
 from curator.codec.fields import UnwritableError
@@ -33,6 +34,7 @@ from queryable import InteractiveError, InteractiveMechanism, Queryable, SeededC
 from queryable.messages import bare
 from queryable.randomness.entropy import random_bytes
 from queryable.randomness.sealed import SealedCoins
+from queryable.recalling import Unplayed
 from queryable.running.log import is_poll
 from tests.not_on_ledger import REASONS
 from tests.stored import KEY, STORED, MemoryLedger
@@ -191,7 +193,17 @@ def compare(root: Opened) -> None:
     told = said(root.handle)
     again = opened(root.ledger, root.mechanism, root.dataset)
     assert said(again) == told, "after a restart the view is another one"
+    run_again(again._root._settled().state)
     assert said(played(root)) == told, "in memory the view is another one"
+
+
+def run_again(state: Any) -> None:
+    """Run every live child again; an answer that is not the logged one raises."""
+    if isinstance(state, Unplayed):
+        state.played()
+    elif isinstance(state, CompositionState):
+        for child in state.children.values():
+            run_again(child.state)
 
 
 def played(root: Opened) -> Queryable:

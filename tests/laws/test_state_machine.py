@@ -49,6 +49,7 @@ from tests.strategies import (
     raising,
 )
 
+DATA = (1, 2, 3)
 UNIT = Fraction(1, 20)
 costs = st.integers(0, 12).map(lambda units: PureDP(units * UNIT))
 
@@ -109,6 +110,17 @@ class NestedTree(RuleBasedStateMachine):
         self.faults: list[BaseException] = []
         self.expected_faults = 0
         self.tree: list[Node] = []
+        self.placed: list[Leaf | Ready] = []
+
+    def opened(self) -> Queryable:
+        """Open the root."""
+        return Queryable(
+            self.root,
+            DATA,
+            coins=SeededCoins(5),
+            allow_seeded=True,
+            on_fault=self.faults.append,
+        )
 
     def node(self, handle: Queryable, budget: Fraction | None, *parents: Node) -> Node:
         """Record a node for the invariants."""
@@ -120,14 +132,11 @@ class NestedTree(RuleBasedStateMachine):
     def plant(self, odometer: bool, units: int) -> Node:
         """Create the root: a filter, or an odometer without a threshold."""
         self.root = OdomCon(PureDP) if odometer else FiltCon(PureDP(units * UNIT))
-        handle = Queryable(
-            self.root,
-            (1, 2, 3),
-            coins=SeededCoins(5),
-            allow_seeded=True,
-            on_fault=self.faults.append,
-        )
-        return self.node(handle, None if odometer else units * UNIT)
+        return self.node(self.opened(), None if odometer else units * UNIT)
+
+    def recorder(self, cost: PureDP, *, fits: bool) -> Recorder:
+        """A measurement that records whether it was to run."""
+        return Recorder(self.runs, cost, "admitted" if fits else "refused")
 
     def launch(self, node: Node, cost: PureDP, mechanism: Any, d_out: Any = None) -> Any:
         """Launch; check that the launch is refused exactly if the model refuses it."""
@@ -146,7 +155,7 @@ class NestedTree(RuleBasedStateMachine):
     @rule(node=nodes, cost=costs)
     def measure(self, node: Node, cost: PureDP) -> None:
         """A measurement runs exactly if it is admitted."""
-        answer = self.launch(node, cost, Recorder(self.runs, cost))
+        answer = self.launch(node, cost, self.recorder(cost, fits=node.fits(cost)))
         if answer is not None:
             assert answer == 3
             self.expected_runs += 1
@@ -161,7 +170,8 @@ class NestedTree(RuleBasedStateMachine):
         identity = node.charge(cost)
         assert set(node.handle.children) <= set(range(node.launches))
         assert node.handle.children[identity] is handle
-        return Leaf(handle, charged=cost)
+        self.placed.append(Leaf(handle, charged=cost))
+        return self.placed[-1]
 
     @rule(
         target=nodes,
@@ -204,8 +214,9 @@ class NestedTree(RuleBasedStateMachine):
     @rule(node=nodes, cost=costs.filter(lambda cost: cost.epsilon > 0))
     def lie(self, node: Node, cost: PureDP) -> None:
         """A claim below the privacy map is refused before anything runs."""
+        lie = self.recorder(cost, fits=False)
         with pytest.raises(QueryError):
-            node.handle.launch(Recorder(self.runs, cost), PureDP(cost.epsilon / 2))
+            node.handle.launch(lie, PureDP(cost.epsilon / 2))
 
     @rule(node=nodes, cost=costs)
     def break_at_launch(self, node: Node, cost: PureDP) -> None:
@@ -226,7 +237,8 @@ class NestedTree(RuleBasedStateMachine):
         if handle is None:
             return multiple()
         node.charge(cost)
-        return Ready(handle)
+        self.placed.append(Ready(handle))
+        return self.placed[-1]
 
     @rule(bomb=consumes(bombs))
     def break_later(self, bomb: Ready) -> None:
@@ -253,6 +265,7 @@ class NestedTree(RuleBasedStateMachine):
     @invariant()
     def refused_launches_never_ran(self) -> None:
         """Only admitted mechanisms ran, and every failure reached the curator."""
+        assert "refused" not in self.runs
         assert len(self.runs) == self.expected_runs
         assert len(self.faults) == self.expected_faults
 
@@ -273,7 +286,7 @@ class NestedTree(RuleBasedStateMachine):
             script.append(query)
         view = interact(
             self.root,
-            (1, 2, 3),
+            DATA,
             lambda view: script[len(view)] if len(view) < len(script) else None,
             SeededCoins(5),
         )
