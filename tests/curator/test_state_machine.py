@@ -29,10 +29,10 @@ class TreeOnLedger(NestedTree):
 
     @invariant()
     def refused_launches_never_ran(self) -> None:
-        """Those that were admitted run again, where they are within a person that is asked."""
+        """What was admitted runs and fails again, where it is below a person that is asked."""
         assert "refused" not in self.runs
         assert len(self.runs) >= self.expected_runs
-        assert len(self.faults) == self.expected_faults
+        assert len(self.faults) >= self.expected_faults
 
     def teardown(self) -> None:
         """The view is that of the ledger, and that of memory with the same coins."""
