@@ -16,6 +16,7 @@ import attrs
 from curator.codec import CODEC, Codec
 from curator.ledgers import BrokenChainError, Event, LedgerError, chained
 from curator.verification.accounts import Amounts, WrongAccountError
+from curator.verification.histories import Histories
 from curator.verification.messages import Messages
 from curator.verification.tree import Path
 
@@ -110,6 +111,7 @@ class _Checks:
         self._again = self.closed = False
         self.messages = 0
         self.found = Messages(codec)
+        self._histories: Histories | None = None
 
     def take(self, event: Event) -> None:
         """Check the next event."""
@@ -163,6 +165,7 @@ class _Checks:
         if pending is None or body["of"] != waits:
             raise _wrong(event, "answers an event that waits for no answer")
         if pending.kind == "opened":
+            self._histories = Histories(pending.root, pending.body, body["answer"])
             self.found.tree.start(json.loads(self._asked["mechanism"]), json.loads(body["answer"]))
         elif not body.get("void"):
             self._message(self._asked, body)
@@ -171,6 +174,8 @@ class _Checks:
         self.messages += 1
         if asked["n"] != self.messages:
             raise WrongAccountError(f"is message {self.messages}, and says that it is {asked['n']}")
+        assert self._histories is not None
+        self._histories.take(asked, answered)
         self.found.take(asked, answered)
 
 

@@ -7,8 +7,11 @@ from typing import Any
 import attrs
 
 import curator
+from curator.journal import written
 from curator.ledgers import Event, following
+from curator.root import root_id
 from queryable import AskMany, InteractiveError, LaunchMany
+from queryable.randomness.sealed import SealedCoins
 from tests.stored import KEY, STORED, MemoryLedger
 
 
@@ -27,6 +30,30 @@ def events_of(mechanism: Any, script: Iterable[Any], dataset: Any) -> list[Event
     return ledger.events["a"]
 
 
+def retold(events: Iterable[Event]) -> list[Event]:
+    """The events with the histories of coins that fit their queries and answers."""
+    told, coins, asked = list[Event](), SealedCoins(KEY, "a", canonical=_text), dict[str, Any]()
+    for event in events:
+        body = json.loads(event.body)
+        if event.kind == "opened":
+            coins = SealedCoins(KEY, root_id(event.root, body), canonical=_text)
+            asked = {}
+        if "query" in body:
+            asked = body
+            body["history"] = coins.asked(body["path"], body["query"]).history.hex()
+        if "answer" in body:
+            if asked:
+                coins = coins.asked(asked["path"], asked["query"])
+            coins = coins.answered_with(body["answer"].encode())
+        told.append(attrs.evolve(event, body=written(body)))
+    return told
+
+
+def _text(message: tuple[Any, str]) -> bytes:
+    path, query = message
+    return f"[{written(path)},{query}]".encode()
+
+
 def chained_again(events: Iterable[Event]) -> list[Event]:
     """The events with numbers and hashes that fit, as somebody would write who edits a ledger."""
     chain: list[Event] = []
@@ -40,4 +67,4 @@ def edited(event: Event, change: Callable[[dict[str, Any]], object]) -> Event:
     """The event with another body."""
     body = json.loads(event.body)
     change(body)
-    return attrs.evolve(event, body=json.dumps(body, sort_keys=True, separators=(",", ":")))
+    return attrs.evolve(event, body=written(body))

@@ -21,7 +21,7 @@ from queryable import GDP, ZCDP, ApproxDP, ApproxZCDP, Launch, LaunchMany, PureD
 from queryable.losses import Dominated
 from tests import encoded
 from tests.laws import subjects
-from tests.ledgers import chained_again, edited, events_of
+from tests.ledgers import chained_again, edited, events_of, retold
 from tests.stored import STORED
 from tests.strategies import RandomWord
 
@@ -52,9 +52,9 @@ def checked(events: list[Event]) -> Verified:
 
 
 def found(events: list[Event]) -> str:
-    """What is wrong with edited events; the hashes fit."""
+    """What is wrong with edited events; hashes and histories fit."""
     with pytest.raises(VerificationError) as caught:
-        checked(chained_again(events))
+        checked(chained_again(retold(events)))
     return str(caught.value)
 
 
@@ -215,7 +215,7 @@ def test_a_refusal_of_what_fits_is_found(mechanism: Any) -> None:
     intent = edited(events[-2], lambda body: body["charges"][0].update(account=before))
     changed = [*events[:-2], intent, last]
     if "accumulator-account/1" in before:  # the account that it would have is not in the ledger
-        checked(chained_again(changed))
+        checked(chained_again(retold(changed)))
     else:
         assert "which fits after" in found(changed)
 
