@@ -1,0 +1,330 @@
+"""Ids, names, numbers, histories, refusals and charges after answers: each contradiction is found.
+
+Events are edited and all hashes computed again, so that only what a test names is wrong.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import pytest
+
+import curator
+from composition import ConComp, ExPost, FiltCon, OdomCon, Parallel, Partition, Universal
+from curator.ledgers import Event
+from curator.verify import VerificationError, Verified, verify
+from mechanisms import LaplaceNoiseReduction, Refine
+from queryable import Ask, Launch, LaunchMany, PureDP, QueryRefusedError
+from tests.laws import subjects
+from tests.ledgers import chained_again, edited, events_of, retold
+from tests.stored import KEY, STORED, Crash, MemoryLedger
+from tests.strategies import Courier, Faulty, RandomBits, RandomWord, Toy, raising
+
+pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
+
+DATA = (1, 2, 3)
+OPEN = Launch(RandomBits(PureDP("1/100")))
+WORD = Launch(RandomWord(PureDP("1/100")))
+MUCH = Launch(RandomWord(PureDP(100)))
+NESTED = Launch(FiltCon(PureDP("1/10")))
+Change = Callable[[dict[str, Any]], object]
+
+
+def checked(events: list[Event]) -> Verified:
+    return verify(events, codec=STORED)
+
+
+def found(events: list[Event]) -> str:
+    with pytest.raises(VerificationError) as caught:
+        checked(chained_again(retold(events)))
+    return str(caught.value)
+
+
+def at(events: list[Event], place: int, change: Change) -> list[Event]:
+    """The events with one of them edited; the last one is at -1."""
+    place %= len(events)
+    return [*events[:place], edited(events[place], change), *events[place + 1 :]]
+
+
+def inside(name: str, change: Change) -> Change:
+    """A change of the JSON text in a field, or of the last charge's field `charges/...`."""
+
+    def changed(body: dict[str, Any]) -> None:
+        place, field = body, name
+        if name.startswith("charges/"):
+            place, field = body["charges"][-1], name.removeprefix("charges/")
+        value = json.loads(place[field])
+        change(value)
+        place[field] = json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+    return changed
+
+
+FILTER = events_of(FiltCon(PureDP(1)), (OPEN, WORD, NESTED, Ask(2, OPEN)), DATA)
+
+
+def test_ids_are_consecutive() -> None:
+    other = inside("answer", lambda answer: answer.update(child=7))
+    assert "gives the id 7 to child 0" in found(at(FILTER, 3, other))
+
+
+@pytest.mark.parametrize("mechanism", [FiltCon(PureDP(1)), Courier() @ FiltCon(PureDP(1))])
+def test_an_id_is_given_once(mechanism: Any) -> None:
+    events = events_of(mechanism, (OPEN, OPEN), DATA)
+    again = inside("answer", lambda answer: answer.update(child=0))
+    assert "the id 0" in found(at(events, -1, again))
+
+
+def test_nobody_asks_what_was_never_launched() -> None:
+    assert "was never launched" in found(at(FILTER, -2, lambda body: body.update(path=[5])))
+
+
+def test_numbers_of_messages_are_consecutive() -> None:
+    message = found(at(FILTER, 4, lambda body: body.update(n=5)))
+    assert "is message 2, and says that it is 5" in message
+
+
+def test_coins_come_from_the_whole_history() -> None:
+    """An answer is changed, and the later histories are those of before."""
+    other = inside("answer", lambda answer: answer["answer"].update(value="5"))
+    with pytest.raises(VerificationError, match=r"event 6 .* coins of another history"):
+        checked(chained_again(at(FILTER, 3, other)))
+
+
+def test_a_name_is_used_once() -> None:
+    ledger = MemoryLedger()
+    root = curator.open(ledger, FiltCon(PureDP("1/50")), DATA, name="a", key=KEY, codec=STORED)
+    with pytest.raises(QueryRefusedError):
+        root.launch(MUCH.mechanism, name="visits")
+    root.launch(WORD.mechanism, name="visits")
+    root.launch(WORD.mechanism, name="calls")
+    events = ledger.events["a"]
+    assert checked(events).charges == 3
+    twice = at(events, -2, lambda body: body.update(names=["visits"]))
+    assert "launches 'visits' a second time" in found(twice)
+
+
+def test_a_launch_without_a_charge_is_found() -> None:
+    assert "charges nothing for it" in found(at(FILTER, 2, lambda body: body.pop("charges")))
+
+
+def test_a_charge_without_a_launch_is_found() -> None:
+    twice = at(FILTER, 2, lambda body: body["charges"].append(body["charges"][0] | {"place": 1}))
+    assert "a charge for a launch that is not in the message" in found(twice)
+
+
+def test_another_number_of_records_is_found() -> None:
+    charged = at(FILTER, 2, lambda body: body["charges"][0].update(d_in=2))
+    assert "is charged at d_in=2, not 1" in found(charged)
+
+
+def test_a_parent_pays_the_budget_of_its_child() -> None:
+    """The child is launched with a larger budget than its parent was charged."""
+    larger = json.dumps("1/5")
+    launched = at(
+        FILTER, 6, lambda body: body.update(query=body["query"].replace(json.dumps("1/10"), larger))
+    )
+    assert "charges PureDP(epsilon=0.1) for a launch whose loss is PureDP(epsilon=0.2)" in found(
+        launched
+    )
+
+
+def test_a_child_keeps_to_the_budget_of_its_launch() -> None:
+    """The child's account has a larger budget than it was launched with."""
+    account = FILTER[-2].body.replace(r"\"1/10\"", r"\"1/5\"")
+    changed = [*FILTER[:-2], attrs.evolve(FILTER[-2], body=account), FILTER[-1]]
+    assert "has budget" in found(changed)
+
+
+def test_what_is_spent_covers_the_children() -> None:
+    spent = checked(FILTER).spent
+    assert float(sum(spent[()])) == 0.12
+    assert float(sum(spent[(2,)])) == 0.01
+
+
+def test_parts_have_accounts_of_their_own() -> None:
+    parts = Parallel(
+        Partition("city", ["a", "b"]), {"a": FiltCon(PureDP(1)), "b": FiltCon(PureDP("1/50"))}
+    )
+    script = (Ask("a", WORD), Ask("b", WORD), Ask("a", WORD), Ask("b", MUCH))
+    events = events_of(parts, script, {"city": ["a", "b"]})
+    told = checked(events)
+    assert {path: float(sum(spent)) for path, spent in told.spent.items()} == {
+        ("a",): 0.02,
+        ("b",): 0.01,
+    }
+    assert (told.charges, told.refusals) == (4, 1)
+    moved = at(events, -3, lambda body: body.update(path=["b"]))
+    assert "in its account" in found(moved)
+    other = events_of(ConComp([FiltCon(PureDP(1)), Toy()]), (), DATA)
+
+    def first(body: dict[str, Any]) -> None:
+        body["answer"] = body["answer"].replace('"child":0', '"child":5')
+
+    assert "does not start" in found(at(other, 1, first))
+
+
+def test_the_choice_of_a_universal_mechanism_is_within_its_budget() -> None:
+    events = events_of(Universal(PureDP("1/50")), (NESTED, OPEN, "bits"), DATA)
+    assert checked(events).claims == 1
+    larger = at(
+        events, 2, lambda body: body.update(query=body["query"].replace('"1/100"', '"1/10"'))
+    )
+    assert "for a launch whose loss is" in found(larger)
+    chosen = events_of(Universal(PureDP("1/10")), (NESTED, WORD), DATA)
+    assert checked(chosen).charges == 2
+
+
+# Charges that change with answers.
+
+REDUCTION = LaplaceNoiseReduction(subjects.SIZE, scales=[100, 10, 3, 1])
+EX_POST = events_of(
+    ExPost(PureDP("1/2")),
+    (Launch(REDUCTION), Ask(0, Refine()), Ask(0, Refine(3)), WORD, Ask(0, Refine())),
+    subjects.DATA,
+)
+
+
+def test_answers_cost_what_the_mechanism_says() -> None:
+    told = checked(EX_POST)
+    assert (told.charges, told.claims, told.refusals, told.unchecked) == (4, 4, 1, {})
+    assert float(sum(told.spent[()])) == pytest.approx(1 / 3 + 0.01)
+
+
+@pytest.mark.parametrize("epsilon", ["1/101", "0", "1/4"])
+def test_a_cheaper_answer_is_found(epsilon: str) -> None:
+    cheap = inside("charges/ask", lambda receipt: receipt["realised"].update(epsilon=epsilon))
+    assert "has cost" in found(at(EX_POST, 4, cheap))
+
+
+def test_an_account_that_an_answer_left_alone_is_found() -> None:
+    def same(receipt: dict[str, Any]) -> None:
+        receipt["account"]["sum"]["parts"] = ["1/200"]
+
+    message = found(at(EX_POST, 4, inside("charges/ask", same)))
+    assert "has an account of 0.005; it should be 0.01" in message
+
+
+def test_a_query_of_another_child_is_found() -> None:
+    other = inside("charges/ask", lambda receipt: receipt.update(child=1))
+    assert "which was not asked" in found(at(EX_POST, 4, other))
+
+
+def test_a_reduction_is_charged_nothing_at_its_launch_and_no_less() -> None:
+    """A launch with a delta would be charged it; this one is charged too much."""
+
+    def more(body: dict[str, Any]) -> None:
+        body["charges"][0]["charged"] = '{"@":"pure-dp/1","epsilon":"1/9"}'
+        body["charges"][0]["account"] = body["charges"][0]["account"].replace(
+            '"parts":["0"]', '"parts":["1/9"]'
+        )
+
+    assert "it has cost 0" in found(at(EX_POST, 2, more))
+
+
+def test_a_refused_query_does_not_fit() -> None:
+    """The last query is refused; here it is one that fits."""
+
+    def cheaper(body: dict[str, Any]) -> None:
+        body["query"] = '{"@":"latest/1"}'
+
+    assert "whose worst case fits" in found(at(EX_POST, -1, cheaper))
+
+
+# Persons, failures, halts and limits.
+
+
+def test_a_person_may_spend_more_but_not_less() -> None:
+    """A person over a filter launches what is not in the ledger."""
+    subject = next(each for each in subjects.SUBJECTS if each.name == "BrownianNoiseReduction")
+    events = events_of(subject.mechanism, subject.script, subjects.DATA)
+    told = checked(events)
+    assert (told.charges, told.persons, told.unchecked) == (2, 2, {})
+
+    def less(body: dict[str, Any]) -> None:
+        charge = body["charges"][0]
+        account = json.loads(charge["account"])
+        account["sum"]["parts"] = ["1/100000"]
+        charge["account"] = json.dumps(account)
+
+    place = next(n for n, event in enumerate(events) if "charges" in event.body)
+    assert "it should be at least" in found(at(events, place, less))
+
+
+def test_a_limit_of_launches_is_followed() -> None:
+    events = events_of(FiltCon(PureDP(1), max_mechanisms=2), (WORD, WORD, WORD), DATA)
+    assert checked(events).refusals == 1
+    earlier = [*events[:4], *events[6:]]
+    numbered = [
+        edited(event, lambda body: body.update(n=2) if body.get("n") == 3 else None)
+        for event in earlier
+    ]
+    one = json.loads(events[2].body)["charges"][0]["account"]
+    refused = at(numbered, -1, lambda body: body["charges"][0].update(account=one))
+    assert "refuses launch 1 by a limit of 2" in found(refused)
+
+
+def test_nothing_is_admitted_after_a_halt() -> None:
+    halting = FiltCon(PureDP("1/50"), on_exceed="halt")
+    events = events_of(halting, (WORD, LaunchMany([MUCH, WORD]), WORD), DATA)
+    assert checked(events).refusals == 1
+    account = json.loads(events[2].body)["charges"][0]
+
+    def admitted(body: dict[str, Any]) -> None:
+        body["answer"] = '{"@":"launched/1"}'
+        body["charges"] = [account]
+
+    assert "after the compositor has halted" in found(at(events, -1, admitted))
+
+
+def test_what_failed_stays_charged() -> None:
+    faulty = Launch(Faulty(raising(ValueError()), at_launch=True))
+    events = events_of(FiltCon(PureDP(1)), (faulty, WORD), DATA)
+    assert checked(events).charges == 2
+    free = at(events, -2, lambda body: body["charges"][0].update(account=_account("1/100")))
+    assert "it should be 0.11" in found(free)
+
+
+def _account(total: str) -> str:
+    return json.loads(FILTER[2].body)["charges"][0]["account"].replace('["1/100"]', f'["{total}"]')
+
+
+@pytest.mark.parametrize("mechanism", [FiltCon(PureDP("1/50")), OdomCon(PureDP)])
+def test_a_message_without_an_answer_is_charged(mechanism: Any) -> None:
+    """Several launches, of which one may be refused, before a crash."""
+    ledger = MemoryLedger(crash_at=5, stored=False)
+    root = curator.open(ledger, mechanism, DATA, name="a", key=KEY, codec=STORED)
+    root(WORD.mechanism)
+    with pytest.raises(Crash):
+        root.launch_many([WORD.mechanism, MUCH.mechanism])
+    events = ledger.events["a"]
+    told = checked(events)
+    assert told.unanswered
+    assert told.messages == 1
+    assert float(sum(told.spent[()])) == (0.02 if isinstance(mechanism, FiltCon) else 100.02)
+    cheap = at(events, -1, lambda body: body["charges"][0].update(charged=_charge("1/1000")))
+    assert "it should be 0.011" in found(cheap)
+
+
+def _charge(epsilon: str) -> str:
+    return '{"@":"pure-dp/1","epsilon":"' + epsilon + '"}'
+
+
+def test_claims_below_the_launch_are_found() -> None:
+    """A launch with a `d_out` is charged that, which is not below the mechanism's own loss."""
+    launch = Launch(RandomWord(PureDP("1/100")), PureDP("1/50"))
+    odometer = Launch(OdomCon(PureDP), PureDP("1/50"))
+    events = events_of(FiltCon(PureDP(1)), (launch, odometer, Ask(1, WORD)), DATA)
+    told = checked(events)
+    assert (told.charges, told.claims, told.uncompared) == (3, 3, 0)
+    below = at(
+        events, 2, lambda body: body.update(query=body["query"].replace('"1/100"', '"1/10"'))
+    )
+    assert "whose loss is larger" in found(below)
+
+
+def test_a_mechanism_of_a_site_is_counted() -> None:
+    """Its charge is taken as it is, if the codec of the check does not know it."""
+    told = verify(events_of(FiltCon(PureDP(1)), (WORD, WORD), DATA))
+    assert (told.charges, told.claims, told.uncompared, told.unchecked) == (2, 0, 2, {})
