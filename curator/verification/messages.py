@@ -41,6 +41,7 @@ class Messages:
         self.unchecked: dict[str, int] = {}
         self._claims = Claims(codec)
         self._names: set[tuple[Path, str]] = set()
+        self._keys: set[str] = set()
 
     def take(self, asked: Json, answered: Json) -> None:
         """Check the next message and its answer.
@@ -71,6 +72,10 @@ class Messages:
         if not charges and tag_of(answer) == "refused/1":
             self._declined_ask(path, query)
         self._named(path, asked.get("names", ()), entries)
+        if "key" in asked:
+            if asked["key"] in self._keys:
+                raise WrongAccountError("answers a request a second time")
+            self._keys.add(asked["key"])
 
     @staticmethod
     def _stands(node: Node | None, charge: Json | None) -> bool:

@@ -105,6 +105,13 @@ def test_a_name_is_used_once() -> None:
     assert "launches 'visits' a second time" in found(twice)
 
 
+def test_a_request_is_answered_once() -> None:
+    one = at(FILTER, 2, lambda body: body.update(key="ab", body="cd"))
+    checked(chained_again(retold(one)))
+    twice = at(one, 4, lambda body: body.update(key="ab", body="cd"))
+    assert "answers a request a second time" in found(twice)
+
+
 def test_a_launch_without_a_charge_is_found() -> None:
     assert "charges nothing for it" in found(at(FILTER, 2, lambda body: body.pop("charges")))
 
