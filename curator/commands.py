@@ -24,7 +24,9 @@ from curator.keys import make_key
 from curator.ledgers import BrokenChainError, Event, Ledger, LedgerError, chained, ledger_of
 from curator.orders import access_lines, running_lines
 from curator.root import close as close_root
+from curator.root import release as release_root
 from curator.verify import Verified, verify
+from curator.views import view
 from queryable.errors import InteractiveError
 
 _CONFIGURATION = "curator.toml"
@@ -123,6 +125,33 @@ def close(place: str, root: str, key: str = "") -> str:
     with _Opened(place) as at:
         left = close_root(at.ledger, root, key=key or at.key_of(root))
     return f"{root} is closed" + (f"; {left}" if left else "")
+
+
+def charge(configuration: str, root: str) -> str:
+    """Charge a root that is sealed, since its ledger has lost messages, up to its anchor's bound.
+
+    Needs the data and the key. If the ledger is an old copy, all children of the root are retired.
+    """
+    with _Opened(configuration) as at:
+        if at.configuration is None:
+            raise LedgerError(
+                "give a configuration: a ledger does not say where the data are. In Python: "
+                "curator.open(..., anchor=..., charge_to_anchor=True)"
+            )
+        if at.configuration.anchor is None:
+            raise LedgerError(f"{configuration} names no anchor")
+        if root not in at.ledger.roots():
+            raise LedgerError(
+                f"there is no root {root!r}; there are: {', '.join(at.ledger.roots())}"
+            )
+    before = view(at.configuration.ledger, root, codec=at.codec).privacy_loss()
+    rows, table = at.configuration.open(root, charge_to_anchor=True)
+    with rows:
+        after = table.privacy_loss()
+        release_root(table)
+    if after == before:
+        return f"{root} goes on, and nothing was charged: {after}"
+    return f"{root} goes on: it had spent {before}, and has now spent {after}"
 
 
 def replay(configuration: str, root: str = "") -> str:
@@ -306,6 +335,7 @@ def application() -> Any:
     app.command()(_told(init))
     app.command()(_told(status))
     app.command()(_told(close))
+    app.command()(_told(charge))
 
     @app.command("replay", help=replay.__doc__)
     def _replay(configuration: str, root: str = typer.Argument("")) -> None:

@@ -57,6 +57,42 @@ def test_init_makes_a_folder_that_works(tmp_path: Path) -> None:
     assert not (folder / "noise.key").exists()
 
 
+def test_a_sealed_root_is_charged(tmp_path: Path) -> None:
+    """By the configuration, which names the anchor."""
+    folder = tmp_path / "new"
+    commands.init(folder)
+    stated = folder / "curator.toml"
+    (folder / "visits.csv").write_text("patient,age\n" + "".join(f"{i},{i}\n" for i in range(50)))
+    with pytest.raises(LedgerError, match="names no anchor"):
+        commands.charge(str(stated), "visits")
+    with pytest.raises(LedgerError, match="give a configuration"):
+        commands.charge(str(folder / "ledger.db"), "visits")
+    (tmp_path / "other disk").mkdir()
+    text = stated.read_text().replace('# anchor = "/other/disk/', 'anchor = "../other disk/')
+    stated.write_text(text)
+    with pytest.raises(LedgerError, match="no root 'visits'"):
+        commands.charge(str(stated), "visits")
+    visits, table = curator.open_configured(str(stated), "visits")
+    curator.release(table)
+    old = (folder / "ledger.db").read_bytes()
+    visits.close()
+    assert commands.charge(str(stated), "visits") == (
+        "visits goes on, and nothing was charged: ZCDP(rho=0)"
+    )
+    visits, table = curator.open_configured(str(stated), "visits")
+    table.release(visits.count(), loss=ZCDP("1/50"))
+    curator.release(table)
+    visits.close()
+    (folder / "ledger.db").write_bytes(old)
+    with pytest.raises(curator.SealedError, match="curator charge"):
+        curator.open_configured(str(stated), "visits")
+    assert commands.charge(str(stated), "visits") == (
+        "visits goes on: it had spent ZCDP(rho=0), and has now spent ZCDP(rho=0.02)"
+    )
+    assert "visits: " in commands.check(str(stated))
+    assert "1 message" in commands.replay(str(stated), "visits")
+
+
 @pytest.mark.parametrize("name", ["curator.toml", "ledger.db", "noise.key"])
 def test_init_overwrites_nothing(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")
