@@ -121,6 +121,7 @@ class Life:
             journal = functools.partial(LedgerJournal, clock=self._clock)
             patch.setattr("curator.root.LedgerJournal", journal)
             patch.setattr("curator.root.random_bytes", bytes)
+            patch.setattr("curator.root.KEEPER", _NoKeeper)
             patch.setattr("tests.curator.analyses.SEEN", [self._look])
             self._ledger = _ledger(connect, self._clock)
             works = [functools.partial(self._live, root, *scripts[root]) for root in scripts]
@@ -262,6 +263,14 @@ class Life:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._ledger, name)
+
+
+class _NoKeeper:
+    """In place of the thread that renews leases: here messages do, on the simulated clock."""
+
+    @staticmethod
+    def hold(journal: LedgerJournal) -> None:
+        """Nothing."""
 
 
 def _ledger(connect: Any, clock: Any) -> SQLiteLedger:
