@@ -80,6 +80,7 @@ def open(  # noqa: A001 (`curator.open`)
         name: the root's name in the ledger.
         key: 32 secret bytes, the path of a file with them, or "env:NAME". By default the file of
             the ledger with `.key` after its name; for a new root it is made if it is not there.
+            A ledger in a database has no such file: give the key.
         codec: writes queries and answers; another one has mechanisms of a site.
         on_fault: as in `Queryable`.
         anchor: a file elsewhere that tells an old copy of the ledger; see `Anchor`. A root that was
@@ -93,6 +94,7 @@ def open(  # noqa: A001 (`curator.open`)
         LedgerError: the root has another mechanism, other data or another key, or was closed, or
             another process writes to it.
         SealedError: the ledger has lost messages, as its anchor tells.
+        MechanismFault: the mechanism failed when it was started; its charge is kept.
 
     Examples:
         >>> import tempfile
@@ -116,9 +118,10 @@ def open(  # noqa: A001 (`curator.open`)
     if name.startswith(OWN):
         raise ValueError(f"name starts with {OWN}, as the names of the curator's own roots do")
     place = ledger_of(ledger)
-    given = protected(dataset)
-    epoch = place.lease(name, this_process(), TTL)
+    epoch: int | None = None
     try:
+        given = protected(dataset)
+        epoch = place.lease(name, this_process(), TTL)
         story = story_of(chained(place.read(name)))
         secret = secret_of(key, ledger, new=story.opened is None)
         journal = LedgerJournal(place, name, epoch, codec, story.head, story.pending)
@@ -141,14 +144,16 @@ def open(  # noqa: A001 (`curator.open`)
         if mooring is not None:
             journal.mooring = mooring
             mooring.go_on(root, charge=charge_to_anchor)
+        handle = Queryable._over(root)
     except BaseException:
-        place.release(name, epoch)
+        if epoch is not None:
+            place.release(name, epoch)
         if place is not ledger:
             place.close()
         raise
     remember(dataset)
     KEEPER.hold(journal)
-    return Queryable._over(root)
+    return handle
 
 
 def release(handle: Queryable) -> None:
@@ -237,8 +242,9 @@ def root_id(name: str, opened: dict[str, Any]) -> str:
 
 
 def _default_key(ledger: Place) -> str | None:
+    """The file of the key beside that of the ledger; None for a ledger in a database."""
     path = ledger if isinstance(ledger, str | os.PathLike) else getattr(ledger, "path", None)
-    return None if path is None else f"{os.fspath(path)}.key"
+    return None if path is None or "://" in os.fspath(path) else f"{os.fspath(path)}.key"
 
 
 def secret_of(key: Key | None, ledger: Place, *, new: bool) -> bytes:

@@ -1,7 +1,8 @@
 """A temporary Postgres server for tests, reached by a socket in a temporary folder.
 
 `POSTGRES` skips a test with a reason where no server is installed. `server()` starts the server and
-returns the folder of its socket. `database()` makes a database and returns its URL. `collated()`
+returns the folder of its socket. `database()` makes a database and returns its URL. A test that
+kills its server makes a `Server` of its own. `collated()`
 connects to a database with collations of ICU.
 """
 
@@ -10,8 +11,11 @@ import importlib.util
 import itertools
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -38,39 +42,87 @@ def _missing() -> str | None:
 POSTGRES = pytest.mark.skipif(_missing() is not None, reason=f"no Postgres: {_missing()}")
 
 
+class Server:
+    """A server with a database folder and a socket of its own."""
+
+    def __init__(self) -> None:
+        programs = _programs()
+        assert programs is not None
+        self._programs = programs
+        self.folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # socket paths are short
+        self._user = "postgres" if os.geteuid() == 0 else None  # Postgres refuses to run as root
+        if self._user:
+            shutil.chown(self.folder, self._user)
+        self._run("initdb", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8")
+        self.start()
+        atexit.register(self.stop)
+
+    def start(self) -> None:
+        """Start it, also after a crash."""
+        options = f"-c listen_addresses= -c unix_socket_directories={self.folder} -c fsync=off"
+        self._run("pg_ctl", "-w", "-l", str(self.folder / "log"), "-o", options, "start")
+
+    def kill(self) -> None:
+        """Kill all its processes with signal 9."""
+        main = int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
+        left = {main, *_children(main)}
+        for process in left:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        while any(Path(f"/proc/{process}/cmdline").exists() and _runs(process) for process in left):
+            time.sleep(0.01)
+
+    def stop(self) -> None:
+        self._run("pg_ctl", "-m", "immediate", "stop")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def database(self) -> str:
+        """The URL of a new, empty database."""
+        import psycopg
+
+        url, name = f"postgresql://postgres@/{{}}?host={self.folder}", f"database_{next(_NUMBERS)}"
+        with psycopg.connect(url.format("postgres"), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        return url.format(name)
+
+    def _run(self, program: str, *arguments: str) -> None:
+        command = [str(self._programs / program), "-D", str(self.folder / "data"), *arguments]
+        subprocess.run(
+            command, check=True, stdout=subprocess.DEVNULL, user=self._user, cwd=self.folder
+        )
+
+
+def _children(process: int) -> list[int]:
+    """The child processes of a process, read from /proc."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            if int(path.read_text().rpartition(")")[2].split()[1]) == process:
+                found.append(int(path.parent.name))
+    return found
+
+
+def _runs(process: int) -> bool:
+    """Whether a process has not ended. One that has ended may wait for its parent to see it."""
+    with suppress(OSError):
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
 @cache
+def shared() -> Server:
+    """The server that tests share; it is started once."""
+    return Server()
+
+
 def server() -> str:
-    """Start the server once and return the folder of its socket, to be passed as the host."""
-    programs = _programs()
-    assert programs is not None
-    folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # socket paths have a length limit
-    user = "postgres" if os.geteuid() == 0 else None  # Postgres refuses to run as root
-    if user:
-        shutil.chown(folder, user)
-
-    def run(program: str, *arguments: str) -> None:
-        command = [str(programs / program), "-D", str(folder / "data"), *arguments]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, user=user, cwd=folder)
-
-    def stop() -> None:
-        run("pg_ctl", "-m", "immediate", "stop")
-        shutil.rmtree(folder, ignore_errors=True)
-
-    run("initdb", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8")
-    options = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off"
-    run("pg_ctl", "-w", "-l", str(folder / "log"), "-o", options, "start")
-    atexit.register(stop)
-    return str(folder)
+    """The folder of the socket of the shared server."""
+    return str(shared().folder)
 
 
 def database() -> str:
-    """The URL of a new, empty database."""
-    import psycopg
-
-    url, name = f"postgresql://postgres@/{{}}?host={server()}", f"database_{next(_NUMBERS)}"
-    with psycopg.connect(url.format("postgres"), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return url.format(name)
+    """The URL of a new, empty database of the shared server."""
+    return shared().database()
 
 
 @cache

@@ -1,6 +1,7 @@
-"""The process that the test of kill -9 kills: an analysis on a ledger that tells what it has."""
+"""The process that the tests of kill -9 kill: an analysis on a ledger that tells what it has."""
 
 import warnings
+from fractions import Fraction
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -8,16 +9,19 @@ import curator
 from composition import FiltCon
 from mechanisms import BrownianNoiseReduction, Count, Gaussian, Open, Refine, SparseVector, column
 from queryable import ZCDP, Queryable
-from queryable.messages import bare
+from queryable.messages import Launched, bare
 from queryable.running.log import is_poll
-from tests.stored import STORED
+from tests.stored import KEY, STORED
 
 DATA = {"age": list(range(100))}
-BUDGET = FiltCon(ZCDP(1000))
+PERSON = FiltCon(ZCDP(100))
+SEARCH = SparseVector(50, epsilon="1/10", cutoff=10**6)
 
 
-def opened(ledger: str) -> Queryable:
-    return curator.open(ledger, BUDGET, DATA, name="visits", codec=STORED)
+def opened(ledger: str, budget: int) -> Queryable:
+    """The root, with so much left when the first two messages are paid for."""
+    loss = ZCDP(PERSON.budget.rho + SEARCH.privacy_map(1, ZCDP).rho + budget)
+    return curator.open(ledger, FiltCon(loss), DATA, name="visits", key=KEY, codec=STORED)
 
 
 def answers(handle: Queryable) -> list[str]:
@@ -26,11 +30,17 @@ def answers(handle: Queryable) -> list[str]:
     return [STORED.encode((each.path, each.query, bare(each.answer))).decode() for each in kept]
 
 
+def charged(handle: Queryable) -> Fraction:
+    """What the launches at the root have cost, computed from the view."""
+    launches = [each for each in handle.view if isinstance(each.answer, Launched) and not each.path]
+    return sum((each.query.mechanism.privacy_map(1, ZCDP).rho for each in launches), Fraction(0))
+
+
 def step(table: Queryable, number: int) -> None:
     """The number-th message of the analysis."""
     kinds: dict[int, Any] = {
-        0: lambda: table.launch(SparseVector(50, epsilon="1/10", cutoff=10**6), name="search"),
-        1: lambda: table.launch(BrownianNoiseReduction() @ FiltCon(ZCDP(100)), name="person"),
+        0: lambda: table.launch(SEARCH, name="search"),
+        1: lambda: table.launch(BrownianNoiseReduction() @ PERSON, name="person"),
     }
     if number in kinds:
         kinds[number]()
@@ -39,7 +49,7 @@ def step(table: Queryable, number: int) -> None:
     where = Count(column("age") >= number % 90)
     match number % 5:
         case 0:
-            table.launch(Gaussian(where, rho="1/50"))
+            table.launch_many([Gaussian(where, rho="1/50")])
         case 1:
             search(where)
         case 2:
@@ -50,10 +60,10 @@ def step(table: Queryable, number: int) -> None:
             table.launch_many([Gaussian(where, rho="1/50")] * 2)
 
 
-def run(ledger: str, client: "Connection[Any, Any]") -> None:
+def run(ledger: str, budget: int, client: "Connection[Any, Any]") -> None:
     """Go on with the analysis for ever; send each answer, with its place, once it is there."""
     warnings.simplefilter("ignore")
-    table, shown = opened(ledger), 0
+    table, shown = opened(ledger, budget), 0
     while True:
         said = answers(table)
         for place in range(shown, len(said)):

@@ -21,7 +21,7 @@ from curator.journal import LedgerJournal, Story, story_of
 from curator.ledgers import Event, SQLiteLedger, chained, sqlite
 from curator.ledgers.groups import Wish
 from curator.verify import verify
-from queryable import ZCDP, InteractiveMechanism, Queryable, QueryError
+from queryable import ZCDP, InteractiveMechanism, MechanismFault, Queryable, QueryError
 from queryable.messages import Failed, Launched, bare, entries_of, is_many
 from queryable.running.log import is_poll
 from tests.curator.analyses import DATA, WATCHED, Author, Message, Watched
@@ -149,7 +149,13 @@ class Life:
         story = story_of(chained(self.read(str(root))))
         if story.pending is not None:
             self._recovering.add(root)
-        table = curator.open(self, mechanism, DATA, name=str(root), key=KEY, codec=WATCHED)
+        try:
+            table = curator.open(self, mechanism, DATA, name=str(root), key=KEY, codec=WATCHED)
+        except MechanismFault:
+            assert story.opening == FAILED or story.tries > 1
+            self.given_up += 1
+            self.analyses[root] = Analysis(root, mechanism, FAILED, [], "")
+            return
         self._recovering.discard(root)
         view, loss = view_of(table), loss_of(table)
         mine = Analysis(root, mechanism, text(table._root.opening), view, loss)

@@ -1,69 +1,118 @@
-"""kill -9 of a process in the middle of its analysis, on SQLite."""
+"""kill -9 of a process in the middle of its analysis, and of the Postgres server that it uses.
+
+No answer is lost or changed, and the launches of the whole analysis cost what the account says,
+which is at most the budget. After some of the kills the budget is used up.
+"""
 
 import multiprocessing
 import random
-from fractions import Fraction
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from curator.ledgers import chained, ledger_of
 from queryable import ZCDP
+from queryable.messages import Refused
 from tests.curator import analyst
+from tests.postgres import POSTGRES, Server
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 
 
-def heard_until_killed(
-    context: Any, ledger: Path, answers: int, seconds: float
-) -> list[tuple[int, str]]:
-    """Run the analysis, kill it so long after so many answers, and return what it said."""
-    mine, its = context.Pipe(duplex=False)
-    process = context.Process(target=analyst.run, args=(str(ledger), its), daemon=True)
-    process.start()
-    its.close()
-    heard = []
-    try:
-        while len(heard) < answers:
-            heard.append(mine.recv())
-        process.join(seconds)
-        process.kill()
-        while True:
-            heard.append(mine.recv())
-    except EOFError:
-        return heard
-    finally:
-        process.kill()
-        process.join()
+class Client:
+    """Keeps what the analysis has answered, through all its processes."""
+
+    def __init__(self, ledger: str, budget: int) -> None:
+        self.ledger, self.budget = ledger, budget
+        self.heard: dict[int, str] = {}
+        self._context = multiprocessing.get_context("forkserver")  # it has imported everything
+        self._context.set_forkserver_preload(["tests.curator.analyst"])
+
+    @contextmanager
+    def process(self) -> Iterator[tuple[Any, Callable[[int], None]]]:
+        """A process with the analysis, killed at the end; a function waits for more answers."""
+        mine, its = self._context.Pipe(duplex=False)
+        process = self._context.Process(
+            target=analyst.run, args=(self.ledger, self.budget, its), daemon=True
+        )
+        process.start()
+        its.close()
+
+        def wait(more: int) -> None:
+            most = len(self.heard) + more
+            while len(self.heard) < most:
+                self._hear(*mine.recv())
+
+        try:
+            yield process, wait
+            process.kill()
+            while True:
+                self._hear(*mine.recv())
+        except EOFError:
+            pass
+        finally:
+            process.kill()
+            process.join()
+            mine.close()
+
+    def _hear(self, place: int, text: str) -> None:
+        assert self.heard.setdefault(place, text) == text, "an answer has changed"
+
+    def check(self) -> None:
+        """Compare everything that was heard with what the ledger has."""
+        table = analyst.opened(self.ledger, self.budget)
+        kept = analyst.answers(table)
+        assert [i for i, text in self.heard.items() if kept[i : i + 1] != [text]] == []
+        loss = table.privacy_loss()
+        assert loss == ZCDP(analyst.charged(table))
+        assert loss <= table._root.mechanism.budget  # type: ignore[attr-defined]
+        assert any(isinstance(each.answer, Refused) for each in table.view)
+        ledger = ledger_of(self.ledger)
+        assert len(list(chained(ledger.read("visits")))) > len(self.heard)
+        ledger.close()
 
 
-def survives(folder: Path, cycles: int, seed: int) -> int:
-    """Kill an analysis so often. No answer is lost or changed, and the loss covers all of them."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.curator.analyst"])
-    ledger, chance = folder / "visits.db", random.Random(seed)
-    heard: dict[int, str] = {}
+def killed(client: Client, cycles: int, seed: int) -> None:
+    """Kill the analysis so often, after up to three new answers and up to 20 ms."""
+    chance = random.Random(seed)
     for _ in range(cycles):
-        more, seconds = chance.randint(0, 3), chance.uniform(0, 0.02)
-        for place, text in heard_until_killed(context, ledger, len(heard) + more, seconds):
-            assert heard.setdefault(place, text) == text, "an answer has changed"
-    table = analyst.opened(str(ledger))
-    kept = analyst.answers(table)
-    assert [place for place, text in heard.items() if kept[place : place + 1] != [text]] == []
-    charged = sum(text.startswith('[[],{"@":"launch/1"') for text in heard.values())
-    assert ZCDP(Fraction(charged - 2, 50)) <= table.privacy_loss()
-    return len(heard)
+        with client.process() as (process, wait):
+            wait(chance.randint(0, 3))
+            process.join(chance.uniform(0, 0.02))
+    client.check()
 
 
-def test_twenty_kills(tmp_path: Path) -> None:
-    assert survives(tmp_path, 20, 1) > 20
-
-
-@pytest.mark.slow
 def test_fifty_kills(tmp_path: Path) -> None:
-    assert survives(tmp_path, 50, 2) > 50
+    killed(Client(str(tmp_path / "visits.db"), 1), 50, 2)
 
 
 @pytest.mark.long
 def test_a_thousand_kills(tmp_path: Path) -> None:
-    assert survives(tmp_path, 1000, 3) > 1000
+    client = Client(str(tmp_path / "visits.db"), 20)
+    killed(client, 1000, 3)
+    assert len(client.heard) > 1000
+
+
+def killed_on_postgres(cycles: int, budget: int, seed: int) -> None:
+    """As `killed`; every second time the server is killed too, and the same process goes on."""
+    server, chance = Server(), random.Random(seed)
+    client = Client(server.database(), budget)
+    for number in range(cycles):
+        with client.process() as (process, wait):
+            wait(chance.randint(0, 3))
+            process.join(chance.uniform(0, 0.02))
+            if number % 2:
+                server.kill()
+                server.start()
+                wait(chance.randint(1, 2))
+    client.check()
+    server.stop()
+
+
+@pytest.mark.long
+@POSTGRES
+def test_200_kills_on_postgres() -> None:
+    killed_on_postgres(200, 4, 4)
