@@ -65,15 +65,21 @@ class Server:
     def kill(self) -> None:
         """Kill all its processes with signal 9."""
         main = int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
+        os.kill(main, signal.SIGSTOP)  # it starts no further ones
         left = {main, *_children(main)}
         for process in left:
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
-        while any(Path(f"/proc/{process}/cmdline").exists() and _runs(process) for process in left):
+        while any(map(_runs, left)):
             time.sleep(0.01)
+        # A process that has ended and was not waited for would keep the next server from starting.
+        for path in (self.folder / "data" / "postmaster.pid", *self.folder.glob(".s.PGSQL.*")):
+            path.unlink()
 
     def stop(self) -> None:
-        self._run("pg_ctl", "-m", "immediate", "stop")
+        """Stop it, and delete its folder."""
+        with suppress(OSError):  # it was stopped before
+            self._run("pg_ctl", "-m", "immediate", "stop")
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def database(self) -> str:
@@ -87,9 +93,13 @@ class Server:
 
     def _run(self, program: str, *arguments: str) -> None:
         command = [str(self._programs / program), "-D", str(self.folder / "data"), *arguments]
-        subprocess.run(
-            command, check=True, stdout=subprocess.DEVNULL, user=self._user, cwd=self.folder
+        done = subprocess.run(
+            command, capture_output=True, text=True, user=self._user, cwd=self.folder, check=False
         )
+        if done.returncode:
+            log = self.folder / "log"
+            told = log.read_text()[-2000:] if log.exists() else ""
+            raise OSError(f"{program} failed: {done.stderr}{told}")
 
 
 def _children(process: int) -> list[int]:

@@ -24,9 +24,9 @@ def opened(ledger: str, budget: int) -> Queryable:
     return curator.open(ledger, FiltCon(loss), DATA, name="visits", key=KEY, codec=STORED)
 
 
-def answers(handle: Queryable) -> list[str]:
-    """The view as texts, without polls."""
-    kept = [each for each in handle.view if not is_poll(each)]
+def answers(handle: Queryable, after: int = 0) -> list[str]:
+    """The view after the first exchanges as texts, without polls."""
+    kept = [each for each in handle.view if not is_poll(each)][after:]
     return [STORED.encode((each.path, each.query, bare(each.answer))).decode() for each in kept]
 
 
@@ -65,17 +65,16 @@ def run(ledger: str, budget: int, client: "Connection[Any, Any]") -> None:
     warnings.simplefilter("ignore")
     table, shown = opened(ledger, budget), 0
     while True:
-        said = answers(table)
-        for place in range(shown, len(said)):
-            client.send((place, said[place]))
-        shown = len(said)
-        step(table, messages(said))
+        for said in answers(table, shown):
+            client.send((shown, said))
+            shown += 1
+        step(table, messages(shown))
 
 
-def messages(said: list[str]) -> int:
-    """The number of messages that are in a view: every fifth has two exchanges."""
+def messages(exchanges: int) -> int:
+    """The number of messages after so many exchanges: every fifth has two."""
     number = count = 0
-    while count < len(said):
+    while count < exchanges:
         count += 2 if number >= 2 and number % 5 == 4 else 1
         number += 1
     return number
