@@ -348,7 +348,9 @@ class MemoryRoot:
         The journal gets the answer. A message that was wrong is wrong again.
         """
         with suppress(QueryError):
-            self.tell(message.path, message.query, message.names)
+            answer = self.tell(message.path, message.query, message.names)
+            for told in exchanges_of(message.path, message.query, answer):
+                self.handles.register(told.path, told.answer)
 
     def give_up(self, message: Message) -> None:
         """Let a message that was intended and not answered fail; its charge is kept."""

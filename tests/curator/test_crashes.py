@@ -8,6 +8,7 @@ import pytest
 import curator
 from composition import ConComp, FiltCon
 from curator.ledgers import LedgerFullError
+from curator.verify import verify
 from mechanisms import (
     BrownianNoiseReduction,
     Count,
@@ -28,6 +29,7 @@ from queryable import (
     LaunchMany,
     PureDP,
     Queryable,
+    RetiredChildError,
     Statistic,
 )
 from queryable.messages import Failed, bare
@@ -269,3 +271,30 @@ def test_a_message_that_crashes_twice_has_failed(undisturbed: Undisturbed) -> No
     assert [event.kind for event in ledger.events["a"]][:6] == [
         *("opened", "answer", "intent", "again", "answer", "intent")
     ]
+
+
+def test_a_wrong_message_that_crashes_twice_retires_the_child() -> None:
+    """Nobody knows whether it read data. The verifier takes the ledger as it is."""
+    ledger = MemoryLedger(stored=False)
+    child = opened(ledger).launch(LaplaceNoiseReduction(OLD, scales=[30, 10]))
+    ledger.crash_at = ledger.appends + 1
+    with pytest.raises(Crash):
+        child.ask(Ask(9, "bits"))
+    ledger.crash_at = ledger.appends + 1
+    with pytest.raises(Crash):
+        opened(ledger)
+    handle = opened(ledger)
+    assert isinstance(handle.view[-1].answer, Failed)
+    with pytest.raises(RetiredChildError):
+        handle.children[0](Refine())
+    found = verify(ledger.read("a"), codec=STORED)
+    assert found.messages == 2
+
+
+def test_a_child_of_a_message_that_runs_again_has_a_handle() -> None:
+    ledger = MemoryLedger(stored=False)
+    handle = opened(ledger)
+    ledger.crash_at = ledger.appends + 1
+    with pytest.raises(Crash):
+        handle.launch(LaplaceNoiseReduction(OLD, scales=[30, 10]))
+    assert opened(ledger).children[0](Refine()).variance
