@@ -123,6 +123,11 @@ def open(  # noqa: A001 (`curator.open`)
         given = protected(dataset)
         epoch = place.lease(name, this_process(), TTL)
         story = story_of(chained(place.read(name)))
+        if story.closed:
+            raise LedgerError(
+                f"root {name!r} is closed: its answers stay, and it has no more; curator.view "
+                "shows it"
+            )
         secret = secret_of(key, ledger, new=story.opened is None)
         journal = LedgerJournal(place, name, epoch, codec, story.head, story.pending)
         journal.owns = place is not ledger
@@ -308,10 +313,6 @@ def _require_same(
     """
     opened = story.opened
     assert opened is not None
-    if story.closed:
-        raise LedgerError(
-            f"root {name!r} is closed: its answers stay, and it has no more; curator.view shows it"
-        )
     if not is_key(opened, secret):
         raise LedgerError(f"root {name!r} was opened with another key; give that one")
     now = described(mechanism, dataset, secret, codec)
