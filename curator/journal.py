@@ -19,29 +19,23 @@ Queries, answers and receipts are texts of `curator.codec`.
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
-
-import attrs
 
 from composition.compositors.state import CompositionState
 from curator.codec import Codec
 from curator.ledgers import Event, Ledger, LedgerError, UnknownOutcomeError, following
 from curator.moorings import Mooring
-from curator.requests import Request, Requests, entries_among, entries_in
+from curator.requests import Request, Requests, entries_among
+from curator.story import request_of
 from queryable.errors import HandleError
 from queryable.faults import Dead
-from queryable.messages import Answer, Failed, Halted, Launched, Refused, bare, is_many
-from queryable.randomness.sealed import SealedCoins
-from queryable.recalling import Recall
+from queryable.messages import Answer, bare, is_many
 from queryable.receipts import Receipt
 from queryable.running.handles import Path
-from queryable.running.journal import Message, Past, Told
-from queryable.running.together import exchanges_of
-from queryable.view import Exchange
+from queryable.running.journal import Message, Told
 
-SCHEMA = 1
 TTL = 30.0
 """Seconds that a lease is held; it is renewed after a third of it, see `curator.leases`."""
 
@@ -80,18 +74,23 @@ class LedgerJournal:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.ledger, self.root, self.epoch, self.codec = ledger, root, epoch, codec
-        self.head, self.pending, self.released = head, pending, False
+        self.released = False
         self.owns = False  # whether the ledger is closed with the root
         self.mooring: Mooring | None = None  # where the root has an anchor
-        intended = {} if pending is None else json.loads(pending.body)
-        self._charges: Any = intended.get("charges")
+        self._charges: Any = None
         self.request: Request | None = None
         self.requests = Requests()
-        self._requested = _request_of(intended)
-        self._crashed = pending
+        self._requested: Request | None = None
+        self.go_on(head, pending)
         self._answered = b""  # the history of the last message that was answered
         self._unsure = False
         self._clock, self._renewed = clock, clock()
+
+    def go_on(self, head: Event | None, pending: Event | None) -> None:
+        """Go on after the events of an earlier process."""
+        self.head, self.pending, self._crashed = head, pending, pending
+        intended = {} if pending is None else json.loads(pending.body)
+        self._charges, self._requested = intended.get("charges"), request_of(intended)
 
     def append(self, kind: str, body: Any) -> Event:
         """Append an event; it is durable when this returns."""
@@ -255,138 +254,3 @@ def _retired(before: Any, after: Any, path: Path) -> int | None:
             return depth
         after = after.children[child].state
     return None
-
-
-@attrs.frozen
-class Story:
-    """The events of one root, told apart.
-
-    Attributes:
-        opened: the first event; None if the root is new.
-        opening: the text of the opening answer; None if it was never given.
-        head: the last event.
-        pending: the intent, or the opening, without an answer.
-        tries: how often that was tried.
-        exchanges: intents and exchanges that are part of the history, each with its answer.
-        closed: whether the root is closed.
-    """
-
-    opened: dict[str, Any] | None = None
-    opening: str | None = None
-    head: Event | None = None
-    pending: Event | None = None
-    tries: int = 0
-    exchanges: Sequence[tuple[dict[str, Any], dict[str, Any]]] = ()
-    closed: bool = False
-
-
-def story_of(events: Iterable[Event]) -> Story:
-    """Tell the events of a root apart.
-
-    Raises:
-        LedgerError: they do not make sense.
-    """
-    told: list[tuple[dict[str, Any], dict[str, Any]]] = []
-    opened = opening = head = pending = None
-    asked: dict[str, Any] = {}
-    tries, closed = 0, False
-    for event in events:
-        body = json.loads(event.body)
-        match event.kind:
-            case "opened" if head is None:
-                if body.get("schema") != SCHEMA:
-                    raise LedgerError(f"root {event.root!r} has an unknown schema version")
-                opened, pending, tries = body, event, 1
-            case "intent" if pending is None:
-                pending, asked, tries = event, body, 1
-            case "again" if pending is not None and body["of"] == pending.seq:
-                tries += 1
-            case "answer" if pending is not None and body["of"] == pending.seq:
-                if pending.kind == "opened":
-                    opening = body["answer"]
-                elif not body.get("void"):
-                    told.append((asked, body))
-                pending = None
-            case "exchange" if pending is None:
-                told.append((body, body))
-            case "closed":
-                closed = True
-            case _:
-                raise LedgerError(f"root {event.root!r}: event {event.seq} is out of order")
-        head = event
-    return Story(opened, opening, head, pending, tries, told, closed)
-
-
-def requests_of(story: Story, codec: Codec) -> Requests:
-    """The requests that have been answered."""
-    requests = Requests()
-    for asked, answered in story.exchanges:
-        requests.add(_request_of(asked), entries_in(asked, answered, codec))
-    return requests
-
-
-def _request_of(asked: dict[str, Any]) -> Request | None:
-    return Request(asked["key"], asked["body"]) if "key" in asked else None
-
-
-def message_of(body: dict[str, Any], coins: SealedCoins, codec: Codec) -> Message:
-    """The message of an intent or an exchange, with its coins."""
-    own = coins.resumed(bytes.fromhex(body["history"]), body["n"])
-    names = tuple(body.get("names", ()))
-    return Message(tuple(body["path"]), codec.decode(body["query"]), names, own)
-
-
-def pasts_of(story: Story, coins: SealedCoins, codec: Codec) -> Iterator[Past]:
-    """The messages and answers of a root, for `MemoryRoot.fold`."""
-    same = same_by(codec)
-    for asked, answered in story.exchanges:
-        message = message_of(asked, coins, codec)
-        answer = codec.decode(answered["answer"])
-        charges = answered.get("charges", asked.get("charges", []))
-        retired = answered.get("retired")
-        recall = None if answered.get("still") else Recall(answer, same, retired)
-
-        def receipted(
-            message: Message = message, answer: Answer = answer, charges: Any = charges
-        ) -> Told:
-            return _receipted(message, answer, charges, codec)
-
-        yield Past(message, answer, len(charges), receipted, recall, retired == 0)
-
-
-def same_by(codec: Codec) -> Callable[[Answer, Answer], bool]:
-    """Whether two answers have the same text."""
-
-    def same(answer: Answer, logged: Answer) -> bool:
-        answer, logged = bare(answer), bare(logged)
-        if isinstance(logged, tuple) and not isinstance(answer, tuple):
-            answer = (answer,) * len(logged)  # one answer to all entries
-        return codec.encode(answer) == codec.encode(logged)
-
-    return same
-
-
-def _receipted(message: Message, answer: Answer, charges: Any, codec: Codec) -> Told:
-    told = list(exchanges_of(message.path, message.query, answer))
-    for charge in charges:
-        place = charge["place"]
-        each = told[place]
-        if "ask" in charge:
-            receipts = (*each.receipts, codec.decode(charge["ask"]))
-            told[place] = Exchange(each.path, each.query, each.answer, receipts=receipts)
-        elif isinstance(each.answer, Launched | Refused | Halted | Failed):
-            given = attrs.evolve(each.answer, receipt=_read_receipt(each.query, charge, codec))
-            told[place] = attrs.evolve(each, answer=given)
-    return tuple(told)
-
-
-def _read_receipt(launch: Any, charge: dict[str, Any], codec: Codec) -> Receipt:
-    mechanism = charge.get("mechanism")
-    charged = charge.get("charged")
-    return Receipt(
-        launch.mechanism if mechanism is None else codec.decode(mechanism),
-        getattr(launch, "d_out", None),
-        charge["d_in"],
-        None if charged is None else codec.decode(charged),
-        codec.decode(charge["account"]),
-    )

@@ -17,10 +17,11 @@ import attrs
 
 from curator.arguments import name_of, require_codec
 from curator.codec import CODEC, Codec
-from curator.journal import LedgerJournal, Story, message_of, pasts_of, same_by, story_of
+from curator.journal import LedgerJournal
 from curator.keys import Key
 from curator.ledgers import Event, LedgerError, chained, ledger_of
 from curator.root import Place, described, is_key, root_id, secret_of
+from curator.story import message_of, past_of, same_by, story_of
 from mechanisms import Table
 from queryable.datasets import protected, protects
 from queryable.errors import QueryError
@@ -28,6 +29,7 @@ from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, Failed, bare
 from queryable.randomness.sealed import SealedCoins
 from queryable.recalling import Recall
+from queryable.running.folding import fold
 from queryable.running.root import MemoryRoot
 
 _SHORT = {"fingerprint": "data", "answer": "answer", "charges": "charge and account"}
@@ -205,8 +207,7 @@ class _Replay:
         if difference is not None:
             return failed, difference
         if failed:
-            one = Story(exchanges=[(asked, answered)])
-            self._root.fold(pasts_of(one, self._coins, self._codec))
+            fold(self._root, [past_of(asked, answered, self._coins, self._codec)])
             return True, None
         self._notes.events.clear()
         try:

@@ -25,22 +25,14 @@ from curator.anchors import Anchor
 from curator.arguments import name_of, require_codec
 from curator.codec import CODEC, Codec
 from curator.fingerprints import fingerprint
-from curator.journal import (
-    SCHEMA,
-    TTL,
-    LedgerJournal,
-    Story,
-    message_of,
-    pasts_of,
-    requests_of,
-    same_by,
-    story_of,
-    written,
-)
+from curator.journal import TTL, LedgerJournal, written
 from curator.keys import Key, destroy_key, make_key, read_key
 from curator.leases import KEEPER
 from curator.ledgers import Ledger, LedgerError, chained, ledger_of, this_process
 from curator.moorings import first_moored, moored
+from curator.reading import Reader
+from curator.skimming import Skim
+from curator.story import SCHEMA, Story, Telling, message_of, same_by, story_of
 from mechanisms import Table
 from queryable.datasets import protected, protects, remember, warn
 from queryable.handle import Queryable
@@ -49,6 +41,7 @@ from queryable.messages import Failed, bare
 from queryable.randomness.entropy import random_bytes
 from queryable.randomness.sealed import SealedCoins
 from queryable.recalling import Recall
+from queryable.running.folding import give_up, tell_again
 from queryable.running.root import MemoryRoot
 
 Place = Ledger | str | os.PathLike[str]
@@ -122,30 +115,33 @@ def open(  # noqa: A001 (`curator.open`)
     try:
         given = protected(dataset)
         epoch = place.lease(name, this_process(), TTL)
-        story = story_of(chained(place.read(name)))
-        if story.closed:
-            raise LedgerError(
-                f"root {name!r} is closed: its answers stay, and it has no more; curator.view "
-                "shows it"
-            )
-        secret = secret_of(key, ledger, new=story.opened is None)
-        journal = LedgerJournal(place, name, epoch, codec, story.head, story.pending)
+        telling = Telling(chained(place.read(name)))
+        journal = LedgerJournal(place, name, epoch, codec, telling.head, telling.pending)
         journal.owns = place is not ledger
-        if story.opened is None:
-            warn(dataset)
-            story = _opened(journal, mechanism, given, secret, anchor)
-        else:
-            _require_same(name, story, mechanism, given, secret, codec)
-            journal.mooring = moored(
-                anchor, place, name, mechanism, story.opened, charge=charge_to_anchor
-            )
+        try:
+            secret = secret_of(key, ledger, new=telling.opened is None)
+            if telling.opened is None:
+                warn(dataset)
+                _open(telling, journal, mechanism, given, secret, anchor)
+            else:
+                opened = _require_same(name, telling, mechanism, given, secret, codec)
+                journal.mooring = moored(
+                    anchor, place, name, mechanism, opened, charge=charge_to_anchor
+                )
+        except Exception:
+            for _ in telling.messages():
+                """The rest is read: if the root is closed, that is what there is to say."""
+            _require_live(name, telling)
+            raise
         mooring = journal.mooring
         if mooring is not None and mooring.behind:
-            journal.mooring = None  # what is under way fails, and reads nothing
-            story = attrs.evolve(story, tries=2)
-        elif mooring is not None and story.opening is None and story.head is not None:
-            mooring.keep(story.head)
-        root = _running(journal, story, mechanism, given, secret, on_fault, give_up=give_up)
+            journal.mooring = None
+            telling.gives_up = True  # what is under way fails, and reads nothing
+        elif mooring is not None and telling.opening is None and telling.head is not None:
+            mooring.keep(telling.head)
+        root = _running(
+            journal, telling, ledger, mechanism, given, secret, on_fault, give_up=give_up
+        )
         if mooring is not None:
             journal.mooring = mooring
             mooring.go_on(root, charge=charge_to_anchor)
@@ -277,13 +273,14 @@ def described(
     }
 
 
-def _opened(
+def _open(
+    telling: Telling,
     journal: LedgerJournal,
     mechanism: InteractiveMechanism[Any],
     dataset: Any,
     secret: bytes,
     anchor: Anchor | str | os.PathLike[str] | None,
-) -> Story:
+) -> None:
     """Append the first event of a new root, before anything is run."""
     salt = random_bytes(16).hex()
     body = described(mechanism, dataset, secret, journal.codec)
@@ -295,24 +292,25 @@ def _opened(
         body["anchor"] = True
         journal.mooring = first_moored(anchor, journal.root, mechanism, salt)
     journal.pending = journal.append("opened", body)
-    return Story(body, head=journal.head, pending=journal.pending)
+    telling.opened, telling.head, telling.pending = body, journal.head, journal.pending
 
 
 def _require_same(
     name: str,
-    story: Story,
+    telling: Telling,
     mechanism: InteractiveMechanism[Any],
     dataset: Any,
     secret: bytes,
     codec: Codec,
-) -> None:
-    """Check that a root goes on with what it was opened with.
+) -> dict[str, Any]:
+    """Check that a root goes on with what it was opened with; return its first event's body.
 
     Raises:
         LedgerError: it does not.
     """
-    opened = story.opened
+    opened = telling.opened
     assert opened is not None
+    _require_live(name, telling)
     if not is_key(opened, secret):
         raise LedgerError(f"root {name!r} was opened with another key; give that one")
     now = described(mechanism, dataset, secret, codec)
@@ -327,11 +325,25 @@ def _require_same(
             f"{opened['fingerprint']}, and is {now['fingerprint']}. Give the data of then, or open "
             "a root of another name"
         )
+    return opened
+
+
+def _require_live(name: str, telling: Telling) -> None:
+    """Check that the root is not closed, as far as the log was read.
+
+    Raises:
+        LedgerError: it is.
+    """
+    if telling.closed:
+        raise LedgerError(
+            f"root {name!r} is closed: its answers stay, and it has no more; curator.view shows it"
+        )
 
 
 def _running(
     journal: LedgerJournal,
-    story: Story,
+    telling: Telling,
+    ledger: Place,
     mechanism: InteractiveMechanism[Any],
     dataset: Any,
     secret: bytes,
@@ -340,33 +352,52 @@ def _running(
     give_up: bool,
 ) -> MemoryRoot:
     """The root with all that the log has, after what was under way has been finished."""
-    opened, codec = story.opened, journal.codec
+    opened, codec = telling.opened, journal.codec
     assert opened is not None
     if isinstance(dataset, Table):
         dataset = dataset.with_seed(int(opened["seed"]))
     coins = SealedCoins(secret, root_id(journal.root, opened), canonical=codec.encode)
-    same, unfinished, tries = same_by(codec), story.pending, story.tries
-    blank = story.opening is None and mechanism.recallable  # it was to read nothing
-    if unfinished is not None and tries == 1 and not blank:
-        journal.append("again", {"of": unfinished.seq})
     opening = None
-    if story.opening is not None:
-        opening = Recall(codec.decode(story.opening), same)
-    elif tries > 1 and not blank:
-        opening = Recall(Failed(), same)
+    if telling.opening is not None:
+        opening = Recall(codec.decode(telling.opening), same_by(codec))
+    elif not mechanism.recallable:  # otherwise it was to read nothing
+        if telling.gives_up:
+            opening = Recall(Failed(), same_by(codec))
+        elif telling.tries == 1:
+            journal.append("again", {"of": 1})
     root = MemoryRoot(mechanism, dataset, coins, on_fault, protects(dataset), opening=opening)
-    if story.opening is None and unfinished is not None:
+    if telling.opening is None:
         answer = str(codec.encode(bare(root.opening)), "ascii")
-        journal.append("answer", {"of": unfinished.seq, "answer": answer})
-        journal.pending = unfinished = None
+        journal.append("answer", {"of": 1, "answer": answer})
+        journal.pending = None
     root.handles.register((), root.opening)
-    root.fold(pasts_of(story, coins, codec))
-    journal.requests = requests_of(story, codec)
+    if telling.opening is not None:
+        reader = Reader(journal.ledger, ledger, journal.root, coins, codec)
+        _go_on(root, journal, telling, reader, coins, lost=give_up)
     root.journal = journal
-    if unfinished is not None:
-        message = message_of(json.loads(unfinished.body), coins, codec)
-        if tries > 1 or give_up:
-            root.give_up(message)
-        else:
-            root.tell_again(message)
     return root
+
+
+def _go_on(
+    root: MemoryRoot,
+    journal: LedgerJournal,
+    telling: Telling,
+    reader: Reader,
+    coins: SealedCoins,
+    *,
+    lost: bool,
+) -> None:
+    """Make the state again from the messages of the log; finish the one that was under way."""
+    skim = Skim(root, reader, coins, journal.codec)
+    skim.fold(telling.messages())
+    _require_live(journal.root, telling)
+    journal.go_on(telling.head, telling.pending)
+    journal.requests, root.journal = skim.requests, journal
+    if telling.pending is None:
+        return
+    message = message_of(json.loads(telling.pending.body), coins, journal.codec)
+    if telling.gives_up or lost:
+        give_up(root, message)
+    else:
+        journal.append("again", {"of": telling.pending.seq})
+        tell_again(root, message)

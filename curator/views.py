@@ -10,23 +10,27 @@ from typing import Any
 
 from curator.arguments import name_of, require_codec, require_file
 from curator.codec import CODEC, Codec
-from curator.journal import Story, message_of, pasts_of, same_by, story_of
 from curator.ledgers import Ledger, LedgerError, chained, ledger_of
+from curator.reading import Reader
+from curator.skimming import Skim
+from curator.story import Telling, message_of, same_by
 from queryable.datasets import RECORD, Protected
 from queryable.errors import HandleError
 from queryable.handle import Queryable
 from queryable.messages import Answer, CanAfford, MeasureQuery, PrivacyLossQuery, Query
 from queryable.randomness.sealed import SealedCoins
 from queryable.recalling import Recall
+from queryable.running.folding import give_up
 from queryable.running.handles import Path as Where
 from queryable.running.journal import Message, Told
 from queryable.running.root import MemoryRoot
 
+Place = Ledger | str | os.PathLike[str]
 _POLLS = (CanAfford, MeasureQuery, PrivacyLossQuery)
 _ONLY_A_VIEW = "this is a view of a ledger: for further messages, open the root with curator.open"
 
 
-def view(ledger: Ledger | str | os.PathLike[str], name: str, *, codec: Codec = CODEC) -> Queryable:
+def view(ledger: Place, name: str, *, codec: Codec = CODEC) -> Queryable:
     """Look at a root: a `Queryable` whose view, tree, ledger and privacy loss are those of the log.
 
     It takes no messages but `privacy_loss` and `can_afford`. A message that has no answer yet is
@@ -62,13 +66,14 @@ def view(ledger: Ledger | str | os.PathLike[str], name: str, *, codec: Codec = C
         require_file(ledger)
     place = ledger_of(ledger)
     try:
-        story = story_of(chained(place.read(name)))
-        if story.opened is None:
+        telling = Telling(chained(place.read(name)))
+        if telling.opened is None:
             raise LedgerError(f"there is no root {name!r}; there are: {', '.join(place.roots())}")
+        root = _shown(name, telling, place, ledger, codec)
     finally:
         if place is not ledger:
             place.close()
-    return Queryable._over(_shown(name, story, codec))
+    return Queryable._over(root)
 
 
 class _Shown(MemoryRoot):
@@ -114,20 +119,21 @@ class _Unwritten:
         """Nothing was written."""
 
 
-def _shown(name: str, story: Story, codec: Codec) -> MemoryRoot:
+def _shown(name: str, telling: Telling, place: Ledger, ledger: Place, codec: Codec) -> MemoryRoot:
     """The root that a log tells of, without data."""
-    opened = story.opened
+    opened = telling.opened
     assert opened is not None
     mechanism = codec.decode(opened["mechanism"])
-    opening = None if story.opening is None else codec.decode(story.opening)
-    if story.opening is None and not mechanism.recallable:
+    opening = None if telling.opening is None else codec.decode(telling.opening)
+    if telling.opening is None and not mechanism.recallable:
         raise LedgerError(f"root {name!r} was not opened to the end: it has no answers")
     coins = SealedCoins(bytes(32), name, canonical=codec.encode)  # nothing is drawn
     protects = Protected(*opened["protects"]) if "protects" in opened else RECORD
     root = _Shown(mechanism, None, coins, None, protects, opening=Recall(opening, same_by(codec)))
     root.handles.register((), root.opening)
-    root.fold(pasts_of(story, coins, codec))
-    if story.pending is not None and story.pending.kind == "intent":
-        root.give_up(message_of(json.loads(story.pending.body), coins, codec))
+    reader = Reader(place, ledger, name, coins, codec)
+    Skim(root, reader, coins, codec).fold(telling.messages())
+    if telling.pending is not None and telling.pending.kind == "intent":
+        give_up(root, message_of(json.loads(telling.pending.body), coins, codec))
     root.journal = _Unwritten()
     return root

@@ -9,7 +9,7 @@ A filter or an odometer is made again with its true state, so accounts and ids a
 else is one unit, with all that is in it, whose state is `Unplayed`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from queryable.mechanism import InteractiveMechanism, Measurement
@@ -29,10 +29,16 @@ class DifferentAnswerError(Exception):
     """A mechanism answers otherwise than its log says: the data, or the code, are not the same."""
 
 
-class _Message(NamedTuple):
+class Asked(NamedTuple):
+    """A message to a unit: the query, its coins, and the logged answer."""
+
     query: Query
     coins: Toss
     answer: Answer
+
+
+Place = tuple[int, ...]
+"""Where a log has a message."""
 
 
 class Unplayed:
@@ -58,17 +64,27 @@ class Unplayed:
     ) -> None:
         self._mechanism, self._dataset, self._coins = mechanism, dataset, coins
         self._opening, self._same = opening, same
-        self._messages: list[_Message] = []
+        self._messages: list[Asked | Place] = []
+        self._read: Callable[[Place], Asked] | None = None
         self._count = 0
         self._played: tuple[Any] | None = None
 
     def asked(self, query: Query, coins: Toss, answer: Answer) -> "Unplayed":
         """The state after one more message."""
+        return self._after([Asked(query, coins, answer)])
+
+    def logged(self, places: Sequence[Place], read: Callable[[Place], Asked]) -> "Unplayed":
+        """The state after further messages, which are read from a log when they are run again."""
+        after = self._after(places)
+        after._read = read
+        return after
+
+    def _after(self, messages: Sequence[Asked | Place]) -> "Unplayed":
         after = Unplayed(self._mechanism, self._dataset, self._coins, self._opening, self._same)
         known = self._messages
         after._messages = known if len(known) == self._count else known[: self._count]
-        after._messages.append(_Message(query, coins, answer))
-        after._count = self._count + 1
+        after._messages += messages
+        after._count, after._read = self._count + len(messages), self._read
         return after
 
     def played(self) -> Any:
@@ -80,11 +96,18 @@ class Unplayed:
         if self._played is None:
             state, answer = self._mechanism.init(self._dataset, self._coins())
             self._compare(0, answer, self._opening)
-            for place, (query, coins, logged) in enumerate(self._messages[: self._count], start=1):
+            for place, message in enumerate(self._messages[: self._count], start=1):
+                query, coins, logged = self._asked(message)
                 state, answer = self._mechanism.step(state, query, coins())
                 self._compare(place, answer, logged)
             self._played = (state,)
         return self._played[0]
+
+    def _asked(self, message: Asked | Place) -> Asked:
+        if isinstance(message, Asked):
+            return message
+        assert self._read is not None
+        return self._read(message)
 
     def _compare(self, place: int, answer: Answer, logged: Answer) -> None:
         if not self._same(plain(answer), plain(logged)):

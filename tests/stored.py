@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from curator.codec import Entry
-from curator.journal import story_of
 from curator.ledgers import Event
 from curator.ledgers.ledger import admit
 from curator.root import root_id
+from curator.story import story_of
 from queryable.randomness.sealed import SealedCoins
 from tests.encoded import TESTED
 from tests.strategies import Faulty

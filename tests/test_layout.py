@@ -66,18 +66,9 @@ FLOORS = {
     ),
     "curator": (
         *("lost", "codec", "wire", "client", "ledgers", "access", "anchors", "moorings", "keys"),
-        *(
-            "arguments",
-            "fingerprints",
-            "requests",
-            "journal",
-            "leases",
-            "views",
-            "root",
-            "replaying",
-        ),
-        *("sections", "budgets", "datasets", "configuration", "service", "orders"),
-        *("verification", "verify", "commands"),
+        *("arguments", "fingerprints", "requests", "story", "journal", "reading", "targets"),
+        *("skimming", "leases", "views", "root", "replaying", "sections", "budgets", "datasets"),
+        *("configuration", "service", "orders", "verification", "verify", "commands"),
     ),
 }
 """The rooms and single modules of each package, lowest first: each may import those before it."""

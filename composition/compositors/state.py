@@ -7,6 +7,7 @@ from immutables import Map
 
 from composition.compositors.children import NO_CHILDREN, Children
 from composition.compositors.claims import Claim
+from composition.compositors.logged import Claims
 from composition.rules import RunningAccount
 from queryable.mechanism import InteractiveMechanism
 
@@ -27,7 +28,7 @@ class CompositionState:
 
     dataset: Any = attrs.field(repr=False)
     account: RunningAccount
-    claims: "Map[int, Claim]" = _NO_CLAIMS
+    claims: Claims = _NO_CLAIMS
     children: Children = NO_CHILDREN
     halted: str | None = None
 

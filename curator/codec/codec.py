@@ -105,6 +105,11 @@ class Codec:
         entry = next((e for e in self.entries if kind in e.classes and not e.old), None)
         return None if entry is None else entry.tag
 
+    def classes_of(self, tag: str) -> tuple[type, ...]:
+        """The classes of values with a tag; () if the tag is unknown."""
+        entry = self._entries.get(tag)
+        return () if entry is None else entry.classes
+
     # Writing
 
     def encode(self, value: Any) -> bytes:

@@ -228,7 +228,7 @@ class History:
 
         if known:
             self._charge(node, log.receipt(places[-1]))
-        node.children.append(Run(places, make, log.entries.__getitem__))
+        node.children.append(Run(places, make, log.kind))
 
     def _charge(self, node: TreeNode, receipt: Receipt | None) -> None:
         """Set the compositor's account, and retire the children that the launch retires."""

@@ -238,8 +238,8 @@ class _Rows(Sequence[LedgerRow]):
         place = self._places[index]
         entry, number = self._log.entries[place], self._log.sequence(place)
         name = self._names.get(number)
-        if isinstance(entry, Exchange):
-            return _row(number, name, entry)
+        if not isinstance(entry, Shape):
+            return _row(number, name, self._log.exchange(place))
         receipt, last = self._log.receipt(place), self._last
         if last is None or last[0] is not entry:  # launches of one kind share these
             names = public_name(receipt.mechanism), full_name(receipt.mechanism)

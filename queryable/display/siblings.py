@@ -22,8 +22,7 @@ class Run(Generic[N]):
     Args:
         places: one index for each node.
         make: returns the node at an index.
-        kind: returns the kind of the node at an index. Nodes of one kind run equal mechanisms;
-            kinds compare by identity.
+        kind: returns the kind of the node at an index. Nodes of one kind run equal mechanisms.
     """
 
     places: range

@@ -5,7 +5,7 @@ anything is read, and its answer is announced before the analyst gets it. Does n
 journal keeps what it is told.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import attrs
@@ -79,6 +79,3 @@ class Past:
     receipted: Callable[[], Told]
     recall: Recall | None
     dead: bool = False
-
-
-Pasts = Iterable[Past]

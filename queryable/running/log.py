@@ -4,7 +4,8 @@ Responsible for keeping a million launches in little memory, as objects that the
 does not scan. An entry is one place in each of three lists. Data that launches share, such as the
 mechanism and the charge, are kept once, in a `Shape`. An account is kept as integers from which it
 can be restored exactly. An exchange that cannot be packed is kept as it is. Exchanges are made
-again when they are read.
+again when they are read. After a restart, an entry may be a place in a ledger, from which the
+exchange is read.
 
 A poll is a query that changed no state and was answered with a report, a bool or a measure. Polls
 follow from the rest of the view, so only the last `POLLS` of them are kept, and the last report of
@@ -14,8 +15,8 @@ each mechanism.
 from array import array
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar
 
 import attrs
 
@@ -53,6 +54,7 @@ class Shape:
     path: Path
     launch: Launch
     receipt: Receipt
+    measured: ClassVar[bool] = True
 
     def packed(self, launch: Launch, receipt: Receipt) -> Any:
         """The packed account of a launch of this shape; None if the launch has another shape."""
@@ -79,6 +81,29 @@ class Shape:
         return Exchange(self.path, self.launch, told)
 
 
+@attrs.frozen(eq=False)
+class Stored:
+    """The common part of exchanges at one path that a ledger has; each is read when looked at.
+
+    Attributes:
+        read: gives the exchange at a place of the ledger.
+        kind: gives a value that launches of equal mechanisms have in common.
+        measured: whether they are launches of measurements that have answered.
+    """
+
+    path: Path
+    read: Callable[[int], Exchange]
+    kind: Callable[[int], object]
+    measured: bool
+
+    def exchange(self, place: int, _: object) -> Exchange:
+        """The exchange at this place."""
+        return self.read(place)
+
+
+Entry = Shape | Stored | Exchange
+
+
 def _same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
 
@@ -96,7 +121,7 @@ class Log:
     """Entries and polls. The owner knows how many of each are valid; the rest is overwritten."""
 
     def __init__(self) -> None:
-        self.entries: list[Shape | Exchange] = []
+        self.entries: list[Entry] = []
         self.answers: list[Answer] = []
         self.accounts: list[Any] = []
         self._shapes: dict[tuple[Path, int], Shape] = {}
@@ -117,6 +142,14 @@ class Log:
         self.answers.append(answer)
         self.accounts.append(account)
         self.entries.append(entry)
+
+    def add_stored(self, entries: Sequence[Stored], places: Sequence[int], count: int) -> None:
+        """Put exchanges of a ledger after the first `count` entries."""
+        for column in (self.entries, self.answers, self.accounts):
+            del column[count:]
+        self.answers += places
+        self.accounts += [None] * len(places)
+        self.entries += entries
 
     def _packed(self, exchange: Exchange) -> tuple[Shape | Exchange, Answer, Any]:
         launch, told = exchange.query, exchange.answer
@@ -190,10 +223,18 @@ class Log:
         return self.entries[index].path
 
     def receipt(self, index: int) -> Receipt:
-        """The receipt of a packed entry."""
+        """The receipt of a launch of a measurement that has answered."""
         entry = self.entries[index]
-        assert isinstance(entry, Shape)
-        return entry.receipt_at(self.accounts[index])
+        if isinstance(entry, Shape):
+            return entry.receipt_at(self.accounts[index])
+        receipt = self.exchange(index).answer.receipt
+        assert isinstance(receipt, Receipt)
+        return receipt
+
+    def kind(self, index: int) -> object:
+        """A value that neighbouring launches of one mechanism have in common."""
+        entry = self.entries[index]
+        return entry.kind(self.answers[index]) if isinstance(entry, Stored) else entry
 
 
 class Record:
@@ -213,7 +254,7 @@ class Record:
                 yield piece
 
     def pieces(self) -> Iterator[range | tuple[int, Exchange]]:
-        """The numbered exchanges; successive packed launches at one path are a range of entries."""
+        """The numbered exchanges; successive launches of measurements at one path are a range."""
         start = 0
         for poll in self._polls:
             yield from self._entries(start, poll.after)
@@ -222,7 +263,7 @@ class Record:
         yield from self._entries(start, self.count)
 
     def entries(self) -> Iterator[range]:
-        """All entries as ranges: consecutive packed launches at one path, or one other entry."""
+        """All entries as ranges: consecutive measurements at one path, or one other entry."""
         at = 0
         for piece in self._entries(0, self.count):
             places = piece if isinstance(piece, range) else range(at, at + 1)
@@ -237,11 +278,19 @@ class Record:
                 yield self.log.sequence(start), entry
                 start += 1
                 continue
+            if not entry.measured:
+                yield self.log.sequence(start), self.log.exchange(start)
+                start += 1
+                continue
             end, path = start + 1, entry.path
-            while end < stop and type(each := entries[end]) is Shape and each.path == path:
+            while end < stop and _is_measured(entries[end]) and entries[end].path == path:
                 end += 1
             yield range(start, end)
             start = end
+
+
+def _is_measured(entry: Entry) -> bool:
+    return not isinstance(entry, Exchange) and entry.measured
 
 
 def is_poll(exchange: Exchange) -> bool:

@@ -1,6 +1,6 @@
 """Names of launches: what was launched under a name at a path, and what it answered."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import attrs
@@ -11,6 +11,7 @@ from queryable.faults import named
 from queryable.messages import Answer, LaunchMany, Query
 from queryable.running.handles import Path
 from queryable.running.sameness import difference, mark
+from queryable.view import Exchange
 
 Names = tuple[tuple[str, Any] | None, ...]
 """The name and mark of each launch of a message, None for one without a name; () if none has."""
@@ -24,7 +25,24 @@ class Named:
     answer: Answer
 
 
-KnownNames: TypeAlias = "Map[tuple[Path, str], Named]"
+class StoredName:
+    """A named launch that a ledger has; it is read when the name is used again."""
+
+    def __init__(self, read: Callable[[], Exchange]) -> None:
+        self._read = read
+
+    @property
+    def mark(self) -> Any:
+        """The mark of the launch."""
+        return _mark(self._read().query)
+
+    @property
+    def answer(self) -> Answer:
+        """Its answer."""
+        return self._read().answer
+
+
+KnownNames: TypeAlias = "Map[tuple[Path, str], Named | StoredName]"
 
 
 def checked_name(name: Any) -> str:

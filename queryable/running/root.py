@@ -9,16 +9,14 @@ together, by one assignment. After that, faults are reported to the curator and 
 raised. Several launches or queries in one message are an exchange each.
 
 An interrupt may arrive between any two instructions, also inside an exception handler. Therefore
-correctness depends on no handler. While a message runs, the root holds its `_Flight`, which has the
+correctness depends on no handler. While a message runs, the root holds its `Flight`, which has the
 state before the message. If the message does not return, the next access settles it: it computes
-the state that stands from the flight.
+the state that stands from the flight. `folding` makes a root again from a log.
 """
 
-import operator
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from contextvars import copy_context
 from typing import Any
 
@@ -55,20 +53,15 @@ from queryable.randomness.coins import Coins
 from queryable.randomness.sealed import SealedCoins
 from queryable.recalling import Recall
 from queryable.running.handles import Handles, Path
-from queryable.running.journal import Journal, Message, Pasts
+from queryable.running.journal import Journal, Message
 from queryable.running.log import Log, Record, is_poll
 from queryable.running.names import KnownNames, Named, Names, firsts, marked, recalled
 from queryable.running.together import exchanges_of
 from queryable.view import Exchange
 
-_OTHER_CODE = (
-    "the ledger has another answer than these versions of the packages give: open it with the "
-    "versions that wrote it"
-)
-
 
 @attrs.frozen
-class _Moment:
+class Moment:
     """The values that a commit replaces together.
 
     Attributes:
@@ -88,10 +81,10 @@ class _Moment:
 
 
 @attrs.frozen
-class _Flight:
+class Flight:
     """A running message: the moment before it, and the scope that tells what stands after it."""
 
-    before: _Moment
+    before: Moment
     scope: Scope
     path: Path
     query: Query
@@ -140,7 +133,7 @@ class MemoryRoot:
         self._process = os.getpid()
         self._lock = threading.RLock()  # taken once; it knows its owner, whatever is interrupted
         self._busy = threading.Lock()
-        self._now: _Moment | _Flight
+        self._now: Moment | Flight
         scope = Scope()
         scope.recall = opening
         copy_context().run(self._begin, dataset, scope)
@@ -158,7 +151,7 @@ class MemoryRoot:
                 state, answer = alive(None)
                 coins = coins.answered(answer)
         self.opening = _read_only(answer)
-        self._now = _Moment(state, coins)
+        self._now = Moment(state, coins)
 
     def tell(self, path: Path, query: Query, names: tuple[str | None, ...] = ()) -> Answer:
         """Send a query to the mechanism at `path`, commit the new state, and return the answer.
@@ -187,7 +180,7 @@ class MemoryRoot:
             except BaseException as error:
                 raised = error
             try:
-                self._settled()
+                self.settled()
             except HandleError as error:  # the journal has to be read again
                 raised = raised or error
         if raised is not None and is_interrupt(raised):
@@ -204,7 +197,7 @@ class MemoryRoot:
 
     def _recall(self, path: Path, query: Query, names: Names, scope: Scope) -> Answer:
         """Send only what was not answered before under its name; return all answers."""
-        answers, new = recalled(self._settled().named, path, names)
+        answers, new = recalled(self.settled().named, path, names)
         if type(query) is not LaunchMany:
             if not new:
                 return answers[0]
@@ -218,14 +211,14 @@ class MemoryRoot:
 
     def _advance(self, path: Path, query: Query, names: Names, scope: Scope) -> Answer:
         message = addressed(path, query) if path else query
-        before = self._settled()
+        before = self.settled()
         self._messages += 1
         coins, number = before.coins, self._messages
         if type(coins) is SealedCoins:
             coins = coins.asked(path, query)
             number = 1
         enter(scope)
-        flight = _Flight(before, scope, path, query, names, coins)
+        flight = Flight(before, scope, path, query, names, coins)
         journal = self.journal
         if journal is not None:
             journal.require_ready()
@@ -237,9 +230,9 @@ class MemoryRoot:
             if journal is not None:
                 journal.void()
             raise
-        return self._commit(flight, *moved)
+        return self.commit(flight, *moved)
 
-    def _commit(self, flight: _Flight, state: Any, answer: Answer) -> Answer:
+    def commit(self, flight: Flight, state: Any, answer: Answer) -> Answer:
         """Put the new state in place with its exchanges and their names, by one assignment.
 
         Until that assignment, the exchanges are beyond the valid part of the log.
@@ -256,11 +249,12 @@ class MemoryRoot:
                     self.journal.void()
                 else:
                     self.journal.answer(flight.message, told, now.state, state)
-        return self._put(flight, state, told, coins)
+        return self.put(flight, state, told, coins)
 
-    def _put(self, flight: _Flight, state: Any, told: tuple[Exchange, ...], coins: Coins) -> Answer:
+    def put(self, flight: Flight, state: Any, told: tuple[Exchange, ...], coins: Coins) -> Answer:
+        """Put the new state and the exchanges in place."""
         now, names = flight.before, flight.names
-        answer = _read_only(_answer_to(flight.query, told))
+        answer = _read_only(answer_to(flight.query, told))
         count, polls, called, named = now.exchanges, now.polls, now.names, now.named
         for place, exchange in enumerate(told):
             if names and (name := names[place]) is not None:
@@ -273,11 +267,11 @@ class MemoryRoot:
             else:
                 self.log.add(exchange, count, polls)
                 count += 1
-        self._now = _Moment(state, coins, count, polls, called, named)
+        self._now = Moment(state, coins, count, polls, called, named)
         return answer
 
     def _answered(
-        self, flight: _Flight, state: Any, told: tuple[Exchange, ...]
+        self, flight: Flight, state: Any, told: tuple[Exchange, ...]
     ) -> tuple[Any, tuple[Exchange, ...], Coins]:
         """The state and the exchanges with the coins after them.
 
@@ -291,7 +285,7 @@ class MemoryRoot:
         chains: list[Chain] = [lost, None]  # without a chain, the root mechanism has failed
         while True:
             try:
-                return state, told, coins.answered(bare(_answer_to(flight.query, told)))
+                return state, told, coins.answered(bare(answer_to(flight.query, told)))
             except Exception as fault:
                 if lost is None or not chains:
                     raise
@@ -299,72 +293,23 @@ class MemoryRoot:
             state, answer = alive(what_stands(chains.pop(0)))
             told = exchanges_of(flight.path, flight.query, answer)
 
-    def fold(self, pasts: Pasts) -> None:
-        """Make state, log and names again from messages and answers, in order.
-
-        Raises:
-            HandleError: a message does not lead to its answer: the code is not the same.
-        """
-        copy_context().run(self._fold, pasts)
-
-    def _fold(self, pasts: Pasts) -> None:
-        past = None
-        for past in pasts:
-            flight = self._flight(past.message, past.recall)
-            state, answer = flight.before.state, past.answer
-            if past.dead:
-                state, answer = alive(None)
-            elif past.recall is not None:
-                try:
-                    state, answer = self._made_again(flight)
-                except QueryError as error:
-                    raise HandleError(_OTHER_CODE) from error
-            told = exchanges_of(flight.path, flight.query, answer)
-            if _receipts(told) < past.charges:
-                told = tuple(map(_with_receipt, told, past.receipted()))
-            _require_same(_answer_to(flight.query, told), past.answer)
-            self._put(flight, state, told, flight.before.coins)
-            for exchange in told:
-                self.handles.register(exchange.path, exchange.answer)
-        if past is not None:
-            coins = past.message.coins.answered(past.answer)
-            self._now = attrs.evolve(self._settled(), coins=coins)
-
-    def _flight(self, message: Message, recall: Recall | None) -> _Flight:
+    def flight(self, message: Message, recall: Recall | None) -> Flight:
+        """Begin to make a message again, in a context of its own; see `folding`."""
         names = marked(message.query, message.names) if any(message.names) else ()
         scope = Scope()
         scope.recall = recall
         enter(scope)
-        before = self._settled()
-        return _Flight(before, scope, message.path, message.query, names, message.coins)
+        before = self.settled()
+        return Flight(before, scope, message.path, message.query, names, message.coins)
 
-    def _made_again(self, flight: _Flight) -> tuple[Any, Answer]:
-        query = addressed(flight.path, flight.query)
-        return advance_with_receipts(self.mechanism, flight.before.state, query, flight.coins, 1)
+    def resume(self, moment: Moment) -> None:
+        """Go on from another moment, which a log has led to; no message runs."""
+        self._now = moment
 
-    def tell_again(self, message: Message) -> None:
-        """Send a message that was intended and not answered, with the coins of then.
-
-        The journal gets the answer. A message that was wrong is wrong again.
-        """
-        with suppress(QueryError):
-            answer = self.tell(message.path, message.query, message.names)
-            for told in exchanges_of(message.path, message.query, answer):
-                self.handles.register(told.path, told.answer)
-
-    def give_up(self, message: Message) -> None:
-        """Let a message that was intended and not answered fail; its charge is kept."""
-
-        def run() -> None:
-            flight = self._flight(message, Recall(None, operator.eq, lost=True))
-            self._commit(flight, *self._made_again(flight))
-
-        copy_context().run(run)
-
-    def _settled(self) -> _Moment:
+    def settled(self) -> Moment:
         """The present moment, after settling a message that did not return. Needs the lock."""
         now = self._now
-        if isinstance(now, _Moment):
+        if isinstance(now, Moment):
             return now
         before, lost = now.before, now.scope.lost
         if self.journal is not None:
@@ -372,20 +317,20 @@ class MemoryRoot:
         if lost is None:
             self._now = before
             return before
-        self._commit(now, *alive(what_stands(lost)))
+        self.commit(now, *alive(what_stands(lost)))
         settled = self._now
-        assert isinstance(settled, _Moment)
+        assert isinstance(settled, Moment)
         return settled
 
-    def _present(self) -> _Moment:
+    def _present(self) -> Moment:
         """The moment to read from: while a message runs, the one before it."""
         now = self._now
-        if isinstance(now, _Moment):
+        if isinstance(now, Moment):
             return now
         if self._busy.locked():
             return now.before
         with self._lock:
-            return self._settled()
+            return self.settled()
 
     @property
     def state(self) -> Any:
@@ -429,40 +374,9 @@ def _report(on_fault: Callable[[BaseException], object], faults: list[BaseExcept
             faults.append(error)
 
 
-def _answer_to(query: Query, told: tuple[Exchange, ...]) -> Answer:
+def answer_to(query: Query, told: tuple[Exchange, ...]) -> Answer:
+    """The answer to a message with these exchanges."""
     return tuple(each.answer for each in told) if is_many(query) else told[0].answer
-
-
-def _receipts(told: tuple[Exchange, ...]) -> int:
-    """The number of receipts."""
-    return sum(
-        len(each.receipts) + (getattr(each.answer, "receipt", None) is not None) for each in told
-    )
-
-
-def _with_receipt(told: Exchange, logged: Exchange) -> Exchange:
-    receipts = max(told.receipts, logged.receipts, key=len)
-    answer = told.answer
-    if getattr(answer, "receipt", None) is None:
-        answer = logged.answer
-    return Exchange(told.path, told.query, answer, receipts=receipts)
-
-
-def _require_same(answer: Answer, logged: Answer) -> None:
-    """Check what a compositor decided against the journal.
-
-    Raises:
-        HandleError: it decided otherwise.
-    """
-    if isinstance(answer, tuple) and isinstance(logged, tuple) and len(answer) == len(logged):
-        for one, other in zip(answer, logged, strict=True):
-            _require_same(one, other)
-    elif type(answer) is not type(logged) or _child(answer) != _child(logged):
-        raise HandleError(_OTHER_CODE)
-
-
-def _child(answer: Answer) -> Any:
-    return answer.child if isinstance(answer, Launched) else None
 
 
 def _read_only(answer: Answer) -> Answer:

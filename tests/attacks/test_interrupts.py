@@ -421,9 +421,9 @@ def test_a_second_interrupt_while_the_first_is_handled(nth: int) -> None:
             calls[0] += 1
             if calls[0] == nth:
                 raise KeyboardInterrupt
-            return type(root)._settled(root)
+            return type(root).settled(root)
 
-        root._settled = settled  # type: ignore[method-assign]
+        root.settled = settled  # type: ignore[method-assign]
         interrupted_at(point, lambda watched=watched: watched.team(watched.counted))  # type: ignore[misc]
         calls[0] = 9
         watched.check()

@@ -1,0 +1,217 @@
+"""What the events of a root say: messages and answers, read back from a ledger.
+
+Responsible for the order of events, and for reading their bodies, which `journal` describes.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import attrs
+
+from curator.codec import Codec
+from curator.ledgers import Event, LedgerError
+from curator.requests import Request
+from queryable.messages import Answer, Failed, Halted, Launched, Refused, bare
+from queryable.randomness.sealed import SealedCoins
+from queryable.recalling import Recall
+from queryable.receipts import Receipt
+from queryable.running.journal import Message, Past, Told
+from queryable.running.together import exchanges_of
+from queryable.view import Exchange
+
+SCHEMA = 1
+
+
+@attrs.frozen
+class Story:
+    """The events of one root, told apart.
+
+    Attributes:
+        opened: the first event; None if the root is new.
+        opening: the text of the opening answer; None if it was never given.
+        head: the last event.
+        pending: the intent, or the opening, without an answer.
+        tries: how often that was tried.
+        exchanges: intents and exchanges that are part of the history, each with its answer.
+        closed: whether the root is closed.
+    """
+
+    opened: dict[str, Any] | None = None
+    opening: str | None = None
+    head: Event | None = None
+    pending: Event | None = None
+    tries: int = 0
+    exchanges: Sequence[tuple[dict[str, Any], dict[str, Any]]] = ()
+    closed: bool = False
+
+
+class Telling:
+    """Tells the events of a root apart while they are read, which keeps none of them.
+
+    The attributes are those of `Story`, of the events so far.
+
+    Args:
+        events: those of the root, in order.
+
+    Raises:
+        LedgerError: they do not make sense.
+    """
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        self._events = iter(events)
+        self.opened: dict[str, Any] | None = None
+        self.opening: str | None = None
+        self.head: Event | None = None
+        self.pending: Event | None = None
+        self.tries, self.closed = 0, False
+        self._sealed = False
+        self._begin()
+
+    @property
+    def gives_up(self) -> bool:
+        """Whether what has no answer is not run again: it was before, or the log lacks messages."""
+        return self._sealed or self.tries > 1
+
+    @gives_up.setter
+    def gives_up(self, value: bool) -> None:
+        self._sealed = value
+
+    def _begin(self) -> None:
+        """Read the first event and the opening answer."""
+        for event in self._events:
+            body = json.loads(event.body)
+            if self.closed:
+                raise _out_of_order(event)
+            match event.kind:
+                case "closed":
+                    self.closed = True
+                case "opened" if self.head is None:
+                    if body.get("schema") != SCHEMA:
+                        raise LedgerError(f"root {event.root!r} has an unknown schema version")
+                    self.opened, self.pending, self.tries = body, event, 1
+                case "again" if self._belongs(body):
+                    self.tries += 1
+                case "answer" if self._belongs(body):
+                    self.opening, self.pending, self.head = body["answer"], None, event
+                    return
+                case _:
+                    raise _out_of_order(event)
+            self.head = event
+
+    def messages(self) -> Iterator[tuple[Event, Event]]:
+        """The messages that are part of the history: the query's event, and the answer's."""
+        for event in self._events:
+            kind, pending, self.head = event.kind, self.pending, event
+            if self.closed:
+                raise _out_of_order(event)
+            if kind == "intent" and pending is None:
+                self.pending, self.tries = event, 1
+            elif kind == "answer" and pending is not None:
+                if not event.body.endswith(f'","of":{pending.seq}}}'):
+                    body = json.loads(event.body)
+                    if not self._belongs(body):
+                        raise _out_of_order(event)
+                    if body.get("void"):
+                        self.pending = None
+                        continue
+                self.pending = None
+                yield pending, event
+            elif kind == "exchange" and pending is None:
+                yield event, event
+            elif kind == "again" and self._belongs(json.loads(event.body)):
+                self.tries += 1
+            elif kind == "closed":
+                self.closed = True
+            else:
+                raise _out_of_order(event)
+
+    def _belongs(self, body: dict[str, Any]) -> bool:
+        return self.pending is not None and body["of"] == self.pending.seq
+
+
+def _out_of_order(event: Event) -> LedgerError:
+    return LedgerError(f"root {event.root!r}: event {event.seq} is out of order")
+
+
+def story_of(events: Iterable[Event]) -> Story:
+    """Tell the events of a root apart.
+
+    Raises:
+        LedgerError: they do not make sense.
+    """
+    telling = Telling(events)
+    told = [tuple(json.loads(event.body) for event in pair) for pair in telling.messages()]
+    return Story(
+        telling.opened,
+        telling.opening,
+        telling.head,
+        telling.pending,
+        telling.tries,
+        told,
+        telling.closed,
+    )
+
+
+def request_of(asked: dict[str, Any]) -> Request | None:
+    """The request that a message came with."""
+    return Request(asked["key"], asked["body"]) if "key" in asked else None
+
+
+def message_of(body: dict[str, Any], coins: SealedCoins, codec: Codec) -> Message:
+    """The message of an intent or an exchange, with its coins."""
+    own = coins.resumed(bytes.fromhex(body["history"]), body["n"])
+    names = tuple(body.get("names", ()))
+    return Message(tuple(body["path"]), codec.decode(body["query"]), names, own)
+
+
+def past_of(
+    asked: dict[str, Any], answered: dict[str, Any], coins: SealedCoins, codec: Codec
+) -> Past:
+    """A message and its answer, from the bodies of their events."""
+    message = message_of(asked, coins, codec)
+    answer = codec.decode(answered["answer"])
+    charges = answered.get("charges", asked.get("charges", []))
+    retired = answered.get("retired")
+    recall = None if answered.get("still") else Recall(answer, same_by(codec), retired)
+    receipted = partial(_receipted, message, answer, charges, codec)
+    return Past(message, answer, len(charges), receipted, recall, retired == 0)
+
+
+def same_by(codec: Codec) -> Callable[[Answer, Answer], bool]:
+    """Whether two answers have the same text."""
+
+    def same(answer: Answer, logged: Answer) -> bool:
+        answer, logged = bare(answer), bare(logged)
+        if isinstance(logged, tuple) and not isinstance(answer, tuple):
+            answer = (answer,) * len(logged)  # one answer to all entries
+        return codec.encode(answer) == codec.encode(logged)
+
+    return same
+
+
+def _receipted(message: Message, answer: Answer, charges: Any, codec: Codec) -> Told:
+    told = list(exchanges_of(message.path, message.query, answer))
+    for charge in charges:
+        place = charge["place"]
+        each = told[place]
+        if "ask" in charge:
+            receipts = (*each.receipts, codec.decode(charge["ask"]))
+            told[place] = Exchange(each.path, each.query, each.answer, receipts=receipts)
+        elif isinstance(each.answer, Launched | Refused | Halted | Failed):
+            given = attrs.evolve(each.answer, receipt=_read_receipt(each.query, charge, codec))
+            told[place] = attrs.evolve(each, answer=given)
+    return tuple(told)
+
+
+def _read_receipt(launch: Any, charge: dict[str, Any], codec: Codec) -> Receipt:
+    mechanism = charge.get("mechanism")
+    charged = charge.get("charged")
+    return Receipt(
+        launch.mechanism if mechanism is None else codec.decode(mechanism),
+        getattr(launch, "d_out", None),
+        charge["d_in"],
+        None if charged is None else codec.decode(charged),
+        codec.decode(charge["account"]),
+    )

@@ -1,0 +1,121 @@
+"""Making a running tree again from a log: messages and answers are folded over its state.
+
+Responsible for running compositors again with the logged answers, and for checking that they lead
+to these. No data are read. Does not know where the log is kept.
+"""
+
+import operator
+from collections.abc import Iterable
+from contextlib import suppress
+from contextvars import copy_context
+from typing import Any
+
+import attrs
+
+from queryable.errors import HandleError, QueryError
+from queryable.faults import advance_with_receipts, alive
+from queryable.messages import Answer, Launched, addressed
+from queryable.recalling import Recall
+from queryable.running.journal import Message, Past
+from queryable.running.root import Flight, MemoryRoot, answer_to
+from queryable.running.together import exchanges_of
+from queryable.view import Exchange
+
+
+def fold(root: MemoryRoot, pasts: Iterable[Past]) -> None:
+    """Make state, log and names again from messages and answers, in order.
+
+    Raises:
+        HandleError: a message does not lead to its answer: the code is not the same.
+    """
+    copy_context().run(_fold, root, pasts)
+
+
+def tell_again(root: MemoryRoot, message: Message) -> None:
+    """Send a message that was intended and not answered, with the coins of then.
+
+    The journal gets the answer. A message that was wrong is wrong again.
+    """
+    with suppress(QueryError):
+        answer = root.tell(message.path, message.query, message.names)
+        for told in exchanges_of(message.path, message.query, answer):
+            root.handles.register(told.path, told.answer)
+
+
+def give_up(root: MemoryRoot, message: Message) -> None:
+    """Let a message that was intended and not answered fail; its charge is kept."""
+
+    def run() -> None:
+        flight = root.flight(message, Recall(None, operator.eq, lost=True))
+        root.commit(flight, *_made_again(root, flight))
+
+    copy_context().run(run)
+
+
+def _fold(root: MemoryRoot, pasts: Iterable[Past]) -> None:
+    past = None
+    for past in pasts:
+        flight = root.flight(past.message, past.recall)
+        state, answer = flight.before.state, past.answer
+        if past.dead:
+            state, answer = alive(None)
+        elif past.recall is not None:
+            try:
+                state, answer = _made_again(root, flight)
+            except QueryError as error:
+                raise other_versions() from error
+        told = exchanges_of(flight.path, flight.query, answer)
+        if _receipts(told) < past.charges:
+            told = tuple(map(_with_receipt, told, past.receipted()))
+        _require_same(answer_to(flight.query, told), past.answer)
+        root.put(flight, state, told, flight.before.coins)
+        for exchange in told:
+            root.handles.register(exchange.path, exchange.answer)
+    if past is not None:
+        coins = past.message.coins.answered(past.answer)
+        root.resume(attrs.evolve(root.settled(), coins=coins))
+
+
+def _made_again(root: MemoryRoot, flight: Flight) -> tuple[Any, Answer]:
+    query = addressed(flight.path, flight.query)
+    return advance_with_receipts(root.mechanism, flight.before.state, query, flight.coins, 1)
+
+
+def _receipts(told: tuple[Exchange, ...]) -> int:
+    """The number of receipts."""
+    return sum(
+        len(each.receipts) + (getattr(each.answer, "receipt", None) is not None) for each in told
+    )
+
+
+def _with_receipt(told: Exchange, logged: Exchange) -> Exchange:
+    receipts = max(told.receipts, logged.receipts, key=len)
+    answer = told.answer
+    if getattr(answer, "receipt", None) is None:
+        answer = logged.answer
+    return Exchange(told.path, told.query, answer, receipts=receipts)
+
+
+def _require_same(answer: Answer, logged: Answer) -> None:
+    """Check what a compositor decided against the journal.
+
+    Raises:
+        HandleError: it decided otherwise.
+    """
+    if isinstance(answer, tuple) and isinstance(logged, tuple) and len(answer) == len(logged):
+        for one, other in zip(answer, logged, strict=True):
+            _require_same(one, other)
+    elif type(answer) is not type(logged) or _child(answer) != _child(logged):
+        raise other_versions()
+
+
+def other_versions() -> HandleError:
+    """The error of a log that does not make sense for this code."""
+    return HandleError(
+        "the ledger has another answer than these versions of the packages give: open it with "
+        "the versions that wrote it"
+    )
+
+
+def _child(answer: Answer) -> Any:
+    return answer.child if isinstance(answer, Launched) else None
