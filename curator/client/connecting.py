@@ -6,8 +6,6 @@ from types import TracebackType
 from typing import Any, Self
 from weakref import WeakValueDictionary
 
-import attrs
-
 from curator.client.remote import RemoteRoot
 from curator.client.transport import Patience, Transport
 from curator.client.urls import address_of
@@ -125,7 +123,6 @@ def connect(
     if token is not None and not (isinstance(token, str) and _TOKEN.fullmatch(token)):
         raise ValueError("token should be the text that the owner gave out, without white space")
     addresses = tuple(map(address_of, urls))
-    waits = Patience(patience, timeout)
-    first = attrs.evolve(waits, seconds=min(patience, _FIRST))
-    Transport(addresses, token, first, tls).get("/v1")
-    return Connection(Transport(addresses, token, waits, tls), codec, on_fault)
+    transport = Transport(addresses, token, Patience(patience, timeout), tls)
+    transport.get("/v1", seconds=min(patience, _FIRST))
+    return Connection(transport, codec, on_fault)

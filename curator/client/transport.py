@@ -5,6 +5,7 @@ tried. A request may reach the curator twice. That is harmless: one that changes
 """
 
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from http.client import HTTPConnection, HTTPException
 from typing import Any
@@ -58,24 +59,30 @@ class Transport:
             self._headers["Authorization"] = f"Bearer {token}"
         self._at = 0
         self._idle: list[tuple[int, HTTPConnection]] = []
+        weakref.finalize(self, _closed, self._idle)
 
     def __repr__(self) -> str:
         return f"Transport({', '.join(each.text for each in self._addresses)})"
 
-    def get(self, target: str) -> bytes:
-        """The body of a page."""
-        return self._sent("GET", target, None)
+    def get(self, target: str, seconds: float | None = None) -> bytes:
+        """The body of a page.
+
+        Args:
+            seconds: how long to try again; None for as long as for messages.
+        """
+        return self._sent("GET", target, None, seconds)
 
     def post(self, target: str, body: bytes) -> bytes:
         """The body of the reply to a message."""
-        return self._sent("POST", target, body)
+        return self._sent("POST", target, body, None)
 
     def close(self) -> None:
         """Close the connections; the next request makes a new one."""
-        while self._idle:
-            self._idle.pop()[1].close()
+        _closed(self._idle)
 
-    def _sent(self, method: str, target: str, body: bytes | None) -> bytes:
+    def _sent(
+        self, method: str, target: str, body: bytes | None, seconds: float | None
+    ) -> bytes:
         """The body of a reply with status 200.
 
         Raises:
@@ -83,6 +90,7 @@ class Transport:
             InteractiveError: the curator refused the request.
         """
         patience, start, pause = self._patience, None, _FIRST_PAUSE
+        most = patience.seconds if seconds is None else seconds
         while True:
             wait = 0.0
             try:
@@ -98,8 +106,8 @@ class Transport:
             now = patience.clock()
             start = now if start is None else start
             wait = max(min(wait, _LONGEST_PAUSE), pause) * _jitter()
-            if now + wait - start > patience.seconds:
-                raise UnavailableError(self._gave_up(why)) from None
+            if now + wait - start > most:
+                raise UnavailableError(self._gave_up(most, why)) from None
             self._at = (self._at + 1) % len(self._addresses)
             patience.sleep(wait)
             pause = min(2 * pause, _LONGEST_PAUSE)
@@ -136,12 +144,17 @@ class Transport:
             connection.close()
         return at, self._addresses[at].connection(self._patience.timeout, self._context)
 
-    def _gave_up(self, why: str) -> str:
+    def _gave_up(self, seconds: float, why: str) -> str:
         where = " or ".join(each.text for each in self._addresses)
         return (
-            f"{where} did not answer for {self._patience.seconds:g} seconds: {why}. A message that "
+            f"{where} did not answer for {seconds:g} seconds: {why}. A message that "
             "was sent may have been answered; send it again on this handle, and it is asked once"
         )
+
+
+def _closed(idle: list[tuple[int, HTTPConnection]]) -> None:
+    while idle:
+        idle.pop()[1].close()
 
 
 def _require_version(text: str | None) -> None:
