@@ -7,28 +7,69 @@
 - `configuration`: the same from a file of TOML; `datasets`, `budgets`, `sections`: its parts.
 - `replaying`: the whole analysis again, compared with its log.
 - `anchors`: files elsewhere that tell old copies of a ledger.
+- `client`: `connect`, the data sets of a curator in another process. `wire`: its protocol.
+- `service`: the curator's side of it. `access`: analysts, tokens and grants.
 - `keys`: the key of the noise. `fingerprints`: whether data are those of the first time.
+
+Names are imported when they are used: a client needs no database and no engine.
 """
 
-from curator.anchors import Anchor, AnchorError, SealedError
-from curator.configuration import (
-    Configuration,
-    open_configured,
-    read_configuration,
-)
-from curator.datasets import Dataset
-from curator.ledgers import Ledger, LedgerError, SQLiteLedger
-from curator.replaying import Difference, Replayed, replay
-from curator.root import close, open, release  # noqa: A004 (`curator.open`)
-from curator.sections import ConfigurationError
-from curator.views import view
-from queryable.randomness.sealed import SealedCoins
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from curator.anchors import Anchor, AnchorError, SealedError
+    from curator.client import (
+        AsyncConnection,
+        AsyncQueryable,
+        Connection,
+        connect,
+        connect_async,
+    )
+    from curator.configuration import (
+        Configuration,
+        open_configured,
+        read_configuration,
+    )
+    from curator.datasets import Dataset
+    from curator.ledgers import Ledger, LedgerError, SQLiteLedger
+    from curator.replaying import Difference, Replayed, replay
+    from curator.root import close, open, release  # noqa: A004 (`curator.open`)
+    from curator.sections import ConfigurationError
+    from curator.views import view
+    from queryable.randomness.sealed import SealedCoins
+
+_HOMES = {
+    name: home
+    for home, names in {
+        "curator.anchors": ("Anchor", "AnchorError", "SealedError"),
+        "curator.client": (
+            "AsyncConnection",
+            "AsyncQueryable",
+            "Connection",
+            "connect",
+            "connect_async",
+        ),
+        "curator.configuration": ("Configuration", "open_configured", "read_configuration"),
+        "curator.datasets": ("Dataset",),
+        "curator.ledgers": ("Ledger", "LedgerError", "SQLiteLedger"),
+        "curator.replaying": ("Difference", "Replayed", "replay"),
+        "curator.root": ("close", "open", "release"),
+        "curator.sections": ("ConfigurationError",),
+        "curator.views": ("view",),
+        "queryable.randomness.sealed": ("SealedCoins",),
+    }.items()
+    for name in names
+}
 
 __all__ = [
     "Anchor",
     "AnchorError",
+    "AsyncConnection",
+    "AsyncQueryable",
     "Configuration",
     "ConfigurationError",
+    "Connection",
     "Dataset",
     "Difference",
     "Ledger",
@@ -38,6 +79,8 @@ __all__ = [
     "SealedCoins",
     "SealedError",
     "close",
+    "connect",
+    "connect_async",
     "open",
     "open_configured",
     "read_configuration",
@@ -45,3 +88,14 @@ __all__ = [
     "replay",
     "view",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

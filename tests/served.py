@@ -1,4 +1,4 @@
-"""Services on a Unix socket, in this process: what a client of the protocol meets, without a worker.
+"""Services on a Unix socket, in this process: what a client of the protocol meets, without workers.
 
 Each token is a name of `Served.paths`, and reaches one root at one path.
 """

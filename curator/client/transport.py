@@ -80,9 +80,7 @@ class Transport:
         """Close the connections; the next request makes a new one."""
         _closed(self._idle)
 
-    def _sent(
-        self, method: str, target: str, body: bytes | None, seconds: float | None
-    ) -> bytes:
+    def _sent(self, method: str, target: str, body: bytes | None, seconds: float | None) -> bytes:
         """The body of a reply with status 200.
 
         Raises:
