@@ -13,6 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import attrs
 import numpy as np
 
 from mechanisms import Table
@@ -32,9 +33,14 @@ def fingerprint(dataset: Any, key: bytes) -> dict[str, str]:
     if not isinstance(dataset, Table):
         _feed(dataset, digest)
         return {"kind": "values", "contents": digest.hexdigest()}
-    described = {"kind": "table", "columns": _columns(dataset)}
+    described = {"kind": "table", "columns": _columns(dataset), "unit": _unit(dataset)}
+    _feed(sorted((name, repr(value)) for name, value in dataset._reading.items()), digest)
     for part in dataset.made_of:
         digest.update(repr(fingerprint(part, key)).encode())
+    for part in dataset._public:
+        _of_public(part, digest, key)
+    if dataset.made_of:
+        return described | {"source": "joined tables", "contents": digest.hexdigest()}
     engine: Any = dataset._engine
     frame = getattr(engine, "_frame", None)
     if dataset._source is not None:
@@ -54,6 +60,26 @@ def fingerprint(dataset: Any, key: bytes) -> dict[str, str]:
 
 def _columns(table: Table) -> str:
     return ", ".join(f"{name}: {kind}" for name, kind in sorted(table.columns.items()))
+
+
+def _unit(table: Table) -> str:
+    """Who is protected, with the bounds, and the column that chooses a unit's rows."""
+    choice = table._choice.column
+    return f"{table.unit or 'each row'}" + (f", rows by {choice}" if choice is not None else "")
+
+
+def _of_public(part: Any, digest: "hmac.HMAC", key: bytes) -> None:
+    """A public table that was joined, or how it was joined."""
+    if isinstance(part, Table):
+        digest.update(repr(fingerprint(part, key)).encode())
+    elif isinstance(part, str | Path):
+        _of_files(part, digest)
+    elif type(part).__module__.partition(".")[0] == "ibis":
+        digest.update(_name_of(part).encode())
+    elif attrs.has(type(part)):
+        digest.update(repr(part).encode())
+    else:
+        _feed(part, digest)
 
 
 def _name_of(source: Any) -> str:

@@ -323,7 +323,7 @@ def _require_same(
         raise LedgerError(
             f"root {name!r} was opened on other data: their fingerprint was "
             f"{opened['fingerprint']}, and is {now['fingerprint']}. Give the data of then, or open "
-            "a root of another name"
+            "a root of another name; curator.view shows the answers of this one"
         )
     return opened
 

@@ -106,6 +106,8 @@ class Table(FromTable, Tabular, Described):
             engine.timeout = limit
         self._engine: Engine = engine
         self._source = source if isinstance(source, str | Path) else None
+        self._reading = {name: each for name, each in options.items() if name not in _RESOURCES}
+        self._public: tuple[Any, ...] = ()  # what was joined, and how
         self._remembered = Remembered()
         self._checked: tuple[Key | None, Any] = None, None
         self._joined: tuple[Table, ...] = ()
@@ -223,6 +225,7 @@ class Table(FromTable, Tabular, Described):
             raise TypeError(
                 "leave public= out: the table has a privacy unit or a queryable, so it is private"
             )
+        given = public
         public = public._engine if isinstance(public, Table) else public
         if other is None:
             engine, unit = with_public(self._engine, self._unit, public, join)
@@ -239,6 +242,7 @@ class Table(FromTable, Tabular, Described):
         joined._engine, joined._unit, joined._remembered = engine, unit, Remembered()
         joined._checked = None, None
         joined._joined = (self,) if other is None else (self, other)
+        joined._public = (join, given)
         return joined
 
     @property
@@ -397,6 +401,12 @@ def _unit(
             "and noise grows with it"
         )
     return PrivacyUnit(column, max_rows=rows, max_groups=groups, max_rows_per_group=per_group)
+
+
+_RESOURCES = frozenset(
+    {"memory_limit", "threads", "temp_directory", "max_temp_directory_size", "progress"}
+)
+"""Options that change no answer."""
 
 
 def _engine(source: Any, columns: Any, options: dict[str, Any]) -> Engine:

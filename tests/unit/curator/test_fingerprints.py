@@ -11,6 +11,19 @@ from curator.fingerprints import fingerprint
 from mechanisms import Table
 
 KEY = bytes(32)
+UNITS = {"a": [1, 2], "who": [1, 1]}
+
+
+def units(**options: Any) -> Table:
+    return Table(UNITS, **{"privacy_unit": "who", "max_rows": 2, **options})
+
+
+def joined(cell: Any, **options: Any) -> Table:
+    """A table with a public one: with this cell, or the same rows as a table or as they are."""
+    rows = {"who": [1], "b": [7 if isinstance(cell, type) else cell]}
+    return units().join(public=Table(rows) if cell is Table else rows, on="who", **options)
+
+
 MAKERS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     "arrays": (lambda: np.arange(5), lambda: np.arange(6)),
     "dtypes": (lambda: np.arange(4), lambda: np.arange(4.0)),
@@ -19,6 +32,18 @@ MAKERS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     "lists": (lambda: [[1, 2], [3]], lambda: [[1], [2, 3]]),
     "types": (lambda: [1, "1"], lambda: ["1", 1]),
     "tables": (lambda: Table({"a": [1, 2]}), lambda: Table({"a": [1, 3]})),
+    "units": (units, lambda: units(max_rows=1)),
+    "columns of units": (units, lambda: units(privacy_unit="a")),
+    "no unit": (units, lambda: Table(UNITS)),
+    "chosen rows": (units, lambda: units(keep="a")),
+    "used columns": (lambda: Table(UNITS), lambda: Table(UNITS, columns=["a"])),
+    "public tables": (lambda: joined(5), lambda: joined(6)),
+    "public tables that are open": (lambda: joined(Table), lambda: joined(dict)),
+    "joins": (lambda: joined(5), lambda: joined(5, how="inner")),
+    "private tables": (
+        lambda: units().join(units(), on=["who", "a"]),
+        lambda: units().join(units(max_rows=1), on=["who", "a"]),
+    ),
     "a table and its rows": (lambda: Table({"a": [1, 2]}), lambda: {"a": [1, 2]}),
 }
 
@@ -76,3 +101,30 @@ def test_a_database_is_known_by_its_name_and_columns() -> None:
 def test_what_cannot_be_recognised_is_refused() -> None:
     with pytest.raises(TypeError, match="cannot be recognised after a restart"):
         fingerprint(object(), KEY)
+
+
+def test_public_files_are_known_by_their_contents(tmp_path: Path) -> None:
+    path, found = tmp_path / "public.csv", list[Any]()
+    for cell in (5, 5, 6):
+        path.write_text(f"who,b\n1,{cell}\n")
+        table = Table({"who": ["1", "2"]}).join(public=str(path), on="who")
+        found.append(fingerprint(table, KEY))
+    assert found[0] == found[1] != found[2]
+
+
+@pytest.mark.parametrize(
+    ("options", "same"),
+    [
+        ({"sep": ";"}, False),
+        ({"null_values": ["31"]}, False),
+        ({"decimal": ","}, False),
+        ({"types": {"age": "DOUBLE"}}, False),
+        ({"threads": 1}, True),
+        ({"memory_limit": "500MB"}, True),
+    ],
+)
+def test_how_a_file_is_read_is_known(tmp_path: Path, options: Any, same: bool) -> None:
+    """But not the threads and the memory that it may use."""
+    path = tmp_path / "visits.csv"
+    path.write_text("age\n31\n47\n")
+    assert (fingerprint(Table(path), KEY) == fingerprint(Table(path, **options), KEY)) is same

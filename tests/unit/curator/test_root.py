@@ -97,6 +97,57 @@ def test_other_data_are_refused() -> None:
         opened(ledger, dataset={"age": [31, 47, 63] * 20}, key=KEY)
 
 
+def sources(folder: Path) -> dict[str, list[Any]]:
+    """Data of each kind, as they were and then otherwise."""
+    pandas, ibis = pytest.importorskip("pandas"), pytest.importorskip("ibis")
+    rows = {"age": [31, 47], "who": [1, 1]}
+    other = {"age": [31, 48], "who": [1, 1]}
+    connection = ibis.duckdb.connect()
+    for name, kept in (
+        ("visits", "31 AS age"),
+        ("calls", "31 AS age"),
+        ("wide", "31 AS age, 1 AS b"),
+    ):
+        connection.raw_sql(f"CREATE TABLE {name} AS SELECT {kept}")
+
+    def file(text: str) -> Table:
+        (folder / "visits.csv").write_text(text)
+        return Table(folder / "visits.csv")
+
+    unit = {"privacy_unit": "who", "max_rows": 2}
+    return {
+        "file": [lambda: file("age\n31\n"), lambda: file("age\n32\n")],
+        "frame": [lambda: pandas.DataFrame(rows), lambda: pandas.DataFrame(other)],
+        "unit": [lambda: Table(rows, **unit), lambda: Table(rows)],
+        "max_rows": [lambda: Table(rows, **unit), lambda: Table(rows, **unit | {"max_rows": 3})],
+        "database table": [
+            lambda: Table(connection.table("visits")),
+            lambda: Table(connection.table("calls")),
+        ],
+        "database columns": [
+            lambda: Table(connection.table("visits")),
+            lambda: Table(connection.table("wide")),
+        ],
+    }
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize(
+    "kind", ["file", "frame", "unit", "max_rows", "database table", "database columns"]
+)
+def test_data_that_changed_seal_the_root(tmp_path: Path, kind: str) -> None:
+    """Until the data of then are back. Its answers can be looked at."""
+    ledger = MemoryLedger()
+    then, now = sources(tmp_path)[kind]
+    opened(ledger, dataset=then(), key=KEY).launch(FiltCon(ZCDP("1/50")))
+    appends = ledger.appends
+    with pytest.raises(LedgerError, match=r"opened on other data.*curator\.view shows"):
+        opened(ledger, dataset=now(), key=KEY)
+    assert ledger.appends == appends
+    assert len(curator.view(ledger, "visits").view) == 1
+    opened(ledger, dataset=then(), key=KEY)
+
+
 def test_another_key_is_refused() -> None:
     ledger = MemoryLedger()
     opened(ledger, key=KEY)
