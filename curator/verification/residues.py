@@ -14,6 +14,7 @@ from curator.verification.curves import profile
 
 _CLOSE = 1 + Fraction(1, 2**24)
 _HALVINGS = 90
+_EXTREME = 10**6  # of epsilon: the code's balls are wide there, and its residues smaller
 
 
 def fits_residue(
@@ -76,7 +77,7 @@ def is_residue(
         return after == before or (least and before is not None and after <= before)
     if fits_residue(before, after**2 + gaussian**2, epsilon, budget) is False:
         return False
-    if least or after == 0:
+    if least or after == 0 or budget[0] > _EXTREME:
         return True
     more = (after * _CLOSE) ** 2 + gaussian**2
     tiny = before is not None and after < before / 2**40

@@ -4,7 +4,7 @@ Events are edited and all hashes computed again, so that only the account is wro
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -44,7 +44,9 @@ OTHERS = (
     *(c.FiltCon(Dominated(1, 1, "1e-6")), c.ExPost(PureDP(1)), c.Odom(PureDP), c.OdomSeq(ZCDP)),
     *(c.FiltCon(budget, rule) for rule, budget in AS_FILTERS),
 )
-COMPOSITORS = (*FILTERED, *ODOMETER, *OTHERS)
+COARSE = c.accumulator_of(c.Menu(2**33, [1]), ApproxDP, "1e-6")
+LISTED = (c.OdomCon(ApproxDP, COARSE),)
+COMPOSITORS = (*FILTERED, *ODOMETER, *OTHERS, *LISTED)
 
 
 def checked(events: list[Event]) -> Verified:
@@ -253,3 +255,82 @@ def test_limits_are_those_of_the_rules(rule: Any, budget: Any) -> None:
     *_, last, above = (rule.open(budget), *_filled(rule, budget))
     assert _verdict(last) is not False
     assert _verdict(above) is False
+
+
+# What is fixed in an account.
+
+SLACK = c.FiltCon(BUDGET, c.ViaZCDP("5e-7"))
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "change", "wrong"),
+    [
+        (SLACK, lambda account: account.update(capacity="9/10"), "a capacity of 0.9"),
+        (SLACK, lambda account: account.update(slack="1/1000000"), "has slack"),
+        (
+            c.FiltCon(BUDGET, c.ViaRenyi([2, 8, 32])),
+            lambda account: account["mixture"].update(weights=["1", "1", "1"]),
+            "do not sum to 1",
+        ),
+        (c.FiltCon(PureDP(1)), lambda account: account.update(most=["2"]), "has limits"),
+    ],
+)
+def test_terms_that_the_mechanism_does_not_have_are_found(
+    mechanism: Any, change: Callable[[Any], object], wrong: str
+) -> None:
+    """All accounts have them."""
+
+    def changed(body: dict[str, Any]) -> None:
+        for charge in body.get("charges", ()):
+            account = json.loads(charge["account"])
+            change(account)
+            charge["account"] = compact(account)
+
+    events = events_of(mechanism, SCRIPT, (1, 2, 3))
+    assert wrong in found([edited(event, changed) for event in events])
+
+
+@pytest.mark.parametrize("rule", [c.ViaZCDP("5e-7"), c.Menu("0.1", [1], slack="5e-7")], ids=str)
+def test_deltas_are_within_what_the_slack_leaves(rule: Any) -> None:
+    loss = ApproxDP("1/10", "4e-7").to(rule.child_measure(BUDGET))
+    one = rule.open(BUDGET).add(loss)
+    assert _verdict(one) is True
+    assert _verdict(one.add(loss)) is False
+
+
+def test_a_slack_above_delta_is_found() -> None:
+    """The rule states a slack that its budget does not have, and so does the account."""
+
+    def more(body: dict[str, Any]) -> None:
+        if "mechanism" in body:
+            body["mechanism"] = body["mechanism"].replace("1/2000000", "1/10")
+        for charge in body.get("charges", ()):
+            charge["account"] = charge["account"].replace("1/2000000", "1/10")
+
+    events = events_of(SLACK, SCRIPT, (1, 2, 3))
+    assert "within the budget's delta" in found([edited(event, more) for event in events])
+
+
+def test_the_drift_of_rogers_2016_is_computed() -> None:
+    events = events_of(c.FiltCon(BUDGET, c.Rogers2016()), SCRIPT, (1, 2, 3))
+
+    def less(body: dict[str, Any]) -> None:
+        account = json.loads(body["charges"][0]["account"])
+        account["drift"] = str(Fraction(account["drift"]) * Fraction(999, 1000))
+        body["charges"][0]["account"] = compact(account)
+
+    changed = [edited(event, less) if event.seq == 3 else event for event in events]
+    assert "has a drift of" in found(changed)
+
+
+def test_losses_that_are_listed_are_those_that_were_charged() -> None:
+    events = events_of(LISTED[0], SCRIPT, (1, 2, 3))
+
+    def fewer(body: dict[str, Any]) -> None:
+        account = json.loads(body["charges"][-1]["account"])
+        account["losses"] = account["losses"][1:]
+        body["charges"][-1]["account"] = compact(account)
+
+    place = _last_charge(events)
+    changed = [*events[:place], edited(events[place], fewer), *events[place + 1 :]]
+    assert "does not list the losses" in found(changed)

@@ -183,6 +183,12 @@ def test_the_choice_of_a_universal_mechanism_is_within_its_budget() -> None:
     assert checked(chosen).charges == 2
 
 
+def test_a_refusal_charges_nothing() -> None:
+    events = events_of(FiltCon(PureDP(1)), (WORD, MUCH), DATA)
+    charged = at(events, -1, lambda body: body["charges"][0].update(account=_account("1/50")))
+    assert "has an account of 0.02 after a refusal of 0.01" in found(charged)
+
+
 # Charges that change with answers.
 
 REDUCTION = LaplaceNoiseReduction(subjects.SIZE, scales=[100, 10, 3, 1])
@@ -211,6 +217,17 @@ def test_an_account_that_an_answer_left_alone_is_found() -> None:
 
     message = found(at(EX_POST, 4, inside("charges/ask", same)))
     assert "has an account of 0.005; it should be 0.01" in message
+
+
+def test_an_answer_above_the_budget_is_found() -> None:
+    """The budget is made smaller, in the mechanism and in all accounts."""
+    half, less = r"\"1/2\"", r"\"1/50\""
+    small = [attrs.evolve(event, body=event.body.replace(half, less)) for event in EX_POST]
+    small = [
+        attrs.evolve(event, body=event.body.replace(rf"\{half[:-2]}\\\"", rf"\{less[:-2]}\\\""))
+        for event in small
+    ]
+    assert "above the budget" in found(small)
 
 
 def test_a_query_of_another_child_is_found() -> None:
@@ -329,6 +346,11 @@ def test_claims_below_the_launch_are_found() -> None:
         events, 2, lambda body: body.update(query=body["query"].replace('"1/100"', '"1/10"'))
     )
     assert "whose loss is larger" in found(below)
+
+    def cheaper(body: dict[str, Any]) -> None:
+        body["charges"][0].update(charged=_charge("1/60"), account=_account("1/60"))
+
+    assert "charges PureDP(epsilon≈0.0167) for a launch at" in found(at(events, 2, cheaper))
 
 
 def test_a_mechanism_of_a_site_is_counted() -> None:
