@@ -50,6 +50,10 @@ class Remote(Protocol):
     text: str
     about: Mapping[str, Any]
 
+    @property
+    def pid(self) -> int | None:
+        """The number of the worker's process."""
+
     async def tell(self, path: Path, body: bytes) -> Reply:
         """Send a message."""
 

@@ -130,7 +130,9 @@ SHAPES: Mapping[str, Shape] = {
             "access": {"type": "boolean"},
             "datasets": {
                 "type": "object",
-                "additionalProperties": _object({"state": TEXT, "text": TEXT}),
+                "additionalProperties": _object(
+                    {"pid": {"type": ["integer", "null"]}, "state": TEXT, "text": TEXT}
+                ),
             },
             "well": {"type": "boolean"},
         }

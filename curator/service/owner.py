@@ -87,7 +87,7 @@ async def grant(front: Front, _: Caller, request: Request) -> Response:
 async def health(front: Front, _: Caller, __: Request) -> Response:
     """Whether each data set can be asked; status 503 if one cannot."""
     rows = {
-        name: {"state": service.state, "text": service.text}
+        name: {"pid": service.pid, "state": service.state, "text": service.text}
         for name, service in front.services.items()
     }
     is_well = front.keeper.is_fresh and all(row["state"] == "ready" for row in rows.values())

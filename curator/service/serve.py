@@ -109,6 +109,7 @@ async def running(
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         timeout_keep_alive=_IDLE,
         timeout_graceful_shutdown=_GRACE,
         backlog=4096,

@@ -18,6 +18,7 @@ OWNERS = 0o600
 EVERYBODY = 0o666
 _BACKLOG = 4096
 _LONGEST = 100  # bytes of a path; systems allow 104 or 108
+_ADMINISTRATOR = 0
 _CREDENTIALS = struct.Struct("3i")
 
 
@@ -78,7 +79,7 @@ def is_ours(connected: socket.socket) -> bool:
         return True
     found = connected.getsockopt(socket.SOL_SOCKET, option, _CREDENTIALS.size)
     _, user, _ = _CREDENTIALS.unpack(found)
-    return user in {0, os.geteuid()}
+    return user in {_ADMINISTRATOR, os.geteuid()}
 
 
 def _remove_left(path: Path) -> None:

@@ -92,7 +92,7 @@ class Remote:
         self.asked: list[tuple[Any, ...]] = []
         self.reply: tuple[int, bytes] | Exception | None = None
         self.gate: asyncio.Event | None = None
-        self.children = 0
+        self.children, self.pid = 0, None
 
     async def _answer(self, *asked: Any) -> tuple[int, bytes]:
         self.asked.append(asked)

@@ -396,7 +396,11 @@ def test_health_and_metrics() -> None:
         house.remotes["calls"].text = "other data"
         got = await call(owner, "GET", "/health", protocol=None)
         assert (got.status, got.told["well"]) == (503, False)
-        assert got.told["datasets"]["calls"] == {"state": "broken", "text": "other data"}
+        assert got.told["datasets"]["calls"] == {
+            "pid": None,
+            "state": "broken",
+            "text": "other data",
+        }
         analysts = analysts_application(house.front)
         end = ',"kind":"refused"},"seq":4}'
         house.remotes["visits"].reply = 200, f'{{"outcome":{{"answer":1{end}'.encode()

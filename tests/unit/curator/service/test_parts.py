@@ -1,0 +1,251 @@
+"""Ticks, metrics, sockets, the keeper of the access, and messages of grants."""
+
+import asyncio
+import json
+import os
+import socket
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+from curator.access import Access, AccessChangeError, AccessStore, Added, Revoked, hash_of
+from curator.codec import decode
+from curator.ledgers import LedgerError
+from curator.service import keeper as keeping
+from curator.service import sockets
+from curator.service.granting import grant_of, granting_message
+from curator.service.keeper import Keeper
+from curator.service.metrics import Histogram, kind_of
+from curator.service.sockets import OWNERS, SocketError, is_ours, listen_at, listen_on
+from curator.service.ticks import Ticks
+from curator.wire import Head, Outcome, Tell, Told
+from queryable.messages import Launch
+from tests.stored import MemoryLedger
+from tests.unit.curator.service.asgi import FILTER, House, call
+
+HEAD = Head(1, "0" * 64)
+
+
+# Ticks
+
+
+def test_replies_leave_at_multiples_of_the_tick() -> None:
+    """Never before one; and those that wait for the same one leave together."""
+    period = 0.05
+
+    async def life() -> None:
+        ticks = Ticks(period)
+        for pause in (0.0, 0.013, 0.049):
+            await asyncio.sleep(pause)
+            began = time.monotonic()
+            due = (began // period + 1) * period
+            later = asyncio.ensure_future(ticks.wait())
+            await ticks.wait()
+            assert time.monotonic() >= due - 1e-4
+            assert began < due
+            await asyncio.sleep(0)
+            assert later.done()
+        ticks.close()
+
+    asyncio.run(life())
+
+
+def test_no_tick_is_no_waiting() -> None:
+    async def life() -> None:
+        with pytest.raises(StopIteration):  # it returns without giving way
+            Ticks(None).wait().send(None)
+
+    asyncio.run(life())
+
+
+def test_a_request_that_is_cancelled_does_not_stop_the_tick_of_others() -> None:
+    async def life() -> None:
+        ticks = Ticks(0.03)
+        one, other = (asyncio.ensure_future(ticks.wait()) for _ in range(2))
+        await asyncio.sleep(0)
+        one.cancel()
+        await other
+        ticks.close()
+
+    asyncio.run(asyncio.wait_for(life(), 10))
+
+
+def test_outcomes_and_errors_of_messages_wait_for_the_tick() -> None:
+    house = House(tick=0.02)
+    waits = []
+
+    class Counted:
+        async def wait(self) -> None:
+            waits.append(1)
+
+    house.front.ticks = {"visits": Counted()}  # type: ignore[dict-item]
+
+    async def life() -> None:
+        from curator.service.routes import analysts_application
+        from curator.service.workers import NoWorkerError, WorkerDiedError
+
+        await house.front.keeper.read()
+        application = analysts_application(house.front)
+        faults = [NoWorkerError("no"), WorkerDiedError("no"), RuntimeError("no")]
+        for count, reply in enumerate([None, (200, b"{}"), (409, b"{}"), *faults], start=1):
+            house.remotes["visits"].reply = reply
+            where = ("POST", "/v1/roots/visits/tell", b"{}")
+            await call(application, *where, token=house.tokens["bo"])
+            assert len(waits) == count
+        house.remotes["visits"].reply = None
+        await call(application, "GET", "/v1/roots/visits/view", token=house.tokens["bo"])
+        assert len(waits) == 6
+
+    asyncio.run(life())
+
+
+# Metrics
+
+
+@pytest.mark.parametrize("kind", ["answer", "refused", "failed", "halted", "query error"])
+def test_kinds_of_outcomes_are_told_apart(kind: str) -> None:
+    mean = json.dumps('","kind":"refused"},"kind":"failed"')
+    if kind == "query error":
+        outcome = Outcome(kind, type="QueryError", text=mean * 50)
+    else:
+        outcome = Outcome(kind, answer=f'{{"@":"x/1","a":{mean},"b":{json.dumps("x" * 500)}}}')
+    assert kind_of(Told(10**9, 10**9, HEAD, outcome).written()) == kind
+
+
+def test_a_histogram_is_cumulative() -> None:
+    histogram = Histogram()
+    for seconds in (0.0001, 0.0005, 0.003, 100.0):
+        histogram.add(seconds)
+    lines = [*histogram.lines("a", 'b="c"')]
+    assert lines[0] == 'a_bucket{b="c",le="0.0005"} 2'
+    assert lines[3] == 'a_bucket{b="c",le="0.005"} 3'
+    assert lines[-3:] == [
+        *('a_bucket{b="c",le="+Inf"} 4', 'a_sum{b="c"} 100.0036', 'a_count{b="c"} 4'),
+    ]
+
+
+# Sockets
+
+
+def test_the_owners_socket_is_the_owners(tmp_path: Path) -> None:
+    path = tmp_path / "owner.sock"
+    with listen_at(path, OWNERS) as listening:
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        with socket.socket(socket.AF_UNIX) as asking:
+            asking.connect(str(path))
+            connected, _ = listening.accept()
+            with connected:
+                assert is_ours(connected)
+                assert is_ours(asking)
+
+
+def test_a_process_of_another_user_is_not_the_owner(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = socket.socketpair()
+    with one, other:
+        assert is_ours(one)
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+        monkeypatch.setattr(sockets, "_ADMINISTRATOR", 12346)
+        assert not is_ours(one)
+
+
+def test_a_socket_that_was_left_is_replaced_and_one_that_answers_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "curator.sock"
+    listen_at(path, 0o666).close()
+    assert path.exists()
+    with (
+        listen_on(f"unix:{path}"),
+        pytest.raises(SocketError, match="already"),
+    ):
+        listen_on(f"unix:{path}")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666
+
+
+def test_a_file_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "curator.sock"
+    path.write_text("mine")
+    with pytest.raises(SocketError, match="nothing was changed"):
+        listen_at(path, OWNERS)
+    assert path.read_text() == "mine"
+
+
+@pytest.mark.parametrize("place", ["unix:/nowhere/at/all/a.sock", "unix:/" + "a" * 200])
+def test_no_listening_there(place: str) -> None:
+    with pytest.raises(SocketError, match=r"cannot listen|too long"):
+        listen_on(place)
+
+
+def test_a_port_that_is_taken() -> None:
+    with listen_on("127.0.0.1:0") as listening:
+        port = listening.getsockname()[1]
+        with pytest.raises(SocketError, match="cannot listen"):
+            listen_on(f"127.0.0.1:{port}")
+
+
+# The keeper of the access
+
+
+def test_changes_of_another_curator_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "_PERIOD", 0.01)
+    ledger = MemoryLedger()
+    other = AccessStore(ledger)
+    other.change(Added("ada", hash_of("qy_a")))
+
+    async def life() -> None:
+        keeper = Keeper(AccessStore(ledger))
+        assert not keeper.is_fresh
+        await keeper.start()
+        assert keeper.is_fresh
+        assert keeper.access == other.access
+        other.change(Revoked("ada"))
+        while keeper.access != other.access:
+            await asyncio.sleep(0.005)
+        await keeper.stop()
+
+    asyncio.run(asyncio.wait_for(life(), 30))
+
+
+def test_an_access_that_cannot_be_read_is_not_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "_PERIOD", 0.01)
+    monkeypatch.setattr(keeping, "_STALE", 0.05)
+    store = AccessStore(MemoryLedger())
+
+    async def life() -> None:
+        keeper = Keeper(store)
+        await keeper.start()
+
+        def broken() -> Access:
+            raise LedgerError("the server is away")
+
+        monkeypatch.setattr(store, "read", broken)
+        while keeper.is_fresh:
+            await asyncio.sleep(0.005)
+        monkeypatch.undo()
+        while not keeper.is_fresh:
+            await asyncio.sleep(0.005)
+        await keeper.stop()
+
+    asyncio.run(asyncio.wait_for(life(), 30))
+
+
+# Grants
+
+
+def test_the_message_of_a_grant_is_a_launch_under_the_analysts_name() -> None:
+    mechanism = (
+        '{"@":"filt-con/1","budget":{"@":"zcdp/1","rho":"1/50"},"d_in":1,"max_depth":100,'
+        '"on_exceed":"refuse","rule":{"@":"basic/1"}}'
+    )
+    access = Access().after(Added("ada", hash_of("qy_a")))
+    sent = Tell.read(granting_message(access, "ada", "visits", mechanism).written())
+    query = decode(sent.query.encode())
+    assert isinstance(query, Launch)
+    assert query.mechanism == decode(mechanism.encode())
+    assert (sent.path, sent.names) == ((), ("ada",))
+    told = Told(1, 1, HEAD, Outcome("answer", answer='{"@":"launched/1","child":7}'))
+    grant = grant_of("ada", "visits", mechanism, sent, told.written())
+    assert (grant.child, grant.name) == (7, "ada")
+    assert access.after(grant).grant_name("ada", "visits") == "ada 2"
+    with pytest.raises(AccessChangeError, match="no analyst"):
+        granting_message(access, "bo", "visits", FILTER)
