@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from curator.ledgers import SQLiteLedger
 from curator.service import workers
 from curator.service.recipes import Recipe
 from curator.service.workers import (
@@ -19,6 +20,7 @@ from curator.service.workers import (
     WorkerService,
     environment_for,
 )
+from curator.wire import Outcome, Tell, Told
 
 ROOT = Path(__file__).parents[4]
 STUB = "tests.unit.curator.service.stub:opened"
@@ -213,3 +215,98 @@ def test_a_worker_has_no_variables_but_what_it_needs(tmp_path: Path) -> None:
         name: value for name, value in present.items() if name != "OTHER"
     }
     assert "NOISE" not in environment_for(None, present)
+
+
+WAITING = "tests.unit.curator.service.slow:opened"
+
+
+def waiting(folder: Path, deadline: float | None = None) -> WorkerService:
+    environment = {**environment_for(), "PYTHONPATH": str(ROOT)}
+    recipe = Recipe(WAITING, {"folder": str(folder)})
+    return WorkerService("visits", recipe, deadline=deadline, environment=environment)
+
+
+def launch(folder: Path, key: int) -> bytes:
+    mechanism = {"@": "tests.waiting/1", "folder": str(folder)}
+    query = json.dumps({"@": "launch/1", "mechanism": mechanism}, separators=(",", ":"))
+    return Tell((), query, (), f"{key:032x}").written()
+
+
+async def outcome(service: WorkerService, body: bytes) -> Outcome:
+    status, reply = await service.tell((), body)
+    assert status == 200, reply
+    return Told.read(reply).outcome
+
+
+def events(folder: Path) -> list[str]:
+    ledger = SQLiteLedger(folder / "ledger.db")
+    kinds = [event.kind for event in ledger.read("visits")]
+    ledger.close()
+    return kinds
+
+
+def runs(folder: Path) -> int:
+    return len((folder / "ran").read_text().splitlines())
+
+
+def test_a_message_at_the_data_that_is_killed_is_run_again_and_stored_once(tmp_path: Path) -> None:
+    async def life() -> None:
+        service = waiting(tmp_path)
+        service.start()
+        await service.ready()
+        (tmp_path / "does").write_text("wait")
+        asked = asyncio.ensure_future(outcome(service, launch(tmp_path, 1)))
+        while not (tmp_path / "ran").exists():
+            await asyncio.sleep(0.01)
+        (tmp_path / "does").unlink()
+        assert service.pid is not None
+        os.kill(service.pid, signal.SIGKILL)
+        first = await asked
+        assert first.kind == "answer"
+        assert runs(tmp_path) == 2
+        assert events(tmp_path) == ["opened", "answer", "intent", "again", "answer"]
+        assert await outcome(service, launch(tmp_path, 1)) == first
+        assert (await outcome(service, launch(tmp_path, 2))).answer != first.answer
+        await service.stop()
+
+    run(life())
+
+
+def test_over_the_deadline_a_message_at_the_data_has_failed(tmp_path: Path) -> None:
+    """It is not run again, its charge is kept, and what comes after it is answered."""
+
+    async def life() -> None:
+        service = waiting(tmp_path, deadline=0.5)
+        service.start()
+        await service.ready()
+        (tmp_path / "does").write_text("wait")
+        asked = asyncio.ensure_future(outcome(service, launch(tmp_path, 1)))
+        while not service.overdue:
+            await asyncio.sleep(0.01)
+        (tmp_path / "does").unlink()
+        failed = await asked
+        assert failed.kind == "failed"
+        assert failed.answer is not None
+        assert '"charged":{"@":"zcdp/1","rho":"1/100"}' in failed.answer
+        assert runs(tmp_path) == 1
+        assert await outcome(service, launch(tmp_path, 1)) == failed
+        assert (await outcome(service, launch(tmp_path, 2))).kind == "answer"
+        await service.stop()
+
+    run(life())
+
+
+@pytest.mark.slow
+def test_a_message_that_kills_at_the_data_has_failed_after_two_deaths(tmp_path: Path) -> None:
+    async def life() -> None:
+        service = waiting(tmp_path)
+        service.start()
+        await service.ready()
+        (tmp_path / "does").write_text("die")
+        failed = await outcome(service, launch(tmp_path, 1))
+        assert failed.kind == "failed"
+        assert runs(tmp_path) == 2
+        assert await outcome(service, launch(tmp_path, 1)) == failed
+        await service.stop()
+
+    run(life())
