@@ -63,16 +63,20 @@ def init(folder: Path) -> str:
 
 
 def status(place: str) -> str:
-    """One line for each root: its events, messages and charges, after checking all of them.
+    """Two lines for each root: events and charges, after checking all of them; what is spent.
 
     Further lines are about a curator that runs, and about analysts.
 
     Args:
-        place: a configuration, or a ledger.
+        place: a configuration, its folder, or a ledger.
     """
     with _Opened(place) as at:
         roots = at.ledger.roots()
-        lines = [_checked(root, at.ledger.read(root), codec=at.codec) for root in roots]
+        lines = [
+            _checked(root, at.ledger.read(root), codec=at.codec)
+            + ("" if root == ACCESS else _spent(at.ledger, root, at.codec))
+            for root in roots
+        ]
         if ACCESS in roots:
             lines += access_lines(access_of(at.ledger.read(ACCESS)))
     lines += [f"{name}: not opened yet" for name in at.datasets if name not in roots]
@@ -164,7 +168,10 @@ def replay(configuration: str, root: str = "") -> str:
     """
     with _Opened(configuration) as at:
         if at.configuration is None:
-            raise LedgerError("give a configuration: a ledger does not say where the data are")
+            raise LedgerError(
+                "give a configuration: a ledger does not say where the data are. In Python it is "
+                "curator.replay(ledger, mechanism, data, name=..)"
+            )
         roots = at.ledger.roots()
     stated, lines, same = at.configuration, [], True
     for each in [root] if root else [name for name in at.datasets if name in roots]:
@@ -247,6 +254,8 @@ class _Opened:
     """A ledger that is there already, open for a while: by its own place or a configuration's."""
 
     def __init__(self, place: str) -> None:
+        stated = Path(place, _CONFIGURATION)
+        place = str(stated) if "://" not in place and stated.exists() else place
         self.configuration = read_configuration(place) if place.endswith(".toml") else None
         self.codec = CODEC if self.configuration is None else self.configuration.codec
         self.datasets = () if self.configuration is None else tuple(self.configuration.datasets)
@@ -300,6 +309,17 @@ def _line(found: Verified) -> str:
     text += "; closed" if found.closed else ""
     text += "; the last message has no answer yet" if found.unanswered else ""
     return f"{text}; head {found.head}"
+
+
+def _spent(ledger: Ledger, root: str, codec: Codec) -> str:
+    """What a root has spent and its budget, as a further line; nothing if it does not tell."""
+    try:
+        seen = view(ledger, root, codec=codec)
+        spent = seen.privacy_loss()
+    except InteractiveError:
+        return ""
+    budget = getattr(seen._root.mechanism, "budget", None)
+    return f"\n  spent {spent}" + ("" if budget is None else f" of {budget}")
 
 
 def _briefly(event: Event) -> str:

@@ -58,8 +58,19 @@ def fingerprint(dataset: Any, key: bytes) -> dict[str, str]:
     )
 
 
+def differences(before: Mapping[str, str], now: Mapping[str, str]) -> str:
+    """In which parts two fingerprints differ, in words."""
+    return "; ".join(
+        f"{part}: {before.get(part, 'none')} then, {now.get(part, 'none')} now"
+        for part in sorted({*before, *now})
+        if before.get(part) != now.get(part)
+    )
+
+
 def _columns(table: Table) -> str:
-    return ", ".join(f"{name}: {kind}" for name, kind in sorted(table.columns.items()))
+    return ", ".join(
+        f"{name}: {kind.declared or kind.name}" for name, kind in sorted(table.columns.items())
+    )
 
 
 def _unit(table: Table) -> str:

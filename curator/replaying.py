@@ -6,7 +6,8 @@ and writes nothing, so it may run beside the curator.
 Theory of operation: coins come from the key and the history, so the same messages on the same data
 have the same answers. Each message is sent to a root in memory, whose journal writes what a curator
 would write; that text is compared with the log. A message that failed may have been interrupted, or
-have ended its process. It is not run again, and leaves what the log says.
+have ended its process. It is not run again, and leaves what the log says. If other entries of one
+message were answered, it is run to compare these, and then leaves what the log says.
 """
 
 import json
@@ -17,6 +18,7 @@ import attrs
 
 from curator.arguments import name_of, require_codec
 from curator.codec import CODEC, Codec
+from curator.fingerprints import differences
 from curator.journal import LedgerJournal
 from curator.keys import Key
 from curator.ledgers import Event, LedgerError, chained, ledger_of
@@ -26,12 +28,14 @@ from mechanisms import Table
 from queryable.datasets import protected, protects
 from queryable.errors import QueryError
 from queryable.mechanism import InteractiveMechanism
-from queryable.messages import Answer, Failed, bare
+from queryable.messages import Answer, Failed, Halted, Refused, bare
 from queryable.randomness.sealed import SealedCoins
 from queryable.recalling import Recall
 from queryable.running.folding import fold
+from queryable.running.journal import Message
 from queryable.running.root import MemoryRoot
 
+_UNREAD = (Failed, Refused, Halted)  # answers for which nothing was read, or that tell nothing
 _SHORT = {"fingerprint": "data", "answer": "answer", "charges": "charge and account"}
 
 
@@ -54,11 +58,11 @@ class Difference:
     found: str
 
     def __str__(self) -> str:
-        what = _SHORT.get(self.what, self.what)
-        return (
-            f"event {self.event}, path {[*self.path]}: the {what} was {_brief(self.logged)}, and "
-            f"is {_brief(self.found)}"
-        )
+        where = f"event {self.event}, path {[*self.path]}: the {_SHORT.get(self.what, self.what)}"
+        if self.what == "fingerprint":
+            parts = differences(json.loads(self.logged), json.loads(self.found))
+            return f"{where} are others: {parts}"
+        return f"{where} was {_brief(self.logged)}, and is {_brief(self.found)}"
 
 
 @attrs.frozen
@@ -80,7 +84,9 @@ class Replayed:
     difference: Difference | None
 
     def __str__(self) -> str:
-        text = f"{self.root}: {self.messages} messages have the answers and charges of the log"
+        one = self.messages == 1
+        text = f"{self.root}: {self.messages} message{' has' if one else 's have'} the answer"
+        text += f"{'' if one else 's'} and charges of the log"
         if self.failed:
             text += f"; {self.failed} of them failed and were not run again"
         if self.difference is not None:
@@ -118,7 +124,7 @@ def replay(
         >>> table = curator.open(ledger, mechanism, data, name="visits")
         >>> noisy = table(Gaussian(Count(), rho="1/50"))
         >>> print(curator.replay(ledger, mechanism, data, name="visits"))
-        visits: 1 messages have the answers and charges of the log
+        visits: 1 message has the answer and charges of the log
         >>> folder.cleanup()
     """
     require_codec(codec)
@@ -207,8 +213,9 @@ class _Replay:
         if difference is not None:
             return failed, difference
         if failed:
+            difference = self._of_the_others(number, message, logged)
             fold(self._root, [past_of(asked, answered, self._coins, self._codec)])
-            return True, None
+            return True, difference
         self._notes.events.clear()
         try:
             self._root.tell(path, message.query, message.names)
@@ -218,6 +225,25 @@ class _Replay:
         for _, *pair in _messages(self._notes.events):
             found = _whole(*pair)
         return False, _first(number, path, logged, found, ("answer", "retired", "charges"))
+
+    def _of_the_others(
+        self, number: int, message: Message, logged: dict[str, Any]
+    ) -> Difference | None:
+        """Compare the entries that were answered where another entry of one message failed."""
+        before = self._codec.decode(logged["answer"])
+        if not isinstance(before, tuple) or all(isinstance(each, _UNREAD) for each in before):
+            return None
+        self._notes.events.clear()
+        moment = self._root.settled()
+        self._root.tell(message.path, message.query, message.names)
+        self._root.resume(moment)
+        for _, asked, answered in _messages(self._notes.events):
+            now = self._codec.decode(_whole(asked, answered)["answer"])
+            for one, other in zip(before, now, strict=True):
+                texts = [str(self._codec.encode(each), "ascii") for each in (one, other)]
+                if not isinstance(one, Failed) and texts[0] != texts[1]:
+                    return Difference(number, message.path, "answer", *texts)
+        return None
 
 
 class _Notes:

@@ -24,7 +24,7 @@ from curator.access import OWN
 from curator.anchors import Anchor
 from curator.arguments import name_of, require_codec
 from curator.codec import CODEC, Codec
-from curator.fingerprints import fingerprint
+from curator.fingerprints import differences, fingerprint
 from curator.journal import TTL, LedgerJournal, written
 from curator.keys import Key, destroy_key, make_key, read_key
 from curator.leases import KEEPER
@@ -321,9 +321,9 @@ def _require_same(
         )
     if now["fingerprint"] != opened["fingerprint"]:
         raise LedgerError(
-            f"root {name!r} was opened on other data: their fingerprint was "
-            f"{opened['fingerprint']}, and is {now['fingerprint']}. Give the data of then, or open "
-            "a root of another name; curator.view shows the answers of this one"
+            f"root {name!r} was opened on other data: "
+            f"{differences(opened['fingerprint'], now['fingerprint'])}. Give the data of then, or "
+            "open a root of another name; curator.view shows the answers of this one"
         )
     return opened
 

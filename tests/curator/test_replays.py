@@ -15,7 +15,7 @@ from curator import commands
 from curator.keys import make_key
 from curator.ledgers import LedgerError, SQLiteLedger, following
 from mechanisms import Count, Gaussian, Laplace, SparseVector, Table, column
-from queryable import ZCDP, Launch, MechanismFault, PureDP, Queryable
+from queryable import ZCDP, Launch, LaunchMany, MechanismFault, PureDP, Queryable
 from queryable.randomness.sealed import SealedCoins
 from tests.curator.cases import CASES, Case
 from tests.curator.test_same_views import opened, told
@@ -236,6 +236,31 @@ def test_failures_and_crashes() -> None:
     assert len(runs) == ran
 
 
+def test_the_answers_beside_a_failure_are_compared() -> None:
+    """And what such a message has launched goes on."""
+    ledger, data = MemoryLedger(), ROWS
+    table = curator.open(ledger, BUDGET, data, name="a", key=KEY, codec=STORED)
+    fails = Faulty(lambda _: 1 / 0, at_launch=True)
+    launches = [Gaussian(Count(), rho="1/50"), fails, SparseVector(30, epsilon="1/10", cutoff=9)]
+    told(table, LaunchMany(tuple(map(Launch, launches))), by_path=True)
+    *_, above = table.children.values()
+    above(Count(column("age") > 10))
+    found = again(ledger)
+    assert (found.messages, found.failed, found.difference) == (2, 1, None)
+
+    def change(kind: str, body: Any) -> None:
+        if kind == "answer" and "failed/1" in body["answer"]:
+            answer = json.loads(body["answer"])
+            listed = answer["items"] if isinstance(answer, dict) else answer
+            listed[0]["answer"] = _other(listed[0]["answer"])
+            body["answer"] = json.dumps(answer, separators=(",", ":"), sort_keys=True)
+
+    changed = rewritten(ledger, change)
+    assert changed.events["a"] != ledger.events["a"]
+    found = again(changed)
+    assert (found.messages, found.difference.what) == (0, "answer")
+
+
 def test_a_message_that_crashed_twice_is_not_run_again() -> None:
     ledger = MemoryLedger()
     analysed(ledger)
@@ -309,7 +334,7 @@ def test_the_command(folder: Path) -> None:
     (folder / "visits.csv").write_text("age\n" + "".join(f"{i}\n" for i in range(61)))
     code, _, error = run(stated)
     assert code == 1
-    assert "then event 1, path []: the data was" in error
+    assert "then event 1, path []: the data are others: contents: " in error
     commands.close(stated, "visits")
     assert run(stated) == (0, "root 'visits' is closed, and its key is not there", "")
 

@@ -46,6 +46,7 @@ def test_init_makes_a_folder_that_works(tmp_path: Path) -> None:
     table.release(visits.count(), loss=ZCDP("1/50"))
     assert "visits: " in commands.status(stated)
     assert commands.status(stated) == commands.status(str(folder / "ledger.db"))
+    assert commands.status(stated) == commands.status(str(folder))
     assert "laplace/1" in commands.show(stated, "visits") or "gaussian/1" in commands.show(
         stated, "visits"
     )
@@ -135,7 +136,8 @@ def test_each_line_of_the_initial_configuration_has_a_comment(tmp_path: Path) ->
 
 
 def test_status_has_a_line_for_each_root(path: str) -> None:
-    calls, visits = commands.status(path).splitlines()
+    calls, spent, visits, _ = commands.status(path).splitlines()
+    assert spent == "  spent PureDP(epsilon=0.1) of PureDP(epsilon=1)"
     assert calls.startswith("calls: 4 events, 1 messages, 1 charges computed again, 1 compared")
     assert visits.startswith("visits: ")
 
@@ -151,7 +153,7 @@ def test_a_closed_root_says_so_and_the_last_one_destroys_the_key(path: str) -> N
     key = Path(f"{path}.key")
     told = f"{key} was not destroyed: calls need it and can be continued"
     assert commands.close(path, "visits") == f"visits is closed; {told}"
-    assert "; closed; head" in commands.status(path).splitlines()[1]
+    assert "; closed; head" in commands.status(path).splitlines()[2]
     assert key.exists()
     other = key.with_name("other.key")
     make_key(other)
