@@ -184,8 +184,9 @@ def same_by(codec: Codec) -> Callable[[Answer, Answer], bool]:
 
     def same(answer: Answer, logged: Answer) -> bool:
         answer, logged = bare(answer), bare(logged)
-        if isinstance(logged, tuple) and not isinstance(answer, tuple):
-            answer = (answer,) * len(logged)  # one answer to all entries
+        each = isinstance(answer, tuple) and isinstance(logged, tuple) and len(answer) == len(logged)
+        if isinstance(logged, tuple) and logged and not each:
+            answer = (answer,) * len(logged)  # one answer to all entries, as in `exchanges_of`
         return codec.encode(answer) == codec.encode(logged)
 
     return same

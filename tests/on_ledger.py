@@ -36,7 +36,7 @@ from queryable.randomness.entropy import random_bytes
 from queryable.randomness.sealed import SealedCoins
 from queryable.recalling import Unplayed
 from queryable.running.log import is_poll
-from tests.not_on_ledger import REASONS
+from tests.not_on_ledger import reasons_on
 from tests.stored import KEY, STORED, MemoryLedger
 
 NAME = "a"
@@ -245,15 +245,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: Sequence[pytest.
     Raises:
         UsageError: one of them is not there any more.
     """
-    found = set()
+    reasons, found = reasons_on(config.getoption("--ledger")), set()
     for item in items:
         alike = item.nodeid.partition("[")[0]
         for name in (item.nodeid, alike):
-            if name in REASONS:
+            if name in reasons:
                 found.add(name)
-                item.add_marker(pytest.mark.xfail(reason=REASONS[name], strict=True))
+                item.add_marker(pytest.mark.xfail(reason=reasons[name], strict=True))
     files = {item.nodeid.partition("::")[0] for item in items}
-    gone = {name for name in REASONS if name.partition("::")[0] in files} - found
+    gone = {name for name in reasons if name.partition("::")[0] in files} - found
     if gone and not any("::" in each for each in config.args):
         raise pytest.UsageError(f"tests/not_on_ledger.py lists what is not there: {sorted(gone)}")
 

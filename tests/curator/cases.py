@@ -13,9 +13,11 @@ import composition as c
 import mechanisms as m
 import queryable as q
 from composition.rules import Additive
+from curator.codec import entry_of
 from queryable import Ask, AskMany, InteractiveMechanism, Launch, LaunchMany, PureDP
 from tests.encoded import ODOMETERS, ROWS, SCRIPTS
 from tests.laws.subjects import BITS, DATA, OPEN, SUBJECTS, WORD
+from tests.stored import STORED
 from tests.strategies import Courier, Masker, RandomBits, Toy
 
 
@@ -226,6 +228,22 @@ def _of_persons() -> Iterator[Case]:
     yield Case("ExPost within FiltCon", c.FiltCon(PureDP(3)), numbers, inner)
 
 
+@attrs.frozen
+class Lengthy(Courier):
+    """Answers several launches with as many numbers as no message has entries."""
+
+    def step(self, state: int, message: Any, coins: q.Coins) -> Any:
+        if isinstance(message, q.FromMechanism) and isinstance(message.answer, tuple):
+            return state + 1, q.ToAnalyst((1, 2, 3))
+        return super().step(state, message, coins)
+
+
+def _of_several() -> Iterator[Case]:
+    """An answer that is not one of each entry is the answer to all of them, also when run again."""
+    script = (LaunchMany([WORD, WORD]), OPEN, LaunchMany([WORD]), Ask(2, BITS))
+    yield Case("an answer to all", Lengthy() @ c.FiltCon(PureDP(1)), numbers, script)
+
+
 def _of_names() -> Iterator[Case]:
     several = LaunchMany([OPEN, WORD, WORD])
     script = (
@@ -247,6 +265,9 @@ def bool_of(dataset: Any) -> bool:
     return len(dataset) > 3
 
 
+TAGGED = STORED.joined([entry_of("tests.lengthy/1", Lengthy)])
+"""The codec of all cases."""
+
 CASES = (
     *(Case(each.name, each.mechanism, numbers, each.script) for each in SUBJECTS),
     *(
@@ -259,6 +280,7 @@ CASES = (
     *_of_approximate(),
     *_of_odometers(),
     *_of_persons(),
+    *_of_several(),
     *_of_names(),
 )
 """All cases."""

@@ -26,8 +26,8 @@ from queryable import (
 from queryable.messages import bare
 from queryable.running.log import is_poll
 from queryable.statistics import Releasable
-from tests.curator.cases import CASES, Case, Named, kinds_in, visits
-from tests.stored import KEY, STORED, MemoryLedger, coins_of, opening_of
+from tests.curator.cases import CASES, TAGGED, Case, Named, kinds_in, visits
+from tests.stored import KEY, MemoryLedger, coins_of, opening_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 
@@ -50,14 +50,14 @@ def told(handle: Queryable, query: Any, by_path: bool) -> None:
 
 
 def opened(ledger: MemoryLedger, case: Case) -> Queryable:
-    return curator.open(ledger, case.mechanism, case.data(), name="a", key=KEY, codec=STORED)
+    return curator.open(ledger, case.mechanism, case.data(), name="a", key=KEY, codec=TAGGED)
 
 
 def view_of(handle: Queryable) -> list[bytes]:
     """The view as texts, without polls, which no ledger keeps."""
     kept = [each for each in handle.view if not is_poll(each)]
-    texts = [STORED.encode((each.path, each.query, bare(each.answer))) for each in kept]
-    return [STORED.encode(bare(handle._root.opening)), *texts]
+    texts = [TAGGED.encode((each.path, each.query, bare(each.answer))) for each in kept]
+    return [TAGGED.encode(bare(handle._root.opening)), *texts]
 
 
 def charges_of(handle: Queryable) -> list[str]:
@@ -74,7 +74,7 @@ def in_memory(ledger: MemoryLedger, case: Case) -> Queryable:
     data = case.data()
     if isinstance(data, Table):
         data = data.with_seed(int(opening_of(ledger, "a")["seed"]))
-    return Queryable(case.mechanism, data, coins=coins_of(ledger, "a"), allow_seeded=True)
+    return Queryable(case.mechanism, data, coins=coins_of(ledger, "a", TAGGED), allow_seeded=True)
 
 
 ADDRESSED = [
