@@ -184,9 +184,10 @@ def same_by(codec: Codec) -> Callable[[Answer, Answer], bool]:
 
     def same(answer: Answer, logged: Answer) -> bool:
         answer, logged = bare(answer), bare(logged)
-        each = isinstance(answer, tuple) and isinstance(logged, tuple) and len(answer) == len(logged)
-        if isinstance(logged, tuple) and logged and not each:
-            answer = (answer,) * len(logged)  # one answer to all entries, as in `exchanges_of`
+        if isinstance(logged, tuple) and logged:
+            given = len(answer) if isinstance(answer, tuple) else None
+            if given != len(logged):  # one answer to all entries, as in `exchanges_of`
+                answer = (answer,) * len(logged)
         return codec.encode(answer) == codec.encode(logged)
 
     return same
