@@ -27,8 +27,8 @@ from composition.compositors.state import CompositionState
 from curator.codec import Entry
 from curator.codec.codec import Codec
 from curator.codec.fields import UnwritableError
-from curator.journal import message_of, story_of
 from curator.root import root_id
+from curator.story import message_of, story_of
 from mechanisms import Table
 from queryable import InteractiveError, InteractiveMechanism, Queryable, SeededCoins, SystemCoins
 from queryable.messages import bare
@@ -193,7 +193,7 @@ def compare(root: Opened) -> None:
     told = said(root.handle)
     again = opened(root.ledger, root.mechanism, root.dataset)
     assert said(again) == told, "after a restart the view is another one"
-    run_again(again._root._settled().state)
+    run_again(again._root.state)
     assert said(played(root)) == told, "in memory the view is another one"
 
 
