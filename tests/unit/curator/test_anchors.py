@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -368,3 +370,24 @@ def test_what_is_lost_reads_nothing_and_is_charged() -> None:
     assert isinstance(after, ZCDP)
     assert isinstance(before, ZCDP)
     assert after.rho == before.rho + Fraction(1, 25)
+
+
+PROGRAM = """
+import sys, warnings
+import curator
+from composition import FiltCon
+from mechanisms import Count, Gaussian
+from queryable import ZCDP
+warnings.simplefilter("ignore")
+anchor = curator.Anchor(sys.argv[1] + "/anchor", block=ZCDP("1/10"))
+table = curator.open(sys.argv[1] + "/a.db", FiltCon(ZCDP(1)), [1], name="visits", anchor=anchor)
+table.launch(Gaussian(Count(), rho="1/50"))
+"""
+
+
+def test_a_process_that_ends_lowers_the_bound(tmp_path: Path) -> None:
+    """Without a release, and it does not wait for the thread that renews leases."""
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
+    ended = subprocess.run(command, cwd=Path(__file__).parents[3], timeout=60, check=False)
+    assert ended.returncode == 0
+    assert bound(tmp_path / "anchor") == (Fraction(1, 50),)
