@@ -283,7 +283,10 @@ class SQLiteLedger:
 
     def _rows(self, statement: str, arguments: Sequence[Any] = ()) -> list[Any]:
         with self._using:
-            return self._connection.execute(statement, arguments).fetchall()
+            try:
+                return self._connection.execute(statement, arguments).fetchall()
+            except UnicodeDecodeError as error:  # in SQLite's message about a damaged schema
+                raise BrokenChainError(f"{self} is damaged: a text is not UTF-8") from error
 
     @contextmanager
     def _transaction(self, patience: float) -> Iterator[None]:

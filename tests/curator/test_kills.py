@@ -4,7 +4,6 @@ No answer is lost or changed, and the launches of the whole analysis cost what t
 which is at most the budget. After some of the kills the budget is used up.
 """
 
-import multiprocessing
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from curator.ledgers import chained, ledger_of
 from queryable import ZCDP
 from queryable.messages import Refused
 from tests.curator import analyst
+from tests.curator.processes import FORKED
 from tests.postgres import POSTGRES, Server
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
@@ -28,14 +28,12 @@ class Client:
     def __init__(self, ledger: str, budget: int) -> None:
         self.ledger, self.budget = ledger, budget
         self.heard: dict[int, str] = {}
-        self._context = multiprocessing.get_context("forkserver")  # it has imported everything
-        self._context.set_forkserver_preload(["tests.curator.analyst"])
 
     @contextmanager
     def process(self) -> Iterator[tuple[Any, Callable[[int], None]]]:
         """A process with the analysis, killed at the end; a function waits for more answers."""
-        mine, its = self._context.Pipe(duplex=False)
-        process = self._context.Process(
+        mine, its = FORKED.Pipe(duplex=False)
+        process = FORKED.Process(
             target=analyst.run, args=(self.ledger, self.budget, its), daemon=True
         )
         process.start()
