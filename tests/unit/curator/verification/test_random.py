@@ -59,7 +59,7 @@ def _holds(mechanism: Any, seed: int, launches: int) -> None:
 
 @pytest.mark.parametrize("mechanism", [*COMPOSITORS, *EXTREME], ids=str)
 def test_random_launches_hold(mechanism: Any) -> None:
-    _holds(mechanism, 1, 8)
+    _holds(mechanism, 1, 4)
 
 
 @pytest.mark.slow
