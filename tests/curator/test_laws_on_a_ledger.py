@@ -1,0 +1,80 @@
+"""The laws of state machines hold for a root whose state is its log and nothing else."""
+
+from typing import Any
+from unittest.mock import patch
+
+import attrs
+import pytest
+
+import curator
+from curator.ledgers import Event
+from queryable import SYSTEM, Coins, InteractiveMechanism, Loss
+from queryable.audit.laws import LAWS, Law, Script
+from queryable.messages import plain
+from tests.laws.subjects import DATA, SUBJECTS, Subject
+from tests.on_ledger import LENIENT
+from tests.stored import MemoryLedger
+from tests.strategies import ILLEGAL, ILLEGAL_LAUNCHES
+
+pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
+QUICK = {"FiltCon", "ExPost", "SparseVector", "Doubling"}
+
+
+@attrs.frozen
+class Log:
+    """A state: the events so far, and what a process is started with."""
+
+    events: tuple[Event, ...]
+    key: bytes = attrs.field(repr=False)
+    dataset: Any = attrs.field(repr=False)
+
+
+@attrs.frozen
+class Logged(InteractiveMechanism[Log]):
+    """A mechanism on a ledger. Each message is sent by a process of its own.
+
+    The coins of `init` give the key. Those of a step are not used: they come from key and log.
+    """
+
+    mechanism: InteractiveMechanism[Any]
+
+    @property
+    def reports_loss(self) -> bool:  # type: ignore[override]
+        return self.mechanism.reports_loss
+
+    def privacy_map(self, d_in: int, measure: Any = None) -> Loss:
+        return self.mechanism.privacy_map(d_in, measure)
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Log, Any]:
+        return self._sent(Log((), coins.bytes(32), dataset))
+
+    def step(self, state: Log, query: Any, coins: Coins = SYSTEM) -> tuple[Log, Any]:
+        return self._sent(state, query)
+
+    def _sent(self, state: Log, *query: Any) -> tuple[Log, Any]:
+        ledger = MemoryLedger()
+        ledger.events["a"] = [*state.events]
+        ledger.epochs["a"] = state.events[-1].epoch if state.events else 0
+        with patch("curator.root.random_bytes", bytes):  # the salt
+            handle = curator.open(
+                ledger, self.mechanism, state.dataset, name="a", key=state.key, codec=LENIENT
+            )
+        try:
+            answer = handle._root.tell((), *query) if query else handle._root.opening
+        finally:
+            curator.release(handle)
+        return attrs.evolve(state, events=tuple(ledger.events["a"])), plain(answer)
+
+
+@pytest.mark.parametrize("law", LAWS.values(), ids=lambda law: law.__name__)
+@pytest.mark.parametrize(
+    "subject",
+    [
+        pytest.param(each, marks=() if each.name in QUICK else pytest.mark.slow, id=each.name)
+        for each in SUBJECTS
+    ],
+)
+def test_every_law_holds_on_a_ledger(subject: Subject, law: Law) -> None:
+    wrong = (*ILLEGAL[::4], *ILLEGAL_LAUNCHES[::4])
+    script = Script(Logged(subject.mechanism), DATA, subject.script, wrong, subject.random)
+    assert list(law(script)) == []
