@@ -409,6 +409,7 @@ NOT_CALLED = {
     "group_size", "measure_name", "sealed", "stated_in", "RenyiOrders", "Report",
     "Ledger", "LedgerError", "SQLiteLedger", "Configuration", "ConfigurationError", "Dataset",
     "open_configured", "read_configuration", "AnchorError", "Difference", "Replayed", "SealedError",
+    "AsyncConnection", "AsyncQueryable", "Connection", "connect", "connect_async",
 }  # fmt: skip
-"""Interfaces, types, errors with a text, what takes a file, what our own functions return or have
-checked."""
+"""Interfaces, types, errors with a text, what takes a file or asks a server, what our own functions
+return or have checked."""
