@@ -25,7 +25,11 @@ OURS = {*ALLOWED, "tests", "notebooks", "benchmarks", "docs"}
 FOLDERS = OURS | {".ci", ".git", ".venv", "build", "dist"}
 RUNTIME = {"attrs", "flint", "immutables", "numpy", "scipy"}
 EXTRAS = {"duckdb", "ibis", "matplotlib", "psycopg", "tqdm", "typer"}  # optional dependencies
-SERVER = {"starlette", "uvicorn"}  # imported by modules that nothing but the server imports
+SERVER = {
+    "starlette",
+    "uvicorn",
+    "uvloop",
+}  # imported by modules that nothing but the server imports
 FRAMES = {"pandas", "polars", "pyarrow"}  # whichever of them is installed
 LAZY = {"scipy", *EXTRAS, *FRAMES}
 RANDOM = (

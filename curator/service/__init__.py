@@ -13,7 +13,7 @@ In the process that analysts reach, the front:
 - `workers`: `WorkerService`, a worker as the front sees it. `frames`: what the two send each other.
 - `ticks`, `metrics`, `problems`, `keeper`, `callers`: times, numbers, errors, access, who asks.
 - `granting`: what a grant does. `front`, `owner`: the routes. `routes`: their table. `openapi`.
-- `sockets`, `serve`: the server.
+- `sockets`, `protocols`, `serve`: the server.
 """
 
 from typing import TYPE_CHECKING, Any

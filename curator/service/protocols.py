@@ -1,0 +1,87 @@
+"""Connections: HTTP with bounds on what somebody may send before a token is looked at.
+
+Responsible for the size of headers, for connections that send nothing, for replies to what is no
+HTTP, and for whose connections the owner's socket takes.
+"""
+
+import asyncio
+import logging
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from curator.service.problems import HEADERS, malformed
+from curator.service.sockets import is_ours
+
+MOST_HEADERS = 1 << 16
+"""The most bytes of a request's first line and headers."""
+
+_FIRST = 60.0  # seconds until the first byte
+_HEADERS = 30.0  # seconds from the first byte of a request to the end of its headers
+_LOG = logging.getLogger("curator")
+
+
+class AnalystProtocol(HttpToolsProtocol):
+    """A connection of anybody."""
+
+    def connection_made(self, transport: Any) -> None:
+        """Wait for the first request, but not for ever."""
+        super().connection_made(transport)
+        self._in_headers, self._size = True, 0
+        self._timer: asyncio.TimerHandle | None = self.loop.call_later(_FIRST, transport.close)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the timer."""
+        self._wait(None)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes; close the connection if headers are too large."""
+        if self._in_headers and not self._size:
+            self._wait(_HEADERS)
+        self._size += len(data)
+        super().data_received(data)
+        if not self._in_headers:
+            self._size = 0
+        elif self._size > MOST_HEADERS and not self.transport.is_closing():
+            self.send_400_response("the headers are too large")
+
+    def on_headers_complete(self) -> None:
+        """What follows is a body."""
+        self._in_headers = False
+        self._wait(None)
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """What follows is the next request."""
+        self._in_headers, self._size = True, 0
+        super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Reply to what is no HTTP, and close the connection."""
+        self._wait(None)
+        body = malformed(msg).body
+        named = {**HEADERS, "Content-Type": "application/json", "Content-Length": str(len(body))}
+        lines = "".join(f"{name}: {value}\r\n" for name, value in named.items())
+        head = f"HTTP/1.1 400 Bad Request\r\n{lines}Connection: close\r\n\r\n"
+        self.transport.write(head.encode("ascii") + body)
+        self.transport.close()
+
+    def _wait(self, seconds: float | None) -> None:
+        """Close the connection after some seconds; None for not."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None
+        if seconds is not None:
+            self._timer = self.loop.call_later(seconds, self.transport.close)
+
+
+class OwnerProtocol(AnalystProtocol):
+    """A connection to the owner's socket; one of another user is closed."""
+
+    def connection_made(self, transport: Any) -> None:
+        """Look who it is."""
+        super().connection_made(transport)
+        if not is_ours(transport.get_extra_info("socket")):
+            _LOG.warning("a process of another user tried to use the owner's socket")
+            transport.abort()
