@@ -82,6 +82,7 @@ class LedgerJournal:
         self.requests = Requests()
         self._requested: Request | None = None
         self.go_on(head, pending)
+        self._texts: dict[int, tuple[Any, str]] = {}  # of the message that is under way
         self._answered = b""  # the history of the last message that was answered
         self._unsure = False
         self._clock, self._renewed = clock, clock()
@@ -172,6 +173,7 @@ class LedgerJournal:
         self.require_unanswered(message)
         self._answered = message.coins.history  # whatever comes, this is its only answer
         charges = self._receipts(told)
+        self._texts.clear()
         answers = tuple(bare(each.answer) for each in told)
         body: dict[str, Any] = {"answer": self._text(_whole(message.query, answers))}
         if after is before:
@@ -203,6 +205,13 @@ class LedgerJournal:
     def _text(self, value: Any) -> str:
         return str(self.codec.encode(value), "ascii")
 
+    def _again(self, value: Any) -> str:
+        """The text of a part of a receipt; the answer's receipt shares it with the intent's."""
+        known = self._texts.get(id(value))
+        if known is None or known[0] is not value:
+            known = self._texts[id(value)] = value, self._text(value)
+        return known[1]
+
     def _body(self, message: Message) -> dict[str, Any]:
         coins = message.coins
         body = {
@@ -227,9 +236,9 @@ class LedgerJournal:
         return found
 
     def _receipt(self, launch: Any, receipt: Receipt) -> dict[str, Any]:
-        body = {"account": self._text(receipt.account), "d_in": receipt.d_in}
+        body = {"account": self._again(receipt.account), "d_in": receipt.d_in}
         if receipt.charged is not None:
-            body["charged"] = self._text(receipt.charged)
+            body["charged"] = self._again(receipt.charged)
         if receipt.mechanism is not getattr(launch, "mechanism", None):
             body["mechanism"] = self._text(receipt.mechanism)
         return body

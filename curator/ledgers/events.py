@@ -10,6 +10,7 @@ Each text is preceded by its length in bytes, so two different events never give
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 
 import attrs
 
@@ -47,6 +48,10 @@ class Event:
     kind: str
     body: str = attrs.field(repr=False)
     hash: str
+
+
+fields_of = attrgetter("root", "seq", "epoch", "kind", "body", "hash")
+"""The fields of an event, in the order of tables."""
 
 
 def following(previous: Event | None, root: str, epoch: int, kind: str, body: str) -> Event:

@@ -9,14 +9,17 @@ clock says. Clocks decide only how long another writer waits.
 
 import os
 import socket
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
 
 from curator.ledgers.errors import LeaseError, LedgerError
 from curator.ledgers.events import Event, is_linked
 
 SCHEMA = 1
 """The version of the tables."""
+
+PAGE = 1000
+"""Events that are read at a time."""
 
 
 class Ledger(Protocol):
@@ -95,6 +98,22 @@ def is_gone(holder: str) -> bool:
     except (OSError, OverflowError):
         return False
     return False
+
+
+def paged(after: int, page: Callable[[int], Sequence[Any]]) -> Iterator[Event]:
+    """Events in order, read `PAGE` rows at a time.
+
+    Args:
+        after: the number before the first event.
+        page: the rows of the next events after a number, `PAGE` at most.
+    """
+    while True:
+        rows = page(after)
+        for row in rows:
+            yield Event(*row)
+        if len(rows) < PAGE:
+            return
+        after = rows[-1][1]
 
 
 def admit(root: str, events: Sequence[Event], head: tuple[int, str], epoch: int | None) -> None:

@@ -12,12 +12,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, LiteralString, TypeVar
 
-import attrs
-
 from curator.ledgers.errors import LeaseError, LedgerError, LedgerFullError, UnknownOutcomeError
-from curator.ledgers.events import Event
+from curator.ledgers.events import Event, fields_of
 from curator.ledgers.groups import Group, Wish
-from curator.ledgers.ledger import SCHEMA, admit, is_gone
+from curator.ledgers.ledger import PAGE, SCHEMA, admit, is_gone, paged
 
 if TYPE_CHECKING:
     import psycopg
@@ -25,7 +23,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _PATIENCE = 20.0  # seconds to wait for a server that restarts
-_PAGE = 1000  # events that are read at a time
+_EVENTS: LiteralString = """
+    SELECT root, seq, epoch, kind, body, hash FROM curator_events
+    WHERE root = %s AND seq > %s ORDER BY seq LIMIT %s
+"""
 
 _TABLES = """
 CREATE TABLE curator_schema (version integer NOT NULL);
@@ -87,17 +88,7 @@ class PostgresLedger:
 
     def read(self, root: str, after: int = 0) -> Iterator[Event]:
         """The events of a root; see `Ledger.read`."""
-        while True:
-            rows = self._rows(
-                "SELECT root, seq, epoch, kind, body, hash FROM curator_events "
-                "WHERE root = %s AND seq > %s ORDER BY seq LIMIT %s",
-                (root, after, _PAGE),
-            )
-            for row in rows:
-                yield Event(*row)
-            if len(rows) < _PAGE:
-                return
-            after = rows[-1][1]
+        return paged(after, lambda start: self._rows(_EVENTS, (root, start, PAGE)))
 
     def lease(self, root: str, holder: str, ttl: float) -> int:
         """Become the writer of a root; see `Ledger.lease`."""
@@ -222,7 +213,7 @@ def _append(connection: "psycopg.Connection[Any]", again: bool, wishes: Sequence
             (roots,),
         ).fetchall()
     }
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for wish in wishes:
         wish.error = None
         head, epoch = heads[wish.root]
@@ -233,7 +224,7 @@ def _append(connection: "psycopg.Connection[Any]", again: bool, wishes: Sequence
         except LedgerError as error:
             wish.error = error
             continue
-        rows += [attrs.astuple(event) for event in wish.events]
+        rows += map(fields_of, wish.events)
         if wish.events:
             heads[wish.root] = ((wish.events[-1].seq, wish.events[-1].hash), epoch)
     if rows:

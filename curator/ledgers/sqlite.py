@@ -21,8 +21,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import attrs
-
 from curator.ledgers.errors import (
     BrokenChainError,
     LeaseError,
@@ -30,17 +28,25 @@ from curator.ledgers.errors import (
     LedgerFullError,
     UnknownOutcomeError,
 )
-from curator.ledgers.events import Event
+from curator.ledgers.events import Event, fields_of
 from curator.ledgers.groups import Group, Wish
-from curator.ledgers.ledger import SCHEMA, admit, is_gone
+from curator.ledgers.ledger import PAGE, SCHEMA, admit, is_gone, paged
 
 _APPLICATION = 0x71627279  # "qbry" in the file's header marks a ledger
 _LEASE_PATIENCE, _PATIENCE = 0.8, 20.0  # seconds to wait for other processes' transactions
 _CHECKPOINT = 1000  # commits between two copies of the log into the file
 _RESERVE = 1 << 24  # bytes that are kept free for the answers of intents
 _FROM_RESERVE = {"answer", "again", "retired", "closed"}
-_PAGE = 1000  # events that are read at a time
 
+_EVENTS = """
+    SELECT root, seq, epoch, kind, body, hash FROM events
+    WHERE root = ? AND seq > ? ORDER BY seq LIMIT ?
+"""
+_HEAD = """
+    SELECT seq, hash, (SELECT epoch FROM leases WHERE root = ? AND holder IS NOT NULL)
+    FROM (SELECT 1) LEFT JOIN
+        (SELECT seq, hash FROM events WHERE root = ? ORDER BY seq DESC LIMIT 1)
+"""
 _TABLES = (
     """CREATE TABLE events (
         root TEXT NOT NULL,
@@ -120,6 +126,7 @@ class SQLiteLedger:
         self._using = threading.RLock()
         self._group = Group(self._commit)
         self._commits = 0
+        self._patience = -1.0  # seconds that the connection waits for others
         try:
             self._connection = connect(str(self.path))
         except sqlite3.Error as error:
@@ -143,17 +150,7 @@ class SQLiteLedger:
 
     def read(self, root: str, after: int = 0) -> Iterator[Event]:
         """The events of a root; see `Ledger.read`."""
-        while True:
-            rows = self._read(
-                "SELECT root, seq, epoch, kind, body, hash FROM events "
-                "WHERE root = ? AND seq > ? ORDER BY seq LIMIT ?",
-                (root, after, _PAGE),
-            )
-            for row in rows:
-                yield Event(*row)
-            if len(rows) < _PAGE:
-                return
-            after = rows[-1][1]
+        return paged(after, lambda start: self._read(_EVENTS, (root, start, PAGE)))
 
     def lease(self, root: str, holder: str, ttl: float) -> int:
         """Become the writer of a root; see `Ledger.lease`."""
@@ -238,17 +235,14 @@ class SQLiteLedger:
                 try:
                     if crowded and any(each.kind not in _FROM_RESERVE for each in wish.events):
                         raise LedgerFullError(f"less than {_RESERVE >> 20} MB are free for {self}")
-                    head = self._one(
-                        "SELECT seq, hash FROM events WHERE root = ? ORDER BY seq DESC LIMIT 1",
-                        wish.root,
-                    )
-                    admit(wish.root, wish.events, head or (0, ""), self._epoch(wish.root))
+                    *head, epoch = self._one(_HEAD, wish.root, wish.root)
+                    admit(wish.root, wish.events, (head[0] or 0, head[1] or ""), epoch)
                 except LedgerError as error:
                     wish.error = error
                     continue
                 self._connection.executemany(
                     "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)",
-                    [attrs.astuple(event) for event in wish.events],
+                    map(fields_of, wish.events),
                 )
         self._commits += 1
 
@@ -295,7 +289,9 @@ class SQLiteLedger:
             if self._closed:
                 raise LedgerError(f"{self} is closed")
             try:
-                self._rows(f"PRAGMA busy_timeout = {int(1000 * patience)}")
+                if patience != self._patience:
+                    self._rows(f"PRAGMA busy_timeout = {int(1000 * patience)}")
+                    self._patience = patience
                 self._rows("BEGIN IMMEDIATE")
                 yield
                 self._rows("COMMIT")
