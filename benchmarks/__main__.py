@@ -14,7 +14,7 @@ from pathlib import Path
 import attrs
 import opendp.prelude as dp
 
-from benchmarks import accuracy_first, audit, compositors, display, noise, rules, tables
+from benchmarks import accuracy_first, audit, compositors, display, durable, noise, rules, tables
 from benchmarks.chart import draw
 from benchmarks.measure import Row, line
 
@@ -30,6 +30,7 @@ GROUPS = {
 LARGE = {  # they write gigabytes to disk, so they run only if named
     "tables": tables.rows,
     "large_tables": tables.large_rows,
+    "durable": durable.rows,
 }
 
 

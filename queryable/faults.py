@@ -156,13 +156,18 @@ def touching_data(run: Callable[[], T]) -> T:
     raise MechanismFault  # outside the handler, so that it has no __context__
 
 
-def contained_init(run: Callable[[], tuple[S, A]], after: After | None = None) -> Any:
+def contained_init(
+    run: Callable[[], tuple[S, A]],
+    after: After | None = None,
+    mechanism: InteractiveMechanism[Any] | None = None,
+) -> Any:
     """Run a child's `init`; return None if it raised, since data may have been touched.
 
     Args:
         after: the compositor's result as a function of the child's.
+        mechanism: the child; one that is recallable reads nothing here.
     """
-    return _reading(run, after, passing=())
+    return _reading(run, after, (), mechanism)
 
 
 def contained_step(
@@ -178,7 +183,7 @@ def contained_step(
     """
     scope = current_scope() if composes else None
     if scope is None or after is None:
-        return _reading(run, after, passing=QueryError)
+        return _reading(run, after, QueryError)
     outer = scope.after
     scope.after = (after, outer)
     try:
@@ -206,7 +211,12 @@ class followed:  # noqa: N801 (reads as a function where it is used)
             self._scope.after = self._outer
 
 
-def _reading(run: Callable[[], tuple[S, A]], after: After | None, passing: Any) -> Any:
+def _reading(
+    run: Callable[[], tuple[S, A]],
+    after: After | None,
+    passing: Any,
+    mechanism: InteractiveMechanism[Any] | None = None,
+) -> Any:
     scope = current_scope()
     if scope is None:
         return _contained(run, passing)
@@ -214,7 +224,7 @@ def _reading(run: Callable[[], tuple[S, A]], after: After | None, passing: Any) 
     before = scope.lost
     if after is not None:
         scope.lost = (after, scope.after)  # from here on the charge stands
-    if scope.before_reading is not None:
+    if scope.before_reading is not None and not (mechanism and mechanism.recallable):
         try:
             scope.before_reading()
         except BaseException as error:
@@ -326,16 +336,13 @@ def advance_with_receipts(
         if scope.recall is not None and not mechanism.recallable:
             return alive(scope.recall.asked(state, query, lambda: coins.spawn("root", message)))
     try:
-        now = (state,) if type(state) is not Unplayed else played(state)
-        if now is None:
-            return alive(None)
+        if type(state) is Unplayed:
+            return _played_on(mechanism, state, query, coins, message)
         moved = contained_step(
-            lambda: mechanism.step(now[0], query, coins.spawn("root", message)),
+            lambda: mechanism.step(state, query, coins.spawn("root", message)),
             alive,
             composes=mechanism.composes,
         )
-        if moved is not None and moved[0] is now[0]:
-            return state, moved[1]
         return alive(moved)
     except BaseException as raised:
         fault = raised
@@ -353,6 +360,23 @@ def advance_with_receipts(
         )
     finally:
         del fault  # its traceback has this frame
+
+
+def _played_on(
+    mechanism: InteractiveMechanism[Any], state: Unplayed, query: Query, coins: Coins, message: int
+) -> tuple[Any, Answer]:
+    """One step from a state whose messages are run again first."""
+    now = played(state)
+    if now is None:
+        return alive(None)
+    moved = contained_step(
+        lambda: mechanism.step(now[0], query, coins.spawn("root", message)),
+        alive,
+        composes=mechanism.composes,
+    )
+    if moved is not None and moved[0] is now[0]:
+        return state, moved[1]
+    return alive(moved)
 
 
 def is_interrupt(fault: BaseException) -> bool:

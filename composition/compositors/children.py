@@ -106,6 +106,7 @@ def start_child(
         contained_init(
             lambda: mechanism.init(dataset, coins.spawn(identity, 0)),
             None if after is None else lambda started: after(*settled(started)),
+            mechanism,
         )
     )
 
