@@ -1,8 +1,8 @@
 """A root on a ledger beside the same root in memory, and beside SQLite alone.
 
 Times of messages are wall-clock times, because a flush waits for the disk. Each round times every
-party once, so that a slow minute of the disk affects all of them. *Beyond* is what a message takes beyond
-in memory with as many bare inserts around it.
+party once, so that a slow minute of the disk affects all. *Beyond* is what a message takes longer
+than one in memory with as many bare inserts around it.
 """
 
 import json

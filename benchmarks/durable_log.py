@@ -97,7 +97,10 @@ def analyse(table: Queryable, messages: int) -> None:
 def write(path: str, messages: int, name: str = "long") -> None:
     """Write the ledger of such an analysis."""
     ledger = Buffered(SQLiteLedger(path))
-    analyse(curator.open(ledger, ROOT, DATA, name=name, key=KEY), messages)
+    table = curator.open(ledger, ROOT, DATA, name=name, key=KEY)
+    analyse(table, messages)
+    ledger.flush()
+    curator.release(table)
     ledger.close()
 
 

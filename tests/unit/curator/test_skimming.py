@@ -4,18 +4,20 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+import attrs
 import pytest
 
 import curator
 from composition import ExPost, FiltCon, FiltSeq, OdomCon
 from composition.compositors.state import CompositionState
 from curator import skimming
-from curator.ledgers import Event
+from curator.ledgers import BrokenChainError, Event, following
 from curator.requests import Request
 from curator.story import past_of, story_of
 from mechanisms import Count, Gaussian, Laplace, LaplaceNoiseReduction, Refine, SparseVector, column
 from queryable import (
     ZCDP,
+    HandleError,
     InteractiveError,
     PureDP,
     Queryable,
@@ -23,9 +25,9 @@ from queryable import (
 from queryable.recalling import Unplayed
 from queryable.running.folding import fold
 from queryable.running.log import Stored
-from tests.curator.cases import CASES, Case, visits
+from tests.curator.cases import CASES, TAGGED, Case, visits
 from tests.curator.test_same_views import in_memory, told, view_of
-from tests.stored import KEY, STORED, MemoryLedger
+from tests.stored import KEY, MemoryLedger
 from tests.strategies import Courier, Faulty, RandomBits, RandomWord
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
@@ -34,7 +36,7 @@ DATA = {"age": list(range(100))}
 
 
 def opened(ledger: MemoryLedger, case: Case) -> Queryable:
-    return curator.open(ledger, case.mechanism, case.data(), name="a", key=KEY, codec=STORED)
+    return curator.open(ledger, case.mechanism, case.data(), name="a", key=KEY, codec=TAGGED)
 
 
 def made_of(state: Any, *, units: bool = True) -> Any:
@@ -45,19 +47,19 @@ def made_of(state: Any, *, units: bool = True) -> Any:
         children = {
             identity: (
                 child.messages,
-                STORED.encode(child.mechanism),
+                TAGGED.encode(child.mechanism),
                 child.claim,
                 made_of(child.state, units=units),
             )
             for identity, child in state.children.items()
         }
-        account = STORED.encode(state.account)
-        return account, STORED.encode(tuple(facts)), children, state.halted
+        account = TAGGED.encode(state.account)
+        return account, TAGGED.encode(tuple(facts)), children, state.halted
     if not units:
         return None
     if isinstance(state, Unplayed):
         asked = map(state._asked, state._messages[: state._count])
-        return [(STORED.encode((each.query, each.answer)), each.coins().history) for each in asked]
+        return [(TAGGED.encode((each.query, each.answer)), each.coins().history) for each in asked]
     return type(state)
 
 
@@ -68,7 +70,7 @@ def folded(ledger: MemoryLedger, case: Case, monkeypatch: pytest.MonkeyPatch) ->
         story = story_of(ledger.read("a"))
         for _ in messages:
             """The last event is known then."""
-        fold(skim._root, (past_of(*each, skim._coins, STORED) for each in story.exchanges))
+        fold(skim._root, (past_of(*each, skim._coins, TAGGED) for each in story.exchanges))
 
     with monkeypatch.context() as patch:
         patch.setattr(skimming.Skim, "fold", every)
@@ -198,3 +200,62 @@ def test_a_long_analysis(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert skimmed.tree() == memory.tree()
     assert str(skimmed.ledger()) == str(memory.ledger())
     assert skimmed.privacy_loss(2) == memory.privacy_loss(2)
+
+
+def edited(events: list[Event], change: Callable[[Event], str]) -> MemoryLedger:
+    """A ledger whose events have other bodies, with hashes that fit."""
+    head: Event | None = None
+    made: list[Event] = []
+    for event in events:
+        head = following(head, "a", event.epoch, event.kind, change(event))
+        made.append(head)
+    return ledger_of(made)
+
+
+def launched(count_of: int) -> MemoryLedger:
+    ledger = MemoryLedger()
+    handle = opened(ledger, LONG)
+    for place in range(count_of):
+        handle.launch(Gaussian(Count(column("age") >= place), rho="1/100"))
+    return ledger
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(r"\"most\":[\"100\"]", r"\"most\":[\"1/100\"]"), (r"\"rho\":\"100\"", r"\"rho\":\"99\"")],
+)
+def test_an_account_of_another_budget_is_refused(old: str, new: str) -> None:
+    events = launched(3).events["a"]
+    assert opened(ledger_of(events), LONG).privacy_loss() == ZCDP("3/100")
+    last = events[-2].seq
+    wrong = edited(
+        events, lambda each: each.body.replace(old, new) if each.seq == last else each.body
+    )
+    with pytest.raises(HandleError, match="the versions that wrote it"):
+        opened(wrong, LONG)
+
+
+def test_what_is_read_later_is_checked_again() -> None:
+    """Events are read by the thousand; one that was changed meanwhile is found."""
+    ledger = launched(600)
+    handle = opened(ledger, LONG)
+    view = handle.view
+    assert len(view) == 600
+    assert view[599].query.mechanism.statistic == Count(column("age") >= 599)
+    events = ledger.events["a"]
+    events[9] = attrs.evolve(events[9], body=events[9].body.replace("launched", "Launched"))
+    with pytest.raises(BrokenChainError, match="event 10 is not"):
+        opened(ledger, LONG)
+    with pytest.raises(BrokenChainError, match="event 10 is not"):
+        handle.view  # noqa: B018 (it is read)
+
+
+def test_an_empty_compositor_is_one_event() -> None:
+    """It reads no data, so nothing has to be durable before it."""
+    ledger = MemoryLedger()
+    handle = opened(ledger, LONG)
+    handle.launch(FiltCon(ZCDP(1))).launch(OdomCon(ZCDP), ZCDP("1/2"))
+    assert [event.kind for event in ledger.events["a"]][2:] == ["exchange", "exchange"]
+    again = opened(ledger, LONG)
+    assert again.privacy_loss() == ZCDP(1)
+    assert again.children[0].children[0].privacy_loss() == ZCDP(0)
