@@ -15,7 +15,7 @@ from curator import commands
 from curator.keys import make_key
 from curator.ledgers import LedgerError, SQLiteLedger, following
 from mechanisms import Count, Gaussian, Laplace, SparseVector, Table, column
-from queryable import ZCDP, Launch, LaunchMany, MechanismFault, PureDP, Queryable
+from queryable import ZCDP, Launch, LaunchMany, MechanismFault, PureDP, Queryable, QueryError
 from queryable.randomness.sealed import SealedCoins
 from tests.curator.cases import CASES, Case
 from tests.curator.test_same_views import opened, told
@@ -70,6 +70,17 @@ def test_the_report_says_what_was_compared() -> None:
     found = again(ledger)
     assert (found.messages, found.failed, found.unanswered) == (7, 0, False)
     assert str(found) == "a: 7 messages have the answers and charges of the log"
+
+
+def test_a_wrong_message_is_no_part_of_it() -> None:
+    ledger = MemoryLedger()
+    above = analysed(ledger).children[0]
+    with pytest.raises(QueryError):
+        above(3)
+    assert [event.kind for event in ledger.events["a"] if '"void"' in event.body] == ["answer"]
+    above(Count(column("age") > 40))
+    found = again(ledger)
+    assert (found.messages, found.failed, found.difference) == (8, 0, None)
 
 
 def rewritten(ledger: MemoryLedger, change: Callable[[str, Any], None]) -> MemoryLedger:
