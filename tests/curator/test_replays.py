@@ -17,7 +17,7 @@ from curator.ledgers import LedgerError, SQLiteLedger, following
 from mechanisms import Count, Gaussian, Laplace, SparseVector, Table, column
 from queryable import ZCDP, Launch, LaunchMany, MechanismFault, PureDP, Queryable, QueryError
 from queryable.randomness.sealed import SealedCoins
-from tests.curator.cases import CASES, Case
+from tests.curator.cases import CASES, TAGGED, Case
 from tests.curator.test_same_views import opened, told
 from tests.stored import KEY, STORED, Crash, MemoryLedger
 from tests.strategies import Faulty
@@ -56,7 +56,7 @@ def test_every_case_has_the_answers_of_its_log(case: Case) -> None:
         for query in part:
             told(handle, query, by_path=True)
     events, epochs, appends = [*ledger.events["a"]], {**ledger.epochs}, ledger.appends
-    found = again(ledger, case.mechanism, case.data())
+    found = again(ledger, case.mechanism, case.data(), codec=TAGGED)
     assert found.difference is None, found
     assert (ledger.events["a"], ledger.epochs, ledger.appends) == (events, epochs, appends)
     kept = [event for event in events if event.kind in {"intent", "exchange"}]
