@@ -179,9 +179,10 @@ def _replied(front: Front, reply: Reply) -> Response:
 
 
 async def tell(front: Front, caller: Caller, request: Request) -> Response:
-    """Send a message to a mechanism; its outcome leaves at the next tick."""
+    """Send a message to a mechanism; it begins at a tick, and its outcome leaves at a tick."""
     service, reach = front.reached(caller, request.path_params["root"])
     body = await body_of(request)
+    await front.ticks[reach.dataset].wait()
     began = time.perf_counter()
     try:
         reply = await service.tell(reach.path, body)

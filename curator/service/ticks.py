@@ -1,7 +1,8 @@
-"""`Ticks`: replies leave at the multiples of a public period, so that their times say less.
+"""`Ticks`: messages begin and replies leave at multiples of a public period.
 
-All replies that are waiting leave at the same tick. A message that takes longer than a period still
-shows how many periods it took; the deadline bounds that.
+So the time that a message takes shows as a number of whole periods, and as nothing else. If only
+replies were to wait, an analyst could send messages shortly before a tick and see whether they took
+longer than that. The deadline bounds the number of periods.
 
 An event loop rounds its own timers to milliseconds from the moment at which it was last awake. So
 they would show when a reply was ready. A thread sleeps until the exact tick instead.

@@ -31,6 +31,10 @@ class Stub:
         match asked.get("do"):
             case "sleep":
                 time.sleep(asked["seconds"])
+            case "spin":
+                until = time.perf_counter() + asked["seconds"]
+                while time.perf_counter() < until:
+                    pass
             case "die":
                 os.kill(os.getpid(), signal.SIGKILL)
             case "die once" if times == 1:

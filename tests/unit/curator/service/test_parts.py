@@ -72,7 +72,7 @@ def test_a_request_that_is_cancelled_does_not_stop_the_tick_of_others() -> None:
     asyncio.run(asyncio.wait_for(life(), 10))
 
 
-def test_outcomes_and_errors_of_messages_wait_for_the_tick() -> None:
+def test_messages_outcomes_and_errors_wait_for_the_tick() -> None:
     house = House(tick=0.02)
     waits = []
 
@@ -93,10 +93,36 @@ def test_outcomes_and_errors_of_messages_wait_for_the_tick() -> None:
             house.remotes["visits"].reply = reply
             where = ("POST", "/v1/roots/visits/tell", b"{}")
             await call(application, *where, token=house.tokens["bo"])
-            assert len(waits) == count
+            assert len(waits) == 2 * count  # before and after
         house.remotes["visits"].reply = None
         await call(application, "GET", "/v1/roots/visits/view", token=house.tokens["bo"])
-        assert len(waits) == 6
+        assert len(waits) == 12
+
+    asyncio.run(life())
+
+
+def test_a_message_begins_at_a_tick() -> None:
+    """Or an analyst could find out how long it takes, by sending shortly before a tick."""
+    house = House(tick=0.05)
+
+    async def life() -> None:
+        from curator.service.routes import analysts_application
+
+        await house.front.keeper.read()
+        application = analysts_application(house.front)
+        began = []
+        reply = house.remotes["visits"].tell
+
+        async def tell(path: object, body: bytes) -> tuple[int, bytes]:
+            began.append(time.monotonic())
+            return await reply(path, body)
+
+        house.remotes["visits"].tell = tell  # type: ignore[method-assign]
+        sent = time.monotonic()
+        where = ("POST", "/v1/roots/visits/tell", b"{}")
+        await call(application, *where, token=house.tokens["bo"])
+        assert began[0] >= (sent // 0.05 + 1) * 0.05 - 1e-4
+        assert time.monotonic() >= (began[0] // 0.05 + 1) * 0.05 - 1e-4
 
     asyncio.run(life())
 
