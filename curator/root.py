@@ -371,10 +371,10 @@ def _running(
         journal.append("answer", {"of": 1, "answer": answer})
         journal.pending = None
     root.handles.register((), root.opening)
+    root.journal = journal
     if telling.opening is not None:
         reader = Reader(journal.ledger, ledger, journal.root, coins, codec)
         _go_on(root, journal, telling, reader, coins, lost=give_up)
-    root.journal = journal
     return root
 
 
@@ -392,7 +392,7 @@ def _go_on(
     skim.fold(telling.messages())
     _require_live(journal.root, telling)
     journal.go_on(telling.head, telling.pending)
-    journal.requests, root.journal = skim.requests, journal
+    journal.requests = skim.requests
     if telling.pending is None:
         return
     message = message_of(json.loads(telling.pending.body), coins, journal.codec)

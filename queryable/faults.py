@@ -336,13 +336,19 @@ def advance_with_receipts(
         if scope.recall is not None and not mechanism.recallable:
             return alive(scope.recall.asked(state, query, lambda: coins.spawn("root", message)))
     try:
+        now = state
         if type(state) is Unplayed:
-            return _played_on(mechanism, state, query, coins, message)
+            found = played(state)
+            if found is None:
+                return alive(None)
+            now = found[0]
         moved = contained_step(
-            lambda: mechanism.step(state, query, coins.spawn("root", message)),
+            lambda: mechanism.step(now, query, coins.spawn("root", message)),
             alive,
             composes=mechanism.composes,
         )
+        if moved is not None and moved[0] is now:
+            return state, moved[1]
         return alive(moved)
     except BaseException as raised:
         fault = raised
@@ -360,23 +366,6 @@ def advance_with_receipts(
         )
     finally:
         del fault  # its traceback has this frame
-
-
-def _played_on(
-    mechanism: InteractiveMechanism[Any], state: Unplayed, query: Query, coins: Coins, message: int
-) -> tuple[Any, Answer]:
-    """One step from a state whose messages are run again first."""
-    now = played(state)
-    if now is None:
-        return alive(None)
-    moved = contained_step(
-        lambda: mechanism.step(now[0], query, coins.spawn("root", message)),
-        alive,
-        composes=mechanism.composes,
-    )
-    if moved is not None and moved[0] is now[0]:
-        return state, moved[1]
-    return alive(moved)
 
 
 def is_interrupt(fault: BaseException) -> bool:
