@@ -199,6 +199,8 @@ class Life:
             place = next(i for i in done if text(old.steps[i].message.query) == asked) + 1
         moment = len(self.disk.log)
         mine.steps += [attrs.evolve(step, moment=moment) for step in old.steps[:place]]
+        if found < len(mine.view):  # a step that was wrong has failed, and is in the view now
+            mine.steps[-1] = attrs.evolve(mine.steps[-1], length=len(mine.view), loss=mine.loss)
         for step in old.steps[place:]:
             self._send(table, mine, step.message)
             if same:

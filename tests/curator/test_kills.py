@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import curator
 from curator.ledgers import chained, ledger_of
 from queryable import ZCDP
 from queryable.messages import Refused
@@ -72,6 +73,7 @@ class Client:
         assert loss == ZCDP(analyst.charged(table))
         assert loss <= table._root.mechanism.budget  # type: ignore[attr-defined]
         assert any(isinstance(each.answer, Refused) for each in table.view)
+        curator.release(table)
         ledger = ledger_of(self.ledger)
         assert len(list(chained(ledger.read("visits")))) > len(self.heard)
         ledger.close()
