@@ -87,7 +87,7 @@ def _handler(served: Served) -> type[BaseHTTPRequestHandler]:
                 reply = served.reply(self.command, self.path, token, body)
                 if served.after is not None:
                     reply = served.after(self.path, reply) or reply
-            except ConnectionAbortedError:  # the reply is lost
+            except (ConnectionAbortedError, KeyboardInterrupt, SystemExit):  # the reply is lost
                 self.close_connection = True
                 return
             self.send_response(reply.status)
@@ -109,6 +109,7 @@ def _handler(served: Served) -> type[BaseHTTPRequestHandler]:
 
 class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     daemon_threads = True
+    request_queue_size = 128
 
     def handle_error(self, *_: object) -> None:
         """Clients may leave whenever they like."""

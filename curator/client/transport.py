@@ -116,7 +116,8 @@ class Transport:
         try:
             connection.request(method, target, body, self._headers)
             response = connection.getresponse()
-            reply = response.read(_LARGEST + 1)
+            with response:
+                reply = response.read(_LARGEST + 1)
             if len(reply) > _LARGEST:
                 raise WireError(f"the curator's reply has more than {_LARGEST} bytes")
             if response.status == 200:

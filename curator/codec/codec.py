@@ -90,7 +90,7 @@ class Codec:
 
     def within(self, limits: Limits) -> "Codec":
         """The same schema with other limits."""
-        return Codec(self.entries, limits)
+        return type(self)(self.entries, limits)
 
     def joined(self, entries: Iterable[Entry]) -> "Codec":
         """The schema with further entries.
@@ -98,7 +98,7 @@ class Codec:
         Raises:
             ValueError: a tag or a class is there already.
         """
-        return Codec((*self.entries, *entries), self.limits)
+        return type(self)((*self.entries, *entries), self.limits)
 
     def tag_of(self, kind: type) -> str | None:
         """The tag of values of exactly this class; None if they have none."""

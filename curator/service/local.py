@@ -12,7 +12,6 @@ otherwise the root has to be opened again, which settles the message, and the cl
 
 import threading
 from collections.abc import Callable
-from hashlib import sha256
 
 import attrs
 
@@ -182,7 +181,7 @@ class LocalService:
     def _tell(self, token: Path, body: bytes) -> bytes:
         message = Tell.read(body)
         path = (*token, *message.path)
-        request = Request(message.key, _digest(path, message))
+        request = Request(message.key, message.digest(path))
         with self._lock:
             if self.broken:
                 raise UnavailableError(_UNAVAILABLE)
@@ -195,9 +194,11 @@ class LocalService:
                 )
             try:
                 sent = self._read(token, path, message)
-                return self._ask(sent, request) if known is None else self._asked(sent, known)
+                if known is not None:
+                    return self._asked(sent, known)
             except QueryError as error:
                 return self._wrong(token, error)
+            return self._ask(sent, request)
 
     def _read(self, token: Path, path: Path, message: Tell) -> _Sent:
         """Read the query.
@@ -221,10 +222,13 @@ class LocalService:
         self._journal.request = request
         try:
             answer = self._root.tell(sent.path, sent.query, sent.names)
-        except QueryError:
-            raise
+        except QueryError as error:
+            return self._wrong(sent.token, error)
         except Exception as fault:
-            return self._asked(sent, self._excused(fault, request))
+            known = self._excused(fault, request)
+            if known is None:
+                return self._wrong(sent.token, QueryError(_OURS))
+            return self._asked(sent, known)
         finally:
             self._journal.request = None
             if self._journal.pending is None:  # nothing is under way
@@ -234,11 +238,10 @@ class LocalService:
             answer = self._with_receipts(sent, answer, kept)
         return self._written(sent.token, first + len(kept), len(kept), answer)
 
-    def _excused(self, fault: Exception, request: Request) -> Answered:
-        """What becomes of a message that raised what is not its error: its answer, if it has one.
+    def _excused(self, fault: Exception, request: Request) -> Answered | None:
+        """The answer to a message that raised what is not its error; None if nothing has changed.
 
         Raises:
-            QueryError: nothing was read, and nothing has changed.
             UnavailableError: it is settled when the root is opened again.
         """
         self._report(fault)
@@ -254,7 +257,7 @@ class LocalService:
         if isinstance(fault, LedgerError):
             full = isinstance(fault, LedgerFullError)
             raise UnavailableError(_FULL if full else _UNAVAILABLE) from None
-        raise QueryError(_OURS) from None
+        return None
 
     def _asked(self, sent: _Sent, known: Answered) -> bytes:
         """The reply to a message that was answered before."""
@@ -314,7 +317,8 @@ class LocalService:
             stop: the number of entries of the whole log when the message was answered.
             new: how many of them are its own.
         """
-        outcome = Outcome(_KINDS.get(type(answer), ANSWER), self._reader.text(answer))
+        text = self._reader.answer_text(answer)
+        outcome = Outcome(_KINDS.get(type(answer), ANSWER), text)
         return Told(self._reader.seq(token, stop), new, self._head, outcome).written()
 
     def _wrong(self, token: Path, error: QueryError) -> bytes:
@@ -378,12 +382,6 @@ class LocalService:
             "broken": self.broken,
         }
         return dumped(status).encode()
-
-
-def _digest(path: Path, message: Tell) -> str:
-    """A SHA-256 of path, query and names, as they are sent."""
-    text = dumped([list(path), message.query, list(message.names)])
-    return sha256(text.encode()).hexdigest()
 
 
 def _require_names(query: Query, names: tuple[str | None, ...]) -> None:

@@ -14,6 +14,8 @@ from curator.service.places import Places, seen_from
 from curator.wire import PAGE, AccessError, Shown
 from queryable.display.history import History, TreeNode
 from queryable.display.ledger import ledger_of
+from queryable.errors import CodecError
+from queryable.messages import Answer, bare
 from queryable.running.handles import Handles, Path
 from queryable.running.log import Log, Record
 from queryable.running.root import MemoryRoot
@@ -38,6 +40,13 @@ class Reader:
         """A value as the codec's text."""
         return str(self._codec.encode(value), "ascii")
 
+    def answer_text(self, answer: Answer) -> str:
+        """An answer as text; without receipts, if a mechanism has put something else there."""
+        try:
+            return self.text(answer)
+        except CodecError:
+            return self.text(bare(answer))
+
     def numbers(self, path: Path) -> Sequence[int]:
         """The numbers of the entries at or below a path, in order."""
         with self._lock:
@@ -61,7 +70,7 @@ class Reader:
         for index in numbers[after : after + PAGE]:
             exchange, name = self.kept(path, index, index + 1)[0]
             receipts = tuple(map(self.text, exchange.receipts))
-            query, answer = self.text(exchange.query), self.text(exchange.answer)
+            query, answer = self.text(exchange.query), self.answer_text(exchange.answer)
             shown.append(Shown(exchange.path, query, answer, receipts, name))
             size += len(answer)
             if size > _PAGE_BYTES:
@@ -81,7 +90,7 @@ class Reader:
     def _description(self, path: Path) -> tuple[str, str]:
         root = self._root
         if not path:
-            return self.text(root.mechanism), self.text(root.opening)
+            return self.text(root.mechanism), self.answer_text(root.opening)
         handles: Handles[Any] = Handles()
         handles.register((), root.opening)
         for exchange in root.exchanges():
@@ -91,7 +100,7 @@ class Reader:
         openings = handles.openings(path[:-1])
         if runs is None or path[-1] not in openings:
             raise AccessError("there is nothing here for this token")
-        return self.text(runs), self.text(openings[path[-1]])
+        return self.text(runs), self.answer_text(openings[path[-1]])
 
     def tree(self) -> TreeNode:
         """The whole tree."""

@@ -5,6 +5,7 @@ which stands in the body as it is: as an object, not as a string.
 """
 
 import re
+from hashlib import sha256
 from typing import Any, TypeAlias
 
 import attrs
@@ -145,6 +146,15 @@ class Tell:
             f'{{"key":"{self.key}",{names}"path":{dumped(self.path)},"query":{self.query},'
             f'"seen":{seen}}}'
         ).encode()
+
+    def digest(self, path: Path) -> str:
+        """A SHA-256 of what is sent, in hexadecimal digits.
+
+        Args:
+            path: where the message goes, from the root.
+        """
+        text = dumped([list(path), self.query, list(self.names)])
+        return sha256(text.encode()).hexdigest()
 
     @classmethod
     def read(cls, body: bytes) -> "Tell":
