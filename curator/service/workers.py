@@ -74,6 +74,7 @@ class _Job:
     header: dict[str, Any]
     body: bytes
     future: "asyncio.Future[Reply]"
+    sent: bool = False
     deaths: int = 0
 
     @property
@@ -118,8 +119,13 @@ class _Line:
 
     def send(self, job: _Job) -> None:
         self.jobs.append(job)
-        assert self.transport is not None
-        self.transport.write(job.frame)
+        self._write(job)
+
+    def _write(self, job: _Job) -> None:
+        """Send a job; where the worker has just ended, leave it for the next one."""
+        if self.transport is not None and not self.transport.is_closing():
+            job.sent = True
+            self.transport.write(job.frame)
 
     def settled(self, frame: Frame) -> _Job:
         """Take the reply to the oldest job."""
@@ -131,9 +137,8 @@ class _Line:
         return job
 
     def send_again(self) -> None:
-        assert self.transport is not None
         for job in self.jobs:
-            self.transport.write(job.frame)
+            self._write(job)
 
     def give_up(self, error: Exception) -> None:
         for job in self.jobs:
@@ -354,7 +359,7 @@ class WorkerService:
 
     def _blame(self) -> None:
         """The message that the worker was working on is sent again once."""
-        if not self._tells.jobs:
+        if not self._tells.jobs or not self._tells.jobs[0].sent:
             return
         oldest = self._tells.jobs[0]
         oldest.deaths += 1

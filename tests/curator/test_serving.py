@@ -98,6 +98,9 @@ def served(stated: Path) -> Iterator[Served]:
     found = Served(stated)
     try:
         yield found
+    except BaseException as error:
+        error.add_note((found.folder / "log").read_text())
+        raise
     finally:
         if found.process.poll() is None:
             found.process.kill()

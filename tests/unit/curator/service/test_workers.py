@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvloop
 
 from curator.ledgers import SQLiteLedger
 from curator.service import workers
@@ -132,6 +133,31 @@ def test_over_the_deadline_the_worker_is_killed_and_the_message_given_up(tmp_pat
         await service.stop()
 
     run(life())
+
+
+@pytest.mark.parametrize("loop", [None, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+def test_messages_in_the_moment_of_a_death_are_answered_or_refused(
+    tmp_path: Path, loop: Any
+) -> None:
+    """The channel may be closed before the end of the process is known."""
+
+    async def life() -> None:
+        service = worker(tmp_path)
+        service.start()
+        await service.ready()
+        assert service.pid is not None
+        os.kill(service.pid, signal.SIGKILL)
+        asked, number = [], 0
+        while service.state == "ready":
+            asked.append(asyncio.ensure_future(tell(service, f"a{number}")))
+            number += 1
+            await asyncio.sleep(0.0005)
+        found = await asyncio.gather(*asked, return_exceptions=True)
+        assert {type(each) for each in found} <= {dict, NoWorkerError}
+        await service.stop()
+
+    with asyncio.Runner(loop_factory=loop) as runner:
+        runner.run(asyncio.wait_for(life(), 120))
 
 
 @pytest.mark.parametrize(("fails", "text"), [("held", "another curator"), ("broken", "owner")])
