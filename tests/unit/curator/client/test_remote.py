@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+import attrs
 import pytest
 
 from composition import FiltCon
@@ -12,7 +13,9 @@ from curator import connect
 from curator.service import Reply
 from curator.wire import (
     AccessError,
+    Head,
     RolledBackError,
+    Told,
     UnavailableError,
     WireError,
     error_body,
@@ -184,6 +187,21 @@ def test_a_curator_that_does_not_say_so_is_found(ledger: MemoryLedger, served: S
         table.tree()
 
 
+@pytest.mark.parametrize("seq", [1, 4])
+def test_a_head_that_is_not_later_is_refused(served: Served, seq: int) -> None:
+    """An older number, or the same number with another hash."""
+    table = served.handle()
+    table(NOISY)
+    assert table._root._head.seq == 4
+
+    def older(target: str, reply: Reply) -> Reply:
+        return Reply(200, attrs.evolve(Told.read(reply.body), head=Head(seq, "0" * 64)).written())
+
+    served.after = older
+    with pytest.raises(RolledBackError, match="an old copy"):
+        table.privacy_loss()
+
+
 # Other clients
 
 
@@ -230,6 +248,17 @@ def test_a_child_launched_by_threads(served: Served) -> None:
     for thread in threads:
         thread.join()
     assert sorted(map(int, answers)) == sorted(int(each.answer.answer) for each in table.view)
+
+
+def test_launches_of_one_mechanism_are_kept_once(served: Served) -> None:
+    """In a few words each, as in process: their receipts have the mechanism that was sent."""
+    table = served.handle()
+    for _ in range(3):
+        table(NOISY)
+    fresh = served.handle()
+    assert len(fresh.view) == 3
+    for handle in (table, fresh):
+        assert len(set(map(id, handle._root._mirror._log.entries))) == 1
 
 
 # What the analyst gets wrong

@@ -4,6 +4,7 @@ import itertools
 import json
 from typing import Any
 
+import attrs
 import pytest
 
 import curator
@@ -376,6 +377,20 @@ def test_an_exception_of_ours_says_nothing(client: Client, monkeypatch: pytest.M
         status, reply = client.service.view((), 0)
     assert (status, b"42" in reply) == (500, False)
     assert client(NOISY).seq == 1
+
+
+def test_an_answer_whose_receipt_cannot_be_written(client: Client) -> None:
+    """A person may have put anything there; the answer is told without it."""
+    root = client.service._root
+    tell = type(root).tell
+
+    def forged(*arguments: Any) -> Any:
+        return attrs.evolve(tell(*arguments), receipt="free")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(root), "tell", forged)
+        told = client(NOISY)
+    assert (told.new, told.outcome.kind, client.answer(told).receipt) == (1, "answer", None)
 
 
 def test_a_handle_without_a_ledger_is_not_served() -> None:
