@@ -90,12 +90,15 @@ def unnested(query: Query) -> tuple[tuple[Any, ...], Query]:
         QueryError: an attribute cannot be read, or more than 10,000 `Ask`s are nested.
     """
     path: list[Any] = []
-    with suppress(Exception):
+    try:  # every message comes here, and `suppress` takes as long as the rest of it
         while isinstance(query, Ask) and len(path) <= _MOST_ASKS:
             path.append(query.child)
             query = query.query
-        if len(path) <= _MOST_ASKS:
-            return tuple(path), query
+        readable = len(path) <= _MOST_ASKS
+    except Exception:
+        readable = False
+    if readable:
+        return tuple(path), query
     raise QueryError(
         f"this query cannot be read: an Ask raises an exception, or more than {_MOST_ASKS} are "
         "nested; nothing is charged"

@@ -60,7 +60,7 @@ from queryable.running.together import exchanges_of
 from queryable.view import Exchange
 
 
-@attrs.frozen
+@attrs.define(eq=False)  # never changed; to freeze it would take most of the time of making it
 class Moment:
     """The values that a commit replaces together.
 
@@ -80,7 +80,7 @@ class Moment:
     named: KnownNames = Map()
 
 
-@attrs.frozen
+@attrs.define(eq=False)  # never changed, as `Moment`
 class Flight:
     """A running message: the moment before it, and the scope that tells what stands after it."""
 
@@ -254,12 +254,12 @@ class MemoryRoot:
     def put(self, flight: Flight, state: Any, told: tuple[Exchange, ...], coins: Coins) -> Answer:
         """Put the new state and the exchanges in place."""
         now, names = flight.before, flight.names
-        answer = _read_only(answer_to(flight.query, told))
         count, polls, called, named = now.exchanges, now.polls, now.names, now.named
-        if state is now.state and not names and len(told) == 1 and is_poll(told[0]):
+        if state is now.state and is_poll(told[0]) and not is_many(flight.query):
             self.log.add_poll(told[0], count, polls)
             self._now = Moment(state, coins, count, polls + 1, called, named)
-            return answer
+            return told[0].answer
+        answer = _read_only(answer_to(flight.query, told))
         for place, exchange in enumerate(told):
             if names and (name := names[place]) is not None:
                 called = called.set(count + polls, name[0])
