@@ -6,7 +6,10 @@ Responsible for the bodies of events. They are JSON objects whose fields are:
   and `anchor`, if it has one.
 - `intent`: n, the number of the message; history, the hash that its coins come from; path; query;
   names, if a launch has one; charges, the receipts that stand if nothing is answered; key and body,
-  if the message came with a request key: the key, and a SHA-256 of path, query and names as sent.
+  if the message came with a request key: the key, and a SHA-256 of path, query and names as sent;
+  on, the time at which the message began, in whole seconds since 1970 (UTC). The time is public: it
+  depends on when the analysts asked and on how long the messages before took, which they see
+  anyway. It is rounded down to seconds, which are longer than ticks usually are.
 - `again`, `answer`: of, the number of the event that they belong to. An answer has the answer, or
   `void`: the message was wrong, or a poll, and is no part of the history. It has `charges` if they
   are not those of the intent, and `retired`: how many `Ask`s deep the child was that failed, 0 for
@@ -57,6 +60,7 @@ class LedgerJournal:
     Args:
         head: the last event.
         pending: the intent that has no answer yet, if the last process crashed.
+        now: the time of the day, in seconds since 1970.
 
     Attributes:
         request: that of the message that is sent next; None if it has none.
@@ -72,6 +76,7 @@ class LedgerJournal:
         head: Event | None = None,
         pending: Event | None = None,
         clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self.ledger, self.root, self.epoch, self.codec = ledger, root, epoch, codec
         self.released = False
@@ -81,6 +86,8 @@ class LedgerJournal:
         self.request: Request | None = None
         self.requests = Requests()
         self._requested: Request | None = None
+        self._since: int | None = None
+        self._now = now
         self.go_on(head, pending)
         self._texts: dict[int, tuple[Any, str]] = {}  # of the message that is under way
         self._answered = b""  # the history of the last message that was answered
@@ -92,6 +99,7 @@ class LedgerJournal:
         self.head, self.pending, self._crashed = head, pending, pending
         intended = {} if pending is None else json.loads(pending.body)
         self._charges, self._requested = intended.get("charges"), request_of(intended)
+        self._since = intended.get("on")
 
     def append(self, kind: str, body: Any) -> Event:
         """Append an event; it is durable when this returns."""
@@ -165,7 +173,9 @@ class LedgerJournal:
         """Append an intent; see `Journal.intend`."""
         if self.pending is None:  # otherwise it is there already, and is run again after a crash
             self._charges, self._requested = self._receipts(told), self.request
-            self.pending = self.append("intent", self._body(message) | _charged(self._charges))
+            self._since = self._second()
+            body = self._body(message, self._since) | _charged(self._charges)
+            self.pending = self.append("intent", body)
         self._moor(message, told)
 
     def answer(self, message: Message, told: Told, before: Any, after: Any) -> None:
@@ -182,8 +192,9 @@ class LedgerJournal:
             body["retired"] = depth
         count = entries_among(told, still=after is before)
         if self.pending is None:
-            self.append("exchange", self._body(message) | _charged(charges) | body)
-            self.requests.add(self.request, count)
+            on = self._second()
+            self.append("exchange", self._body(message, on) | _charged(charges) | body)
+            self.requests.add(self.request, count, on)
             if after is not before:
                 self._moor(message, told)
         else:
@@ -192,7 +203,7 @@ class LedgerJournal:
                 body["charges"] = charges
             self.append("answer", body | {"of": self.pending.seq})
             self.pending = self._crashed = None
-            self.requests.add(self._requested, count)
+            self.requests.add(self._requested, count, self._since)
             if changed:
                 self._moor(message, told)
 
@@ -212,11 +223,15 @@ class LedgerJournal:
             known = self._texts[id(value)] = value, self._text(value)
         return known[1]
 
-    def _body(self, message: Message) -> dict[str, Any]:
+    def _second(self) -> int:
+        return int(self._now())
+
+    def _body(self, message: Message, on: int) -> dict[str, Any]:
         coins = message.coins
         body = {
             "history": coins.history.hex(),
             "n": coins.count,
+            "on": on,
             "path": message.path,
             "query": self._text(message.query),
         }

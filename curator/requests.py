@@ -1,4 +1,4 @@
-"""Request keys: what was sent under each key, and which exchanges of the log are its answer.
+"""Request keys and times: what was sent under each key and when, and what of the log answers it.
 
 Responsible for answering a message once, however often it is sent. A client draws a key for a
 message and sends it again with a retry. Keys are in the events of the ledger, so they are known
@@ -6,6 +6,7 @@ after a restart.
 """
 
 from array import array
+from bisect import bisect_right
 from typing import Any
 
 import attrs
@@ -17,6 +18,7 @@ from queryable.running.together import exchanges_of
 from queryable.view import Exchange
 
 _DIGEST = 32
+_UNKNOWN = -(2**63)
 
 
 @attrs.frozen
@@ -48,15 +50,29 @@ class Requests:
         self._places: dict[bytes, int] = {}
         self._bodies = bytearray()
         self._firsts, self._counts = array("q"), array("i")
+        self._times, self._since = array("q"), array("q")
 
-    def add(self, request: Request | None, count: int) -> None:
-        """Note that the next `count` entries of the log are the answer to a request."""
+    def add(self, request: Request | None, count: int, on: int | None = None) -> None:
+        """Note that the next `count` entries of the log are the answer to a request.
+
+        Args:
+            on: the second in which the request came; None if the ledger does not have it.
+        """
+        time = _UNKNOWN if on is None else on
+        if count and (not self._times or self._times[-1] != time):
+            self._times.append(time)
+            self._since.append(self.entries)
         if request is not None and count:
             self._places[bytes.fromhex(request.key)] = len(self._firsts)
             self._bodies += bytes.fromhex(request.body)
             self._firsts.append(self.entries)
             self._counts.append(count)
         self.entries += count
+
+    def time_of(self, entry: int) -> int | None:
+        """The second, since 1970, in which the message of an entry came; None if it is unknown."""
+        place = bisect_right(self._since, entry) - 1
+        return None if place < 0 or self._times[place] == _UNKNOWN else self._times[place]
 
     def find(self, key: str) -> Answered | None:
         """The answer to the request with this key; None if there was none."""

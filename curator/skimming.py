@@ -49,6 +49,7 @@ _ONE = re.compile(r'","d_in":[0-9]+,"place":0')
 _HEX = 64
 _BODY, _KEY = '"body":"', '","key":"'
 _PATH, _QUERY, _NAMES, _N = ',"path":', ',"query":"', ',"names":["', '","n":'
+_ON = ',"on":'
 _LAUNCH = r"{\"@\":\"launch/1\",\"mechanism\":{\"@\":\""
 _NESTED = tuple(rf"{{\"@\":\"{tag}/" for tag in ("ask", "ask-many", "launch-many"))
 _READS = tuple(
@@ -77,6 +78,7 @@ class Skim:
         self._measurements: dict[str, bool] = {}
         self._alone: set[str] = set()
         self._request: Request | None = None
+        self._since: int | None = None
         self.requests = Requests()
         self._start()
 
@@ -94,7 +96,7 @@ class Skim:
         """
         requests = self.requests
         for asked, answered in messages:
-            self._request = None
+            self._request = self._since = None
             if answered is asked:
                 known = self._exchanged(asked)
             elif answered.seq != asked.seq + 1:
@@ -103,12 +105,13 @@ class Skim:
                 known = self._intended(asked, answered)
             if known:
                 self._last = (asked, answered)
-                requests.add(self._request, 1)
+                requests.add(self._request, 1, self._since)
             else:
                 self._settle()
                 first, last = json.loads(asked.body), json.loads(answered.body)
                 fold(self._root, [past_of(first, last, self._coins, self._codec)])
-                requests.add(request_of(first), entries_in(first, last, self._codec))
+                count = entries_in(first, last, self._codec)
+                requests.add(request_of(first), count, first.get("on"))
                 self._where.clear()
                 self._nodes.clear()
         self._settle()
@@ -211,7 +214,9 @@ class Skim:
         return True
 
     def _numbered(self, body: str, numbers: str) -> bool:
-        """Whether these are a message's number, and its request key if it has one."""
+        """Whether these are a message's number, and its time and request key if it has them."""
+        _, _, since = numbers.rpartition(_ON)
+        self._since = int(since) if since.isdecimal() else None
         if numbers.startswith(_N):
             return True
         if not numbers.startswith(_KEY):
@@ -354,5 +359,5 @@ def _is_plain(kind: type) -> bool:
 
 def _name_of(numbers: str) -> str | None:
     """The name in the fields before the path; None if it is not the only one."""
-    names = json.loads(f"[{numbers.partition(_NAMES[:-2])[2]}]")[0]
+    names = json.loads(numbers.partition(_NAMES[:-2])[2].partition(_ON)[0])
     return names[0] if len(names) == 1 and isinstance(names[0], str) else None

@@ -63,7 +63,7 @@ class Remote(Protocol):
     async def view(self, path: Path, after: int) -> Reply:
         """Exchanges after a number."""
 
-    async def page(self, path: Path) -> Reply:
+    async def page(self, path: Path, after: int | None = None) -> Reply:
         """What a page shows."""
 
 

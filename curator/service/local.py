@@ -130,7 +130,7 @@ class LocalService:
         self._queries = codec.within(QUERY_LIMITS)
         self._tick, self._deadline, self._on_fault = tick, deadline, on_fault
         self._lock = threading.Lock()
-        self._reader = Reader(root, codec)
+        self._reader = Reader(root, codec, journal.requests.time_of)
         self._heads: dict[int, str] = {}
         self.broken = False
         self._head = self._latest()
@@ -149,9 +149,9 @@ class LocalService:
         """Show some exchanges; see `Service.view`."""
         return self._replied(lambda: self._view(path, after))
 
-    def page(self, path: Path) -> Reply:
+    def page(self, path: Path, after: int | None = None) -> Reply:
         """Show what a page for people has; see `Service.page`."""
-        return self._replied(lambda: dumped(self._reader.page(path)).encode())
+        return self._replied(lambda: self._reader.page(path, after).encode())
 
     def status(self) -> Reply:
         """Say how the root is; see `Service.status`."""

@@ -5,19 +5,21 @@ Responsible for numbers and paths as a token sees them. Sends nothing to the roo
 
 import threading
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+import attrs
+
 from curator.codec import Codec
-from curator.service.pages import page_of
+from curator.service.pages.content import ROWS, message_row, tree_of
 from curator.service.places import Places, seen_from
 from curator.wire import PAGE, AccessError, Shown
+from curator.wire.texts import dumped
 from queryable.display.history import History, TreeNode
-from queryable.display.ledger import ledger_of
 from queryable.errors import CodecError
 from queryable.messages import Answer, bare
 from queryable.running.handles import Handles, Path
-from queryable.running.log import Log, Record
+from queryable.running.log import Log
 from queryable.running.root import MemoryRoot
 from queryable.view import Exchange
 
@@ -28,13 +30,20 @@ Kept: TypeAlias = tuple[Exchange, str | None]
 
 
 class Reader:
-    """Reads a root from the paths of tokens. Threads may share it."""
+    """Reads a root from the paths of tokens. Threads may share it.
 
-    def __init__(self, root: MemoryRoot, codec: Codec) -> None:
-        self._root, self._codec = root, codec
-        self._lock = threading.Lock()
+    Args:
+        time_of: the second in which the message of an entry came.
+    """
+
+    def __init__(
+        self, root: MemoryRoot, codec: Codec, time_of: Callable[[int], int | None]
+    ) -> None:
+        self._root, self._codec, self._time_of = root, codec, time_of
+        self._lock, self._paging = threading.Lock(), threading.Lock()
         self._places = Places(root.log)
         self._described: dict[Path, tuple[str, str]] = {}
+        self._seen: dict[Path, _Seen] = {}
 
     def text(self, value: Any) -> str:
         """A value as the codec's text."""
@@ -107,23 +116,69 @@ class Reader:
         root = self._root
         return History.of(root.mechanism, root.opening, *root.record()).root
 
-    def page(self, path: Path) -> dict[str, Any]:
-        """What a page for people shows."""
-        root = self._root
-        if not path:
-            record, names = root.record()
-            return page_of(self.tree(), root.protects, ledger_of(record, names))
-        mechanism, opening = map(self._codec.decode, self.described(path))
-        record, names = self._part(path)
-        node = History.of(mechanism, opening, record, names).root
-        return page_of(node, root.protects, ledger_of(record, names))
+    def page(self, path: Path, after: int | None = None) -> str:
+        """What a page for people shows, as JSON; see `Service.page`."""
+        with self._paging:
+            seen = self._seen.setdefault(path, _Seen())
+            numbers = self.numbers(path)
+            if after is not None:
+                rows = self._rows(path, numbers, range(after, min(after + ROWS, len(numbers))))
+                return _page({}, rows, len(numbers))
+            now = self._root.log.sequence(len(numbers)) if not path else len(numbers)
+            if seen.text is None or seen.as_of != now:
+                count = len(numbers)
+                first = max(count - ROWS, 0)
+                fresh = range(max(first, seen.rows_until), count)
+                seen.rows += self._rows(path, numbers, fresh)
+                del seen.rows[: max(len(seen.rows) - ROWS, 0)]
+                seen.text = _page(
+                    tree_of(self._node(path, seen), self._root.protects), seen.rows, count
+                )
+                seen.rows_until, seen.as_of = count, now
+            return seen.text
 
-    def _part(self, path: Path) -> tuple[Record, dict[int, str]]:
-        """The log as it is seen from a path."""
-        log, names = Log(), {}
-        for number, index in enumerate(self.numbers(path)):
-            exchange, name = self.kept(path, index, index + 1)[0]
-            log.add(exchange, number, 0)
+    def _rows(self, path: Path, numbers: Sequence[int], places: range) -> list[str]:
+        """Rows of the messages at or below a path, each as JSON."""
+        found = []
+        for place in places:
+            exchange, name = self.kept(path, numbers[place], numbers[place] + 1)[0]
+            on = self._time_of(numbers[place])
+            found.append(dumped(message_row(place + 1, exchange, name, on)))
+        return found
+
+    def _node(self, path: Path, seen: "_Seen") -> TreeNode:
+        """The tree as it is seen from a path."""
+        if not path:
+            return self.tree()
+        mechanism, opening = map(self._codec.decode, self.described(path))
+        numbers = self.numbers(path)
+        for number in range(len(seen.log.entries), len(numbers)):
+            exchange, name = self.kept(path, numbers[number], numbers[number] + 1)[0]
+            seen.log.add(exchange, number, 0)
             if name is not None:
-                names[number] = name
-        return log.record(len(log.entries), 0), names
+                seen.names[number] = name
+        record = seen.log.record(len(seen.log.entries), 0)
+        return History.of(mechanism, opening, record, seen.names).root
+
+
+@attrs.define(eq=False)
+class _Seen:
+    """What was made for the page of a path, so that only what is new is made next time.
+
+    Attributes:
+        log, names: the messages as they are seen from the path; empty for the root.
+        rows: the last rows, as JSON, up to number `rows_until`.
+        text: the page as of the message number `as_of`; None if there is none yet.
+    """
+
+    log: Log = attrs.field(factory=Log)
+    names: dict[int, str] = attrs.field(factory=dict)
+    rows: list[str] = attrs.field(factory=list)
+    rows_until: int = 0
+    text: str | None = None
+    as_of: int = -1
+
+
+def _page(tree: dict[str, Any], rows: list[str], count: int) -> str:
+    head = dumped({**tree, "messages": count})[:-1]
+    return f'{head},"rows":[{",".join(rows)}]}}'

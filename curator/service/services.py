@@ -37,8 +37,12 @@ class Service(Protocol):
     def view(self, path: Path, after: int) -> Reply:
         """The exchanges at or below a path, but for the first `after`: `curator.wire.Page`."""
 
-    def page(self, path: Path) -> Reply:
-        """What a page for people shows: the tree, and the last rows of the ledger."""
+    def page(self, path: Path, after: int | None = None) -> Reply:
+        """What a page for people shows: the tree, and the last messages at or below a path.
+
+        Args:
+            after: a number of messages: rows after these are given, and no tree.
+        """
 
     def status(self) -> Reply:
         """What the owner wants to know: the loss so far, the number of messages, the head."""

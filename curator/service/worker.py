@@ -101,7 +101,7 @@ class Worker:
                 case "view":
                     status, body = service.view(path, header["after"])
                 case "page":
-                    status, body = service.page(path)
+                    status, body = service.page(path, header["after"])
                 case _:
                     status, body = service.status()
         except Exception:  # a fault of ours: the owner's log has it, the analyst a fixed text

@@ -206,9 +206,9 @@ class WorkerService:
         """Exchanges after a number; see `Service.view`."""
         return await self._asked(self._reads, {"verb": "view", "path": path, "after": after})
 
-    async def page(self, path: Path) -> Reply:
+    async def page(self, path: Path, after: int | None = None) -> Reply:
         """What a page shows; see `Service.page`."""
-        return await self._asked(self._reads, {"verb": "page", "path": path})
+        return await self._asked(self._reads, {"verb": "page", "path": path, "after": after})
 
     async def status(self) -> Reply:
         """The worker's own report; see `Service.status`."""

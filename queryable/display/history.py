@@ -262,11 +262,11 @@ class History:
         """Add a mechanism that a postprocessor launched to answer another query."""
         if answer.child is not None:
             child = self._started(None, (*exchange.path, answer.child), answer.answer)
-            child.called = _asked_by(exchange.query)
+            child.called = asked_by(exchange.query)
             node.children.append(child)
 
 
-def _asked_by(query: Any) -> str:
+def asked_by(query: Any) -> str:
     """Return the class of a query, with the statistic that it is about, if it has one."""
     name = type(query).__name__
     try:

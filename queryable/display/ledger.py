@@ -239,7 +239,7 @@ class _Rows(Sequence[LedgerRow]):
         entry, number = self._log.entries[place], self._log.sequence(place)
         name = self._names.get(number)
         if not isinstance(entry, Shape):
-            return _row(number, name, self._log.exchange(place))
+            return row_of(number, name, self._log.exchange(place))
         receipt, last = self._log.receipt(place), self._last
         if last is None or last[0] is not entry:  # launches of one kind share these
             names = public_name(receipt.mechanism), full_name(receipt.mechanism)
@@ -251,7 +251,7 @@ class _Rows(Sequence[LedgerRow]):
         )
 
 
-def _row(sequence: int, name: str | None, exchange: Exchange) -> LedgerRow:
+def row_of(sequence: int, name: str | None, exchange: Exchange) -> LedgerRow:
     """Return the row of a launch, from its receipt if it has one."""
     launch, receipt = exchange.query, receipt_of(exchange.answer)
     runs = launch.mechanism if receipt is None else receipt.mechanism

@@ -118,7 +118,7 @@ class Remote:
     async def view(self, path: Any, after: int) -> tuple[int, bytes]:
         return await self._answer("view", path, after)
 
-    async def page(self, path: Any) -> tuple[int, bytes]:
+    async def page(self, path: Any, after: Any = None) -> tuple[int, bytes]:
         return await self._answer("page", path)
 
 

@@ -69,7 +69,7 @@ class Stub:
     def view(self, path: Any, after: int) -> tuple[int, bytes]:
         return 200, json.dumps({"path": path, "after": after}).encode()
 
-    def page(self, path: Any) -> tuple[int, bytes]:
+    def page(self, path: Any, after: Any = None) -> tuple[int, bytes]:
         return 200, json.dumps({"path": path, "page": True}).encode()
 
     def status(self) -> tuple[int, bytes]:

@@ -12,6 +12,7 @@ from composition import ExPost, FiltCon
 from curator.codec import decode, encode
 from curator.ledgers import LedgerFullError
 from curator.service import LocalService
+from curator.service.reading import Reader
 from curator.wire import Described, Head, Page, Tell, Told, error_of
 from mechanisms import Count, Gaussian, LaplaceNoiseReduction, Refine, SparseVector, column
 from queryable import (
@@ -311,11 +312,35 @@ def test_the_description_is_of_the_path(client: Client, ada: Client) -> None:
 def test_the_page_is_of_the_path(client: Client, ada: Client) -> None:
     ada(NOISY)
     page = json.loads(ada.service.page((1,)).body)
-    assert page["launches"] == len(page["rows"]) == 1
+    assert page["messages"] == len(page["rows"]) == 1
     assert page["tree"]["price"] == "ZCDP(rho=0.25)"
-    assert [each["path"] for each in page["rows"]] == [""]
+    assert [(each["number"], each["path"]) for each in page["rows"]] == [(1, [])]
     whole = json.loads(client.service.page(()).body)
     assert [each["title"] for each in whole["tree"]["children"]] == ["[0] FiltCon", "[1] FiltCon"]
+    assert [each["path"] for each in whole["below"]] == [[0], [1]]
+    assert [each["path"] for each in whole["rows"]] == [[], [], [0], [1]]
+    assert whole["rows"][3]["exact"]["loss"] == page["rows"][0]["exact"]["loss"]
+
+
+def test_a_page_goes_on_with_what_is_new(client: Client, ada: Client) -> None:
+    """What a page keeps from the last time is what a new page would have."""
+    for _ in range(3):
+        ada(NOISY)
+        for path in ((), (1,)):
+            page = ada.service.page(path).body.decode()
+            times = ada.service._journal.requests.time_of
+            assert page == Reader(ada.service._root, curator.codec.CODEC, times).page(path)
+    asked = json.loads(ada.service.page((1,), 1).body)
+    assert sorted(asked) == ["messages", "rows"]
+    assert [each["number"] for each in asked["rows"]] == [2, 3]
+    assert json.loads(ada.service.page((1,), 7).body)["rows"] == []
+
+
+def test_a_page_says_when(client: Client, ada: Client) -> None:
+    client.service._journal._now = lambda: 1_800_000_000.9
+    ada(NOISY)
+    (row,) = json.loads(ada.service.page((1,)).body)["rows"]
+    assert row["on"] == 1_800_000_000
 
 
 def test_what_ex_post_compositors_above_charge_is_not_seen() -> None:
