@@ -31,7 +31,7 @@ from queryable.errors import CodecError
 CODEC = Codec(ENTRIES)
 """The codec of everything that has a tag, with limits that all answers are within."""
 
-QUERIES = CODEC.within(Limits(bytes=2**20, items=10**5))
+QUERIES = CODEC.within(Limits(bytes=2**20, items=10**5, parts=50_000))
 """The same codec with narrow limits, for bytes that come from an analyst."""
 
 encode = canonical = CODEC.encode

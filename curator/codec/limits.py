@@ -19,7 +19,7 @@ DIGITS = 4000
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _BRACKET = re.compile(r"[\[\]{}]")
 _STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
-_LONG_NUMBER = re.compile(rf"[0-9]{{{DIGITS + 1}}}")
+_LONG_NUMBER = re.compile(rf"(?<![0-9])[0-9]{{{DIGITS + 1}}}")  # tried once a number
 
 
 def _bytes(value: Any) -> int:
@@ -34,6 +34,10 @@ def _items(value: Any) -> int:
     return natural(value, "items")
 
 
+def _parts(value: Any) -> int:
+    return natural(value, "parts")
+
+
 @attrs.frozen
 class Limits:
     """The largest text that is written or read.
@@ -43,21 +47,26 @@ class Limits:
         depth: how many lists and objects may be open at once. Every expression, every tree of
             mechanisms and every nested `Ask` that the packages admit is within 400.
         items: the length of a list.
+        parts: how many lists and objects there are; brackets in strings count too.
     """
 
     bytes: int = attrs.field(default=2**28, converter=_bytes)
     depth: int = attrs.field(default=400, converter=_depth)
     items: int = attrs.field(default=2 * 10**7, converter=_items)
+    parts: int = attrs.field(default=2 * 10**7, converter=_parts)
 
     def check(self, text: str) -> None:
-        """Check the length and the depth of a text.
+        """Check the length of a text, and its lists and objects.
 
         Raises:
-            CodecError: it is too long, or nested too deep.
+            CodecError: it is too long, has too many of them, or is nested too deep.
         """
         if not len(text) <= self.bytes:
             raise CodecError(f"the text has {len(text)} bytes; {self.bytes} is the most")
-        if text.count("[") + text.count("{") > self.depth:
+        parts = text.count("[") + text.count("{")
+        if not parts <= self.parts:
+            raise CodecError(f"the text has {parts} lists and objects; {self.parts} is the most")
+        if parts > self.depth:
             depth = depth_of(text)
             if not depth <= self.depth:
                 raise CodecError(f"the text is nested {depth} deep; {self.depth} is the most")
@@ -80,4 +89,4 @@ def depth_of(text: str) -> int:
 
 def has_long_numbers(text: str) -> bool:
     """Whether more than `DIGITS` digits follow each other, perhaps in a string."""
-    return _LONG_NUMBER.search(text) is not None
+    return len(text) > DIGITS and _LONG_NUMBER.search(text) is not None

@@ -7,6 +7,7 @@ Nothing here is executed or unpickled. Knows nothing of what headers mean.
 import json
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import attrs
@@ -75,8 +76,12 @@ class Channel:
         self._ready: list[Frame] = []
 
     def send(self, frame: Frame) -> None:
-        """Send a frame; returns when it is in the socket."""
-        self._end.sendall(frame.packed())
+        """Send a frame; returns when it is in the socket.
+
+        If the other end is closed, nobody reads it; then `receive` says so.
+        """
+        with suppress(ConnectionError):
+            self._end.sendall(frame.packed())
 
     def receive(self) -> Frame | None:
         """Wait for the next frame; None if the other end is closed."""

@@ -42,7 +42,7 @@ from curator.wire import (
     WireError,
     error_body,
 )
-from curator.wire.texts import dumped, loaded
+from curator.wire.texts import dumped, require_json
 from queryable import errors
 from queryable.errors import CodecError, HandleError, QueryError
 from queryable.handle import Queryable
@@ -63,7 +63,7 @@ from queryable.running.names import checked_names
 from queryable.running.root import MemoryRoot
 from queryable.running.together import exchanges_of
 
-QUERY_LIMITS = Limits(bytes=2**20, items=10**5)
+QUERY_LIMITS = Limits(bytes=2**20, items=10**5, parts=50_000)
 """The largest query of an analyst."""
 
 _STATUSES = {
@@ -210,7 +210,7 @@ class LocalService:
         try:
             asked, query = unnested(self._queries.decode(message.query))
         except CodecError:
-            loaded(message.query)
+            require_json(message.query)
             raise
         if message.names:
             _require_names(query, message.names)

@@ -32,7 +32,6 @@ from curator.service.services import Reply
 from queryable.running.handles import Path
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 30.0
-_STABLE = 10.0  # seconds after which a worker counts as well, so that the next pause is short
 _HOPELESS = 4  # failed starts after which messages no longer wait for the next one
 _PATIENCE = 30.0  # seconds for messages under way when the curator stops
 _LAST = 2.0  # seconds to read what a worker that has ended sent
@@ -323,20 +322,16 @@ class WorkerService:
         self._reads.give_up(error)
 
     async def _supervise(self) -> None:
-        loop, pause, failed = asyncio.get_running_loop(), FIRST_PAUSE, 0
+        failed = 0
         while True:
-            began = loop.time()
             was_ready = await self._live()
             if self._stopping:
                 return
             self.restarts += 1
             failed = 0 if was_ready else failed + 1
-            if loop.time() - began > _STABLE:
-                pause = FIRST_PAUSE
             if failed >= _HOPELESS:
                 self._fail(NoWorkerError(f"{self.name} cannot be opened; the owner knows", 30))
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
+            await asyncio.sleep(min(2**failed * FIRST_PAUSE, LONGEST_PAUSE))
 
     async def _live(self) -> bool:
         """Run one worker until it ends; whether it was ready."""

@@ -49,7 +49,19 @@ def loaded(text: str) -> Any:
     Raises:
         WireError: it is not JSON, or an object has a field twice.
     """
-    decoder = _CAREFUL if has_long_numbers(text) else _DECODER
+    return _loaded(text, _CAREFUL if has_long_numbers(text) else _DECODER)
+
+
+def require_json(text: str) -> None:
+    """Check that a text is JSON. It may have a field twice.
+
+    Raises:
+        WireError: it is not.
+    """
+    _loaded(text, _CAREFUL if has_long_numbers(text) else _QUICK)
+
+
+def _loaded(text: str, decoder: json.JSONDecoder) -> Any:
     try:
         return decoder.decode(text)
     except WireError:
@@ -172,6 +184,7 @@ def _number(digits: str) -> float:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant)
+_QUICK = json.JSONDecoder(parse_constant=_no_constant)
 _CAREFUL = json.JSONDecoder(
     object_pairs_hook=_once,
     parse_constant=_no_constant,

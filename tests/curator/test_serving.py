@@ -1,111 +1,26 @@
 """The whole of `curator serve`, with real processes: analysts, grants, kills, restarts, the end."""
 
 import os
-import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from curator import commands, orders
 from curator.access import AccessChangeError
-from curator.client.connecting import Connection, connect
 from curator.ledgers import SQLiteLedger
-from curator.orders import OrderError, Running
+from curator.orders import OrderError
 from mechanisms import Count, Gaussian, SparseVector, column
 from queryable import ZCDP, QueryRefusedError
 from queryable.errors import InteractiveError
-
-ROOT = Path(__file__).parents[2]
-STATED = """
-ledger = "ledger.db"
-key = "noise.key"
-[datasets.visits]
-source = "visits.csv"
-budget = { zcdp = "1/10" }
-types = { patient = "integer", age = "integer" }
-[datasets.calls]
-source = "calls.csv"
-budget = { zcdp = "1/10" }
-"""
+from tests.curator.serving import ROOT, served, written
 
 
 @pytest.fixture
 def stated(tmp_path: Path) -> Path:
-    folder = tmp_path / "served"
-    commands.init(folder)
-    rows = "".join(f"{number},{number % 90}\n" for number in range(500))
-    for name in ("visits", "calls"):
-        (folder / f"{name}.csv").write_text(f"patient,age\n{rows}")
-    (folder / "curator.toml").write_text(STATED)
-    return folder / "curator.toml"
-
-
-class Served:
-    """A curator that runs."""
-
-    def __init__(self, stated: Path) -> None:
-        self.stated, self.folder = stated, stated.parent
-        self.opened = ExitStack()
-        self.start()
-
-    def connect(self, token: str | None) -> Connection:
-        """An analyst's connection; the owner's without a token."""
-        name = "curator.sock" if token else "owner.sock"
-        return self.opened.enter_context(connect(f"unix:{self.folder / name}", token=token))
-
-    def start(self) -> None:
-        log = (self.folder / "log").open("a")
-        program = "from curator.commands import main; main()"
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", program, "serve", str(self.stated)],
-            stdout=log,
-            stderr=log,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )
-        log.close()
-        self.wait()
-
-    def health(self) -> Any:
-        return Running(self.folder / "owner.sock").ask("GET", "/health")
-
-    def wait(self) -> None:
-        for _ in range(1200):
-            try:
-                if self.health()["well"]:
-                    return
-            except (OSError, InteractiveError):
-                assert self.process.poll() is None, (self.folder / "log").read_text()
-            time.sleep(0.05)
-        raise AssertionError((self.folder / "log").read_text())
-
-    def kill_worker(self, dataset: str = "visits") -> None:
-        os.kill(self.health()["datasets"][dataset]["pid"], signal.SIGKILL)
-
-    def stop(self) -> int:
-        self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(60)
-
-
-@contextmanager
-def served(stated: Path) -> Iterator[Served]:
-    found = Served(stated)
-    try:
-        yield found
-    except BaseException as error:
-        error.add_note((found.folder / "log").read_text())
-        raise
-    finally:
-        if found.process.poll() is None:
-            found.process.kill()
-        found.process.wait()
-        found.opened.close()
+    return written(tmp_path / "served")
 
 
 def older(age: int) -> Gaussian:

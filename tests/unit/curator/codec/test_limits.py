@@ -1,5 +1,7 @@
 """Limits: checked in linear time, before anything is built from a text."""
 
+import time
+
 import pytest
 
 from curator.codec import CODEC, CodecError, Limits, decode, encode
@@ -30,6 +32,25 @@ def test_depth_takes_linear_time(part: str) -> None:
     assert depth_of(part * 1_000_000) >= 0
 
 
+def test_long_numbers_are_found_in_linear_time() -> None:
+    """A pattern that begins again at every digit would look at each of these digits 4,000 times."""
+
+    def seconds(text: str) -> float:
+        began = time.process_time()
+        assert not has_long_numbers(text)
+        return time.process_time() - began
+
+    numbers = ("9" * DIGITS + ",") * 500
+    assert seconds(numbers) < 100 * max(seconds("a" * len(numbers)), 0.001)
+
+
+def test_lists_and_objects_are_counted() -> None:
+    narrow = CODEC.within(Limits(parts=3))
+    assert narrow.decode(narrow.encode(((), 1))) == ((), 1)
+    with pytest.raises(CodecError, match="4 lists and objects; 3 is the most"):
+        narrow.decode("[[],[],[]]")
+
+
 def test_texts_beyond_a_limit_are_refused() -> None:
     """In words with the limit, written or read."""
     narrow = CODEC.within(Limits(bytes=20, depth=3))
@@ -44,7 +65,7 @@ def test_texts_beyond_a_limit_are_refused() -> None:
     assert narrow.decode(narrow.encode("[{" * 8)) == "[{" * 8
 
 
-@pytest.mark.parametrize("name", ["bytes", "depth", "items"])
+@pytest.mark.parametrize("name", ["bytes", "depth", "items", "parts"])
 def test_limits_are_counts(name: str) -> None:
     for wrong in (-1, True, 1.5, None, "9"):
         with pytest.raises((TypeError, ValueError), match=f"{name} is"):

@@ -45,3 +45,13 @@ def test_a_channel_receives_frames_and_then_the_end() -> None:
         assert channel.receive() == Frame({"c": 3})
         one.close()
         assert channel.receive() is None
+
+
+def test_a_frame_to_an_end_that_is_closed_goes_nowhere() -> None:
+    """A worker whose front was killed ends as if told to; its owner reads no traceback."""
+    one, other = socket.socketpair()
+    with other:
+        one.close()
+        channel = Channel(other)
+        channel.send(Frame({"a": 1}))
+        assert channel.receive() is None

@@ -16,6 +16,7 @@ from curator.ledgers import SQLiteLedger
 from curator.service import workers
 from curator.service.recipes import Recipe
 from curator.service.workers import (
+    FIRST_PAUSE,
     NoWorkerError,
     WorkerDiedError,
     WorkerService,
@@ -178,6 +179,32 @@ def test_a_worker_that_cannot_open_is_tried_again(tmp_path: Path, fails: str, te
         await service.stop()
 
     run(life())
+
+
+def test_a_worker_that_was_ready_is_followed_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often: only workers that cannot open make the pauses longer."""
+    paused: list[float] = []
+    slept = asyncio.sleep
+
+    async def sleep(seconds: float) -> None:
+        paused.append(seconds)
+        await slept(0)
+
+    async def life() -> None:
+        service = worker(tmp_path)
+        service.start()
+        for _ in range(3):
+            await state(service, "ready")
+            service._kill()
+            await state(service, "starting")
+        await state(service, "ready")
+        await service.stop()
+
+    monkeypatch.setattr("curator.service.workers.asyncio.sleep", sleep)
+    run(life())
+    assert [seconds for seconds in paused if seconds >= FIRST_PAUSE] == [FIRST_PAUSE] * 3
 
 
 @pytest.mark.slow
