@@ -25,6 +25,9 @@ The bound holds by induction. While a root runs, its own spent amount is at leas
 have cost together, and the bound is at least that. A message raises the three in this order: spent
 amount, bound, cost. A sealed ledger starts with a spent amount of the bound.
 
+A message whose cost depends on its answer raises the bound by its worst case, and the answer lowers
+it to what it has cost. If the process ends between the two, the root is sealed.
+
 With a `block`, the bound is raised ahead. Launches at the root that stay within it do not write the
 anchor. Messages to children always do. When the root is released, the bound is lowered to what was
 spent. If the process ends otherwise, the launches after the mark may be lost or not, so the root is

@@ -123,7 +123,10 @@ class LedgerJournal:
         """
         if self.released:
             raise HandleError(f"open root {self.root!r} again: it was released")
-        if self._unsure or (self.pending is not None and self.pending is not self._crashed):
+        head = self.head  # an interrupt may come before it is noted as pending
+        open_intent = head is not None and head.kind == "intent" and head is not self._crashed
+        waits = self.pending is not None and self.pending is not self._crashed
+        if self._unsure or open_intent or waits:
             raise HandleError(f"open root {self.root!r} again: {_INTERRUPTED}")
         self.renew()
 
@@ -153,11 +156,11 @@ class LedgerJournal:
             with suppress(LedgerError):
                 self.mooring.settle(self.head)
 
-    def _moor(self, message: Message, told: Told) -> None:
-        """Have the anchor cover the message before data are read."""
+    def _moor(self, message: Message, told: Told, *, answered: bool = False) -> None:
+        """Have the anchor cover the message before data are read, or before it is answered."""
         if self.mooring is not None and self.head is not None:
             self._unsure = True
-            self.mooring.keep(self.head, message, told)
+            self.mooring.keep(self.head, message, told, answered=answered)
             self._unsure = False
 
     def require_unanswered(self, message: Message) -> None:
@@ -205,7 +208,7 @@ class LedgerJournal:
             self.pending = self._crashed = None
             self.requests.add(self._requested, count, self._since)
             if changed:
-                self._moor(message, told)
+                self._moor(message, told, answered=True)
 
     def void(self) -> None:
         """Answer an intent that is no part of the history; see `Journal.void`."""

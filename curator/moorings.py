@@ -23,7 +23,7 @@ from queryable.errors import InteractiveError
 from queryable.losses import GDP, AdditiveLoss, ApproxDP, Loss, measure_name
 from queryable.losses.numbers import sqrt_up
 from queryable.mechanism import InteractiveMechanism
-from queryable.messages import Launch, Launched, LaunchMany
+from queryable.messages import Launch, Launched, LaunchMany, addressed, unnested
 from queryable.quoting import quoted
 from queryable.running.journal import Message, Told
 from queryable.running.root import MemoryRoot
@@ -110,6 +110,7 @@ class Mooring:
         self.anchor, self.root, self.mark = anchor, root, mark
         self._empty = empty_account(mechanism)
         self._account: Any = None  # the present one, once it is known
+        self._floor: Amounts | None = None  # the bound before the message that is under way
         self.behind = False  # whether the ledger does not have the mark
         self._settled = False
         self._lock = threading.Lock()
@@ -169,12 +170,20 @@ class Mooring:
             "charge`). curator.view shows the answers that are left"
         )
 
-    def keep(self, head: Event, message: Message | None = None, told: Told = ()) -> None:
+    def keep(
+        self,
+        head: Event,
+        message: Message | None = None,
+        told: Told = (),
+        *,
+        answered: bool = False,
+    ) -> None:
         """Have the anchor cover a message that is in the ledger, before data are read.
 
         Args:
             head: the last event of the ledger.
             told: the exchanges that stand if the message does not return.
+            answered: whether they stand, and the answer is in the ledger.
 
         Raises:
             AnchorError: it does not cover it; nothing may be read.
@@ -182,14 +191,19 @@ class Mooring:
         with self._lock:
             if self._settled:
                 raise AnchorError(f"open root {self.root!r} again: it was released")
-            self._follow(told)
+            self._follow(message, told)
             spent, bound = amounts_of(self._account), self.mark.bound
             if spent is not None and bound is not None:
                 covered = all(own <= most for own, most in zip(spent, bound, strict=True))
                 ahead = self._block is not None and not self.behind
                 if covered and ahead and _is_launch(message):
                     return
-                if not covered:
+                if not answered:
+                    self._floor = bound
+                if answered and self._block is None and self._floor is not None:
+                    # The worst case was covered before the answer told what it has cost.
+                    bound = tuple(map(max, self._floor, spent))
+                elif not covered:
                     bound = tuple(map(max, bound, self._ahead(spent)))
             self._put(attrs.evolve(self.mark, seq=head.seq, hash=head.hash, bound=bound))
 
@@ -210,14 +224,18 @@ class Mooring:
         self.anchor.put(self.root, self.mark, mark)
         self.mark, self.behind = mark, False
 
-    def _follow(self, told: Told) -> None:
-        """Take the account from the receipts of launches at the root."""
-        if self._empty is None:
+    def _follow(self, message: Message | None, told: Told) -> None:
+        """Take the account from the root's receipts: of launches, and of what answers cost."""
+        if self._empty is None or message is None:
             return
+        below = len(unnested(addressed(message.path, message.query))[0]) - 1
         for exchange in told:
             receipt = getattr(exchange.answer, "receipt", None)
             if exchange.path == () and receipt is not None:
                 self._account = receipt.account
+            for each in exchange.receipts:
+                if each.nested == below:  # otherwise of a compositor on the way
+                    self._account = each.account
 
     def _ahead(self, spent: Amounts) -> Amounts:
         """The spent amounts and a block, but no more than the budget."""

@@ -395,6 +395,8 @@ def _go_on(
     journal.requests = skim.requests
     if telling.pending is None:
         return
+    if journal.mooring is not None:
+        journal.mooring.start(root.state)
     message = message_of(json.loads(telling.pending.body), coins, journal.codec)
     if telling.gives_up or lost:
         give_up(root, message)

@@ -11,11 +11,21 @@ from typing import Any
 import pytest
 
 import curator
-from composition import ConComp, FiltCon, FiltSeq, Odom, OdomCon, ViaRenyi
+from composition import ConComp, ExPost, FiltCon, FiltSeq, Odom, OdomCon, ViaRenyi
 from curator import Anchor, AnchorError, LedgerError, SealedError
 from curator.lost import Lost
+from curator.moorings import Mooring
 from curator.verify import verify
-from mechanisms import Count, Gaussian, SparseVector, column
+from mechanisms import (
+    AbsoluteError,
+    Count,
+    Gaussian,
+    LaplaceNoiseReduction,
+    Refine,
+    SparseVector,
+    Until,
+    column,
+)
 from queryable import (
     ZCDP,
     ApproxDP,
@@ -341,6 +351,69 @@ def test_a_launch_that_retires_others_is_always_marked(path: Path) -> None:
     table.launch(NOISY)
     with pytest.raises(SealedError, match="old copy"):
         opened(old, anchor, FiltSeq(ZCDP(1)))
+
+
+def test_what_children_cost_as_they_answer_is_covered(path: Path) -> None:
+    """An old copy from before the answers is charged for them; the newest one goes on."""
+    ledger, root = MemoryLedger(), ExPost(PureDP(5))
+    table = opened(ledger, path, root)
+    child = table.launch(LaplaceNoiseReduction(OLD, epsilons=["1/10", 1, 2]))
+    old = copied(ledger)
+    assert bound(path) == (0,)
+    child(Refine())
+    assert bound(path) == (Fraction(1, 10),)
+    child(Refine())
+    child(Refine())
+    assert bound(path) == (2,)
+    assert opened(ledger, path, root).privacy_loss().epsilon == 2  # type: ignore[union-attr]
+    charged = opened(old, path, root, charge_to_anchor=True)
+    assert charged.privacy_loss().epsilon == 2  # type: ignore[union-attr]
+
+
+def test_the_bound_is_the_worst_case_until_the_answer_tells_less(path: Path) -> None:
+    ledger, root = MemoryLedger(), ExPost(PureDP(5))
+    table = opened(ledger, path, root)
+    child = table.launch(LaplaceNoiseReduction(OLD, epsilons=["1/10", 1, 2]))
+    query = Until(AbsoluteError(10**6))  # the first step is enough; the last one is the worst case
+    ledger.crash_at = ledger.appends + 1
+    with pytest.raises(Crash):
+        child(query)
+    assert bound(path) == (2,)
+    ledger.crash_at = None
+    with pytest.raises(SealedError, match="raised ahead"):
+        opened(ledger, path, root)
+    table = opened(ledger, path, root, charge_to_anchor=True)
+    assert table.privacy_loss().epsilon == 2  # type: ignore[union-attr]
+    second = table.launch(LaplaceNoiseReduction(OLD, epsilons=["1/10", 1, 2]))
+    second(query)
+    assert bound(path) == (Fraction(21, 10),)
+
+
+def test_a_message_that_runs_again_covers_those_before_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the anchor could not be written twice: for a filter, and for a launch in it."""
+    ledger, real = MemoryLedger(), Mooring.keep
+    table = opened(ledger, path)
+    table.launch(NOISY)
+    old = copied(ledger)
+
+    def crash(*_: Any, **__: Any) -> None:
+        raise Crash
+
+    monkeypatch.setattr(Mooring, "keep", crash)
+    with pytest.raises(Crash):
+        table.launch(FiltCon(ZCDP("1/2")))
+    monkeypatch.setattr(Mooring, "keep", real)
+    table = opened(ledger, path)
+    monkeypatch.setattr(Mooring, "keep", crash)
+    with pytest.raises(Crash):
+        table.children[1].launch(NOISY)
+    monkeypatch.setattr(Mooring, "keep", real)
+    table = opened(ledger, path)  # runs the launch in the filter
+    assert len(table.children[1].view) == 1
+    assert bound(path) == (Fraction(13, 25),)
+    assert opened(old, path, charge_to_anchor=True).privacy_loss() == ZCDP("13/25")
 
 
 def test_wrong_blocks() -> None:
