@@ -19,6 +19,7 @@ from curator import orders
 from curator.access import ROOT as ACCESS
 from curator.access import access_of
 from curator.codec import CODEC, Codec
+from curator.configuration import NAME as _CONFIGURATION
 from curator.configuration import read_configuration
 from curator.keys import make_key
 from curator.ledgers import BrokenChainError, Event, Ledger, LedgerError, chained, ledger_of
@@ -29,7 +30,6 @@ from curator.verify import Verified, verify
 from curator.views import view
 from queryable.errors import InteractiveError
 
-_CONFIGURATION = "curator.toml"
 _IGNORED = """# Everything here is private but the configuration.
 *
 !.gitignore
@@ -58,6 +58,7 @@ def init(folder: Path) -> str:
     return (
         f"{stated} states data sets and budgets: edit it.\n"
         f"{key} is the key of the noise: it is as secret as the data.\n"
+        f"For analysts in other processes: curator serve {folder}\n"
         f'In Python: visits, table = curator.open_configured("{stated}", "visits")'
     )
 

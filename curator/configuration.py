@@ -23,6 +23,9 @@ from mechanisms import Table
 from queryable.handle import Queryable
 from queryable.quoting import quoted
 
+NAME = "curator.toml"
+"""The name of the file in the folder that `curator init` makes."""
+
 _LEDGERS = ("postgresql", "postgres")
 
 
@@ -141,11 +144,15 @@ class Configuration:
 def read_configuration(path: str | os.PathLike[str]) -> Configuration:
     """Read and check a configuration. Opens neither the ledger nor data.
 
+    Args:
+        path: the file, or the folder that `curator init` made.
+
     Raises:
         ConfigurationError: it is wrong.
         FileNotFoundError: there is no file.
     """
     file = Path(path)
+    file = file / NAME if file.is_dir() else file
     folder = file.absolute().parent
     whole = read_file(file)
 

@@ -105,7 +105,8 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
         if path in places:
             there = posixpath.relpath(places[path], posixpath.dirname(page.file.src_uri) or ".")
             return f"{picture}[{text}]({there}{anchor or ''})"
-        return text if (ROOT / path).exists() else link.group()
+        is_elsewhere = not path.startswith("docs/")  # files in docs/ are copied into the site
+        return text if is_elsewhere and (ROOT / path).exists() else link.group()
 
     return LINK.sub(moved, markdown)
 

@@ -19,11 +19,11 @@ FENCE = re.compile(r"^([ \t>]*)(```+|~~~+)[ \t]*([\w+-]*).*$", flags=re.MULTILIN
 SECTION = re.compile(r"^(?:Args|Attributes|Raises):\n((?:    .*\n?|\n)+)", flags=re.MULTILINE)
 ENTRY = re.compile(r"^ {4}(\S.*)", flags=re.MULTILINE)
 PAGES = [*sorted(DOCS.glob("**/*.md")), *sorted(ROOT.glob("*.md"))]
-RECIPES = DOCS / "recipes.md"  # `test_recipes.py` runs it
+ELSEWHERE = {"recipes.md", "asking.md"}  # `test_recipes.py` and `test_served_pages.py` run them
 WITH_CODE = [
     page
     for page in PAGES
-    if page.parent == DOCS and page != RECIPES and BLOCK.search(page.read_text("utf-8"))
+    if page.parent == DOCS and page.name not in ELSEWHERE and BLOCK.search(page.read_text("utf-8"))
 ]
 THEORY = sorted((DOCS / "theory").glob("**/*.md"))
 CODE = re.compile(r"`[^`\n]*`")

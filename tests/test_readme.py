@@ -19,8 +19,16 @@ def text() -> str:
     return README.read_text(encoding="utf-8")
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", text(), flags=re.MULTILINE | re.DOTALL)
+def blocks(language: str, of: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", of, flags=re.MULTILINE | re.DOTALL)
+
+
+def parted() -> tuple[str, str]:
+    """What runs in one process, and the section about several."""
+    before, title, rest = text().partition("## Analysts in other processes\n")
+    section, end, after = rest.partition("\n## ")
+    assert title
+    return f"{before}{end}{after}", section
 
 
 def with_validity(readme: str) -> str:
@@ -39,16 +47,16 @@ def claims() -> list[list[str]]:
 def test_code_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The blocks, one after another, in an empty folder."""
+    """The blocks, one after another, in an empty folder; `test_served_pages.py` runs the others."""
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "__main__"}
-    for source in blocks("python"):
+    for source in blocks("python", parted()[0]):
         exec(compile(source, str(README), "exec"), names)
     assert capsys.readouterr().err == ""
 
 
 def test_there_is_code() -> None:
-    assert blocks("python")
+    assert all(blocks("python", part) for part in parted())
 
 
 def test_validity_table_is_up_to_date() -> None:

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Self, TypeVar
 
 from curator.client.connecting import Connection, connect
+from mechanisms.tables.front_door import FromTable
 from queryable.display.ledger import Ledger
 from queryable.handle import Queryable
 from queryable.view import View
@@ -125,6 +126,10 @@ class AsyncConnection:
     async def about(self, name: str) -> dict[str, Any]:
         """The public description of a data set."""
         return await asyncio.to_thread(self._connection.about, name)
+
+    async def table(self, name: str) -> FromTable:
+        """The table of a data set, without its rows: see `Connection.table`."""
+        return await asyncio.to_thread(self._connection.table, name)
 
     async def close(self) -> None:
         """Wait for messages under way, and close the connections."""

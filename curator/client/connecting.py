@@ -11,6 +11,8 @@ from curator.client.transport import Patience, Transport
 from curator.client.urls import address_of
 from curator.codec import CODEC, Codec
 from curator.wire import DataSet, datasets_of
+from curator.wire.outlines import outline_of
+from mechanisms.tables.front_door import FromTable
 from queryable.handle import Queryable
 
 _TOKEN = re.compile(r"[!-~]+")
@@ -59,6 +61,14 @@ class Connection(Mapping[str, Queryable]):
     def about(self, name: str) -> dict[str, Any]:
         """The public description of a data set: columns, privacy unit, max_rows, neighbours."""
         return self._data_set(name).about
+
+    def table(self, name: str) -> FromTable:
+        """The table of a data set, without its rows: its methods make statistics for `release`.
+
+        `connection.table("visits").mean("age", 0, 120)` is what the method of the curator's `Table`
+        gives, with the privacy unit filled in.
+        """
+        return outline_of(self.about(name))
 
     def __iter__(self) -> Iterator[str]:
         return iter([each.name for each in self._data_sets()])
@@ -114,8 +124,9 @@ def connect(
 
     Examples:
         from curator import connect
-        visits = connect("unix:curator.sock", token="qy_...")["visits"]
-        visits.release(Count(column("age") >= 40), within=20)
+        connection = connect("unix:curator.sock", token="qy_...")
+        visits, table = connection.table("visits"), connection["visits"]
+        table.release(visits.count(column("age") >= 40), within=20)
     """
     urls = (url,) if isinstance(url, str) else tuple(url)
     if not urls:

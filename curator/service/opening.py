@@ -11,6 +11,7 @@ from curator.configuration import Configuration, read_configuration
 from curator.root import release
 from curator.service.local import LocalService
 from curator.service.recipes import Opened
+from curator.wire import outlines
 from mechanisms import Table
 
 _LOG = logging.getLogger("curator")
@@ -62,14 +63,8 @@ def opened(
 
 def about_of(table: Table, d_in: Any) -> dict[str, Any]:
     """What is public about a table, as values of JSON: no rows, and no number of rows."""
-    unit = table.unit
-    bounds = ("max_rows", "max_groups", "max_rows_per_group")
-    return {
-        "columns": {column: kind.name for column, kind in table.columns.items()},
-        "neighbours": "add-or-remove" if d_in == 1 else "substitute",
-        "privacy_unit": None if unit is None else unit.column,
-        **({} if unit is None else {name: getattr(unit, name) for name in bounds}),
-    }
+    neighbours = "add-or-remove" if d_in == 1 else "substitute"
+    return {"neighbours": neighbours, **outlines.about_of(table.columns, table.unit)}
 
 
 def _report(fault: BaseException) -> None:

@@ -48,7 +48,10 @@ class Worker:
         try:
             opened = self._opened(recipe, first.header["give_up"])
         except (InteractiveError, OSError, ValueError, TypeError, ImportError) as error:
-            traceback.print_exc()
+            if isinstance(error, InteractiveError):  # it says what to do; its trace would hide that
+                sys.stderr.write(f"ERROR {type(error).__name__}: {error}\n")
+            else:
+                traceback.print_exc()
             self._tells.send(Frame({"event": "broken", "text": f"{type(error).__name__}: {error}"}))
             return 1
         self._service = opened.service

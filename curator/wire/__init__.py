@@ -4,7 +4,8 @@ Bodies are JSON objects. Values, such as queries and answers, are objects of `cu
 they are texts that nothing in this room reads.
 
 - `messages`: a message and its reply. `views`: what is read. `versions`: versions of the protocol.
-- `texts`: JSON, read strictly. `errors`: what either side may have to say about the other.
+- `outlines`: a table as its description has it. `texts`: JSON, read strictly.
+- `errors`: what either side may have to say about the other.
 """
 
 from curator.wire.errors import (

@@ -26,6 +26,7 @@
 - `joins`: which tables are joined, and the privacy unit of the joined rows.
 - `remembered`: exact totals of requests that were evaluated before.
 - `front_door`: statistics from the table, `visits.mean("age", 0, 120)`, and `group_by`.
+- `outline`: `Outline`, a table in another process: the same methods, and no rows.
 - `table`: `Table`, a file, a frame or a database.
 - `engines`: what evaluates requests on a table.
 """

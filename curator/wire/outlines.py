@@ -1,0 +1,71 @@
+"""What is public about a table, as values of JSON, and an outline of the table from them.
+
+A privacy unit and its bounds are fields of a data set's description. `columns` has the name of each
+column's kind, and `kinds` what else distinguishes it, such as the step of decimals.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from curator.wire.errors import WireError
+from mechanisms.tables.column_types import Kind
+from mechanisms.tables.front_door import FromTable
+from mechanisms.tables.outline import Outline
+from mechanisms.tables.privacy_unit import PrivacyUnit
+from queryable.losses.numbers import exact
+
+_BOUNDS = ("max_rows", "max_groups", "max_rows_per_group")
+
+
+def about_of(columns: Mapping[str, Kind], unit: PrivacyUnit | None) -> dict[str, Any]:
+    """The description of a table with these columns."""
+    return {
+        "columns": {name: kind.name for name, kind in columns.items()},
+        "kinds": {name: row for name, kind in columns.items() if (row := _row(kind))},
+        "privacy_unit": None if unit is None else unit.column,
+        **({} if unit is None else {name: getattr(unit, name) for name in _BOUNDS}),
+    }
+
+
+def outline_of(about: Mapping[str, Any]) -> FromTable:
+    """The statistics of a table that was described.
+
+    Raises:
+        WireError: the description is not of this protocol, or of another table than `Table`.
+    """
+    try:
+        rows = about["kinds"]
+        columns = {
+            str(name): _kind(kind, rows.get(name, {})) for name, kind in about["columns"].items()
+        }
+        whom = about["privacy_unit"]
+        bounds = {name: about[name] for name in _BOUNDS if name in about}
+        return Outline(columns, None if whom is None else PrivacyUnit(whom, **bounds))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise WireError(
+            "the curator's description of this data set has no columns that this library can read; "
+            "write statistics by hand, such as Count(per=PrivacyUnit('patient', max_rows=4))"
+        ) from error
+
+
+def _row(kind: Kind) -> dict[str, Any]:
+    """What a kind has beside its name, if that differs from other kinds; numbers as text."""
+    usual = Kind(kind.name)
+    found = {
+        "step": None if kind.step is None else str(kind.step),
+        "low": None if kind.low == usual.low else str(kind.low),
+        "high": None if kind.high == usual.high else str(kind.high),
+        "single": kind.single or None,
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _kind(name: Any, row: Mapping[str, Any]) -> Kind:
+    usual = Kind(str(name))
+    return Kind(
+        usual.name,
+        exact(row["step"]) if "step" in row else None,
+        int(row.get("low", usual.low)),
+        int(row.get("high", usual.high)),
+        single=bool(row.get("single", False)),
+    )

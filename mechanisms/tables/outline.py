@@ -1,0 +1,69 @@
+"""`Outline`: a table that is in another process, by its columns and its privacy unit.
+
+Responsible for the statistics that somebody asks of such a table. It has no rows. What a `Table`
+takes from its columns to make a statistic is public, so an outline makes equal statistics.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from mechanisms.tables.column_types import WRITTEN, Kind
+from mechanisms.tables.corrections import no_column
+from mechanisms.tables.engines.cells import readings
+from mechanisms.tables.engines.duckdb import kind_of
+from mechanisms.tables.engines.kept import Columns
+from mechanisms.tables.engines.sql import identifier
+from mechanisms.tables.engines.statements import kind_of_operand
+from mechanisms.tables.expressions import operand_of
+from mechanisms.tables.front_door import FromTable
+from mechanisms.tables.privacy_unit import PrivacyUnit
+
+
+@attrs.frozen(repr=False)
+class Outline(FromTable):
+    """The columns and the privacy unit of a table, without its rows.
+
+    It has the methods of a `Table` that make statistics: `visits.mean("age", 0, 120)`.
+
+    Args:
+        columns: the kind (type) of each column.
+        unit: the privacy unit and its bounds; None if each row is a unit.
+    """
+
+    columns: Mapping[str, Kind]
+    _unit: PrivacyUnit | None = None
+
+    @property
+    def unit(self) -> PrivacyUnit | None:
+        """The privacy unit and its bounds, for `per=`; None if each row is a unit."""
+        return self._unit
+
+    def kind(self, column: Any) -> Kind:
+        """The kind (type) of a column, or of an expression such as `column("day").month()`.
+
+        Raises:
+            ValueError, TypeError: there is no such column, or the expression does not fit.
+        """
+        operand = operand_of(column)
+        if isinstance(operand, str) and operand not in self.columns:
+            raise ValueError(no_column(operand, self.columns))
+        return kind_of_operand(operand, self.columns, self._as_read())
+
+    def _as_read(self) -> Columns:
+        """The columns with each reading of an undeclared one, as an engine has them."""
+        kinds, written = dict[str, Kind](), dict[str, dict[str, str]]()
+        for name, kind in self.columns.items():
+            kinds[name] = kind_of("VARCHAR") if kind == WRITTEN else kind
+            if kind == WRITTEN:
+                declared = readings(identifier(name))
+                written[name] = {reading: f"{name}\x1f{reading}" for reading in declared}
+                kinds |= {
+                    column: kind_of(declared[reading][1])
+                    for reading, column in written[name].items()
+                }
+        return Columns(tuple(self.columns), kinds, written)
+
+    def __repr__(self) -> str:
+        return f"<Outline of {len(self.columns)} columns>"
