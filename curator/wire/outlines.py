@@ -34,7 +34,7 @@ def outline_of(about: Mapping[str, Any]) -> FromTable:
         WireError: the description is not of this protocol, or of another table than `Table`.
     """
     try:
-        rows = about["kinds"]
+        rows = {**about["kinds"]}
         columns = {
             str(name): _kind(kind, rows.get(name, {})) for name, kind in about["columns"].items()
         }
