@@ -46,7 +46,7 @@ class Served:
 
     def connect(self, token: str = "owner", **more: Any) -> Connection:
         """A client."""
-        return connect(self.url, token, **{"codec": STORED, "patience": 2, **more})
+        return connect(self.url, token, **{"codec": STORED, "patience": 30, **more})
 
     def handle(self, token: str = "owner", **more: Any) -> Queryable:
         """A handle of the root."""

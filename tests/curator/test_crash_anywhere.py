@@ -53,10 +53,10 @@ def crashes(seed: int, count: int, messages: int = 12, looks: int = 1) -> list[L
 
 
 def test_random_crashes() -> None:
-    """100 random analyses: their messages reach everything that the simulation is about."""
-    found = [life for seed in range(100) for life in crashes(seed, 2, looks=4)]
-    assert sum(life.again for life in found) > 20
-    assert sum(life.given_up for life in found) > 2
+    """40 random analyses: their messages reach everything that the simulation is about."""
+    found = [life for seed in range(40) for life in crashes(seed, 2, looks=4)]
+    assert sum(life.again for life in found) > 8
+    assert sum(life.given_up for life in found) > 0
     told = Counter(
         kind
         for life in found
@@ -64,8 +64,8 @@ def test_random_crashes() -> None:
         for step in analysis.steps
         for kind in (type(step.message.query).__name__, step.outcome.split(":")[0])
     )
-    assert min(told[kind] for kind in ("Launch", "LaunchMany", "AskMany", "Open", "Refine")) > 20
-    assert min(told[kind] for kind in ("UnknownQueryError", "RetiredChildError")) > 5
+    assert min(told[kind] for kind in ("Launch", "LaunchMany", "AskMany", "Open", "Refine")) > 8
+    assert min(told[kind] for kind in ("UnknownQueryError", "RetiredChildError")) > 2
 
 
 @pytest.mark.long
@@ -114,7 +114,11 @@ def scripted() -> Life:
     return life
 
 
-def test_a_crash_at_every_write_and_flush_of_a_script() -> None:
+@pytest.mark.parametrize(
+    "start", [0, *(pytest.param(start, marks=pytest.mark.slow) for start in range(1, 5))]
+)
+def test_a_crash_at_every_write_and_flush_of_a_script(start: int) -> None:
+    """Every fifth moment from the start; the slow starts have the others."""
     life = scripted()
     outcomes = [step.outcome for step in life.analyses[1].steps]
     assert [each.split(":")[0] for each in outcomes if each.split(":")[0].endswith("Error")] == [
@@ -125,7 +129,7 @@ def test_a_crash_at_every_write_and_flush_of_a_script() -> None:
     assert sum("refused/1" in each for each in outcomes) == 1
     assert outcomes[0] == outcomes[-1]
     assert len(life.moments()) > 100
-    for moment in life.moments():
+    for moment in life.moments()[start::5]:
         life.next(moment)
 
 

@@ -181,8 +181,15 @@ def finished(
             assert crashes < most
 
 
-@pytest.mark.parametrize("crash", [Crash(), KeyboardInterrupt()], ids=["crash", "Ctrl-C"])
-@pytest.mark.parametrize("stored", [True, False], ids=["stored", "not stored"])
+@pytest.mark.parametrize(
+    ("stored", "crash"),
+    [
+        pytest.param(True, Crash(), id="stored-crash"),
+        pytest.param(False, KeyboardInterrupt(), id="not stored-Ctrl-C"),
+        pytest.param(True, KeyboardInterrupt(), id="stored-Ctrl-C", marks=pytest.mark.slow),
+        pytest.param(False, Crash(), id="not stored-crash", marks=pytest.mark.slow),
+    ],
+)
 def test_a_crash_at_every_append(
     undisturbed: Undisturbed, stored: bool, crash: BaseException
 ) -> None:

@@ -10,6 +10,7 @@ import attrs
 
 import curator
 from composition import FiltCon
+from curator.codec import CODEC as OWN
 from curator.codec.entries import entry_of
 from curator.service.local import LocalService
 from curator.service.recipes import Opened
@@ -18,8 +19,8 @@ from queryable.losses import Loss
 from queryable.mechanism import Measurement
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.randomness.laws import UniformBelow
-from tests.stored import KEY, STORED
 
+KEY = bytes(range(32))
 DATA = {"age": list(range(100))}
 
 
@@ -47,7 +48,7 @@ class Waiting(Measurement[int]):
         return int(coins.draw(UniformBelow(2**64)))
 
 
-CODEC = STORED.joined([entry_of("tests.waiting/1", Waiting)])
+CODEC = OWN.joined([entry_of("tests.waiting/1", Waiting)])
 
 
 def opened(folder: str, *, give_up: bool = False) -> Opened:

@@ -31,6 +31,9 @@ class Stub:
         match asked.get("do"):
             case "sleep":
                 time.sleep(asked["seconds"])
+            case "wait":
+                while not (self.folder / "go on").exists():
+                    time.sleep(0.01)
             case "spin":
                 until = time.perf_counter() + asked["seconds"]
                 while time.perf_counter() < until:

@@ -2,7 +2,7 @@ import itertools
 import socket
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curator.service.frames import LIMIT, Channel, Frame, FrameError, Frames
@@ -11,6 +11,7 @@ HEADERS = st.dictionaries(st.text(), st.none() | st.integers() | st.text() | st.
 FRAMES = st.builds(Frame, HEADERS, st.binary())
 
 
+@settings(max_examples=40)
 @given(st.lists(FRAMES, max_size=5), st.lists(st.integers(0, 300)))
 def test_frames_are_read_back_however_they_are_cut(sent: list[Frame], cuts: list[int]) -> None:
     whole = b"".join(each.packed() for each in sent)

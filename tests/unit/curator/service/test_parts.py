@@ -69,7 +69,7 @@ def test_a_request_that_is_cancelled_does_not_stop_the_tick_of_others() -> None:
         await other
         ticks.close()
 
-    asyncio.run(asyncio.wait_for(life(), 10))
+    asyncio.run(asyncio.wait_for(life(), 60))
 
 
 def test_messages_outcomes_and_errors_wait_for_the_tick() -> None:

@@ -76,21 +76,26 @@ def test_messages_and_deaths(tmp_path: Path) -> None:
         assert (await tell(service, "d1", "die after answering"))["times"] == 1
         # killed from outside, with a message under way and a question
         asked = [
-            asyncio.ensure_future(tell(service, "e1", "sleep", seconds=0.5)),
+            asyncio.ensure_future(tell(service, "e1", "wait")),
             asyncio.ensure_future(service.describe((7,))),
         ]
-        await asyncio.sleep(0.2)
+        while not (tmp_path / "e1.asked").exists():
+            await asyncio.sleep(0.01)
         assert service.pid is not None
         os.kill(service.pid, signal.SIGKILL)
+        (tmp_path / "go on").touch()
         assert (await asked[0])["times"] == 2
         assert json.loads((await asked[1])[1])["path"] == [7]
         assert service.restarts == 3
         # questions do not wait for a message
-        slow = asyncio.ensure_future(tell(service, "f1", "sleep", seconds=1.0))
-        await asyncio.sleep(0.05)
+        (tmp_path / "go on").unlink()
+        slow = asyncio.ensure_future(tell(service, "f1", "wait"))
+        while not (tmp_path / "f1.asked").exists():
+            await asyncio.sleep(0.01)
         assert json.loads((await service.view((), 5))[1])["after"] == 5
         assert json.loads((await service.page(()))[1])["page"] is True
         assert not slow.done()
+        (tmp_path / "go on").touch()
         # no more messages, and what is under way is finished
         stopping = asyncio.ensure_future(service.stop())
         await asyncio.sleep(0)
@@ -122,11 +127,11 @@ def test_a_message_of_which_two_workers_die_is_not_sent_again(tmp_path: Path) ->
 
 def test_over_the_deadline_the_worker_is_killed_and_the_message_given_up(tmp_path: Path) -> None:
     async def life() -> None:
-        service = worker(tmp_path, deadline=0.4)
+        service = worker(tmp_path, deadline=2)
         service.start()
         await service.ready()
         # each is within the deadline, though together they are not
-        await asyncio.gather(*(tell(service, f"a{n}", "sleep", seconds=0.15) for n in range(5)))
+        await asyncio.gather(*(tell(service, f"a{n}", "sleep", seconds=0.8) for n in range(3)))
         assert (service.overdue, service.restarts) == (0, 0)
         told = await asyncio.gather(tell(service, "b", "hang"), tell(service, "c"))
         assert [each["given up"] for each in told] == [True, True]
@@ -136,7 +141,11 @@ def test_over_the_deadline_the_worker_is_killed_and_the_message_given_up(tmp_pat
     run(life())
 
 
-@pytest.mark.parametrize("loop", [None, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+@pytest.mark.parametrize(
+    "loop",
+    [pytest.param(None, marks=pytest.mark.slow), uvloop.new_event_loop],
+    ids=["asyncio", "uvloop"],
+)
 def test_messages_in_the_moment_of_a_death_are_answered_or_refused(
     tmp_path: Path, loop: Any
 ) -> None:
@@ -161,7 +170,10 @@ def test_messages_in_the_moment_of_a_death_are_answered_or_refused(
         runner.run(asyncio.wait_for(life(), 120))
 
 
-@pytest.mark.parametrize(("fails", "text"), [("held", "another curator"), ("broken", "owner")])
+@pytest.mark.parametrize(
+    ("fails", "text"),
+    [pytest.param("held", "another curator", marks=pytest.mark.slow), ("broken", "owner")],
+)
 def test_a_worker_that_cannot_open_is_tried_again(tmp_path: Path, fails: str, text: str) -> None:
     async def life() -> None:
         (tmp_path / fails).touch()
@@ -325,11 +337,12 @@ def test_a_message_at_the_data_that_is_killed_is_run_again_and_stored_once(tmp_p
     run(life())
 
 
+@pytest.mark.slow
 def test_over_the_deadline_a_message_at_the_data_has_failed(tmp_path: Path) -> None:
     """It is not run again, its charge is kept, and what comes after it is answered."""
 
     async def life() -> None:
-        service = waiting(tmp_path, deadline=0.5)
+        service = waiting(tmp_path, deadline=5)
         service.start()
         await service.ready()
         (tmp_path / "does").write_text("wait")
