@@ -103,6 +103,11 @@ def _name_of(source: Any) -> str:
 def _of_files(source: str | Path, digest: "hmac.HMAC") -> None:
     paths = sorted(Path().glob(str(source))) if not Path(source).is_absolute() else []
     found = [Path(source)] if Path(source).exists() else paths or _absolute(Path(source))
+    if not found:
+        raise TypeError(
+            f"open a Table of files on this machine: the contents of {source} cannot be recognised "
+            "after a restart"
+        )
     for path in found:
         digest.update(b"%d:" % path.stat().st_size)
         with path.open("rb") as file:
@@ -126,14 +131,12 @@ def _parts(value: Any) -> Iterator[bytes]:
     kind = type(value)
     yield kind.__name__.encode()
     if isinstance(value, np.ndarray):
-        yield f"{value.dtype} {value.shape}".encode()
-        if value.dtype.hasobject:
-            yield from _parts(value.tolist())
-        else:
-            yield np.ascontiguousarray(value).tobytes()
+        yield from _of_array(value)
     elif isinstance(value, Mapping):
         for name, column in value.items():
             yield from _parts(name)
+            if isinstance(column, Mapping):  # otherwise it could end at another place
+                yield b"%d" % len(column)
             yield from _parts(column)
     elif isinstance(value, str | bytes | int | float | complex | bool | None):
         yield repr(value).encode()
@@ -150,6 +153,16 @@ def _parts(value: Any) -> Iterator[bytes]:
             f"open a Table, a frame, arrays or lists: the contents of {quoted(kind)} cannot be "
             "recognised after a restart"
         )
+
+
+def _of_array(array: "np.ndarray[Any, Any]") -> Iterator[bytes]:
+    yield f"{array.dtype} {array.shape}".encode()
+    if array.dtype.hasobject:
+        yield from _parts(array.tolist())
+    else:
+        yield np.ascontiguousarray(array).tobytes()
+    if isinstance(array, np.ma.MaskedArray):
+        yield from _parts(np.ma.getmaskarray(array))
 
 
 def _of_frame(frame: Any) -> Iterator[bytes]:

@@ -1,13 +1,15 @@
 """Fingerprints: equal for equal data, different for different data."""
 
+import hmac
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from curator.fingerprints import fingerprint
+from curator.fingerprints import _of_files, fingerprint
 from mechanisms import Table
 
 KEY = bytes(32)
@@ -30,6 +32,8 @@ MAKERS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     "shapes": (lambda: np.zeros(4), lambda: np.zeros((2, 2))),
     "columns": (lambda: {"a": [1, 2], "b": ["x", None]}, lambda: {"a": [1], "b": [2, "x", None]}),
     "lists": (lambda: [[1, 2], [3]], lambda: [[1], [2, 3]]),
+    "groups": (lambda: {"a": {"b": 1}, "c": 2}, lambda: {"a": {"b": 1, "c": 2}}),
+    "masks": (lambda: np.ma.array([1, 2], mask=[0, 1]), lambda: np.ma.array([1, 2], mask=[1, 0])),
     "types": (lambda: [1, "1"], lambda: ["1", 1]),
     "tables": (lambda: Table({"a": [1, 2]}), lambda: Table({"a": [1, 3]})),
     "units": (units, lambda: units(max_rows=1)),
@@ -128,3 +132,11 @@ def test_how_a_file_is_read_is_known(tmp_path: Path, options: Any, same: bool) -
     path = tmp_path / "visits.csv"
     path.write_text("age\n31\n47\n")
     assert (fingerprint(Table(path), KEY) == fingerprint(Table(path, **options), KEY)) is same
+
+
+def test_files_that_are_not_here_are_refused() -> None:
+    """Otherwise every change of them would be missed."""
+    digest = hmac.new(KEY, b"fingerprint", sha256)
+    for source in ("https://data.example/visits.csv", "/nowhere/*.parquet"):
+        with pytest.raises(TypeError, match="open a Table of files on this machine"):
+            _of_files(source, digest)
