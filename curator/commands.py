@@ -351,7 +351,11 @@ def application() -> Any:
     """The command line as a function."""
     import typer
 
-    app = typer.Typer(help="Ledgers of queryables.", no_args_is_help=True, add_completion=False)
+    app = typer.Typer(
+        help="Private data sets with budgets on disk, and their analysts.",
+        no_args_is_help=True,
+        add_completion=False,
+    )
     ledger = typer.Typer(help="Show, export and check the events.", no_args_is_help=True)
     app.command()(_told(init))
     app.command()(_told(status))

@@ -143,6 +143,8 @@ def grant(
     stated = configuration.dataset(dataset)
     options = {"zcdp": zcdp, "epsilon": epsilon, "delta": delta, "gdp": gdp, "rule": rule}
     budget = {name: value for name, value in options.items() if value}
+    if not budget:
+        raise OrderError("give a budget, such as --zcdp 1/50, or --epsilon 1 --delta 1e-6")
     section = Section(Path("the command line"), (), budget)
     mechanism = filter_of(section, int(stated.budget.d_in))
     text = str(configuration.codec.encode(mechanism), "ascii")

@@ -105,7 +105,7 @@ class Transport:
             start = now if start is None else start
             wait = max(min(wait, _LONGEST_PAUSE), pause) * _jitter()
             if now + wait - start > most:
-                raise UnavailableError(self._gave_up(most, why)) from None
+                raise UnavailableError(self._gave_up(method, most, why)) from None
             self._at = (self._at + 1) % len(self._addresses)
             patience.sleep(wait)
             pause = min(2 * pause, _LONGEST_PAUSE)
@@ -143,11 +143,14 @@ class Transport:
             connection.close()
         return at, self._addresses[at].connection(self._patience.timeout, self._context)
 
-    def _gave_up(self, seconds: float, why: str) -> str:
+    def _gave_up(self, method: str, seconds: float, why: str) -> str:
         where = " or ".join(each.text for each in self._addresses)
+        text = f"{where} did not answer for {seconds:g} seconds: {why}"
+        if method == "GET":  # nothing was asked
+            return text
         return (
-            f"{where} did not answer for {seconds:g} seconds: {why}. A message that "
-            "was sent may have been answered; send it again on this handle, and it is asked once"
+            f"{text}. The message may have been answered; send it again on this handle, and it is "
+            "asked once"
         )
 
 

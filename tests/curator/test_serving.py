@@ -38,6 +38,8 @@ def test_a_curator_from_its_first_grant_to_its_end(stated: Path) -> None:
         orders.grant(stated, "calls", "ada", epsilon="1/10")
         with pytest.raises(OrderError, match="refused"):
             orders.grant(stated, "visits", "bo", zcdp="1/5")
+        with pytest.raises(OrderError, match="give a budget, such as --zcdp 1/50"):
+            orders.grant(stated, "visits", "bo")
         with pytest.raises(OrderError, match="has a token"):
             orders.add_analyst(stated, "bo")
         assert orders.list_analysts(stated) == (

@@ -125,6 +125,26 @@ def test_budgets(folder: Path, text: str, wanted: FiltCon) -> None:
     assert encode(found) == encode(wanted)
 
 
+@pytest.mark.parametrize(
+    "text", ["qqq = 1", VISITS + "qqq = 1", "[datasets.x]\nbudget = {qqq = 1}"]
+)
+def test_the_owners_guide_has_every_key(folder: Path, text: str) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "serving.md").read_text("utf-8")
+    with pytest.raises(ConfigurationError) as error:
+        read(folder, text.replace("[datasets.x]", '[datasets.x]\nsource = "x.csv"'))
+    keys = str(error.value).partition("Possible are ")[2].split(", ")
+    assert len(keys) > 5
+    assert [key for key in keys if key not in page] == []
+    if "[" not in text:  # the others stand in words that are easily there
+        assert [key for key in keys if f"`{key}`" not in page and f"[{key}" not in page] == []
+
+
+def test_a_folder_is_its_configuration(folder: Path) -> None:
+    stated = read(folder, VISITS)
+    assert read_configuration(folder) == stated
+    assert stated.file == folder / "curator.toml"
+
+
 @pytest.mark.parametrize("text", RULED)
 def test_rules(folder: Path, text: str) -> None:
     stated = f'budget = {{ epsilon = 1, delta = "1e-6", rule = {text} }}'
