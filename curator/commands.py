@@ -381,6 +381,7 @@ def _add_server(app: Any) -> None:
     app.command()(_told(serve))
     app.command()(_told(openapi))
     app.command()(_told(orders.grant))
+    app.command()(_told(orders.page))
     analyst.command("add")(_told(orders.add_analyst))
     analyst.command("revoke")(_told(orders.revoke_analyst))
     analyst.command("list")(_told(orders.list_analysts))

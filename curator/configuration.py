@@ -2,7 +2,7 @@
 
 Responsible for reading and checking the file, and for opening a data set as it says. Relative paths
 start at the folder of the file. Nothing is opened, and no data are read, until a data set is. The
-keys `listen`, `tls`, `tick` and `deadline` are for a server; they are checked here.
+keys `listen`, `page`, `tls`, `tick` and `deadline` are for a server; they are checked here.
 """
 
 import os
@@ -49,6 +49,7 @@ class Configuration:
         anchor: the path of the anchor's file; None for none.
         mechanisms: the entry points of a site's own mechanisms.
         listen: where a server answers: "unix:PATH" or "HOST:PORT".
+        page: where it also shows its pages to browsers: "HOST:PORT"; None for nowhere else.
         tls: of the server; None for none.
     """
 
@@ -59,6 +60,7 @@ class Configuration:
     anchor: Path | None
     mechanisms: tuple[str, ...]
     listen: str
+    page: str | None
     tls: Tls | None
 
     @property
@@ -166,6 +168,7 @@ def read_configuration(path: str | os.PathLike[str]) -> Configuration:
             "anchor": at,
             "mechanisms": texts,
             "listen": lambda value: _listen(value, folder),
+            "page": _tcp,
             "tls": mapping,
             "tick": seconds,
             "deadline": seconds,
@@ -181,6 +184,12 @@ def read_configuration(path: str | os.PathLike[str]) -> Configuration:
         raise whole.wrong(
             f'listen is "{listen}", which other machines reach: add [tls] with certificate and '
             'key, or listen on "127.0.0.1:PORT" or "unix:PATH"'
+        )
+    page = given.setdefault("page", None)
+    if page is not None and "tls" not in given and not _is_loopback(page):
+        raise whole.wrong(
+            f'page is "{page}", which other machines reach: add [tls] with certificate and key, '
+            'or show it on "127.0.0.1:PORT"'
         )
     times = {name: given.pop(name, None) for name in ("tick", "deadline")}
     datasets = whole.inner("datasets") if "datasets" in given else whole
@@ -254,9 +263,14 @@ def _listen(value: Any, folder: Path) -> str:
     place = text(value)
     if place.startswith("unix:") and place != "unix:":
         return f"unix:{folder / place.removeprefix('unix:')}"
+    return _tcp(value, '"unix:PATH" or "HOST:PORT"')
+
+
+def _tcp(value: Any, wanted: str = '"HOST:PORT"') -> str:
+    place = text(value)
     host, colon, port = place.rpartition(":")
     if not (colon and host and port.isascii() and port.isdecimal() and 0 < int(port) < 2**16):
-        raise ValueError(f'it is "{place}"; it should be "unix:PATH" or "HOST:PORT"')
+        raise ValueError(f'it is "{place}"; it should be {wanted}')
     return place
 
 

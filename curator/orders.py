@@ -114,6 +114,23 @@ def revoke_analyst(file: Path, name: str) -> str:
     return f"the token of {name} is revoked; their grants stay"
 
 
+def page(file: Path) -> str:
+    """Print a link that logs a browser in as the owner, once, within ten minutes."""
+    configuration = read_configuration(file)
+    place = configuration.page or configuration.listen
+    if place.startswith("unix:"):
+        raise OrderError(
+            f"a browser cannot reach the socket that this curator listens on: add "
+            f'page = "127.0.0.1:8090" to {file}, and start the curator again'
+        )
+    try:
+        code = Running(owner_socket(configuration.file)).ask("POST", "/v1/owner/codes")["code"]
+    except (ConnectionError, FileNotFoundError):
+        raise OrderError(f"no curator runs: start it with `curator serve {file}`") from None
+    scheme = "http" if configuration.tls is None else "https"
+    return f"{scheme}://{place}/enter?code={code}"
+
+
 def list_analysts(file: Path) -> str:
     """The analysts, each with whether there is a token, and with their grants."""
     rows = ordered(

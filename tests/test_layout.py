@@ -26,6 +26,7 @@ FOLDERS = OURS | {".ci", ".git", ".venv", "build", "dist"}
 RUNTIME = {"attrs", "flint", "immutables", "numpy", "scipy"}
 EXTRAS = {"duckdb", "ibis", "matplotlib", "psycopg", "tqdm", "typer"}  # optional dependencies
 SERVER = {
+    "jinja2",
     "starlette",
     "uvicorn",
     "uvloop",

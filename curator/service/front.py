@@ -18,6 +18,7 @@ from curator.access import Reach
 from curator.service.callers import Caller, Turns
 from curator.service.keeper import Keeper
 from curator.service.metrics import Metrics
+from curator.service.pages.sessions import Sessions
 from curator.service.problems import (
     HEADERS,
     Problem,
@@ -75,6 +76,7 @@ class Front:
         services: the data sets by name.
         ticks: when replies to messages leave, for each data set.
         name: how it calls itself.
+        sessions: who is logged in on its pages.
     """
 
     services: Mapping[str, Remote]
@@ -84,6 +86,11 @@ class Front:
     metrics: Metrics = attrs.field(factory=Metrics)
     turns: Turns = attrs.field(factory=lambda: Turns(MOST_AT_ONCE))
     granting: asyncio.Lock = attrs.field(factory=asyncio.Lock)
+    sessions: Sessions = attrs.field()
+
+    @sessions.default
+    def _new_sessions(self) -> Sessions:
+        return Sessions(self.keeper, tuple(self.services))
 
     def reached(self, caller: Caller, root: str) -> tuple[Remote, Reach]:
         """The data set and the path of a caller's root.

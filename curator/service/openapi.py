@@ -124,6 +124,7 @@ SHAPES: Mapping[str, Shape] = {
         }
     ),
     "Grant": _object({"analyst": TEXT, "dataset": TEXT, "mechanism": _shape("Value")}),
+    "Code": _object({"code": TEXT}),
     "Granted": _object({"title": TEXT, "root": TEXT}),
     "Health": _object(
         {

@@ -84,6 +84,11 @@ async def grant(front: Front, _: Caller, request: Request) -> Response:
     return response(dumped({"title": now.title, "root": now.root}).encode())
 
 
+async def code(front: Front, _: Caller, __: Request) -> Response:
+    """A code with which a browser is logged in as the owner, once, within ten minutes."""
+    return response(dumped({"code": front.sessions.make_code()}).encode())
+
+
 async def health(front: Front, _: Caller, __: Request) -> Response:
     """Whether each data set can be asked; status 503 if one cannot."""
     rows = {

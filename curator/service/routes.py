@@ -13,6 +13,7 @@ from curator.service import front as protocol
 from curator.service import owner
 from curator.service.callers import Caller, OwnerCaller, analyst_of
 from curator.service.front import Endpoint, Front, Identify, answered, response, versions
+from curator.service.pages import site
 from curator.service.problems import Problem, fault, not_there
 
 
@@ -60,6 +61,7 @@ OWNERS = (
     Route("POST", "/v1/owner/analysts", owner.add_analyst, "NewAnalyst", body="AnalystName"),
     Route("DELETE", "/v1/owner/analysts/{analyst}", owner.revoke_analyst, "AnalystName"),
     Route("POST", "/v1/owner/grants", owner.grant, "Granted", body="Grant"),
+    Route("POST", "/v1/owner/codes", owner.code, "Code"),
 )
 """What the owner may ask for, on the owner's socket only."""
 
@@ -71,12 +73,25 @@ WATCHED = (
 
 
 def analysts_application(front: Front) -> Starlette:
-    """What analysts reach, each with a token."""
+    """What analysts reach, each with a token: the protocol, and the pages."""
 
     def identify(request: Request) -> Caller:
         return analyst_of(front.keeper, request.headers.get("authorization"))
 
-    return _application(front, identify, ANALYSTS)
+    return _application(front, identify, ANALYSTS, site.routes(front))
+
+
+def pages_application(front: Front) -> Starlette:
+    """The pages alone, for browsers, where analysts' programs use a socket file."""
+
+    async def wrong(_: Request, error: Exception) -> Response:
+        is_known = isinstance(error, HTTPException)
+        return site.problem_page(front, not_there() if is_known else fault())
+
+    handlers = {HTTPException: wrong, 500: wrong}
+    application = Starlette(routes=site.routes(front), exception_handlers=handlers)
+    application.router.redirect_slashes = False
+    return application
 
 
 def owners_application(front: Front) -> Starlette:
@@ -85,8 +100,10 @@ def owners_application(front: Front) -> Starlette:
     return _application(front, lambda _: caller, (*ANALYSTS, *OWNERS, *WATCHED))
 
 
-def _application(front: Front, identify: Identify, routes: Iterable[Route]) -> Starlette:
-    served = [Served("/v1", versions(front), methods=["GET"])]
+def _application(
+    front: Front, identify: Identify, routes: Iterable[Route], pages: Iterable[Served] = ()
+) -> Starlette:
+    served = [Served("/v1", versions(front), methods=["GET"]), *pages]
     served += [
         Served(
             route.path,

@@ -26,7 +26,7 @@ from curator.service.front import Front
 from curator.service.keeper import Keeper
 from curator.service.protocols import AnalystProtocol, OwnerProtocol
 from curator.service.recipes import CONFIGURED, Recipe
-from curator.service.routes import analysts_application, owners_application
+from curator.service.routes import analysts_application, owners_application, pages_application
 from curator.service.sockets import OWNERS, SocketError, listen_at, listen_on, owner_socket
 from curator.service.ticks import Ticks
 from curator.service.workers import WorkerService, environment_for
@@ -153,6 +153,9 @@ async def curate(configuration: Configuration, stop: asyncio.Event) -> None:
     async with AsyncExitStack() as stack:
         owners = stack.enter_context(removed(listen_at(owner_socket(configuration.file), OWNERS)))
         analysts = stack.enter_context(removed(listen_on(configuration.listen)))
+        browsers = None
+        if configuration.page is not None:
+            browsers = stack.enter_context(removed(listen_on(configuration.page)))
         ledger = ledger_of(configuration.ledger)
         stack.callback(ledger.close)
         workers = {name: worker_of(configuration, name) for name in configuration.datasets}
@@ -163,6 +166,9 @@ async def curate(configuration: Configuration, stop: asyncio.Event) -> None:
             running(owners_application(front), owners, protocol=OwnerProtocol)
         )
         await stack.enter_async_context(running(analysts_application(front), analysts, **options))
+        if browsers is not None:
+            await stack.enter_async_context(running(pages_application(front), browsers, **options))
+            _LOG.info("pages are on %s", configuration.page)
         _LOG.info(
             "listening on %s and on %s", configuration.listen, owner_socket(configuration.file)
         )
@@ -201,10 +207,12 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 def _require_safe(configuration: Configuration) -> None:
     """Check again what the configuration checks: no tokens in plain text on a network."""
-    listen = configuration.listen
-    local = listen.startswith(("unix:", "127.", "localhost:", "[::1]:"))
-    if configuration.tls is None and not local:
-        raise SocketError(f"listening on {listen} needs [tls]: tokens would be sent in plain text")
+    for place in filter(None, (configuration.listen, configuration.page)):
+        local = place.startswith(("unix:", "127.", "localhost:", "[::1]:"))
+        if configuration.tls is None and not local:
+            raise SocketError(
+                f"listening on {place} needs [tls]: tokens would be sent in plain text"
+            )
     folder = configuration.file.absolute().parent
     if folder.stat().st_mode & 0o022:
         raise SocketError(

@@ -29,6 +29,7 @@ from queryable.display.text import (
 )
 from queryable.messages import Answer, Failed, Halted, Launched, Refused
 from queryable.optional import one_line
+from queryable.statistics import IntegerStatistic
 from queryable.view import Exchange
 
 ROWS = 1000
@@ -93,20 +94,26 @@ def message_row(number: int, exchange: Exchange, name: str | None, on: int | Non
         found = row_of(number, name, exchange)
     else:
         outcome = _OUTCOMES.get(type(exchange.answer), ANSWERED)
-        asked = asked_by(exchange.query)
+        asked = _asked(exchange.query)
         found = LedgerRow(number, exchange.path, name, "", asked, None, None, None, outcome)
     exact = found.as_record()
     return {
         "number": number,
         "on": on,
         "path": list(exchange.path),
-        "name": name,
+        "name": None if name is None else one_line(name, _LONGEST),
         "asked": found.asked,
         "outcome": found.outcome,
         "answer": brief(exchange.answer),
         **{key: _text(getattr(found, key)) for key in ("claim", "loss", "total")},
         "exact": {key: exact[key] for key in ("claim", "loss", "total")},
     }
+
+
+def _asked(query: Any) -> str:
+    return (
+        one_line(query.asked, _LONGEST) if isinstance(query, IntegerStatistic) else asked_by(query)
+    )
 
 
 def brief(answer: Answer) -> str:

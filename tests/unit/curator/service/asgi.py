@@ -50,7 +50,7 @@ async def call(
     where, _, query = path.partition("?")
     scope = {
         "type": "http",
-        "asgi": {"version": "3.0"},
+        "asgi": {"version": "3.0", "spec_version": "2.4"},
         "http_version": "1.1",
         "method": verb,
         "scheme": "http",
