@@ -287,7 +287,7 @@ def neighbours(open_: Callable[..., Table], rng: random.Random, sort: str) -> in
 def test_a_unit_moves_a_joined_statistic_by_its_sensitivity(open_: Callable[..., Table]) -> None:
     """Rows, persons of one table, and persons of two tables, one after the other removed."""
     rng, sorts, done = random.Random(1), cycle(SORTS), 0
-    while done < (120 if open_.__name__ == "<lambda>" else 40):
+    while done < (80 if open_.__name__ == "<lambda>" else 20):
         done += neighbours(open_, rng, next(sorts))
 
 

@@ -116,7 +116,7 @@ def test_rows(rows: Rows, another: dict[str, Any], data: st.DataObject) -> None:
         assert within(statistic, there, instead, 2)
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(st.lists(cell, max_size=30), units, st.sampled_from([None, "day"]), st.data())
 def test_persons(rows: Rows, per: PrivacyUnit, keep: str | None, data: st.DataObject) -> None:
     """The same for all rows of a person; rows of nobody may come and go."""

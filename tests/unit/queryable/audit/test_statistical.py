@@ -90,7 +90,7 @@ def test_the_lower_bound_on_epsilon_is_valid_and_close() -> None:
     ("mechanism", "false"),
     [
         (Laplace(CELLS, epsilon=1), PureDP("1/2")),
-        (Gaussian(CELLS, rho="1/2"), ZCDP("1/10")),
+        pytest.param(Gaussian(CELLS, rho="1/2"), ZCDP("1/10"), marks=pytest.mark.slow),
     ],
 )
 def test_noise_on_a_vector(mechanism: Any, false: Any) -> None:
