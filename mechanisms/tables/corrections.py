@@ -1,6 +1,6 @@
 """What to write instead of a wrong column or constant, for error messages. Public facts only."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
 _MOST_LISTED = 40
@@ -20,6 +20,16 @@ def no_column(name: str, columns: Iterable[str]) -> str:
     more = len(known) - _MOST_LISTED
     listed = ", ".join(map(repr, known[:_MOST_LISTED])) + (f" and {more} more" if more > 0 else "")
     return f"{fix}there is no column {name!r}; the columns are {listed}"
+
+
+def require_column(operand: object, columns: Collection[str]) -> None:
+    """Check that a column that is named by itself is there.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if isinstance(operand, str) and operand not in columns:
+        raise ValueError(no_column(operand, columns))
 
 
 _CONSTANTS = {

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from mechanisms.tables.column_types import WRITTEN, Kind
-from mechanisms.tables.corrections import no_column
+from mechanisms.tables.corrections import require_column
 from mechanisms.tables.engines.cells import readings
 from mechanisms.tables.engines.duckdb import kind_of
 from mechanisms.tables.engines.kept import Columns
@@ -47,8 +47,7 @@ class Outline(FromTable):
             ValueError, TypeError: there is no such column, or the expression does not fit.
         """
         operand = operand_of(column)
-        if isinstance(operand, str) and operand not in self.columns:
-            raise ValueError(no_column(operand, self.columns))
+        require_column(operand, self.columns)
         return kind_of_operand(operand, self.columns, self._as_read())
 
     def _as_read(self) -> Columns:

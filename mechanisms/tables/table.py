@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 
 from mechanisms.tables.column_types import Kind, require_keys
-from mechanisms.tables.corrections import no_column
+from mechanisms.tables.corrections import no_column, require_column
 from mechanisms.tables.engines.limits import seconds
 from mechanisms.tables.engines.misread import Misread
 from mechanisms.tables.engines.protocol import Choice, Engine
@@ -154,8 +154,7 @@ class Table(FromTable, Tabular, Described):
             ValueError, TypeError: there is no such column, or the expression does not fit.
         """
         operand = operand_of(column)
-        if isinstance(operand, str) and operand not in self.columns:
-            raise ValueError(no_column(operand, self.columns))
+        require_column(operand, self.columns)
         return self._engine.kind(operand)
 
     @property
