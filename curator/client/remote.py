@@ -31,7 +31,14 @@ from curator.wire import (
     WireError,
 )
 from queryable import errors
-from queryable.errors import CodecError, HandleError, QueryError, ReentrantQueryError
+from queryable.errors import (
+    CodecError,
+    HandleError,
+    QueryError,
+    ReentrantQueryError,
+    UnknownChildError,
+)
+from queryable.faults import named
 from queryable.messages import Answer, Query
 from queryable.randomness.entropy import random_bytes
 from queryable.running.handles import Handles, Path
@@ -89,7 +96,7 @@ class RemoteRoot:
         if self._lock._is_owned():  # type: ignore[attr-defined]
             raise ReentrantQueryError("a queryable cannot be asked while it answers")
         with self._lock:
-            return self._persons.tell(path, query, names)
+            return self._persons.tell(tuple(map(_id, path)), query, names)
 
     def _tell(self, path: Path, query: Query, names: tuple[str | None, ...]) -> Answer:
         if self._rolled_back:
@@ -221,6 +228,17 @@ class _Handles(Handles[Any]):
         """The opening answers of the children at a path, after reading what is new."""
         self._root.refresh()
         return super().openings(path)
+
+
+def _id(identity: Any) -> int | str:
+    """The id of a child as a plain int or string, whose methods are nobody's own.
+
+    Raises:
+        UnknownChildError: it is neither.
+    """
+    if isinstance(identity, bool) or not isinstance(identity, int | str):
+        raise UnknownChildError(f"a child's id is an int or a name, not {named(identity)}")
+    return int.__index__(identity) if isinstance(identity, int) else str.__str__(identity)
 
 
 def _error(kind: str | None, text: str | None) -> QueryError:

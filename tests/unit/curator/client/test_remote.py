@@ -23,12 +23,14 @@ from curator.wire import (
 from mechanisms import Count, Gaussian, SparseVector, column
 from queryable import (
     ZCDP,
+    Ask,
     HandleError,
     Launch,
     QueryError,
     QueryRefusedError,
     Refused,
     Statistic,
+    UnknownChildError,
     UnknownQueryError,
 )
 from queryable.errors import CodecError
@@ -343,3 +345,12 @@ def test_a_token_has_its_own_tree(served: Served) -> None:
     assert (len(ada.view), len(bob.view), len(owner.view)) == (3, 1, 5)  # ada's poll is hers
     assert "rho=0.25" in ada.tree()
     assert "rho=0.5" not in ada.tree()
+
+
+@pytest.mark.parametrize("child", [True, 1.5, None, ((0,),), [0]])
+def test_an_id_that_is_none_is_unknown_before_it_is_sent(served: Served, child: object) -> None:
+    table = served.handle()
+    sent = len(served.requests)
+    with pytest.raises(UnknownChildError, match="an int or a name"):
+        table.ask(Ask(child, OLD))
+    assert len(served.requests) == sent

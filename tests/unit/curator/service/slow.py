@@ -1,4 +1,4 @@
-"""A service with a mechanism that waits at the data, or kills its worker, while a file says so."""
+"""A service with a mechanism that waits at the data, raises, or kills its worker, as told."""
 
 import os
 import signal
@@ -45,6 +45,15 @@ class Waiting(Measurement[int]):
                 os.kill(os.getpid(), signal.SIGKILL)
             case "wait":
                 time.sleep(1000)
+            case "die, then exit" if not (place / "died").exists():
+                (place / "died").touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            case "exit" | "die, then exit":
+                raise SystemExit(3)
+            case "interrupt":
+                raise KeyboardInterrupt
+            case "memory":
+                raise MemoryError
         return int(coins.draw(UniformBelow(2**64)))
 
 
