@@ -100,12 +100,17 @@ class Reader:
         root = self._root
         if not path:
             return self.text(root.mechanism), self.answer_text(root.opening)
+        above = Log()  # what parents answered tells what was launched, and is a small part
         handles: Handles[Any] = Handles()
         handles.register((), root.opening)
-        for exchange in root.exchanges():
-            if exchange.path == path[: len(exchange.path)]:
-                handles.register(exchange.path, exchange.answer)
-        runs = History.of(root.mechanism, root.opening, *root.record()).at(path).runs
+        for index in self.numbers(()):
+            where = root.log.path(index)
+            if len(where) < len(path) and where == path[: len(where)]:
+                exchange = root.log.exchange(index)
+                above.add(exchange, len(above.entries), 0)
+                handles.register(where, exchange.answer)
+        record = above.record(len(above.entries), 0)
+        runs = History.of(root.mechanism, root.opening, record, {}).at(path).runs
         openings = handles.openings(path[:-1])
         if runs is None or path[-1] not in openings:
             raise AccessError("there is nothing here for this token")
@@ -182,3 +187,7 @@ class _Seen:
 def _page(tree: dict[str, Any], rows: list[str], count: int) -> str:
     head = dumped({**tree, "messages": count})[:-1]
     return f'{head},"rows":[{",".join(rows)}]}}'
+
+
+def _is_above(one: Path, other: Path) -> bool:
+    return len(one) < len(other) and one == other[: len(one)]

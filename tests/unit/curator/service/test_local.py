@@ -309,6 +309,20 @@ def test_the_description_is_of_the_path(client: Client, ada: Client) -> None:
         assert (status, json.loads(reply)["type"]) == (404, "AccessError")
 
 
+def test_a_description_reads_what_is_above_its_path_only(
+    client: Client, ada: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise every token's first request after a restart would read the whole log."""
+    for _ in range(5):
+        ada(NOISY)
+    read: list[int] = []
+    log = client.service._root.log
+    exchange = log.exchange
+    monkeypatch.setattr(log, "exchange", lambda index: read.append(index) or exchange(index))
+    ada.service.describe((1,))
+    assert {log.path(index) for index in read} == {()}
+
+
 def test_the_page_is_of_the_path(client: Client, ada: Client) -> None:
     ada(NOISY)
     page = json.loads(ada.service.page((1,)).body)

@@ -1,0 +1,109 @@
+"""Hostile bodies for a curator: mutated messages, random bytes, and bodies that cost much."""
+
+import json
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+from composition import FiltCon
+from curator.codec import encode
+from mechanisms import Count, Gaussian, SparseVector, column
+from queryable import ZCDP, Ask, AskMany, CanAfford, Launch, LaunchMany, PrivacyLossQuery
+from tests.encoded_mutations import hostile
+
+_LETTERS = b'{}[]",:0123456789eE.-\\u truefalsnk@/'
+MOST = 2**20 + 2**17
+COUNT = Count(column("age") >= 40)
+NOISY = Launch(Gaussian(COUNT, rho="1/1000000"))
+QUERIES = (
+    *(
+        NOISY,
+        Launch(SparseVector(300, epsilon="1/10000", cutoff=3)),
+        Launch(FiltCon(ZCDP("1/1000"))),
+    ),
+    *(LaunchMany([NOISY, NOISY]), AskMany([PrivacyLossQuery()]), PrivacyLossQuery()),
+    *(CanAfford(NOISY.mechanism), Ask(0, COUNT), Ask(1, Ask(0, NOISY))),
+)
+
+
+def message(query: str, random: Random, path: str = "[]", more: str = "") -> str:
+    """The body of a message with a fresh key."""
+    key = f"{random.getrandbits(128):032x}"
+    return f'{{"key":"{key}",{more}"path":{path},"query":{query},"seen":null}}'
+
+
+def messages(random: Random) -> list[str]:
+    """Right messages of every kind."""
+    found = []
+    for query in QUERIES:
+        text = str(encode(query), "ascii")
+        for path in ("[]", "[0]", "[1,0]", '["a"]'):
+            more = '"names":["a"],' if isinstance(query, Launch) else ""
+            found += [message(text, random, path), message(text, random, path, more)]
+    return found
+
+
+def mutations(count: int, seed: int) -> Iterator[bytes]:
+    """Mutated messages, each with a key of its own where it has one still."""
+    random = Random(seed)
+    texts = messages(random)
+    keys = [json.loads(text)["key"].encode() for text in texts]
+    for body in hostile(texts, count, seed):
+        for key in keys:
+            if key in body:
+                body = body.replace(key, f"{random.getrandbits(128):032x}".encode())  # noqa: PLW2901
+                break
+        yield body
+
+
+def random_bodies(count: int, seed: int) -> Iterator[bytes]:
+    """Bytes, and texts of JSON's characters."""
+    random = Random(seed)
+    for _ in range(count):
+        if random.random() < 0.5:
+            yield random.randbytes(random.randrange(200))
+        else:
+            yield bytes(
+                random.choices(b'{}[]",:0123456789eE.-\\u truefalsnk@/', k=random.randrange(300))
+            )
+
+
+def costly() -> dict[str, bytes]:
+    """Bodies of the largest size that a careless reader takes long for."""
+    random = Random(0)
+
+    def full(part: str, room: int = 300) -> str:
+        return part * ((MOST - room) // len(part))
+
+    def tell(query: str, **more: Any) -> str:
+        return message(query, random, **more)
+
+    keys = ",".join(f'"{number:x}":0' for number in range(50_000))
+    found = {
+        "open lists": "[" * MOST,
+        "empty lists": full("[]"),
+        "empty objects": full("{},"),
+        "quotes": '"' * MOST,
+        "backslashes": '"' + "\\" * (MOST - 2) + '"',
+        "digits": "9" * MOST,
+        "numbers": "[" + full("1,") + "1]",
+        "exponents": "[" + full("1e9,") + "1]",
+        "objects in the query": tell("[" + full("{},") + "{}]"),
+        "objects with a field in the query": tell("[" + full('{"@":"count/1"},') + "{}]"),
+        "fields in the query": tell("{" + keys + "}"),
+        "the same field in the query": tell("{" + full('"a":0,') + '"a":0}'),
+        "the same field": "{" + full('"query":null,') + '"query":null,"seen":null}',
+        "a long text": tell('"' + full("a") + '"'),
+        "escapes": tell('"' + full("\\u1234") + '"'),
+        "halves of pairs": tell('"' + full("\\ud800") + '"'),
+        "other letters": tell('"' + "é" * (MOST // 2 - 200) + '"'),
+        "long numbers": tell("[" + ",".join(["9" * 4000] * 280) + "]"),
+        "a long number": tell("9" * (MOST - 300)),
+        "a large exponent": tell("1e" + "9" * 3000),
+        "names": tell("null", more='"names":[' + full("null,") + "null],"),
+        "a long path": tell("null", path="[" + full("1,") + "1]"),
+        "a long child": tell("null", path='["' + full("a") + '"]'),
+        "a deep query": tell('{"@":"ask/1","child":0,"query":' * 390 + "1" + "}" * 390),
+        "an unknown tag that is long": tell('{"@":"' + full("a") + '"}'),
+    }
+    return {name: text.encode() for name, text in found.items()}
