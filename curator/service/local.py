@@ -44,7 +44,7 @@ from curator.wire import (
 )
 from curator.wire.texts import dumped, require_json
 from queryable import errors
-from queryable.errors import CodecError, HandleError, QueryError
+from queryable.errors import CodecError, HandleError, QueryError, UnknownChildError
 from queryable.handle import Queryable
 from queryable.messages import (
     Answer,
@@ -212,6 +212,8 @@ class LocalService:
         except CodecError:
             require_json(message.query)
             raise
+        if any(type(child) not in (int, str) for child in asked):
+            raise UnknownChildError("a child has an integer or a text as its id")
         if message.names:
             _require_names(query, message.names)
         return _Sent(token, (*path, *asked), query, message.names)

@@ -293,6 +293,16 @@ def test_a_token_sees_what_is_below_its_path(client: Client, ada: Client) -> Non
     assert page.seq == 2
 
 
+@pytest.mark.parametrize("child", [NOISY.mechanism, 0.0, True, None, (0,), PrivacyLossQuery()])
+def test_a_child_has_an_integer_or_a_text_as_its_id(client: Client, child: Any) -> None:
+    """Anything else has no place in the ledger; it is wrong, and no fault of the curator."""
+    faults: list[BaseException] = []
+    client.service._on_fault = faults.append
+    assert client(Ask(child, PrivacyLossQuery())).outcome.type == "UnknownChildError"
+    assert client(Ask(0, Ask(child, NOISY))).outcome.type == "UnknownChildError"
+    assert faults == []
+
+
 def test_a_path_leads_nowhere_above(ada: Client) -> None:
     told = ada(Ask(0, PrivacyLossQuery()))
     assert told.outcome.type == "UnknownChildError"
