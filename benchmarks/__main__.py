@@ -14,7 +14,17 @@ from pathlib import Path
 import attrs
 import opendp.prelude as dp
 
-from benchmarks import accuracy_first, audit, compositors, display, durable, noise, rules, tables
+from benchmarks import (
+    accuracy_first,
+    audit,
+    compositors,
+    display,
+    durable,
+    noise,
+    rules,
+    served,
+    tables,
+)
 from benchmarks.chart import draw
 from benchmarks.measure import Row, line
 
@@ -31,6 +41,7 @@ LARGE = {  # they write gigabytes to disk, so they run only if named
     "tables": tables.rows,
     "large_tables": tables.large_rows,
     "durable": durable.rows,
+    "served": served.rows,
 }
 
 

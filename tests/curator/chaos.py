@@ -29,6 +29,9 @@ from tests.curator.serving import Served
 FIRST, STEP = 10**6, 10**5
 """Client number n has marks from FIRST + n * STEP."""
 
+PATIENCE = 900.0
+"""Seconds; a long ledger is opened again and again, on a machine that does much else."""
+
 _MARK = re.compile(r"(?<![\d.])\d{7,8}(?![\d.])")
 _RHO = "1/1000"
 Heard = dict[int, str]
@@ -212,7 +215,7 @@ class Chaos:
                 name = f"analyst{number}"
                 token = orders.add_analyst(stated, name)
                 orders.grant(stated, "visits", name, zcdp=f"{max(messages * 2 // 3, 1)}/1000")
-            handle = self.served.connect(token)["visits"]
+            handle = self.served.connect(token, PATIENCE)["visits"]
             marks = iter(range(FIRST + number * STEP + 1, FIRST + (number + 1) * STEP))
             self.clients.append(Client(handle, random.Random(f"{seed} {number}"), marks))
 

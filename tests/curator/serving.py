@@ -47,10 +47,10 @@ class Served:
         self.opened = ExitStack()
         self.start()
 
-    def connect(self, token: str | None) -> Connection:
+    def connect(self, token: str | None, patience: float = 60) -> Connection:
         """An analyst's connection; the owner's without a token."""
-        name = "curator.sock" if token else "owner.sock"
-        return self.opened.enter_context(connect(f"unix:{self.folder / name}", token=token))
+        url = f"unix:{self.folder / ('curator.sock' if token else 'owner.sock')}"
+        return self.opened.enter_context(connect(url, token=token, patience=patience))
 
     def start(self) -> None:
         log = (self.folder / "log").open("a")
