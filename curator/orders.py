@@ -121,14 +121,16 @@ def page(file: Path) -> str:
     if place.startswith("unix:"):
         raise OrderError(
             f"a browser cannot reach the socket that this curator listens on: add "
-            f'page = "127.0.0.1:8090" to {file}, and start the curator again'
+            f'page = "127.0.0.1:8090" to {configuration.file}, and start the curator again'
         )
     try:
         code = Running(owner_socket(configuration.file)).ask("POST", "/v1/owner/codes")["code"]
     except (ConnectionError, FileNotFoundError):
         raise OrderError(f"no curator runs: start it with `curator serve {file}`") from None
     scheme = "http" if configuration.tls is None else "https"
-    return f"{scheme}://{place}/enter?code={code}"
+    host, _, port = place.rpartition(":")
+    host = socket.gethostname() if host in {"0.0.0.0", "[::]", "::"} else host
+    return f"{scheme}://{host}:{port}/enter?code={code}"
 
 
 def list_analysts(file: Path) -> str:

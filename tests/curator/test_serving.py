@@ -5,6 +5,8 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 
@@ -29,6 +31,13 @@ def older(age: int) -> Gaussian:
 
 def test_a_curator_from_its_first_grant_to_its_end(stated: Path) -> None:
     """One story, since each process takes a second to start."""
+    with pytest.raises(OrderError, match="add page ="):
+        orders.page(stated)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        page = f"127.0.0.1:{free.getsockname()[1]}"
+    stated.write_text(f'page = "{page}"\n{stated.read_text()}')
+    with pytest.raises(OrderError, match="no curator runs"):
+        orders.page(stated)
     ada = orders.add_analyst(stated, "ada")  # nothing runs yet
     assert "connect" in orders.grant(stated, "visits", "ada", zcdp="1/50")
     with served(stated) as curator:
@@ -58,6 +67,11 @@ def test_a_curator_from_its_first_grant_to_its_end(stated: Path) -> None:
         with pytest.raises(QueryRefusedError):
             others["visits"].launch(Gaussian(Count(), rho="1/50"))
         assert others["visits"].privacy_loss() == ZCDP(0)
+        link = orders.page(stated)
+        with urlopen(link) as reply:
+            assert b"logged in as the owner" in reply.read()
+        with pytest.raises(HTTPError, match="401"):
+            urlopen(link)
         whole = curator.connect(None)
         assert whole["visits"].privacy_loss() == ZCDP("7/200")
 
