@@ -61,12 +61,14 @@ class ConComp(FixedComposition):
 
     def __attrs_post_init__(self) -> None:
         nested(self.mechanisms)
+        proofs: dict[Measure, Proof] = {}
         for mechanism in self.mechanisms:
             own = own_measure(mechanism)
             if own is not None:
-                self._proof(own).cover(mechanism, 1)
+                proofs[own] = proof = proofs.get(own) or self._proof(own)
+                proof.cover(mechanism, 1)
 
-    def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
+    def _lost(self, d_in: int, measure: Measure | None) -> Loss:
         """The composed loss in `measure`, or in the first measure that all losses convert to.
 
         Raises:

@@ -20,9 +20,10 @@ from composition.compositors.children import (
     start_child,
 )
 from composition.compositors.claims import map_at
+from composition.compositors.known import KnownMap
 from queryable.errors import UnknownQueryError
 from queryable.faults import named
-from queryable.losses import Loss
+from queryable.losses import Loss, Measure
 from queryable.mechanism import InteractiveMechanism, nested
 from queryable.messages import Answer, Ask, PrivacyLossQuery, Query, d_in_of
 from queryable.randomness.coins import SYSTEM, ChildId, Coins
@@ -43,11 +44,24 @@ class FixedComposition(InteractiveMechanism[FixedState]):
     reports_loss = True
 
     max_depth: int = attrs.field(kw_only=True, default=100, converter=max_depth_field)
+    _known: KnownMap = attrs.field(init=False, eq=False, repr=False, factory=KnownMap)
 
     @property
     def height(self) -> int:
         """One more than the largest height among the mechanisms."""
         return nested(self._named.values())
+
+    def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
+        """What the mechanisms lose together, in `measure`, or in one that suits all of them.
+
+        Raises:
+            ValueError: no theorem states it.
+        """
+        return self._known.at(d_in, measure, self._lost)
+
+    @abstractmethod
+    def _lost(self, d_in: int, measure: Measure | None) -> Loss:
+        """The privacy map."""
 
     @property
     @abstractmethod

@@ -91,7 +91,7 @@ class Parallel(FixedComposition):
         """Whether every part's mechanism has one."""
         return all(has_coin(each, 1) for each in self.mechanisms.values())
 
-    def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
+    def _lost(self, d_in: int, measure: Measure | None) -> Loss:
         """The supremum over all ways to spread `d_in` records over the parts."""
         if natural(d_in, "d_in") > _MOST_RECORDS:
             raise PrivacyClaimError(

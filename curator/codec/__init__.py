@@ -31,7 +31,10 @@ from queryable.errors import CodecError
 CODEC = Codec(ENTRIES)
 """The codec of everything that has a tag, with limits that all answers are within."""
 
-QUERIES = CODEC.within(Limits(bytes=2**20, items=10**5, parts=50_000))
+QUERY_LIMITS = Limits(bytes=2**18, items=10**5, parts=50_000, alike=100, long=2**15)
+"""The largest query of an analyst. Reading the worst text within them takes some 50 ms."""
+
+QUERIES = CODEC.within(QUERY_LIMITS)
 """The same codec with narrow limits, for bytes that come from an analyst."""
 
 encode = canonical = CODEC.encode
@@ -46,6 +49,7 @@ def with_site(names: list[str]) -> Codec:
 __all__ = [
     "CODEC",
     "QUERIES",
+    "QUERY_LIMITS",
     "Codec",
     "CodecError",
     "Entry",

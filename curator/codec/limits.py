@@ -1,9 +1,17 @@
 """Limits on a text: they are checked before any value is built from it.
 
-Responsible for bytes, depth and digits. The length of lists is checked where a list is read.
+Responsible for bytes, depth, digits, and numbers with one hash. The length of lists is checked
+where a list is read.
+
+Python's hash of a number is its residue modulo 2**61 - 1, so anybody can write numbers that all
+have the same one. Sets and dicts of these take quadratic time.
 """
 
 import re
+from collections import Counter
+from collections.abc import Iterable
+from decimal import Decimal
+from fractions import Fraction
 from itertools import accumulate
 from typing import Any
 
@@ -20,6 +28,9 @@ _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _BRACKET = re.compile(r"[\[\]{}]")
 _STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
 _LONG_NUMBER = re.compile(rf"(?<![0-9])[0-9]{{{DIGITS + 1}}}")  # tried once a number
+_NUMBER = re.compile(r"[0-9./]++(?:E[+-]?[0-9]++)?+")
+_LONG = 100
+_SHORT = 9  # numerals of at most so many characters have different hashes if their values differ
 
 
 def _bytes(value: Any) -> int:
@@ -38,6 +49,14 @@ def _parts(value: Any) -> int:
     return natural(value, "parts")
 
 
+def _alike(value: Any) -> int:
+    return natural(value, "alike")
+
+
+def _long(value: Any) -> int:
+    return natural(value, "long")
+
+
 @attrs.frozen
 class Limits:
     """The largest text that is written or read.
@@ -48,12 +67,16 @@ class Limits:
             mechanisms and every nested `Ask` that the packages admit is within 400.
         items: the length of a list.
         parts: how many lists and objects there are; brackets in strings count too.
+        alike: how many different numbers of the text may have the same hash; None for any number.
+        long: how many digits its numbers of over a hundred digits may have together; None for any.
     """
 
     bytes: int = attrs.field(default=2**28, converter=_bytes)
     depth: int = attrs.field(default=400, converter=_depth)
     items: int = attrs.field(default=2 * 10**7, converter=_items)
     parts: int = attrs.field(default=2 * 10**7, converter=_parts)
+    alike: int | None = attrs.field(default=None, converter=attrs.converters.optional(_alike))
+    long: int | None = attrs.field(default=None, converter=attrs.converters.optional(_long))
 
     def check(self, text: str) -> None:
         """Check the length of a text, and its lists and objects.
@@ -70,6 +93,18 @@ class Limits:
             depth = depth_of(text)
             if not depth <= self.depth:
                 raise CodecError(f"the text is nested {depth} deep; {self.depth} is the most")
+        if self.alike is not None or self.long is not None:
+            self._check_numbers(_NUMBER.findall(text))
+
+    def _check_numbers(self, numerals: list[str]) -> None:
+        long = sum(len(each) for each in numerals if len(each) > _LONG)
+        if self.long is not None and not long <= self.long:
+            raise CodecError(
+                f"its numbers of over {_LONG} digits have {long} together; {self.long} is the most"
+            )
+        hashed = {each for each in numerals if len(each) > _SHORT}
+        if self.alike is not None and not alike(map(_hash, hashed)) <= self.alike:
+            raise CodecError(f"more than {self.alike} numbers of the text have the same hash")
 
     def check_items(self, count: int) -> None:
         """Check the length of a list.
@@ -90,3 +125,15 @@ def depth_of(text: str) -> int:
 def has_long_numbers(text: str) -> bool:
     """Whether more than `DIGITS` digits follow each other, perhaps in a string."""
     return len(text) > DIGITS and _LONG_NUMBER.search(text) is not None
+
+
+def alike(hashes: Iterable[int]) -> int:
+    """How many values at most have the same hash."""
+    return max(Counter(hashes).values(), default=0)
+
+
+def _hash(numeral: str) -> int:
+    try:
+        return hash(Fraction(numeral) if "/" in numeral else Decimal(numeral))
+    except (ArithmeticError, ValueError):  # it is no number, and is refused where it is read
+        return hash(numeral)

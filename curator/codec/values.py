@@ -13,7 +13,7 @@ from typing import Any
 
 from curator.codec.entries import Entry
 from curator.codec.fields import Listed, UnreadableError, UnwritableError, read_number, write_number
-from curator.codec.limits import DIGITS
+from curator.codec.limits import DIGITS, alike
 from queryable.losses import (
     FDP,
     GDP,
@@ -36,6 +36,8 @@ _MEASURES: dict[str, type[Loss]] = {
 }
 _NAMES = {measure: name for name, measure in _MEASURES.items()}
 _FLOATS = {"inf", "-inf", "nan"}
+_ALIKE = 100
+_TOO_ALIKE = f"should have at most {_ALIKE} keys with the same hash"
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -91,7 +93,15 @@ def _decimal(value: str) -> Decimal:
     return Decimal(value)
 
 
+def _of_dict(value: dict[Any, Any]) -> tuple[Any, ...]:
+    if not alike(map(hash, value)) <= _ALIKE:
+        raise UnwritableError(_TOO_ALIKE)
+    return (tuple(value.items()),)
+
+
 def _dict(items: tuple[tuple[Any, Any], ...]) -> dict[Any, Any]:
+    if not alike(hash(key) for key, _ in items) <= _ALIKE:
+        raise UnreadableError(_TOO_ALIKE)
     made = dict(items)
     if len(made) < len(items):
         raise UnreadableError("should have different keys")
@@ -139,7 +149,7 @@ VALUES = (
         "dict/1",
         (dict,),
         {"items": _PAIRS},
-        lambda v: (tuple(v.items()),),
+        _of_dict,
         _dict,
     ),
     Entry(

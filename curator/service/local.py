@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import attrs
 
-from curator.codec import CODEC, Codec, Limits
+from curator.codec import CODEC, QUERY_LIMITS, Codec
 from curator.journal import LedgerJournal
 from curator.ledgers import LedgerError, LedgerFullError
 from curator.requests import Answered, Request
@@ -62,9 +62,6 @@ from queryable.running.handles import Path
 from queryable.running.names import checked_names
 from queryable.running.root import MemoryRoot
 from queryable.running.together import exchanges_of
-
-QUERY_LIMITS = Limits(bytes=2**20, items=10**5, parts=50_000)
-"""The largest query of an analyst."""
 
 _STATUSES = {
     WireError: 400,

@@ -1,10 +1,14 @@
 """Limits: checked in linear time, before anything is built from a text."""
 
+import json
 import time
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
 
 import pytest
 
-from curator.codec import CODEC, CodecError, Limits, decode, encode
+from curator.codec import CODEC, QUERIES, CodecError, Limits, decode, encode
 from curator.codec.limits import DIGITS, depth_of, has_long_numbers
 
 
@@ -65,9 +69,10 @@ def test_texts_beyond_a_limit_are_refused() -> None:
     assert narrow.decode(narrow.encode("[{" * 8)) == "[{" * 8
 
 
-@pytest.mark.parametrize("name", ["bytes", "depth", "items", "parts"])
+@pytest.mark.parametrize("name", ["bytes", "depth", "items", "parts", "alike", "long"])
 def test_limits_are_counts(name: str) -> None:
-    for wrong in (-1, True, 1.5, None, "9"):
+    optional = name in {"alike", "long"}
+    for wrong in (-1, True, 1.5, "9") if optional else (-1, True, 1.5, "9", None):
         with pytest.raises((TypeError, ValueError), match=f"{name} is"):
             Limits(**{name: wrong})
 
@@ -100,3 +105,57 @@ def test_long_integers_are_refused() -> None:
             decode(body)
     with pytest.raises(CodecError, match="4000 digits"):
         encode(int(digits) * 10 + 9)
+
+
+_MODULUS = 2**61 - 1  # of Python's hashes of numbers
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda place: place * _MODULUS,
+        lambda place: -7 - place * _MODULUS,
+        lambda place: Fraction(1 + place * _MODULUS, 3),
+        lambda place: Fraction(5, 1 + place * _MODULUS),
+        lambda place: Decimal(pow(10, -place, _MODULUS)) * Decimal(f"1E+{place}"),
+    ],
+    ids=["integers", "negative integers", "fractions", "denominators", "decimals"],
+)
+def test_numbers_with_one_hash_are_refused(made: Any) -> None:
+    """A set or a dict of these would take quadratic time."""
+    values = tuple(made(place) for place in range(40, 151))
+    assert len(set(map(hash, values))) == 1
+    assert len(set(values)) > 100
+    text = encode(values)
+    assert decode(text) == values
+    with pytest.raises(CodecError, match="more than 100 numbers of the text have the same hash"):
+        QUERIES.decode(text)
+    assert QUERIES.decode(encode(values[:100])) == values[:100]
+
+
+def test_keys_with_one_hash_are_refused_written_and_read() -> None:
+    """A dict that could be stored and not be read would be lost."""
+    fits = {place * _MODULUS: 1 for place in range(1, 101)}
+    assert decode(encode(fits)) == fits
+    with pytest.raises(CodecError, match="100 keys with the same hash"):
+        encode(fits | {0: 1})
+    items = [[{"@": "int/1", "value": str(each)}, 1] for each in range(_MODULUS, 2**68, _MODULUS)]
+    text = json.dumps({"@": "dict/1", "items": items[:101]}, separators=(",", ":"))
+    with pytest.raises(CodecError, match="100 keys with the same hash"):
+        decode(text)
+
+
+def test_many_numbers_of_other_hashes_are_read() -> None:
+    values = tuple(Fraction(place, 10**12 + 39) for place in range(1, 2000))
+    assert QUERIES.decode(encode(values)) == values
+    assert (
+        QUERIES.decode(encode("1/0 1/2/3 1.2.3 9999999999E99999999999999999999 ..........")) != ""
+    )
+
+
+def test_long_numbers_are_limited_together() -> None:
+    """The time to read a number grows with the square of its digits."""
+    values = tuple(10**3999 + place for place in range(8))
+    assert QUERIES.decode(encode(values)) == values
+    with pytest.raises(CodecError, match="over 100 digits have 36000 together; 32768 is the most"):
+        QUERIES.decode(encode((*values, 10**3999 - 1 + 10**3999)))
