@@ -1,7 +1,9 @@
 """Settings that every test runs under."""
 
 import os
+from collections.abc import Sequence
 
+import pytest
 from hypothesis import settings
 
 # No deadline: a shared machine may pause for longer than any example takes. In CI the examples are
@@ -9,3 +11,13 @@ from hypothesis import settings
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, database=None)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Require names that are the same in every process, as `pytest -n` does.
+
+    Raises:
+        UsageError: a name has an address.
+    """
+    if moving := [item.nodeid for item in items if " at 0x" in item.nodeid]:
+        raise pytest.UsageError(f"give these tests ids of their own: {moving}")

@@ -67,7 +67,11 @@ def test_subjects_hold(subject: subjects.Subject) -> None:
     assert told.uncompared == 0
 
 
-@pytest.mark.parametrize(("mechanism", "script"), encoded.SCRIPTS, ids=str)
+@pytest.mark.parametrize(
+    ("mechanism", "script"),
+    encoded.SCRIPTS,
+    ids=[type(mechanism).__name__ for mechanism, _ in encoded.SCRIPTS],
+)
 def test_what_is_encoded_holds(mechanism: Any, script: Any) -> None:
     told = checked(events_of(mechanism, script, encoded.ROWS))
     assert told.unchecked == {}
