@@ -77,7 +77,11 @@ class PostgresLedger:
         self._group = Group(self._commit)
         self._closed = False
         self._connection: psycopg.Connection[Any] | None = None
-        self._do(_prepare)
+        try:
+            self._do(_prepare)
+        except BaseException:
+            self.close()
+            raise
 
     def __repr__(self) -> str:
         return f"PostgresLedger({_without_password(self.url)!r})"

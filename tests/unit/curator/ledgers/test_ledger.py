@@ -1,7 +1,9 @@
 """What every ledger does, in a file and in a database."""
 
+import gc
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -215,3 +217,19 @@ def test_a_process_that_is_gone_holds_nothing(ledger: Ledger) -> None:
 def test_other_urls_are_refused() -> None:
     with pytest.raises(LedgerError, match="starts with mysql://"):
         ledger_of("mysql://localhost/ledger")
+
+
+@POSTGRES
+def test_a_database_that_is_refused_is_left_closed() -> None:
+    import psycopg
+
+    url = database()
+    ledger_of(url).close()
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("UPDATE curator_schema SET version = 99")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with pytest.raises(LedgerError, match="has schema version 99"):
+            ledger_of(url)
+        gc.collect()
+    assert [str(each.message) for each in told if "psycopg" in str(each.message)] == []
