@@ -6,7 +6,8 @@ an analyst and a worker, and reads no query and no answer.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Protocol
 
@@ -185,25 +186,38 @@ def _replied(front: Front, reply: Reply) -> Response:
     return response(body, status)
 
 
+@asynccontextmanager
+async def _between_ticks(front: Front, reach: Reach) -> AsyncIterator[None]:
+    """What begins at a tick and leaves at one.
+
+    Also what is only read: it shows whether a message was answered, so without ticks somebody who
+    reads all the time would see when.
+    """
+    ticks = front.ticks[reach.dataset]
+    await ticks.wait()
+    try:
+        yield
+    finally:
+        await ticks.wait()
+
+
 async def tell(front: Front, caller: Caller, request: Request) -> Response:
     """Send a message to a mechanism; it begins at a tick, and its outcome leaves at a tick."""
     service, reach = front.reached(caller, request.path_params["root"])
     body = await body_of(request)
-    await front.ticks[reach.dataset].wait()
-    began = time.perf_counter()
-    try:
+    async with _between_ticks(front, reach):
+        began = time.perf_counter()
         reply = await service.tell(reach.path, body)
         if reply[0] == 200:
             front.metrics.told(reach.dataset, reply[1], time.perf_counter() - began)
         return _replied(front, reply)
-    finally:
-        await front.ticks[reach.dataset].wait()
 
 
 async def describe(front: Front, caller: Caller, request: Request) -> Response:
     """What a root is: enough to make a handle of it."""
     service, reach = front.reached(caller, request.path_params["root"])
-    return _replied(front, await service.describe(reach.path))
+    async with _between_ticks(front, reach):
+        return _replied(front, await service.describe(reach.path))
 
 
 async def view(front: Front, caller: Caller, request: Request) -> Response:
@@ -212,13 +226,15 @@ async def view(front: Front, caller: Caller, request: Request) -> Response:
     after = request.query_params.get("after", "0")
     if not (after.isascii() and after.isdecimal() and len(after) <= 15):
         raise malformed("after should be an integer of at least 0")
-    return _replied(front, await service.view(reach.path, int(after)))
+    async with _between_ticks(front, reach):
+        return _replied(front, await service.view(reach.path, int(after)))
 
 
 async def page(front: Front, caller: Caller, request: Request) -> Response:
     """What a page for people shows of a root."""
     service, reach = front.reached(caller, request.path_params["root"])
-    return _replied(front, await service.page(reach.path))
+    async with _between_ticks(front, reach):
+        return _replied(front, await service.page(reach.path))
 
 
 async def datasets(front: Front, caller: Caller, _: Request) -> Response:

@@ -95,8 +95,10 @@ def test_messages_outcomes_and_errors_wait_for_the_tick() -> None:
             await call(application, *where, token=house.tokens["bo"])
             assert len(waits) == 2 * count  # before and after
         house.remotes["visits"].reply = None
-        await call(application, "GET", "/v1/roots/visits/view", token=house.tokens["bo"])
-        assert len(waits) == 12
+        for count, tail in enumerate(["", "/view", "/page"], start=7):  # they show what is answered
+            where = f"/v1/roots/visits{tail}"
+            assert (await call(application, "GET", where, token=house.tokens["bo"])).status == 200
+            assert len(waits) == 2 * count
 
     asyncio.run(life())
 
