@@ -17,9 +17,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from curator.ledgers.errors import (
     BrokenChainError,
@@ -37,6 +36,8 @@ _LEASE_PATIENCE, _PATIENCE = 0.8, 20.0  # seconds to wait for other processes' t
 _CHECKPOINT = 1000  # commits between two copies of the log into the file
 _RESERVE = 1 << 24  # bytes that are kept free for the answers of intents
 _FROM_RESERVE = {"answer", "again", "retired", "closed"}
+
+_T = TypeVar("_T")
 
 _EVENTS = """
     SELECT root, seq, epoch, kind, body, hash FROM events
@@ -154,7 +155,8 @@ class SQLiteLedger:
 
     def lease(self, root: str, holder: str, ttl: float) -> int:
         """Become the writer of a root; see `Ledger.lease`."""
-        with self._transaction(_LEASE_PATIENCE):
+
+        def take() -> int:
             now = self._clock()
             lease = self._one("SELECT epoch, holder, since, until FROM leases WHERE root = ?", root)
             epoch, other, since, until = lease or (0, None, 0.0, 0.0)
@@ -171,9 +173,12 @@ class SQLiteLedger:
             )
             return int(epoch) + 1
 
+        return self._transact(_LEASE_PATIENCE, take)
+
     def renew(self, root: str, epoch: int, ttl: float) -> None:
         """Hold the lease longer; see `Ledger.renew`."""
-        with self._transaction(_PATIENCE):
+
+        def hold() -> None:
             now = self._clock()
             if self._epoch(root) != epoch:
                 raise LeaseError(f"another writer took root {root!r} over, or it was released")
@@ -181,11 +186,16 @@ class SQLiteLedger:
                 "UPDATE leases SET since = ?, until = ? WHERE root = ?", (now, now + ttl, root)
             )
 
+        self._transact(_PATIENCE, hold)
+
     def release(self, root: str, epoch: int) -> None:
         """Give the lease back; see `Ledger.release`."""
-        with self._transaction(_PATIENCE):
+
+        def free() -> None:
             if self._epoch(root) == epoch:
                 self._connection.execute("UPDATE leases SET holder = NULL WHERE root = ?", (root,))
+
+        self._transact(_PATIENCE, free)
 
     def roots(self) -> tuple[str, ...]:
         """The names of the roots, sorted."""
@@ -219,17 +229,16 @@ class SQLiteLedger:
         self._rows("PRAGMA synchronous = FULL")
         self._rows("PRAGMA wal_autocheckpoint = 0")
         if application != _APPLICATION:
-            self._create()
+            self._transact(_LEASE_PATIENCE, self._create)
 
     def _create(self) -> None:
-        with self._transaction(_LEASE_PATIENCE):
-            if self._one("PRAGMA application_id") == (_APPLICATION,):
-                return  # another process was faster
-            for statement in _TABLES:
-                self._connection.execute(statement)
+        if self._one("PRAGMA application_id") == (_APPLICATION,):
+            return  # another process was faster
+        for statement in _TABLES:
+            self._connection.execute(statement)
 
     def _commit(self, wishes: Sequence[Wish]) -> None:
-        with self._transaction(_PATIENCE):
+        def store() -> None:
             crowded = self._free(self.path.parent) < _RESERVE
             for wish in wishes:
                 try:
@@ -244,6 +253,8 @@ class SQLiteLedger:
                     "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)",
                     map(fields_of, wish.events),
                 )
+
+        self._transact(_PATIENCE, store)
         self._commits += 1
 
     def _checkpoint(self) -> None:
@@ -278,22 +289,28 @@ class SQLiteLedger:
     def _rows(self, statement: str, arguments: Sequence[Any] = ()) -> list[Any]:
         with self._using:
             try:
-                return self._connection.execute(statement, arguments).fetchall()
+                rows = self._connection.execute(statement, arguments).fetchall()
             except UnicodeDecodeError as error:  # in SQLite's message about a damaged schema
                 raise BrokenChainError(f"{self} is damaged: a text is not UTF-8") from error
+        return rows
 
-    @contextmanager
-    def _transaction(self, patience: float) -> Iterator[None]:
-        """Run the block in one transaction, or not at all."""
+    def _transact(self, patience: float, work: Callable[[], _T]) -> _T:
+        """Do the work in one transaction, or not at all.
+
+        This is no context manager of a generator: one that an interrupt leaves suspended would hold
+        the lock for as long as somebody keeps the traceback.
+        """
         with self._using:
             if self._closed:
                 raise LedgerError(f"{self} is closed")
             try:
+                if self._connection.in_transaction:
+                    self._rows("ROLLBACK")  # its thread was interrupted twice
                 if patience != self._patience:
                     self._rows(f"PRAGMA busy_timeout = {int(1000 * patience)}")
                     self._patience = patience
                 self._rows("BEGIN IMMEDIATE")
-                yield
+                done = work()
                 self._rows("COMMIT")
             except sqlite3.Error as error:
                 self._die_of(error)
@@ -301,6 +318,7 @@ class SQLiteLedger:
             finally:
                 if not self._closed and self._connection.in_transaction:
                     self._rows("ROLLBACK")
+        return done
 
     def _die_of(self, error: sqlite3.Error) -> None:
         """End the process after an error of the disk."""

@@ -24,6 +24,7 @@ import numpy as np
 import pytest
 
 from composition import ExPost, FiltCon, FiltSeq
+from curator.ledgers import Event, SQLiteLedger, following
 from mechanisms import Count, Gaussian, SparseVector, Table, column
 from queryable import (
     SYSTEM,
@@ -80,7 +81,7 @@ def _delivers(operation: str) -> bool:
     return operation.startswith("CALL") or operation in ("RESUME", "JUMP_BACKWARD")
 
 
-def interrupted_at(point: int, call: Callable[[], object]) -> bool:
+def interrupted_at(point: int, call: Callable[[], object], ours: tuple[str, ...] = OURS) -> bool:
     """Raise an interrupt at one of the points at which one can be delivered, if there are so many.
 
     An exception ends tracing, so there is one interrupt at most. In a thread of its own, because
@@ -92,7 +93,7 @@ def interrupted_at(point: int, call: Callable[[], object]) -> bool:
 
     def trace(frame: Any, event: str, arg: Any) -> Any:
         nonlocal seen
-        if not frame.f_code.co_filename.startswith(OURS):
+        if not frame.f_code.co_filename.startswith(ours):
             return None  # Python itself drops what is raised in a callback of its own
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
         if event == "opcode":
@@ -474,6 +475,38 @@ def test_an_interrupt_of_a_compositors_own_comes_out_bare() -> None:
     assert not frames & {"step", "_launch", "claimed", "advance"}
     assert watched.team.privacy_loss() == ZCDP(0)
     watched.check()
+
+
+def test_an_append_is_interrupted_anywhere(tmp_path: Path) -> None:
+    """Roots of the same ledger go on, also while somebody keeps the traceback."""
+    ledger = SQLiteLedger(tmp_path / "ledger.db")
+    ours = (str(ROOT / "curator" / "ledgers"),)
+    head = following(None, "other", ledger.lease("other", "curator", 99), "opened", "{}")
+    ledger.append("other", [head])
+    kept: list[BaseException] = []
+    point, hit = 0, True
+
+    def append(root: str, event: Event) -> None:
+        try:
+            ledger.append(root, [event])
+        except KeyboardInterrupt as error:
+            kept.append(error)
+            raise
+
+    while hit:
+        point += 1
+        root = f"root {point}"
+        event = following(None, root, ledger.lease(root, "curator", 99), "opened", "{}")
+        hit = interrupted_at(point, partial(append, root, event), ours)
+        assert list(ledger.read(root)) in ([], [event])
+        head = following(head, "other", 1, "answer", "{}")
+        other = threading.Thread(target=ledger.append, args=("other", [head]), daemon=True)
+        other.start()
+        other.join(20)
+        assert not other.is_alive(), point
+        assert list(ledger.read("other"))[-1] == head
+    assert point > 40
+    ledger.close()
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import pytest
 
-from curator.ledgers import Event, LedgerError, UnknownOutcomeError, following
+from curator.ledgers import LedgerError, UnknownOutcomeError, following
 from curator.ledgers.groups import Group, Wish
 
 EVENT = following(None, "visits", 1, "opened", "{}")
@@ -86,14 +86,6 @@ def test_an_interrupted_commit_leaves_nobody_waiting() -> None:
     assert counts == [1, 3, 1]
 
 
-class _Interrupted(threading.Event):
-    """An event whose waiting is interrupted when it has come."""
-
-    def wait(self, timeout: float | None = None) -> bool:
-        super().wait(timeout)
-        raise KeyboardInterrupt
-
-
 def test_an_interrupted_thread_leaves_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """It was to commit for those that came after it; the next of them does."""
     began, goes_on = threading.Event(), threading.Event()
@@ -108,14 +100,14 @@ def test_an_interrupted_thread_leaves_nobody_waiting(monkeypatch: pytest.MonkeyP
         with suppress(KeyboardInterrupt):
             group.append(root, [EVENT])
 
-    made = Wish.__init__
+    waits = Wish.wait
 
-    def make(wish: Wish, root: str, events: Sequence[Event]) -> None:
-        made(wish, root, events)
-        if root == "interrupted":
-            wish.turn = _Interrupted()
+    def wait(wish: Wish) -> None:
+        waits(wish)
+        if wish.root == "interrupted" and goes_on.is_set():
+            raise KeyboardInterrupt
 
-    monkeypatch.setattr(Wish, "__init__", make)
+    monkeypatch.setattr(Wish, "wait", wait)
     group, threads = Group(commit), []
     for number, root in enumerate(("first", "interrupted", "last")):
         threads.append(threading.Thread(target=append, args=(root,), daemon=True))
@@ -126,7 +118,29 @@ def test_an_interrupted_thread_leaves_nobody_waiting(monkeypatch: pytest.MonkeyP
     goes_on.set()
     for thread in threads:
         thread.join(20)
-    assert batches == [["first"], ["last"]]
-    append("interrupted")
+    assert batches in ([["first"], ["last"]], [["first"], ["interrupted", "last"]])
     append("later")
-    assert batches == [["first"], ["last"], ["later"]]
+    assert batches[2:] == [["later"]]
+
+
+def test_a_leader_that_is_stopped_in_telling_leaves_an_unknown_outcome(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The next leader tells those that it did not tell, and commits what else waits."""
+    batches: list[list[str]] = []
+    group = Group(lambda wishes: batches.append([wish.root for wish in wishes]))
+    lost = Wish("lost", [EVENT])
+    group._waiting[lost] = None
+    stir = Wish.stir
+
+    def interrupted(wish: Wish) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Wish, "stir", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        group.append("stopped", [EVENT])
+    monkeypatch.setattr(Wish, "stir", stir)
+    group.append("later", [EVENT])
+    assert batches[-1] == ["later"]
+    assert lost.settled
+    assert not group._waiting
