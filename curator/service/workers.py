@@ -238,8 +238,7 @@ class WorkerService:
         waiting = [job.future for job in (*self._tells.jobs, *self._reads.jobs)]
         if waiting and self.state == "ready":
             await asyncio.wait(waiting, timeout=patience)
-        self._tells.close()
-        self._reads.close()
+        self._close()
         if self._process is not None:
             try:
                 await asyncio.wait_for(self._process.wait(), patience)
@@ -321,6 +320,10 @@ class WorkerService:
         self._tells.give_up(error)
         self._reads.give_up(error)
 
+    def _close(self) -> None:
+        self._tells.close()
+        self._reads.close()
+
     async def _supervise(self) -> None:
         failed = 0
         while True:
@@ -335,7 +338,11 @@ class WorkerService:
 
     async def _live(self) -> bool:
         """Run one worker until it ends; whether it was ready."""
-        process = await self._begin()
+        try:
+            process = await self._begin()
+        except OSError:  # no file descriptor or process is left now; later there may be
+            self._close()
+            return False
         await process.wait()
         was_ready = self.state == "ready"
         for line in (self._tells, self._reads):  # what it sent before it ended is read first
@@ -344,8 +351,7 @@ class WorkerService:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        self._tells.close()
-        self._reads.close()
+        self._close()
         if was_ready and not self._stopping:
             self._blame()
         if self.state not in {"broken", "stopped"}:
@@ -364,15 +370,15 @@ class WorkerService:
 
     async def _begin(self) -> Process:
         loop = asyncio.get_running_loop()
-        ends = []
-        for line, taken in ((self._tells, self._told), (self._reads, self._read)):
-            here, there = socket.socketpair()
-            ends.append(there)
-            line.transport, line.end = await loop.create_unix_connection(
-                partial(_End, taken, self._kill), sock=here
-            )
-        numbers = [end.fileno() for end in ends]
+        ends: list[socket.socket] = []
         try:
+            for line, taken in ((self._tells, self._told), (self._reads, self._read)):
+                here, there = socket.socketpair()
+                ends.append(there)
+                line.transport, line.end = await loop.create_unix_connection(
+                    partial(_End, taken, self._kill), sock=here
+                )
+            numbers = [end.fileno() for end in ends]
             self._process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "curator.service.worker", *map(str, numbers)),
                 stdin=DEVNULL,

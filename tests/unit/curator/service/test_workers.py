@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import resource
 import signal
 import sys
 from collections.abc import Coroutine
@@ -373,6 +374,28 @@ def test_a_message_that_kills_at_the_data_has_failed_after_two_deaths(tmp_path: 
         assert failed.kind == "failed"
         assert runs(tmp_path) == 2
         assert await outcome(service, launch(tmp_path, 1)) == failed
+        await service.stop()
+
+    run(life())
+
+
+def test_a_worker_starts_again_when_there_are_file_descriptors_again(tmp_path: Path) -> None:
+    async def life() -> None:
+        service = worker(tmp_path)
+        service.start()
+        await service.ready()
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        assert service.pid is not None
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))  # none is left
+        try:
+            os.kill(service.pid, signal.SIGKILL)
+            while service.restarts < 3:
+                await asyncio.sleep(0.01)
+            assert service.state == "starting"
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        await state(service, "ready")
+        assert (await tell(service, "a1"))["times"] == 1
         await service.stop()
 
     run(life())
