@@ -18,7 +18,7 @@ BUDGET = STATED.replace("1/10", "1000")
 @pytest.mark.parametrize(
     ("clients", "messages", "every"),
     [
-        (8, 40, 120),
+        pytest.param(8, 40, 120, marks=pytest.mark.slow),
         pytest.param(64, 1000, 800, marks=pytest.mark.long),
     ],
 )
