@@ -18,7 +18,15 @@ import attrs
 import curator
 from curator.client import Connection, connect
 from curator.service import LocalService, Reply
-from curator.wire import HEADER, AccessError, DataSet, datasets_text, error_body
+from curator.wire import (
+    HEADER,
+    AccessError,
+    DataSet,
+    WireError,
+    chosen_version,
+    datasets_text,
+    error_body,
+)
 from queryable import Queryable
 from tests.stored import KEY, STORED, MemoryLedger
 
@@ -72,6 +80,14 @@ class Served:
         return Reply(404, error_body(AccessError("there is nothing here for this token")))
 
 
+def _misfit(version: str | None) -> Reply | None:
+    try:
+        chosen_version(version)
+    except WireError as error:
+        return Reply(426, error_body(error))
+    return None
+
+
 def _handler(served: Served) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -84,7 +100,9 @@ def _handler(served: Served) -> type[BaseHTTPRequestHandler]:
             try:
                 if served.before is not None:
                     served.before(self.path)
-                reply = served.reply(self.command, self.path, token, body)
+                reply = _misfit(self.headers.get(HEADER)) or served.reply(
+                    self.command, self.path, token, body
+                )
                 if served.after is not None:
                     reply = served.after(self.path, reply) or reply
             except (ConnectionAbortedError, KeyboardInterrupt, SystemExit):  # the reply is lost

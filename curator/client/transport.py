@@ -8,6 +8,7 @@ import time
 import weakref
 from collections.abc import Callable, Sequence
 from http.client import HTTPConnection, HTTPException
+from ssl import SSLCertVerificationError
 from typing import Any
 
 import attrs
@@ -19,6 +20,10 @@ from queryable.randomness.entropy import random_bytes
 _AGAIN = (429, 502, 503, 504)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0
 _LARGEST = 2**28
+_UNTRUSTED = (
+    "the certificate of the curator is not trusted here, so the token was not sent: {}. If its "
+    "owner gave you a certificate, pass tls=ssl.create_default_context(cafile=PATH)"
+)
 
 
 @attrs.frozen
@@ -93,6 +98,10 @@ class Transport:
             wait = 0.0
             try:
                 status, reply, wait = self._once(method, target, body)
+            except SSLCertVerificationError as error:
+                status, reply, why = None, b"", _UNTRUSTED.format(error.verify_message)
+                if len(self._addresses) == 1:
+                    raise UnavailableError(why) from None  # it is the same a minute later
             except (OSError, HTTPException) as error:
                 status, reply, why = None, b"", _told(error)
             if status == 200:
@@ -168,7 +177,8 @@ def _require_version(text: str | None) -> None:
     if text != str(VERSION):
         raise WireError(
             f"the reply is not of version {VERSION} of the curator's protocol, which this library "
-            f"speaks: its header {HEADER} is {text!r}"
+            f"speaks: its header {HEADER} is {text!r}. Use a version of queryable like the "
+            "curator's"
         )
 
 

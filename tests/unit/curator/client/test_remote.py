@@ -10,6 +10,7 @@ import pytest
 
 from composition import FiltCon
 from curator import connect
+from curator.client import transport
 from curator.service import Reply
 from curator.wire import (
     AccessError,
@@ -354,3 +355,12 @@ def test_an_id_that_is_none_is_unknown_before_it_is_sent(served: Served, child: 
     with pytest.raises(UnknownChildError, match="an int or a name"):
         table.ask(Ask(child, OLD))
     assert len(served.requests) == sent
+
+
+def test_a_client_of_another_version_is_told_which_fit(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transport, "VERSION", 2)
+    with pytest.raises(WireError, match="is '2'; this curator speaks version 1"):
+        served.connect()
+    assert len(served.requests) == 1  # it is not sent again
