@@ -18,6 +18,7 @@ MOST_HEADERS = 1 << 16
 
 _FIRST = 60.0  # seconds until the first byte
 _HEADERS = 30.0  # seconds from the first byte of a request to the end of its headers
+_FAREWELL = 1.0  # seconds for a client to say that it has heard the end of TLS
 _LOG = logging.getLogger("curator")
 
 
@@ -66,6 +67,12 @@ class AnalystProtocol(HttpToolsProtocol):
         head = f"HTTP/1.1 400 Bad Request\r\n{lines}Connection: close\r\n\r\n"
         self.transport.write(head.encode("ascii") + body)
         self.transport.close()
+
+    def shutdown(self) -> None:
+        """End a connection without a request, also if the client is idle and does not read."""
+        super().shutdown()
+        if self.transport.is_closing():
+            self.loop.call_later(_FAREWELL, self.transport.abort)
 
     def _wait(self, seconds: float | None) -> None:
         """Close the connection after some seconds; None for not."""
