@@ -8,7 +8,6 @@ import time
 import weakref
 from collections.abc import Callable, Sequence
 from http.client import HTTPConnection, HTTPException
-from ssl import SSLCertVerificationError
 from typing import Any
 
 import attrs
@@ -98,12 +97,10 @@ class Transport:
             wait = 0.0
             try:
                 status, reply, wait = self._once(method, target, body)
-            except SSLCertVerificationError as error:
-                status, reply, why = None, b"", _UNTRUSTED.format(error.verify_message)
-                if len(self._addresses) == 1:
-                    raise UnavailableError(why) from None  # it is the same a minute later
             except (OSError, HTTPException) as error:
                 status, reply, why = None, b"", _told(error)
+                if _is_untrusted(error) and len(self._addresses) == 1:
+                    raise UnavailableError(why) from None  # it is the same a minute later
             if status == 200:
                 return reply
             if status is not None and status not in _AGAIN:
@@ -182,7 +179,14 @@ def _require_version(text: str | None) -> None:
         )
 
 
+def _is_untrusted(error: BaseException) -> bool:
+    """Whether an error is an `ssl.SSLCertVerificationError`."""
+    return hasattr(error, "verify_message")
+
+
 def _told(error: BaseException) -> str:
+    if _is_untrusted(error):
+        return _UNTRUSTED.format(error.verify_message)  # type: ignore[attr-defined]
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
