@@ -95,7 +95,8 @@ class Anchor:
     Args:
         path: the file, on another disk than the ledger. A new root makes it.
         block: how far the bound is raised ahead, in the measure that launches are charged in. By
-            default it is not: each message writes the anchor, and a crash costs nothing.
+            default it is not: each message writes the anchor, and a crash costs nothing,
+            but for an `ExPost` root at most the worst case of the step that was under way.
     """
 
     path: Path = attrs.field(converter=Path)

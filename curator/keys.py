@@ -32,6 +32,12 @@ def make_key(path: str | os.PathLike[str]) -> bytes:
         os.fsync(handle)
     finally:
         os.close(handle)
+    if os.name == "posix":  # otherwise a power loss may take the file, and the ledger stays
+        folder = os.open(Path(path).parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
     return key
 
 

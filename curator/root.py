@@ -403,3 +403,5 @@ def _go_on(
     else:
         journal.append("again", {"of": telling.pending.seq})
         tell_again(root, message)
+    if journal.pending is not None:
+        raise LedgerError(f"the message of root {journal.root!r} under way was not finished")

@@ -14,13 +14,20 @@ import json
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from json.encoder import encode_basestring_ascii as quote
 from math import isfinite
 from types import NoneType
 from typing import Any, NamedTuple, Never
 
 from curator.codec.entries import Entry
-from curator.codec.fields import Kind, Plain, UnreadableError, UnwritableError, Write, kind_of
+from curator.codec.fields import (
+    Kind,
+    Plain,
+    UnreadableError,
+    UnwritableError,
+    Write,
+    kind_of,
+    quote,
+)
 from curator.codec.limits import DIGITS, Limits, has_long_numbers
 from curator.codec.refusals import told, why_not
 from queryable.errors import CodecError

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import lru_cache
 from itertools import repeat
-from json.encoder import encode_basestring_ascii as quote
+from json.encoder import encode_basestring_ascii
 from types import NoneType, UnionType
 from typing import Any, TypeAlias, Union, get_args, get_origin
 
@@ -25,6 +25,7 @@ Read: TypeAlias = Callable[[Any], Any]
 _NUMBER = re.compile(rf"-?[0-9]{{1,{DIGITS}}}(/[0-9]{{1,{DIGITS}}})?", re.ASCII)
 _NO_NUMBER = f'should be a number as text, such as "1/10", of at most {DIGITS} digits'
 _SHORT = 64
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _CALLABLE = get_origin(Callable[[Any], Any])
 
 
@@ -95,6 +96,17 @@ class Custom:
     """An annotation of our own: how a field is written and read that no type describes."""
 
     kind: Callable[[Plain], Kind]
+
+
+def quote(text: str) -> str:
+    """A text as JSON.
+
+    Raises:
+        UnwritableError: it has a lone surrogate: JSON would read two of them as one character.
+    """
+    if not text.isascii() and _SURROGATE.search(text):
+        raise UnwritableError("a text has a lone surrogate, which is no character")
+    return encode_basestring_ascii(text)
 
 
 def _options(annotation: Any) -> tuple[Any, ...]:

@@ -49,12 +49,21 @@ def checked_name(name: Any) -> str:
     """Read a name.
 
     Raises:
-        QueryError: it is not a string, or it is empty.
+        QueryError: it is not a string, is empty, or has a lone surrogate.
     """
     if not isinstance(name, str) or not name.strip():
         given = "empty" if isinstance(name, str) else named(name)
         raise QueryError(f"give a name as a string that is not empty: name is {given}")
-    return str(name)
+    read = str(name)
+    try:
+        read.encode()
+    except UnicodeEncodeError:
+        wrong = True
+    else:
+        wrong = False
+    if wrong:
+        raise QueryError("give a name of characters: name has a lone surrogate, which is none")
+    return read
 
 
 def checked_names(names: Any, count: int) -> tuple[str | None, ...]:

@@ -24,6 +24,16 @@ def test_a_key_file_is_made_and_read(tmp_path: Path) -> None:
         read_key(path)
 
 
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere folders are not flushed")
+def test_the_folder_of_a_new_key_is_flushed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda handle: flushed.append(os.fstat(handle).st_ino))
+    make_key(tmp_path / "noise.key")
+    assert flushed == [(tmp_path / "noise.key").stat().st_ino, tmp_path.stat().st_ino]
+
+
 @pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX's")
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o777])
 def test_a_key_file_that_others_may_read_is_refused(tmp_path: Path, mode: int) -> None:

@@ -289,3 +289,33 @@ def test_a_mechanism_that_claims_nothing_after_a_restart_is_refused() -> None:
     Capricious.claims.clear()
     with pytest.raises(HandleError, match="the versions that wrote it"):
         opened(ledger, FiltCon(PureDP(1)), key=KEY, codec=codec)
+
+
+@pytest.mark.parametrize("name", ["\ud800\udc00", "\udc80", "a\ud83d"])
+def test_names_with_lone_surrogates_are_refused(name: str) -> None:
+    """JSON would read two of them as one character, and the launch would be charged again."""
+    table = opened(MemoryLedger(), key=KEY)
+    with pytest.raises(QueryError, match="lone surrogate"):
+        table.launch(NOISY, name=name)
+    with pytest.raises(QueryError, match="lone surrogate"):
+        table.launch_many([NOISY, NOISY], names=["right", name])
+    assert not len(table.view)
+    table.launch(NOISY, name="\U00010000")
+
+
+def test_what_was_under_way_is_finished_or_the_root_stays_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def crash(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    ledger = MemoryLedger()
+    table = opened(ledger, key=KEY)
+    with monkeypatch.context() as patched:
+        patched.setattr("curator.journal.LedgerJournal.answer", crash)
+        with pytest.raises(KeyboardInterrupt):
+            table.launch(NOISY)
+    with monkeypatch.context() as patched:
+        patched.setattr("curator.root.tell_again", lambda *_: None)
+        with pytest.raises(LedgerError, match="was not finished"):
+            opened(ledger, key=KEY)

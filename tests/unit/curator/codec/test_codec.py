@@ -282,3 +282,14 @@ def test_writing_and_reading_warn_about_nothing() -> None:
                 TESTED.decode(TESTED.encode(value))
             except CodecError:
                 continue
+
+
+@pytest.mark.parametrize("text", ["\ud800\udc00", "\udc80", "a\ud83d"])
+def test_lone_surrogates_have_no_text(text: str) -> None:
+    """Two of them would have the text of one character."""
+    for value in (text, (text,), column(text) >= 1):
+        with pytest.raises(CodecError, match="lone surrogate"):
+            encode(value)
+    assert decode(encode("\U00010000")) == "\U00010000"
+    with pytest.raises(CodecError, match="lone surrogate"):
+        decode(b'"\\udc80"')
