@@ -6,7 +6,8 @@ HTTP, and for whose connections the owner's socket takes.
 
 import asyncio
 import logging
-from typing import Any
+import resource
+from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -19,20 +20,35 @@ MOST_HEADERS = 1 << 16
 _FIRST = 60.0  # seconds until the first byte
 _HEADERS = 30.0  # seconds from the first byte of a request to the end of its headers
 _FAREWELL = 1.0  # seconds for a client to say that it has heard the end of TLS
+_FREE = 256  # file descriptors that stay free for the owner, the ledger and workers
 _LOG = logging.getLogger("curator")
+
+
+def most_connections() -> int:
+    """How many connections analysts may have, so that the curator has file descriptors left."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(files - _FREE, files // 2) if files != resource.RLIM_INFINITY else 2**31
 
 
 class AnalystProtocol(HttpToolsProtocol):
     """A connection of anybody."""
+
+    bounded: ClassVar[bool] = True
+    _open: ClassVar[set["AnalystProtocol"]] = set()  # those of all sockets but the owner's
 
     def connection_made(self, transport: Any) -> None:
         """Wait for the first request, but not for ever."""
         super().connection_made(transport)
         self._in_headers, self._size = True, 0
         self._timer: asyncio.TimerHandle | None = self.loop.call_later(_FIRST, transport.close)
+        if self.bounded:
+            self._open.add(self)
+            if len(self._open) > most_connections():
+                transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the timer."""
+        self._open.discard(self)
         self._wait(None)
         super().connection_lost(exc)
 
@@ -85,6 +101,8 @@ class AnalystProtocol(HttpToolsProtocol):
 
 class OwnerProtocol(AnalystProtocol):
     """A connection to the owner's socket; one of another user is closed."""
+
+    bounded = False
 
     def connection_made(self, transport: Any) -> None:
         """Look who it is."""

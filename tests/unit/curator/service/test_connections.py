@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import resource
 import shutil
 import ssl
 import subprocess
@@ -17,6 +18,7 @@ from curator.service.protocols import MOST_HEADERS, AnalystProtocol, OwnerProtoc
 from curator.service.routes import analysts_application, owners_application
 from curator.service.serve import running
 from curator.service.sockets import listen_at, listen_on
+from curator.wire.messages import TELL_LIMITS
 from tests.unit.curator.service.asgi import House
 
 GET = b"GET /v1 HTTP/1.1\r\nHost: c\r\n\r\n"
@@ -99,7 +101,7 @@ def test_headers_are_bounded_and_bodies_do_not_count(
             told = await said(path, start + b"X: ", *[b"a" * 10_000] * 8)
             assert told == b"" or b"the headers are too large" in told
             named = f"Authorization: Bearer {house.tokens['bo']}\r\nQueryable-Protocol: 1\r\n"
-            size = 10 * MOST_HEADERS
+            size = TELL_LIMITS.bytes  # more than headers may have
             tell = f"POST /v1/roots/visits/tell HTTP/1.1\r\n{named}Content-Length: {size}\r\n\r\n"
             status, _ = await replied(
                 path, tell.encode() + b"a" * size + tell.encode() + b"a" * size
@@ -130,6 +132,39 @@ def test_connections_that_say_nothing_are_closed(
             writer.close()
 
     run(life)
+
+
+def test_connections_of_analysts_leave_room_for_the_owner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody without a token opens one after another."""
+    monkeypatch.setattr(protocols, "most_connections", lambda: 3)
+    (tmp_path / "owner").mkdir()
+
+    async def life() -> None:
+        house = House()
+        async with (
+            listening(tmp_path, house) as path,
+            listening(tmp_path / "owner", house, OwnerProtocol) as owners,
+        ):
+            opened = [await asyncio.open_unix_connection(path) for _ in range(3)]
+            assert await said(path, GET) == b""
+            assert (await replied(owners, GET))[0] == 200
+            opened.pop()[1].close()
+            while not (
+                await said(path, GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+            ):
+                await asyncio.sleep(0.01)
+            for _, writer in opened:
+                writer.close()
+
+    run(life)
+
+
+def test_the_curator_keeps_file_descriptors_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    for files, most in ((1024, 768), (300, 150), (resource.RLIM_INFINITY, 2**31)):
+        monkeypatch.setattr(resource, "getrlimit", lambda _, files=files: (files, files))
+        assert protocols.most_connections() == most
 
 
 def test_requests_that_are_sent_together_are_answered_in_order(tmp_path: Path) -> None:
