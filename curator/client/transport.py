@@ -192,7 +192,7 @@ def _told(error: BaseException) -> str:
 
 def _seconds(text: str | None) -> float:
     try:
-        return max(float(text or 0), 0.0)
+        return max(0.0, float(text or 0))  # in this order, what is no number is 0
     except ValueError:
         return 0.0
 

@@ -1,7 +1,10 @@
 """Addresses: what is one, and what is refused because a token would travel in the open."""
 
+import math
+
 import pytest
 
+from curator.client import transport
 from curator.client.urls import Address, address_of
 
 
@@ -41,3 +44,11 @@ def test_other_machines_need_tls(host: str) -> None:
 def test_an_address_is_text() -> None:
     with pytest.raises(TypeError):
         address_of(7)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("2", 2.0), ("-1", 0.0), ("nan", 0.0), ("inf", math.inf), ("Sun, 01 Nov", 0.0), (None, 0.0)],
+)
+def test_whatever_a_reply_asks_to_wait_can_be_waited(text: str | None, seconds: float) -> None:
+    assert transport._seconds(text) == seconds
