@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         connect,
         connect_async,
     )
+    from curator.closing import close
     from curator.configuration import (
         Configuration,
         open_configured,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from curator.datasets import Dataset
     from curator.ledgers import Ledger, LedgerError, SQLiteLedger
     from curator.replaying import Difference, Replayed, replay
-    from curator.root import close, open, release  # noqa: A004 (`curator.open`)
+    from curator.root import open, release  # noqa: A004 (`curator.open`)
     from curator.sections import ConfigurationError
     from curator.views import view
     from queryable.randomness.sealed import SealedCoins
@@ -54,7 +55,8 @@ _HOMES = {
         "curator.datasets": ("Dataset",),
         "curator.ledgers": ("Ledger", "LedgerError", "SQLiteLedger"),
         "curator.replaying": ("Difference", "Replayed", "replay"),
-        "curator.root": ("close", "open", "release"),
+        "curator.closing": ("close",),
+        "curator.root": ("open", "release"),
         "curator.sections": ("ConfigurationError",),
         "curator.views": ("view",),
         "queryable.randomness.sealed": ("SealedCoins",),

@@ -18,13 +18,13 @@ import attrs
 from curator import orders
 from curator.access import ROOT as ACCESS
 from curator.access import access_of
+from curator.closing import close as close_root
 from curator.codec import CODEC, Codec
 from curator.configuration import NAME as _CONFIGURATION
 from curator.configuration import read_configuration
 from curator.keys import make_key
 from curator.ledgers import BrokenChainError, Event, Ledger, LedgerError, chained, ledger_of
 from curator.orders import access_lines, running_lines
-from curator.root import close as close_root
 from curator.root import release as release_root
 from curator.verify import Verified, verify
 from curator.views import view

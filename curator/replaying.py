@@ -19,10 +19,10 @@ import attrs
 from curator.arguments import name_of, require_codec
 from curator.codec import CODEC, Codec
 from curator.fingerprints import differences
+from curator.identities import Place, described, is_key, root_id, secret_of
 from curator.journal import LedgerJournal
 from curator.keys import Key
 from curator.ledgers import Event, LedgerError, chained, ledger_of
-from curator.root import Place, described, is_key, root_id, secret_of
 from curator.story import message_of, past_of, same_by, story_of
 from mechanisms import Table
 from queryable.datasets import protected, protects

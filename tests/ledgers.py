@@ -7,9 +7,9 @@ from typing import Any
 import attrs
 
 import curator
+from curator.identities import root_id
 from curator.journal import written
 from curator.ledgers import Event, following
-from curator.root import root_id
 from queryable import AskMany, InteractiveError, LaunchMany
 from queryable.randomness.sealed import SealedCoins
 from tests.stored import KEY, STORED, MemoryLedger

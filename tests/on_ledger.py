@@ -27,7 +27,7 @@ from composition.compositors.state import CompositionState
 from curator.codec import Entry
 from curator.codec.codec import Codec
 from curator.codec.fields import UnwritableError
-from curator.root import root_id
+from curator.identities import root_id
 from curator.story import message_of, story_of
 from mechanisms import Table
 from queryable import InteractiveError, InteractiveMechanism, Queryable, SeededCoins, SystemCoins

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from curator.codec import Entry
+from curator.identities import root_id
 from curator.ledgers import Event
 from curator.ledgers.ledger import admit
-from curator.root import root_id
 from curator.story import story_of
 from queryable.randomness.sealed import SealedCoins
 from tests.encoded import TESTED

@@ -72,7 +72,18 @@ FLOORS = {
     "curator": (
         *("lost", "codec", "wire", "client", "ledgers", "access", "anchors", "moorings", "keys"),
         *("arguments", "fingerprints", "requests", "story", "journal", "reading", "targets"),
-        *("skimming", "leases", "views", "root", "replaying", "sections", "budgets", "datasets"),
+        *(
+            "skimming",
+            "leases",
+            "views",
+            "identities",
+            "closing",
+            "root",
+            "replaying",
+            "sections",
+            "budgets",
+            "datasets",
+        ),
         *("configuration", "service", "orders", "verification", "verify", "commands"),
     ),
 }

@@ -112,7 +112,7 @@ def test_what_cannot_be_opened(
     files = sorted(path.parent.glob("*"))
     monkeypatch.setattr(analyses, "SEEN", [reads.append])
     monkeypatch.setattr(
-        "curator.root.fingerprint", lambda *given: reads.append(given) or fingerprint(*given)
+        "curator.identities.fingerprint", lambda *given: reads.append(given) or fingerprint(*given)
     )
     with pytest.raises(wrong.kind, match=wrong.says) as caught:
         opened(path, **wrong.more)

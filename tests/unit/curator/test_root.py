@@ -208,7 +208,7 @@ def test_a_table_keeps_its_choice_of_rows(tmp_path: Path) -> None:
 def test_changed_data_retire_a_child(monkeypatch: pytest.MonkeyPatch) -> None:
     """If a fingerprint does not see a change, the comparison of answers does. The charge stays."""
     ledger, faults = MemoryLedger(), list[BaseException]()
-    monkeypatch.setattr("curator.root.fingerprint", lambda dataset, key: {})
+    monkeypatch.setattr("curator.identities.fingerprint", lambda dataset, key: {})
     rich = FiltCon(ZCDP(100))
     search = opened(ledger, rich, key=KEY).launch(SparseVector(30, epsilon=9, cutoff=2))
     assert search(Count()) is True
@@ -319,3 +319,17 @@ def test_what_was_under_way_is_finished_or_the_root_stays_closed(
         patched.setattr("curator.root.tell_again", lambda *_: None)
         with pytest.raises(LedgerError, match="was not finished"):
             opened(ledger, key=KEY)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"key": bytes(32)}, {"mechanism": FiltCon(ZCDP(2))}, {"dataset": {"age": [1]}}],
+    ids=["key", "mechanism", "data"],
+)
+def test_an_opening_that_is_refused_leaves_the_open_handle_alive(wrong: dict[str, Any]) -> None:
+    ledger = MemoryLedger()
+    table = opened(ledger, key=KEY)
+    with pytest.raises(LedgerError, match="was opened"):
+        opened(ledger, **{"key": KEY, **wrong})
+    table.launch(NOISY)
+    assert len(table.view) == 1
