@@ -35,8 +35,9 @@ class Keeper:
 
     async def read(self) -> Access:
         """The access as of now."""
+        began = time.monotonic()  # what was read may be as old as that
         access = await asyncio.to_thread(self._store.read)
-        self._read_at = time.monotonic()
+        self._read_at = max(self._read_at, began)
         return access
 
     async def change(self, change: Change) -> Access:

@@ -277,3 +277,15 @@ def test_the_message_of_a_grant_is_a_launch_under_the_analysts_name() -> None:
     assert access.after(grant).grant_name("ada", "visits") == "ada 2"
     with pytest.raises(AccessChangeError, match="no analyst"):
         granting_message(access, "bo", "visits", FILTER)
+
+
+def test_a_list_of_analysts_that_took_long_to_read_is_as_old_as_the_reading(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A token may have been revoked meanwhile."""
+    monkeypatch.setattr(keeping, "_STALE", 0.05)
+    store = AccessStore(MemoryLedger())
+    monkeypatch.setattr(store, "read", lambda: time.sleep(0.1))
+    keeper = Keeper(store)
+    asyncio.run(keeper.read())
+    assert not keeper.is_fresh
