@@ -7,6 +7,7 @@ keys `listen`, `page`, `tls`, `tick` and `deadline` are for a server; they are c
 
 import os
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ import attrs
 from composition import FiltCon
 from curator.codec import CODEC, Codec, with_site
 from curator.datasets import ENV, Dataset, dataset_of, key_place, of_environment, seconds
+from curator.journal import TTL
+from curator.leases import lease_of
 from curator.replaying import Replayed, replay
 from curator.root import open as open_root
 from curator.sections import Section, mapping, read_file, text, texts
@@ -51,6 +54,7 @@ class Configuration:
         listen: where a server answers: "unix:PATH" or "HOST:PORT".
         page: where it also shows its pages to browsers: "HOST:PORT"; None for nowhere else.
         tls: of the server; None for none.
+        lease: seconds after which another machine may take a data set over.
     """
 
     file: Path
@@ -62,6 +66,7 @@ class Configuration:
     listen: str
     page: str | None
     tls: Tls | None
+    lease: Fraction
 
     @property
     def codec(self) -> Codec:
@@ -125,6 +130,7 @@ class Configuration:
                 anchor=self.anchor,
                 charge_to_anchor=charge_to_anchor,
                 give_up=give_up,
+                lease=float(self.lease),
             )
         except BaseException:
             rows.close()
@@ -172,6 +178,7 @@ def read_configuration(path: str | os.PathLike[str]) -> Configuration:
             "tls": mapping,
             "tick": seconds,
             "deadline": seconds,
+            "lease": lambda value: lease_of(seconds(value)),
             "datasets": mapping,
         },
         ("ledger", "key"),
@@ -199,6 +206,7 @@ def read_configuration(path: str | os.PathLike[str]) -> Configuration:
     }
     given.setdefault("anchor", None)
     given.setdefault("tls", None)
+    given.setdefault("lease", Fraction(TTL))
     given["mechanisms"] = tuple(given.get("mechanisms", ()))
     return Configuration(file=file, **given)
 

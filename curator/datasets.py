@@ -6,6 +6,7 @@ database that Ibis connects to.
 
 import os
 import re
+import weakref
 from collections.abc import Mapping
 from fractions import Fraction
 from glob import escape, has_magic
@@ -56,10 +57,19 @@ class Dataset:
     deadline: Fraction | None
 
     def opened(self) -> Table:
-        """The table of the data."""
-        source: Any = self.source
-        if self.table is not None:
-            source = _of_database(str(source), self.table, self.schema)
+        """The table of the data. A connection that it needs is closed when the table is gone."""
+        if self.table is None:
+            return self._table(self.source)
+        connection = _connected(str(self.source))
+        try:
+            table = self._table(connection.table(self.table, database=self.schema))
+        except BaseException:
+            connection.disconnect()
+            raise
+        weakref.finalize(table, connection.disconnect)
+        return table
+
+    def _table(self, source: Any) -> Table:
         bounds = {} if self.unit is None else attrs.asdict(self.unit)
         unit = bounds.pop("column", None)
         bounds.pop("joined", None)
@@ -191,12 +201,12 @@ def _source(value: Any, folder: Path) -> str | Path:
     return source if Path(source).is_absolute() else f"{escape(str(folder))}/{source}"
 
 
-def _of_database(address: str, name: str, schema: str | None) -> Any:
-    """A table of a database, by Ibis."""
+def _connected(address: str) -> Any:
+    """A database, by Ibis."""
     if address.startswith(ENV):
         address = of_environment(address)
     try:
         import ibis
     except ModuleNotFoundError as error:
         raise ValueError("a database is read by Ibis: pip install 'queryable[ibis]'") from error
-    return ibis.connect(address).table(name, database=schema)
+    return ibis.connect(address)

@@ -40,7 +40,7 @@ from queryable.running.handles import Path
 from queryable.running.journal import Message, Told
 
 TTL = 30.0
-"""Seconds that a lease is held; it is renewed after a third of it, see `curator.leases`."""
+"""Seconds that a lease is held by default; it is renewed after a third, see `curator.leases`."""
 
 
 _INTERRUPTED = (
@@ -61,6 +61,7 @@ class LedgerJournal:
         head: the last event.
         pending: the intent that has no answer yet, if the last process crashed.
         now: the time of the day, in seconds since 1970.
+        ttl: seconds that the lease is held.
 
     Attributes:
         request: that of the message that is sent next; None if it has none.
@@ -77,6 +78,7 @@ class LedgerJournal:
         pending: Event | None = None,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
+        ttl: float = TTL,
     ) -> None:
         self.ledger, self.root, self.epoch, self.codec = ledger, root, epoch, codec
         self.released = False
@@ -92,7 +94,7 @@ class LedgerJournal:
         self._texts: dict[int, tuple[Any, str]] = {}  # of the message that is under way
         self._answered = b""  # the history of the last message that was answered
         self._unsure = False
-        self._clock, self._renewed = clock, clock()
+        self._clock, self._renewed, self._ttl = clock, clock(), ttl
 
     def go_on(self, head: Event | None, pending: Event | None) -> None:
         """Go on after the events of an earlier process."""
@@ -137,8 +139,8 @@ class LedgerJournal:
             LeaseError: another writer took the root over.
         """
         now = self._clock()
-        if now - self._renewed > TTL / 3:
-            self.ledger.renew(self.root, self.epoch, TTL)
+        if now - self._renewed > self._ttl / 3:
+            self.ledger.renew(self.root, self.epoch, self._ttl)
             self._renewed = now
 
     def release(self) -> None:

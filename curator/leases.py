@@ -12,11 +12,28 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from fractions import Fraction
+from typing import TypeVar
 
-from curator.journal import TTL, LedgerJournal
+from curator.journal import LedgerJournal
 from curator.ledgers import LeaseError
 
-_PAUSE = TTL / 6
+_PAUSE = 1.0
+
+_SHORTEST = 5  # seconds; it is then renewed when two or three of them are left
+
+N = TypeVar("N", float, Fraction)
+
+
+def lease_of(seconds: N) -> N:
+    """Check for how many seconds a lease is to be held.
+
+    Raises:
+        ValueError: it would end between two looks.
+    """
+    if not seconds >= _SHORTEST:
+        raise ValueError(f"it is {float(seconds):g}; it should be {_SHORTEST} seconds at least")
+    return seconds
 
 
 class Keeper:

@@ -33,7 +33,7 @@ from curator.identities import (
 )
 from curator.journal import TTL, LedgerJournal
 from curator.keys import Key
-from curator.leases import KEEPER
+from curator.leases import KEEPER, lease_of
 from curator.ledgers import LedgerError, chained, ledger_of, this_process
 from curator.moorings import first_moored, moored
 from curator.reading import Reader
@@ -63,6 +63,7 @@ def open(  # noqa: A001 (`curator.open`)
     anchor: Anchor | str | os.PathLike[str] | None = None,
     charge_to_anchor: bool = False,
     give_up: bool = False,
+    lease: float = TTL,
 ) -> Queryable:
     """Open a root on a ledger, or go on with it: a `Queryable` that survives its process.
 
@@ -85,6 +86,8 @@ def open(  # noqa: A001 (`curator.open`)
             children are retired if the ledger is an old copy.
         give_up: whether a message that was under way when the process ended has failed. By default
             it is run again, once.
+        lease: seconds after which another machine may take the root over, if this process ends
+            without a word; at least 5. It is renewed while the root is open.
 
     Raises:
         LedgerError: the root has another mechanism, other data or another key, or was closed, or
@@ -110,6 +113,7 @@ def open(  # noqa: A001 (`curator.open`)
     if not isinstance(mechanism, InteractiveMechanism):
         raise TypeError("mechanism should be an InteractiveMechanism, such as FiltCon(budget)")
     require_codec(codec)
+    lease = lease_of(lease)
     name = name_of(name)
     if name.startswith(OWN):
         raise ValueError(f"name starts with {OWN}, as the names of the curator's own roots do")
@@ -120,9 +124,9 @@ def open(  # noqa: A001 (`curator.open`)
         before = Telling(chained(place.read(name)))
         # Taking the lease ends the handle that there may be, so what is wrong is refused before.
         secret = continued(name, before, mechanism, given, key, ledger, codec)
-        epoch = place.lease(name, this_process(), TTL)
+        epoch = place.lease(name, this_process(), lease)
         telling = Telling(chained(place.read(name)))
-        journal = LedgerJournal(place, name, epoch, codec, telling.head, telling.pending)
+        journal = LedgerJournal(place, name, epoch, codec, telling.head, telling.pending, ttl=lease)
         journal.owns = place is not ledger
         try:
             if telling.opened is None:

@@ -51,6 +51,7 @@ def test_everything_is_read(folder: Path) -> None:
     listen = "[::1]:8443"
     tick = 0.1
     deadline = 30
+    lease = "15/2"
     [tls]
     certificate = "server.pem"
     key = "server.key"
@@ -71,6 +72,7 @@ def test_everything_is_read(folder: Path) -> None:
     assert found.key == str(folder / "noise.key")
     assert found.anchor == Path("/elsewhere/anchor")
     assert found.listen == "[::1]:8443"
+    assert found.lease == Fraction(15, 2)
     assert found.tls.certificate == folder / "server.pem"
     dataset = found.dataset("visits")
     assert (dataset.tick, dataset.deadline) == (Fraction(1, 10), 5)
@@ -167,6 +169,7 @@ WRONG = [
     ("ledgr = 1", "there is no key 'ledgr'; write ledger. Possible are anchor, "),
     ("tick = 0", "tick: it is 0; it should be greater than zero"),
     ("tick = nan", "tick: it is 'NaN'; it should be a finite number"),
+    ("lease = 4.9", "lease: it is 4.9; it should be 5 seconds at least"),
     ("deadline = true", "deadline: it is the boolean True"),
     ('listen = "0.0.0.0:80"', 'listen is "0.0.0.0:80", which other machines reach: add [tls]'),
     ('page = "0.0.0.0:80"', 'page is "0.0.0.0:80", which other machines reach: add [tls]'),
