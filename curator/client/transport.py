@@ -91,7 +91,7 @@ class Transport:
             UnavailableError: there was none in time.
             InteractiveError: the curator refused the request.
         """
-        patience, start, pause = self._patience, None, _FIRST_PAUSE
+        patience, start, pause, tries = self._patience, None, _FIRST_PAUSE, 0
         most = patience.seconds if seconds is None else seconds
         while True:
             wait = 0.0
@@ -109,12 +109,16 @@ class Transport:
                 why = str(error_of(status, reply))
             now = patience.clock()
             start = now if start is None else start
-            wait = max(min(wait, _LONGEST_PAUSE), pause) * _jitter()
+            tries += 1
+            if tries % len(self._addresses):
+                wait = 0.0  # the next one may answer
+            else:
+                wait = max(min(wait, _LONGEST_PAUSE), pause) * _jitter()
+                pause = min(2 * pause, _LONGEST_PAUSE)
             if now + wait - start > most:
                 raise UnavailableError(self._gave_up(method, most, why)) from None
             self._at = (self._at + 1) % len(self._addresses)
             patience.sleep(wait)
-            pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _once(self, method: str, target: str, body: bytes | None) -> tuple[int, bytes, float]:
         """Status and body of the reply, and the seconds that the curator asks to wait."""
