@@ -241,9 +241,9 @@ def test_calls_do_not_grow_with_the_children() -> None:
     few, many = holding(100), holding(10_000)
     response = RandomizedResponse(bool, odds=3)
     for act, most in (
-        (lambda q: q.launch(response), 235),
-        (lambda q: q.privacy_loss(), 78),
-        (lambda q: q.children[0].ask("bits"), 115),
+        (lambda q: q.launch(response), 240),
+        (lambda q: q.privacy_loss(), 82),
+        (lambda q: q.children[0].ask("bits"), 118),
     ):
         act(few), act(many)
         counted = calls(lambda act=act: act(few)), calls(lambda act=act: act(many))  # type: ignore[misc]
