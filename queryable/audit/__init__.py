@@ -22,6 +22,7 @@ from queryable.audit.enumeration import (
 from queryable.audit.keys import hashable
 from queryable.audit.laws import LAWS, Broken, broken_laws
 from queryable.audit.objectives import Divergence, HockeyStick, MaxDivergence, Renyi
+from queryable.audit.pairs import Pair
 from queryable.audit.strategies import Strategy
 from queryable.audit.verdict import Finding, Outcome, Verdict
 from queryable.audit.worst_case import WorstCase, worst_case
@@ -36,6 +37,7 @@ __all__ = [
     "MaxDivergence",
     "NotEnumerable",
     "Outcome",
+    "Pair",
     "Renyi",
     "Strategy",
     "Verdict",

@@ -27,6 +27,7 @@ from queryable.audit.divergences import Bound, Law, best_event, cut_off, least_e
 from queryable.audit.enumeration import NotEnumerable, view_law
 from queryable.audit.keys import require_alike
 from queryable.audit.objectives import Divergence, MaxDivergence
+from queryable.audit.pairs import OneSide, turned_alphabet
 from queryable.audit.statistical import sampled, separate
 from queryable.audit.verdict import Finding, Outcome, Verdict, short
 from queryable.audit.worst_case import Alphabet, WorstCase, worst_of
@@ -47,6 +48,7 @@ def audit(
     adversary: Adversary | None = None,
     claim: Loss | None = None,
     d_in: int = 1,
+    differing: int = 1,
     tail: Number = "1e-12",
     slack: Number = "1e-9",
     samples: int = 20_000,
@@ -65,11 +67,16 @@ def audit(
         directions together (Bonferroni). They refute a false claim if there are enough of them.
 
     Args:
-        pairs: datasets that differ in `d_in` records; both directions are checked.
-        queries: the queries that an adversary may ask, including launches; see `worst_case`.
+        pairs: datasets that differ in `d_in` records; both directions are checked. For streams
+            that differ later, pairs of equal datasets, with a `Pair` among the queries.
+        queries: the queries that an adversary may ask, including launches and updates; see
+            `worst_case`.
         horizon: the largest number of queries; at 0, only the opening answer is examined.
         adversary: examine the view of this adversary instead of searching for the worst one.
         claim: the loss to check; the mechanism's own `privacy_map(d_in)` by default.
+        d_in: the number of records that differ, over the initial datasets and all updates.
+        differing: the largest number of `Pair`s that are sent, in a search. Different initial
+            datasets count as one.
         tail: the probability mass that each draw with infinite support may cut off.
         slack: the largest amount that tails may add to delta in a claim that holds.
         samples: the number of views sampled from each dataset if they cannot be enumerated.
@@ -95,6 +102,7 @@ def audit(
         claim=mechanism.privacy_map(d_in) if claim is None else claim,
         pairs=[(x, y) for pair in pairs for x, y in (pair, pair[::-1])],
         queries=queries if callable(queries) else tuple(queries),
+        differing=natural(differing, "differing"),
         horizon=natural(horizon, "horizon"),
         adversary=adversary,
         tail=positive(tail, "tail"),
@@ -121,7 +129,9 @@ class _Looking:
     mechanism: InteractiveMechanism[Any]
     claim: Loss
     pairs: Sequence[tuple[Any, Any]]
+    """Each pair is followed by its reverse, in which both messages of a `Pair` are exchanged."""
     queries: Alphabet
+    differing: int
     horizon: int
     adversary: Adversary | None
     tail: Fraction
@@ -165,16 +175,18 @@ class _Looking:
 
     def search(self, tick: Any) -> tuple[str, list[Finding]]:
         """Search for the worst case over all adversaries; return the method and the findings."""
+        alphabets = (self.queries, turned_alphabet(self.queries))
         found = [
-            self._worst(check, x, x_prime, tick)
+            self._worst(check, x, x_prime, alphabets[place % 2], tick)
             for check in claims.checks_of(self.claim)
-            for x, x_prime in self.pairs
+            for place, (x, x_prime) in enumerate(self.pairs)
         ]
         offered, illegal_note = "queries that depend on the view", ""
         if not callable(self.queries):
             count = len(self.queries)
             offered = "1 query" if count == 1 else f"{count} queries"
-            never = [q for q in self.queries if all(_among(q, illegal) for _, illegal in found)]
+            everywhere = set.intersection(*(illegal for _, illegal in found))
+            never = [self.queries[place] for place in sorted(everywhere)]
             listed = ", ".join(map(short, never))
             if len(never) == count:
                 raise ValueError(f"no query is legal at any point: {listed}")
@@ -185,9 +197,9 @@ class _Looking:
         return method, [finding for finding, _ in found]
 
     def _worst(
-        self, check: Check, x: Any, x_prime: Any, tick: Any
-    ) -> tuple[Finding, tuple[Any, ...]]:
-        search = _Pair(self, x, x_prime, tick)
+        self, check: Check, x: Any, x_prime: Any, queries: Alphabet, tick: Any
+    ) -> tuple[Finding, set[int]]:
+        search = _Pair(self, x, x_prime, queries, tick)
         searched = check.searched(search)
         below, above, found = searched.below, searched.above, searched.found
         outcome = self._judge(check, below, above, Fraction(0))
@@ -198,13 +210,13 @@ class _Looking:
         finding = Finding(
             x, x_prime, check, below, above, outcome, adversary=adversary, epsilon=epsilon
         )
-        return finding, found.never_legal
+        return finding, set() if callable(queries) else _places(found.never_legal, queries)
 
     def laws(self, tick: Any) -> tuple[str, list[Finding]]:
         """Compare the laws of one adversary's view, exactly if possible, otherwise by samples."""
         whose = "the opening answer" if self.adversary is None else "the adversary's view"
         try:
-            found = [self._law(x) for x, _ in self.pairs]
+            found = [self._law(x, place % 2) for place, (x, _) in enumerate(self.pairs)]
         except NotEnumerable as too_many:
             return self._sample(whose, too_many, tick)
         findings: list[Finding] = []
@@ -216,8 +228,10 @@ class _Looking:
                 findings.append(self._compare(check, x, x_prime, p, q))
         return f"the exact law of {whose}", findings
 
-    def _law(self, dataset: Any) -> Law:
-        return view_law(self.mechanism, dataset, self.against, tail=self.tail, limit=self.limit)
+    def _law(self, dataset: Any, side: int) -> Law:
+        return view_law(
+            self.mechanism, dataset, self.against, tail=self.tail, limit=self.limit, side=side
+        )
 
     def _compare(self, check: Check, x: Any, x_prime: Any, p: Law, q: Law) -> Finding:
         found = check.enclosed(p, q)
@@ -252,7 +266,7 @@ class _Looking:
         points = [(check.epsilon, check.bound) for check in checks]
         level = float(self.alarm / len(self.pairs))
         seen = [
-            sampled(self.mechanism, x, self.against, self._coins(place, tick))
+            sampled(OneSide(self.mechanism, place % 2), x, self.against, self._coins(place, tick))
             for place, (x, _) in enumerate(self.pairs)
         ]
         findings = []
@@ -281,21 +295,21 @@ class _Pair:
     looking: _Looking
     x: Any
     x_prime: Any
+    queries: Alphabet
     tick: Any
 
     def worst(self, divergence: Divergence) -> WorstCase:
         """Return the largest value of a divergence over all adversaries."""
-        looking, asked = self.looking, (self.looking.queries, self.looking.horizon)
-        return worst_of(
-            looking.machine, self.x, self.x_prime, *asked, divergence, looking.limit, self.tick
-        )
+        looking, asked = self.looking, (self.queries, self.looking.horizon)
+        most = (looking.differing, looking.limit)
+        return worst_of(looking.machine, self.x, self.x_prime, *asked, divergence, *most, self.tick)
 
     def laws(self, adversary: Adversary) -> tuple[Law, Law]:
         """Return the laws of an adversary's view under x and under x'."""
         mechanism = self.looking.mechanism
         return (
-            view_law(mechanism, self.x, adversary, errors=True),
-            view_law(mechanism, self.x_prime, adversary, errors=True),
+            view_law(mechanism, self.x, adversary, errors=True, side=0),
+            view_law(mechanism, self.x_prime, adversary, errors=True, side=1),
         )
 
 
@@ -305,8 +319,8 @@ def _require_alike(p: Law, q: Law) -> None:
         require_alike(keys.get(seen, seen), seen)
 
 
-def _among(query: Any, queries: Sequence[Any]) -> bool:
-    return any(query is each for each in queries)
+def _places(some: Sequence[Any], queries: Sequence[Any]) -> set[int]:
+    return {place for place, query in enumerate(queries) if any(query is each for each in some)}
 
 
 def _silent(view: View) -> None:

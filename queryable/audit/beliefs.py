@@ -19,6 +19,7 @@ from flint import fmpq
 
 from queryable.audit.enumeration import Wrong, every_outcome, every_step
 from queryable.audit.keys import flags, hashable, require_alike
+from queryable.audit.pairs import sides
 from queryable.errors import QueryError
 from queryable.faults import begin
 from queryable.mechanism import InteractiveMechanism
@@ -89,19 +90,24 @@ class Machine:
 
     def start(self, x: Any, x_prime: Any) -> dict[Hashable, Seen]:
         """Return the belief after each opening answer, by the answer's key."""
-        sides = []
+        opened = []
         for dataset in (x, x_prime):
             begun = every_outcome(partial(begin, self.mechanism, dataset))
-            sides.append([(fmpq(1), self._move(*each)) for each in begun])
-        return _gathered(*sides)
+            opened.append([(fmpq(1), self._move(*each)) for each in begun])
+        return _gathered(*opened)
 
     def after(self, belief: Belief, query: Any) -> dict[Hashable, Seen] | None:
-        """Return the belief after each answer; None if the query is wrong in every state."""
-        sides = (
-            [(weight, move) for state, weight in side for move in self._steps(state, query)]
-            for side in (belief.p, belief.q)
+        """Return the belief after each answer; None if the query is wrong in every state.
+
+        Under x and x', the states receive their messages of a `Pair`.
+        """
+        asked = zip((belief.p, belief.q), sides(query), strict=True)
+        found = _gathered(
+            *(
+                [(weight, move) for state, weight in side for move in self._steps(state, message)]
+                for side, message in asked
+            )
         )
-        found = _gathered(*sides)
         if len(found) == 1 and all(isinstance(seen.answer, Wrong) for seen in found.values()):
             return None
         return found

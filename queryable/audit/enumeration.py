@@ -20,6 +20,7 @@ import numpy as np
 
 from queryable.audit.keys import hashable, require_alike
 from queryable.audit.laws import snapshot
+from queryable.audit.pairs import OneSide
 from queryable.errors import QueryError
 from queryable.faults import advance, begin, collecting, raise_interrupt
 from queryable.losses.numbers import Number, natural, positive
@@ -239,6 +240,7 @@ def view_law(
     limit: int | None = None,
     *,
     errors: bool = False,
+    side: int | None = None,
 ) -> ViewLaw:
     """Return the exact law of a deterministic adversary's view.
 
@@ -249,6 +251,7 @@ def view_law(
         errors: whether a `QueryError` counts as an answer, `Wrong(text)`, that leaves the state
             unchanged. `worst_case` counts it so, because a query may be wrong in some hidden states
             only.
+        side: which message of each `Pair` arrives: 0 for the one under x, 1 for the one under x'.
 
     Returns:
         A mapping from the answers, the opening first, to their probability: a Fraction, or an
@@ -263,6 +266,7 @@ def view_law(
     given_up = None if tail is None else positive(tail, "tail")
     max_rounds = None if max_rounds is None else natural(max_rounds, "max_rounds")
     limit = None if limit is None else natural(limit, "limit")
+    mechanism = mechanism if side is None else OneSide(mechanism, side)
     law: dict[Hashable, Chance] = {}
 
     def reached(seen: Hashable, chance: Chance) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from queryable.audit.divergences import Law, hockey_stick, trade_off
+from queryable.audit.pairs import Pair
 from queryable.audit.strategies import Node, Strategy
 from queryable.display.drawing import CLAIMED, EXACT, INK, floats, make_plain, new_figure, saved
 from queryable.losses import FDP, GDP, ApproxDP, Loss, PureDP
@@ -178,6 +179,8 @@ def _place(
 
 def _query_text(query: Any) -> str:
     match query:
+        case Pair():
+            return _shortened(str(query), 40)
         case Ask(child, inner):
             return _shortened(f"{child}: {_query_text(inner)}", 26)
         case Launch(mechanism, _):

@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 from queryable.audit.keys import hashable
+from queryable.audit.pairs import Pair
 from queryable.view import View
 
 
@@ -52,6 +53,12 @@ _LONGEST = 5000
 
 def _lines(node: Node, indent: str) -> Iterator[str]:
     for answer, below in node.branches:
-        asked = "stop" if below.query is None else f"ask {below.query!r}"
-        yield f"{indent}{answer!r} -> {asked}"
+        yield f"{indent}{answer!r} -> {move_text(below.query)}"
         yield from _lines(below, indent + "  ")
+
+
+def move_text(query: Any) -> str:
+    """What the adversary does next, in words."""
+    if query is None:
+        return "stop"
+    return f"send {query}" if isinstance(query, Pair) else f"ask {query!r}"

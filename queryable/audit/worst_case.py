@@ -14,6 +14,10 @@ depends on this pair only. If the alphabet is a function of the view, the view i
 key. Interleavings that lead to equal beliefs share an entry. If answers are noisy readings of a few
 hidden bits, the number of beliefs grows polynomially in the horizon, not exponentially.
 
+Streams: a `Pair` sends different messages under x and x'. At most `differing` of them are sent on
+any path, and the number that is left is part of the cache key. Different initial datasets count as
+one of them.
+
 Pruning: a belief that is impossible under one dataset is not searched. Its term is final, because
 f(p, 0) and f(0, q) are linear, whatever is asked next. A query that is wrong in every state of a
 belief is skipped. Nothing else is pruned. The value is the supremum over all deterministic
@@ -31,7 +35,9 @@ import attrs
 from queryable.audit.beliefs import Belief, Machine, Seen
 from queryable.audit.enumeration import view_law
 from queryable.audit.keys import hashable
+from queryable.audit.laws import snapshot
 from queryable.audit.objectives import Divergence, Settled, Summed, Unbounded
+from queryable.audit.pairs import Pair
 from queryable.audit.strategies import Node, Strategy
 from queryable.losses.numbers import natural
 from queryable.mechanism import InteractiveMechanism
@@ -63,7 +69,8 @@ class _Search:
     divergence: Divergence
     limit: float = inf
     progress: Callable[[int], object] | None = None
-    solved: dict[tuple[int, Hashable, Hashable], Solved] = attrs.field(factory=dict)
+    pairs: int = 0  # how many differing pairs the adversary may send
+    solved: dict[tuple[int, int, Hashable, Hashable], Solved] = attrs.field(factory=dict)
     offered: set[int] = attrs.field(factory=set)  # indices into the alphabet
     legal: set[int] = attrs.field(factory=set)
     met_again: bool = False
@@ -71,22 +78,23 @@ class _Search:
     def run(self, start: dict[Hashable, Seen], rounds: int) -> tuple[Fraction, Node]:
         """Return the total and the strategy, given the belief after each opening answer."""
         solved = {
-            key: self.solve(seen.belief, View(seen.answer), rounds) for key, seen in start.items()
+            key: self.solve(seen.belief, View(seen.answer), rounds, self.pairs)
+            for key, seen in start.items()
         }
         value, _ = self._together(solved.values())
         return value, Node(branches=_branches(solved))
 
-    def solve(self, belief: Belief, view: View, rounds: int) -> Solved:
+    def solve(self, belief: Belief, view: View, rounds: int, pairs: int) -> Solved:
         """Return the largest contribution of a belief in `rounds` queries, and its strategy."""
         p, q = belief.mass
         if not rounds or not p or not q:  # no rounds left, or one dataset is ruled out
             return self.divergence.term(p, q), 0, Node()
         mass = p + q
-        value, asked, node = self._solve(belief.over(mass), view, rounds)
+        value, asked, node = self._solve(belief.over(mass), view, rounds, pairs)
         return mass * value if self.divergence.additive else value, asked, node
 
-    def _solve(self, belief: Belief, view: View, rounds: int) -> Solved:
-        key = (rounds, belief.key, self._public(view))
+    def _solve(self, belief: Belief, view: View, rounds: int, pairs: int) -> Solved:
+        key = (rounds, pairs, belief.key, self._public(view))
         if key in self.solved:
             self.met_again = True
             return self.solved[key]
@@ -94,13 +102,16 @@ class _Search:
             raise ValueError(f"more than {self.limit} beliefs; raise limit= or lower the horizon")
         best: Solved = (self.divergence.term(*belief.mass), 0, Node())
         for place, query in enumerate(self._offered(view)):
+            left = pairs - isinstance(query, Pair)
+            if left < 0:
+                continue
             answers = self.machine.after(belief, query)
             self.offered.add(place)
             if answers is None:
                 continue
             self.legal.add(place)
             later = {
-                key: self.solve(seen.belief, view.then(query, seen.answer), rounds - 1)
+                key: self.solve(seen.belief, view.then(query, seen.answer), rounds - 1, left)
                 for key, seen in answers.items()
             }
             value, asked = self._together(later.values())
@@ -140,22 +151,28 @@ def worst_case(
     horizon: int,
     divergence: Divergence | Callable[[Any, Any], Any],
     *,
+    differing: int = 1,
     limit: int = 200_000,
     progress: Callable[[int], object] | None = None,
 ) -> WorstCase:
     """Return the largest divergence of the views on x and x', over all adaptive adversaries.
 
     The search is exact: probabilities are Fractions, and only the divergence itself rounds. It
-    covers one direction; swap x and x' for the other.
+    covers one direction; swap x and x', and both messages of each `Pair`, for the other.
 
     Args:
-        queries: the queries that may be asked at every point, including launches; or a function of
-            the view so far. Queries that are wrong in every state of a belief are skipped. With a
-            function, every view is searched separately, which is slower.
-        horizon: the largest number of queries.
+        x, x_prime: the initial datasets. For streams that differ in a later message, they are
+            equal.
+        queries: the queries that may be asked at every point, including launches, updates and
+            `Pair(under_x, under_x_prime)`; or a function of the view so far. Queries that are wrong
+            in every state of a belief are skipped. With a function, every view is searched
+            separately, which is slower.
+        horizon: the largest number of queries, updates included.
         divergence: `HockeyStick(epsilon)`, `Renyi(alpha)`, `MaxDivergence()`, or a function of two
             laws that is a sum over views, such as `lambda p, q: hockey_stick(p, q, 1)`. Other
             functions are detected and refused.
+        differing: the largest number of places in which the streams differ: pairs that are sent,
+            and one if x and x' differ.
         limit: the largest number of beliefs to solve. A larger search is refused, by an estimate.
         progress: called with the number of beliefs solved so far.
 
@@ -164,7 +181,7 @@ def worst_case(
             probabilities, or the function is not a sum over views.
     """
     machine = Machine(mechanism)
-    return worst_of(machine, x, x_prime, queries, horizon, divergence, limit, progress)
+    return worst_of(machine, x, x_prime, queries, horizon, divergence, differing, limit, progress)
 
 
 def worst_of(
@@ -174,6 +191,7 @@ def worst_of(
     queries: Alphabet,
     horizon: int,
     divergence: Divergence | Callable[[Any, Any], Any],
+    differing: int,
     limit: int,
     progress: Callable[[int], object] | None,
 ) -> WorstCase:
@@ -182,23 +200,39 @@ def worst_of(
     rounds = natural(horizon, "horizon")
     if not callable(queries):
         queries = tuple(queries)  # an iterator would be empty the second time
+    pairs = _pairs(x, x_prime, queries, natural(differing, "differing"))
     start = machine.start(x, x_prime)
-    _require_feasible(_Search(machine, queries, Settled(), limit), start, rounds)
-    search = _Search(machine, queries, measure, limit, progress)
+    _require_feasible(_Search(machine, queries, Settled(), limit, pairs=pairs), start, rounds)
+    search = _Search(machine, queries, measure, limit, progress, pairs)
     try:
         total, root = search.run(start, rounds)
         value = measure.value(total)
     except Unbounded:  # some view is impossible under x'
-        search = _Search(machine, queries, Settled(), limit, progress)
+        search = _Search(machine, queries, Settled(), limit, progress, pairs)
         _, root = search.run(start, rounds)
         value = inf
     strategy = Strategy(root)
     if isinstance(measure, Summed):
-        p, q = (view_law(machine.mechanism, each, strategy, errors=True) for each in (x, x_prime))
+        p, q = (
+            view_law(machine.mechanism, dataset, strategy, errors=True, side=side)
+            for side, dataset in enumerate((x, x_prime))
+        )
         measure.require_sum(p, q, value)
     places = enumerate(() if callable(queries) else queries)
-    illegal = tuple(query for place, query in places if place in search.offered - search.legal)
+    illegal = tuple(
+        query
+        for place, query in places
+        if place not in search.legal and (place in search.offered or isinstance(query, Pair))
+    )
     return WorstCase(value, strategy, len(search.solved), illegal)
+
+
+def _pairs(x: Any, x_prime: Any, queries: Alphabet, differing: int) -> int:
+    """How many differing pairs may be sent; different initial datasets count as one."""
+    if not (callable(queries) or any(isinstance(query, Pair) for query in queries)):
+        return 0
+    alike = x is x_prime or snapshot(x) == snapshot(x_prime)
+    return differing if alike else max(differing - 1, 0)
 
 
 _DEEPEST = 200  # each round uses several frames of Python's stack
