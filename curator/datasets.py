@@ -25,6 +25,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _NEIGHBOURS = {"add-or-remove": Neighbours.ADD_REMOVE, "substitute": Neighbours.SUBSTITUTE}
 _ON_DISK = ("sqlite", "duckdb")
 ENV = "env:"
+AT_OPENING = "at opening"
 
 
 @attrs.frozen
@@ -43,6 +44,8 @@ class Dataset:
         key: its key, if not that of the whole file.
         tick: the seconds between the moments at which a server replies.
         deadline: the seconds after which a server lets a message fail.
+        choose_rows: when a server chooses the rows that count: `AT_OPENING`, or at the first
+            question that reads them.
     """
 
     name: str
@@ -55,6 +58,7 @@ class Dataset:
     key: str
     tick: Fraction | None
     deadline: Fraction | None
+    choose_rows: str = AT_OPENING
 
     def opened(self) -> Table:
         """The table of the data. A connection that it needs is closed when the table is gone."""
@@ -143,6 +147,7 @@ def dataset_of(stated: Section, name: str, folder: Path, defaults: Mapping[str, 
             "key": lambda value: key_place(value, folder),
             "tick": seconds,
             "deadline": seconds,
+            "choose_rows": one_name(AT_OPENING, "at the first question"),
             "temp_directory": lambda value: folder / text(value),
             **_TABLE,
         },
@@ -158,6 +163,7 @@ def dataset_of(stated: Section, name: str, folder: Path, defaults: Mapping[str, 
     unit = _unit(stated, given)
     parts = {name: given.pop(name, None) for name in ("source", "table", "schema")}
     own = {key: given.pop(key, default) for key, default in defaults.items()}
+    own["choose_rows"] = given.pop("choose_rows", AT_OPENING)
     del given["budget"]
     return Dataset(
         name,

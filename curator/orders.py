@@ -200,9 +200,22 @@ def running_lines(configuration: Configuration) -> list[str]:
         health = Running(owner_socket(configuration.file)).ask("GET", "/health")
         return [
             f"{name}: served, {row['state']}{': ' + row['text'] if row['text'] else ''}"
+            + _times(row)
             for name, row in health["datasets"].items()
         ]
     return []
+
+
+def _times(row: Mapping[str, Any]) -> str:
+    """What the times of messages were, as a further line, so that an owner can choose a tick."""
+    messages, late, tick = row["messages"], row["late"], row["tick"]
+    if not messages:
+        return ""
+    told = f"\n  {messages} messages since it was started; "
+    told += "1% took over a minute" if row["most"] is None else f"99% took at most {row['most']} s"
+    if tick is None:
+        return f"{told}; no tick"
+    return f"{told}; {late} ({late / messages:.2%}) took longer than the tick of {tick:g} s"
 
 
 def access_lines(access: Access) -> list[str]:

@@ -187,29 +187,30 @@ def _replied(front: Front, reply: Reply) -> Response:
 
 
 @asynccontextmanager
-async def _between_ticks(front: Front, reach: Reach) -> AsyncIterator[None]:
-    """What begins at a tick and leaves at one.
+async def _between_ticks(front: Front, reach: Reach) -> AsyncIterator[int]:
+    """What begins at a tick, whose number it has, and leaves after one.
 
     Also what is only read: it shows whether a message was answered, so without ticks somebody who
     reads all the time would see when.
     """
     ticks = front.ticks[reach.dataset]
-    await ticks.wait()
+    number = await ticks.begin()
     try:
-        yield
+        yield number
     finally:
-        await ticks.wait()
+        await ticks.leave()
 
 
 async def tell(front: Front, caller: Caller, request: Request) -> Response:
-    """Send a message to a mechanism; it begins at a tick, and its outcome leaves at a tick."""
+    """Send a message to a mechanism; it begins at a tick, and its outcome leaves after one."""
     service, reach = front.reached(caller, request.path_params["root"])
     body = await body_of(request)
-    async with _between_ticks(front, reach):
+    async with _between_ticks(front, reach) as number:
         began = time.perf_counter()
         reply = await service.tell(reach.path, body)
         if reply[0] == 200:
-            front.metrics.told(reach.dataset, reply[1], time.perf_counter() - began)
+            seconds, is_late = time.perf_counter() - began, front.ticks[reach.dataset].now > number
+            front.metrics.told(reach.dataset, reply[1], seconds, is_late=is_late)
         return _replied(front, reply)
 
 

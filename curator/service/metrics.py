@@ -6,6 +6,7 @@ They are per data set. Nothing is counted per analyst, and no query or answer is
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import attrs
 
@@ -40,6 +41,15 @@ class Histogram:
         self.counts[bisect_left(_BOUNDS, seconds)] += 1
         self.total += seconds
 
+    def most(self, part: int, whole: int) -> float | None:
+        """A bound that a part of the durations keep; None if there are none, or no bound."""
+        below, wanted = 0, -(-part * sum(self.counts) // whole)
+        for bound, count in zip(_BOUNDS, self.counts, strict=False):
+            below += count
+            if below >= wanted > 0:
+                return bound
+        return None
+
     def lines(self, name: str, labels: str) -> Iterator[str]:
         """Its lines in the text format."""
         below = 0
@@ -57,11 +67,26 @@ class Metrics:
         self._outcomes: Counter[tuple[str, str]] = Counter()
         self._errors: Counter[int] = Counter()
         self._seconds: dict[str, Histogram] = {}
+        self._late: Counter[str] = Counter()
 
-    def told(self, dataset: str, body: bytes, seconds: float) -> None:
-        """Count a message that has an outcome, and how long the worker took."""
+    def told(self, dataset: str, body: bytes, seconds: float, *, is_late: bool = False) -> None:
+        """Count a message that has an outcome, and how long the worker took.
+
+        Args:
+            is_late: whether it took longer than a tick.
+        """
         self._outcomes[dataset, kind_of(body)] += 1
         self._seconds.setdefault(dataset, Histogram()).add(seconds)
+        self._late[dataset] += is_late
+
+    def times(self, dataset: str) -> dict[str, Any]:
+        """How many messages there were, how many took longer than a tick, and what 99% took."""
+        seconds = self._seconds.get(dataset, Histogram())
+        return {
+            "messages": sum(seconds.counts),
+            "late": self._late[dataset],
+            "most": seconds.most(99, 100),
+        }
 
     def error(self, status: int) -> None:
         """Count a reply with an error of transport."""
@@ -82,6 +107,11 @@ class Metrics:
         lines += [
             f'curator_errors_total{{status="{status}"}} {count}'
             for status, count in sorted(self._errors.items())
+        ]
+        lines.append("# TYPE curator_messages_late_total counter")
+        lines += [
+            f'curator_messages_late_total{{dataset="{dataset}"}} {count}'
+            for dataset, count in sorted(self._late.items())
         ]
         lines.append("# TYPE curator_message_seconds histogram")
         for dataset, histogram in sorted(self._seconds.items()):

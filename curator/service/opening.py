@@ -8,6 +8,7 @@ from typing import Any
 
 from curator.codec import Codec
 from curator.configuration import Configuration, read_configuration
+from curator.datasets import AT_OPENING
 from curator.root import release
 from curator.service.local import LocalService
 from curator.service.recipes import Opened
@@ -37,7 +38,8 @@ def configured(
         LedgerError, ConfigurationError: it cannot be opened.
     """
     configuration = read_configuration(file)
-    return opened(configuration, name, tick, deadline, give_up=give_up)
+    at_opening = configuration.dataset(name).choose_rows == AT_OPENING
+    return opened(configuration, name, tick, deadline, give_up=give_up, choose_rows=at_opening)
 
 
 def opened(
@@ -47,10 +49,21 @@ def opened(
     deadline: float | None = None,
     *,
     give_up: bool = False,
+    choose_rows: bool = False,
 ) -> Opened:
-    """As `configured`, of a configuration that was read."""
+    """As `configured`, of a configuration that was read.
+
+    Args:
+        choose_rows: whether the rows that count are chosen before the first question, so that the
+            time of no question shows how many there are beside them.
+    """
     codec: Codec = configuration.codec
     table, handle = configuration.open(name, on_fault=_report, give_up=give_up)
+    if choose_rows:
+        try:
+            table.choose_rows()
+        except Exception as fault:  # questions choose rows; whether they can depends on the data
+            _report(fault)
     service = LocalService(handle, codec=codec, tick=tick, deadline=deadline, on_fault=_report)
 
     def close() -> None:

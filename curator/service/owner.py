@@ -92,7 +92,13 @@ async def code(front: Front, _: Caller, __: Request) -> Response:
 async def health(front: Front, _: Caller, __: Request) -> Response:
     """Whether each data set can be asked; status 503 if one cannot."""
     rows = {
-        name: {"pid": service.pid, "state": service.state, "text": service.text}
+        name: {
+            "pid": service.pid,
+            "state": service.state,
+            "text": service.text,
+            "tick": front.ticks[name].period,
+            **front.metrics.times(name),
+        }
         for name, service in front.services.items()
     }
     is_well = front.keeper.is_fresh and all(row["state"] == "ready" for row in rows.values())

@@ -297,6 +297,21 @@ class Table(FromTable, Tabular, Described):
         self._remembered.keep(key, total, weight(request, key))
         return total
 
+    def choose_rows(self) -> None:
+        """Choose the rows of each unit that count, and keep them. For the data's owner.
+
+        By default the first question that reads them does this. It takes longer the more rows are
+        left out, so its time would show a person who has many. Totals are the same. There has to
+        be room for a copy of these rows; without it, each question chooses. `CountUnits` and
+        `UnitSizes` read all rows anyway.
+
+        Raises:
+            TimeoutError: it took longer than `timeout`, on a database; questions choose then.
+        """
+        choose = getattr(self._engine, "choose_rows", None)
+        if choose is not None and self._unit is not None and not self._unit.joined:
+            choose(self._unit, self._choice)
+
     def prepare(self, statistics: Iterable[IntegerStatistic]) -> None:
         """Evaluate statistics that have been paid for together, in as few scans as possible.
 

@@ -3,7 +3,7 @@
 Which rows of a unit count may be kept for later questions. On both sides of a pair of neighbours
 the same statistics are asked in different random orders, some of them repeatedly: of one table, of
 a table that is opened anew over the same rows in another order, together, and after questions with
-many other bounds, which push out what is kept.
+many other bounds, which push out what is kept. Some tables choose rows before the first question.
 """
 
 from collections import Counter
@@ -70,6 +70,8 @@ def asked_anyhow(
     random.shuffle(order)
     with ExitStack() as stack:
         warm = [stack.enter_context(each()) for each in opened]
+        for table in random.choices(warm, k=random.randrange(2)):
+            table.choose_rows()
         for i in order:
             how, place = random.choice(HOWS), random.randrange(len(opened))
             table = warm[place]

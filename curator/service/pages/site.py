@@ -230,9 +230,9 @@ async def _told(front: Front, caller: Caller, root: str, after: int | None = Non
     """
     service, reach = front.reached(caller, root)
     ticks = front.ticks[reach.dataset]
-    await ticks.wait()
+    await ticks.begin()
     status, body = await service.page(reach.path, after)
-    await ticks.wait()
+    await ticks.leave()
     told = json.loads(body)
     if status != 200:
         raise Problem(status, str(told.get("type")), str(told.get("error")))

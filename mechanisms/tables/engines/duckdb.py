@@ -25,7 +25,7 @@ from mechanisms.tables.engines.cell_formats import PLAIN, CellFormats
 from mechanisms.tables.engines.cells import cast, readings, sql_type
 from mechanisms.tables.engines.csv_files import csv_files
 from mechanisms.tables.engines.keeping import Keeper
-from mechanisms.tables.engines.kept import Columns
+from mechanisms.tables.engines.kept import Columns, Kept
 from mechanisms.tables.engines.limits import limited
 from mechanisms.tables.engines.misread import SAMPLED, Misread, sampled
 from mechanisms.tables.engines.opening import SETTINGS, Sources, lock_down
@@ -36,6 +36,7 @@ from mechanisms.tables.engines.sql import identifier
 from mechanisms.tables.engines.statements import Plan, kind_of_operand, statement_of
 from mechanisms.tables.engines.together import scans
 from mechanisms.tables.expressions import Operand
+from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Request
 from queryable.data.cells import Array
 
@@ -207,9 +208,11 @@ class DuckDB:
                 kinds[column] = kind_of(declared)
                 selected.append(f"{text} AS {identifier(column)}")
         self.columns = Columns(tuple(self.kinds), kinds, written)
+        self._selected = ", ".join(selected)
         if position is not None and length < 2**24:  # of more, choosing again is faster
             name = self.columns.own("row")
             self.columns = attrs.evolve(self.columns, position=name, length=length)
+            self._selected = ", ".join([*selected, identifier(name)])
             selected.append(f"CAST({position} AS INTEGER) AS {identifier(name)}")
         relation.project(", ".join(selected)).create_view("data")
 
@@ -332,6 +335,18 @@ class DuckDB:
     def kind(self, operand: Operand) -> Kind:
         """The kind of an operand."""
         return kind_of_operand(operand, self.kinds, self.columns)
+
+    def choose_rows(self, per: PrivacyUnit, choice: Choice) -> None:
+        """Choose the rows that count of each unit, of which later choices are made.
+
+        Questions whose `max_rows` is at most that of the unit read no other rows from here on.
+        """
+        self.sources.require_unchanged()
+        names = frozenset(self.kinds)
+        with self._lock, interrupts():
+            kept = Kept(per.column, per.max_rows, choice, names, self.columns)
+            self._keeper.choose(kept, self._selected)
+        self._require_unchanged()
 
     def require_unchanged(self) -> None:
         """Check that the source is open and that its files are as they were at opening.

@@ -36,6 +36,7 @@ from mechanisms.tables.engines.ibis_totals import Totals, joint, totals_of
 from mechanisms.tables.engines.protocol import Choice
 from mechanisms.tables.engines.rowwise import require_row_wise
 from mechanisms.tables.expressions import Operand
+from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Request
 from queryable.errors import PrivacyWarning
 
@@ -224,6 +225,15 @@ class Ibis:
             for place, rows in zip(places, each, strict=True):
                 found[place] = rows
         return found
+
+    def choose_rows(self, per: PrivacyUnit, choice: Choice) -> None:
+        """Choose the rows that count of each unit, with all columns, before the first question.
+
+        A question with another `max_rows` chooses again.
+        """
+        rows = Bounded(per.column, per.max_rows, choice)
+        with self._guarded():
+            self._kept.ready(rows, tuple(sorted(self.kinds)), partial(self._sql, rows))
 
     def _keep(self, plans: Sequence[Plan]) -> None:
         """Choose the rows that several plans read once, with the columns of all of them."""

@@ -1,7 +1,8 @@
 """The kept rows of a DuckDB source, in tables, so that they are chosen once.
 
 A table is made at the first question that needs it. Which tables there are depends only on the
-bounds and columns that questions named, and on whether there is room on disk.
+bounds and columns that questions named, and on whether there is room on disk. Rows that were chosen
+before the first question are the source of later choices of at most as many rows of each unit.
 """
 
 from itertools import count
@@ -14,6 +15,9 @@ from mechanisms.tables.engines.sql import identifier
 
 MOST = 8
 """How many sets of kept rows there are at most; the one that was asked for first is dropped."""
+
+_VIEW = "\x1frows"
+"""The view of the rows that were chosen before the first question."""
 
 
 class Keeper:
@@ -28,6 +32,38 @@ class Keeper:
         self._tables: dict[tuple[Any, ...], tuple[str | None, frozenset[str]]] = {}
         self._numbers = count(1)
         self._keeps = True
+        self._before: tuple[Kept, str] | None = None
+
+    def choose(self, kept: Kept, selected: str) -> None:
+        """Choose rows before the first question, from which later ones are chosen.
+
+        Without room on disk nothing is chosen.
+
+        Args:
+            kept: the rows, with all columns of the source.
+            selected: the columns of a view of all rows, as SQL over those of the source.
+        """
+        import duckdb
+
+        self.forget()
+        try:
+            name = self._made(kept, None)
+        except (duckdb.OutOfMemoryException, duckdb.IOException):
+            self.forget()
+            return
+        self._run(
+            f"CREATE TEMP VIEW {identifier(_VIEW)} AS SELECT {selected} FROM {identifier(name)}"
+        )
+        self._before = kept, name
+
+    def _among(self, kept: Kept) -> Kept:
+        """The same rows, chosen among those that were chosen before, if these are enough."""
+        if self._before is None:
+            return kept
+        before, _ = self._before
+        if attrs.evolve(kept, max_rows=before.max_rows).of != before.of:
+            return kept
+        return attrs.evolve(kept, view=_VIEW) if kept.max_rows <= before.max_rows else kept
 
     def source(self, kept: Kept) -> str:
         """SQL of the rows, with at least the wanted columns."""
@@ -35,7 +71,7 @@ class Keeper:
 
         if self._keeps:
             try:
-                return f"SELECT * FROM {identifier(self._table(kept))}"
+                return f"SELECT * FROM {identifier(self._table(self._among(kept)))}"
             except (
                 duckdb.OutOfMemoryException,
                 duckdb.IOException,
@@ -47,6 +83,8 @@ class Keeper:
     def forget(self) -> None:
         """Drop all tables."""
         self._tables.clear()
+        self._before = None
+        self._run(f"DROP VIEW IF EXISTS temp.{identifier(_VIEW)}")
         self._drop_others()
 
     def _table(self, kept: Kept) -> str:
@@ -122,6 +160,7 @@ class Keeper:
     def _drop_others(self) -> None:
         """Drop tables that nothing refers to, also those of an interrupted question."""
         used = {name for name, _ in self._tables.values()}
+        used |= set() if self._before is None else {self._before[1]}
         found = self._run("SELECT table_name FROM duckdb_tables() WHERE temporary")
         for (name,) in found:
             if name.startswith("chosen ") and name not in used:

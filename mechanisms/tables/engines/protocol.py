@@ -55,6 +55,8 @@ class Engine(Protocol):
     Equal requests have equal sums while the source is open, because a table remembers them. An
     engine may define further methods:
 
+    - `choose_rows(per, choice)`: chooses the rows that count of each unit, so that no question has
+      to.
     - `run_together(plans)`: the same as `[run(plan) for plan in plans]`, in fewer scans.
     - `require_unchanged()`: raises if the source is closed or has changed. A table calls it before
       it uses sums that it remembers.

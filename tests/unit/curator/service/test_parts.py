@@ -8,6 +8,7 @@ import stat
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from curator.access import Access, AccessChangeError, AccessStore, Added, Revoked, hash_of
@@ -19,7 +20,7 @@ from curator.service.granting import grant_of, granting_message
 from curator.service.keeper import Keeper
 from curator.service.metrics import Histogram, kind_of
 from curator.service.sockets import OWNERS, SocketError, is_ours, listen_at, listen_on
-from curator.service.ticks import Ticks
+from curator.service.ticks import SPREAD, Ticks
 from curator.wire import Head, Outcome, Tell, Told
 from queryable.messages import Launch
 from tests.stored import MemoryLedger
@@ -31,31 +32,73 @@ HEAD = Head(1, "0" * 64)
 # Ticks
 
 
-def test_replies_leave_at_multiples_of_the_tick() -> None:
-    """Never before one; and those that wait for the same one leave together."""
+def test_messages_begin_at_the_next_tick() -> None:
+    """Never before it; and those that wait for the same one begin together."""
     period = 0.05
 
     async def life() -> None:
         ticks = Ticks(period)
         for pause in (0.0, 0.013, 0.049):
             await asyncio.sleep(pause)
-            began = time.monotonic()
-            due = (began // period + 1) * period
-            later = asyncio.ensure_future(ticks.wait())
-            await ticks.wait()
-            assert time.monotonic() >= due - 1e-4
-            assert began < due
-            await asyncio.sleep(0)
-            assert later.done()
+            began = ticks.now
+            later = asyncio.ensure_future(ticks.begin())
+            number = await ticks.begin()
+            assert number > began
+            assert time.monotonic() >= number * period - 1e-4
+            assert await later >= number
         ticks.close()
 
     asyncio.run(life())
 
 
+def test_replies_leave_at_random_times_after_a_tick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each at its own time in the first half of the next period: a common one could be subtracted.
+
+    So a reply that was ready a little earlier than another one does not leave earlier.
+    """
+    waits: list[float] = []
+
+    async def until(_: Ticks, at: float) -> None:
+        waits.append(at)
+
+    monkeypatch.setattr(Ticks, "_until", until)
+    monkeypatch.setattr(Ticks, "now", 7)
+
+    async def life() -> None:
+        ticks = Ticks(0.05)
+        for _ in range(1000):
+            await ticks.leave()
+        ticks.close()
+
+    asyncio.run(life())
+    after = np.array(waits) / 0.05 - 8
+    assert len(set(waits)) > 990
+    assert after.min() >= -1e-9
+    assert after.max() <= SPREAD
+    shares = np.histogram(after, 4, (0, SPREAD))[0] / 1000
+    assert abs(shares - 0.25).max() <= 0.07  # five standard errors
+
+
+def test_a_wait_that_ends_sooner_ends_first() -> None:
+    async def life() -> None:
+        ticks, order = Ticks(1.0), []
+
+        async def wait(seconds: float) -> None:
+            await ticks._until(time.monotonic() + seconds)
+            order.append(seconds)
+
+        await asyncio.gather(*map(wait, (0.3, 0.1, 0.2, 0.0)))
+        assert order == [0.0, 0.1, 0.2, 0.3]
+        ticks.close()
+
+    asyncio.run(asyncio.wait_for(life(), 60))
+
+
 def test_no_tick_is_no_waiting() -> None:
     async def life() -> None:
-        with pytest.raises(StopIteration):  # it returns without giving way
-            Ticks(None).wait().send(None)
+        for wait in (Ticks(None).begin, Ticks(None).leave):
+            with pytest.raises(StopIteration):  # it returns without giving way
+                wait().send(None)
 
     asyncio.run(life())
 
@@ -63,7 +106,7 @@ def test_no_tick_is_no_waiting() -> None:
 def test_a_request_that_is_cancelled_does_not_stop_the_tick_of_others() -> None:
     async def life() -> None:
         ticks = Ticks(0.03)
-        one, other = (asyncio.ensure_future(ticks.wait()) for _ in range(2))
+        one, other = (asyncio.ensure_future(ticks.begin()) for _ in range(2))
         await asyncio.sleep(0)
         one.cancel()
         await other
@@ -77,7 +120,13 @@ def test_messages_outcomes_and_errors_wait_for_the_tick() -> None:
     waits = []
 
     class Counted:
-        async def wait(self) -> None:
+        now = 0
+
+        async def begin(self) -> int:
+            waits.append(1)
+            return 0
+
+        async def leave(self) -> None:
             waits.append(1)
 
     house.front.ticks = {"visits": Counted()}  # type: ignore[dict-item]
@@ -152,6 +201,52 @@ def test_a_histogram_is_cumulative() -> None:
     assert lines[-3:] == [
         *('a_bucket{b="c",le="+Inf"} 4', 'a_sum{b="c"} 100.0036', 'a_count{b="c"} 4'),
     ]
+
+
+def test_a_histogram_bounds_a_part_of_the_durations() -> None:
+    histogram = Histogram()
+    assert histogram.most(99, 100) is None
+    for _ in range(99):
+        histogram.add(0.0004)
+    assert histogram.most(99, 100) == 0.0005
+    histogram.add(0.3)
+    assert (histogram.most(99, 100), histogram.most(100, 100)) == (0.0005, 0.5)
+    histogram.add(100.0)
+    assert (histogram.most(99, 100), histogram.most(1, 1)) == (0.5, None)
+
+
+def test_the_owner_is_told_how_many_messages_took_longer_than_the_tick() -> None:
+    house = House(tick=0.02)
+
+    async def life() -> None:
+        from curator.service.routes import analysts_application, owners_application
+
+        await house.front.keeper.read()
+        analysts, owners = (
+            each(house.front) for each in (analysts_application, owners_application)
+        )
+        reply = house.remotes["visits"].tell
+
+        async def slow(path: object, body: bytes) -> tuple[int, bytes]:
+            await asyncio.sleep(0.05)
+            return await reply(path, body)
+
+        told = ("POST", "/v1/roots/visits/tell", b"{}")
+        house.remotes["visits"].tell = slow  # type: ignore[method-assign]
+        await call(analysts, *told, token=house.tokens["bo"])
+        house.front.metrics.told("visits", b"{}", 0.001)
+        health = (await call(owners, "GET", "/health", protocol=None)).told["datasets"]
+        rows = {
+            name: [row[key] for key in ("tick", "messages", "late", "most")]
+            for name, row in health.items()
+        }
+        assert rows == {"visits": [0.02, 2, 1, 0.1], "calls": [0.02, 0, 0, None]}
+        text = (await call(owners, "GET", "/metrics", protocol=None)).body.decode()
+        assert 'curator_messages_late_total{dataset="visits"} 1' in text
+        shown = (await call(analysts, "GET", "/metrics", token=house.tokens["bo"])).status
+        assert shown == 404  # it is the owner's
+
+    asyncio.run(life())
 
 
 # Sockets
