@@ -31,7 +31,7 @@ from curator.service.sockets import OWNERS, SocketError, listen_at, listen_on, o
 from curator.service.ticks import Ticks
 from curator.service.workers import WorkerService, environment_for
 
-TICK = 0.01
+TICK = 0.025
 """Seconds between two ticks where the configuration says nothing and other users may listen."""
 
 _IDLE = 600  # seconds that a connection may be idle

@@ -258,3 +258,16 @@ def test_a_question_that_takes_too_long_fails_and_the_next_one_does_not(
     assert statistic.value(table) == 2_700
     assert engine._kept._keeps
     assert len(engine._kept._made) == 1
+
+
+@embedded
+def test_rows_are_chosen_before_the_first_question(name: str) -> None:
+    """With all columns, so that no question with the table's bounds chooses again."""
+    table = fresh(name)
+    table.choose_rows()
+    assert temporary(table) == 1
+    engine, asked = engine_of(table), statistics(table.unit)
+    made = dict(engine._kept._columns)
+    expected = answers(asked, values(fresh(name), asked))
+    assert answers(asked, values(table, asked)) == expected
+    assert {rows: engine._kept._columns[rows] for rows in made} == made

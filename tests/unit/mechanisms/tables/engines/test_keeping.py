@@ -13,6 +13,7 @@ import pytest
 
 from mechanisms import Count, GroupBy, Histogram, Mean, PrivacyUnit, Sum, Table, column
 from mechanisms.tables.engines import keeping, kept
+from queryable import MechanismFault
 from queryable.statistics import IntegerStatistic
 
 ROWS = [
@@ -239,3 +240,55 @@ def test_the_number_of_sets_is_bounded() -> None:
         count = Count(per=PrivacyUnit("person", max_rows=max_rows))
         assert count(table) == 7 * max_rows
     assert len(tables_of(table)) == keeping.MOST
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "pandas"])
+def test_rows_that_were_chosen_before_are_all_that_is_read(form: str, tmp_path: Path) -> None:
+    """Questions of at most as many rows, of any columns and in any number, do not need the others.
+
+    So how many rows a person has beside those that count is not in the time of a question.
+    """
+    frame = pa.Table.from_pylist(ROWS).to_pandas()
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    frame.to_parquet(tmp_path / "x.parquet")
+    source = frame if form == "pandas" else tmp_path / f"x.{form}"
+
+    def fresh() -> Table:
+        return Table(source, privacy_unit="person", max_rows=5, seed=5)
+
+    asked, table = statistics(*UNITS), fresh()
+    asked += [Count(per=PrivacyUnit("person", max_rows=most)) for most in (1, 2, 4)]
+    table.choose_rows()
+    table._engine._connection.execute("DROP VIEW data")
+    for statistic in Random(2).sample(asked, len(asked)):
+        assert moved(statistic, table, fresh()) == 0
+    with pytest.raises(MechanismFault):
+        Count(per=PrivacyUnit("person", max_rows=6))(table)
+
+
+def test_rows_are_chosen_before_only_if_there_are_bounds_and_room() -> None:
+    """Without room nothing is kept, and questions are answered as always."""
+    plain = Table({"x": [1, 2]})
+    plain.choose_rows()
+    assert tables_of(plain) == []
+    table = large(memory_limit="30MB", max_temp_directory_size="1MB")
+    with table:
+        table.choose_rows()
+        count = Count((column("x") > 3) & (column("y") > 0), per=table.unit)
+        assert count(table) == count(large())
+    joined = opened().join(public={"g": ["a"], "more": [1]}, on="g")
+    joined.choose_rows()
+    assert moved(Sum("more", 0, 1, per=joined.unit), joined, joined) == 0
+
+
+def test_rows_that_were_chosen_before_are_forgotten_with_a_changed_file(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    pa.Table.from_pylist(ROWS).to_pandas().to_parquet(path)
+    table = Table(path, privacy_unit="person", max_rows=3)
+    table.choose_rows()
+    path.touch()
+    with pytest.raises(ValueError, match="changed"):
+        table.choose_rows()
+    with pytest.raises(ValueError, match="changed"):
+        table._engine._require_unchanged()
+    assert tables_of(table) == []
