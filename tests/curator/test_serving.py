@@ -1,6 +1,7 @@
 """The whole of `curator serve`, with real processes: analysts, grants, kills, restarts, the end."""
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -67,6 +68,7 @@ def test_a_curator_from_its_first_grant_to_its_end(stated: Path) -> None:
         with pytest.raises(QueryRefusedError):
             others["visits"].launch(Gaussian(Count(), rho="1/50"))
         assert others["visits"].privacy_loss() == ZCDP(0)
+        assert re.search(r"visits: served.*\n  \d+ messages since", commands.status(str(stated)))
         link = orders.page(stated)
         with urlopen(link) as reply:
             assert b"logged in as the owner" in reply.read()

@@ -27,7 +27,11 @@ def chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     make_key(tmp_path / "noise.key")
     (tmp_path / "visits.csv").write_text("patient,age\n" + "1,31\n" * 9)
     found: list[Any] = []
-    monkeypatch.setattr(Table, "choose_rows", lambda table: found.append(table))
+
+    def choose(table: Table) -> None:
+        found.append(table)
+
+    monkeypatch.setattr(Table, "choose_rows", choose)
     return found
 
 

@@ -14,6 +14,7 @@ import pytest
 from curator.access import Access, AccessChangeError, AccessStore, Added, Revoked, hash_of
 from curator.codec import decode
 from curator.ledgers import LedgerError
+from curator.orders import _times
 from curator.service import keeper as keeping
 from curator.service import sockets
 from curator.service.granting import grant_of, granting_message
@@ -247,6 +248,18 @@ def test_the_owner_is_told_how_many_messages_took_longer_than_the_tick() -> None
         assert shown == 404  # it is the owner's
 
     asyncio.run(life())
+
+
+def test_status_tells_the_owner_what_a_tick_should_be() -> None:
+    row = {"messages": 0, "late": 0, "tick": None, "most": None}
+    assert _times(row) == ""
+    row |= {"messages": 400, "most": 0.02}
+    assert _times(row) == "\n  400 messages since it was started; 99% took at most 0.02 s; no tick"
+    row |= {"tick": 0.025, "late": 3, "most": None}
+    assert _times(row) == (
+        "\n  400 messages since it was started; 1% took over a minute; 3 (0.75%) took longer "
+        "than the tick of 0.025 s"
+    )
 
 
 # Sockets
