@@ -21,6 +21,7 @@ Queries, answers and receipts are texts of `curator.codec`.
 """
 
 import json
+import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -32,7 +33,7 @@ from curator.ledgers import Event, Ledger, LedgerError, UnknownOutcomeError, fol
 from curator.moorings import Mooring
 from curator.requests import Request, Requests, entries_among
 from curator.story import request_of
-from queryable.errors import HandleError
+from queryable.errors import CodecError, HandleError
 from queryable.faults import Dead
 from queryable.messages import Answer, bare, is_many
 from queryable.receipts import Receipt
@@ -42,6 +43,9 @@ from queryable.running.journal import Message, Told
 TTL = 30.0
 """Seconds that a lease is held by default; it is renewed after a third, see `curator.leases`."""
 
+_DIGITS = 2000
+"""The most digits of a number in a receipt. Sums and differences of two of them have a text too."""
+_LONG = re.compile(rf"(?<![0-9])[0-9]{{{_DIGITS + 1}}}")
 
 _INTERRUPTED = (
     "it was interrupted while a message or an answer was being stored. Nothing that was answered "
@@ -183,14 +187,18 @@ class LedgerJournal:
             self.pending = self.append("intent", body)
         self._moor(message, told)
 
+    def check(self, told: Told) -> None:
+        """Check that exchanges can be written; see `Journal.check`."""
+        self._receipts(told)
+
     def answer(self, message: Message, told: Told, before: Any, after: Any) -> None:
         """Append an answer, or an exchange if no data were touched; see `Journal.answer`."""
         self.require_unanswered(message)
-        self._answered = message.coins.history  # whatever comes, this is its only answer
-        charges = self._receipts(told)
-        self._texts.clear()
+        charges = self._receipts(told)  # what cannot be written raises before anything is marked
         answers = tuple(bare(each.answer) for each in told)
         body: dict[str, Any] = {"answer": self._text(_whole(message.query, answers))}
+        self._texts.clear()
+        self._answered = message.coins.history  # whatever comes, this is its only answer
         if after is before:
             body["still"] = True
         elif (depth := _retired(before, after, message.path)) is not None:
@@ -225,7 +233,13 @@ class LedgerJournal:
         """The text of a part of a receipt; the answer's receipt shares it with the intent's."""
         known = self._texts.get(id(value))
         if known is None or known[0] is not value:
-            known = self._texts[id(value)] = value, self._text(value)
+            text = self._text(value)
+            if len(text) > _DIGITS and _LONG.search(text):
+                raise CodecError(
+                    f"exact totals would have a number of over {_DIGITS} digits. Round the "
+                    "parameters of the mechanisms that you launch"
+                )
+            known = self._texts[id(value)] = value, text
         return known[1]
 
     def _second(self) -> int:

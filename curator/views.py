@@ -107,6 +107,9 @@ class _Unwritten:
         """
         raise HandleError(_ONLY_A_VIEW)
 
+    def check(self, told: Told) -> None:
+        """Nothing is ever written."""
+
     def answer(self, message: Message, told: Told, before: Any, after: Any) -> None:
         """Refuse.
 

@@ -31,7 +31,7 @@ from queryable.errors import CodecError
 CODEC = Codec(ENTRIES)
 """The codec of everything that has a tag, with limits that all answers are within."""
 
-QUERY_LIMITS = Limits(bytes=2**18, items=10**5, parts=50_000, alike=100, long=2**15)
+QUERY_LIMITS = Limits(bytes=2**18, items=10**5, parts=50_000, alike=100, long=2**15, digits=400)
 """The largest query of an analyst. Reading the worst text within them takes some 50 ms."""
 
 QUERIES = CODEC.within(QUERY_LIMITS)

@@ -57,6 +57,10 @@ def _long(value: Any) -> int:
     return natural(value, "long")
 
 
+def _digits(value: Any) -> int:
+    return natural(value, "digits")
+
+
 @attrs.frozen
 class Limits:
     """The largest text that is written or read.
@@ -69,6 +73,7 @@ class Limits:
         parts: how many lists and objects there are; brackets in strings count too.
         alike: how many different numbers of the text may have the same hash; None for any number.
         long: how many digits its numbers of over a hundred digits may have together; None for any.
+        digits: how many characters a number may have; None for as many as are ever written.
     """
 
     bytes: int = attrs.field(default=2**28, converter=_bytes)
@@ -77,6 +82,7 @@ class Limits:
     parts: int = attrs.field(default=2 * 10**7, converter=_parts)
     alike: int | None = attrs.field(default=None, converter=attrs.converters.optional(_alike))
     long: int | None = attrs.field(default=None, converter=attrs.converters.optional(_long))
+    digits: int | None = attrs.field(default=None, converter=attrs.converters.optional(_digits))
 
     def check(self, text: str) -> None:
         """Check the length of a text, and its lists and objects.
@@ -93,7 +99,7 @@ class Limits:
             depth = depth_of(text)
             if not depth <= self.depth:
                 raise CodecError(f"the text is nested {depth} deep; {self.depth} is the most")
-        if self.alike is not None or self.long is not None:
+        if (self.alike, self.long, self.digits) != (None, None, None):
             self._check_numbers(_NUMBER.findall(text))
 
     def _check_numbers(self, numerals: list[str]) -> None:
@@ -102,6 +108,9 @@ class Limits:
             raise CodecError(
                 f"its numbers of over {_LONG} digits have {long} together; {self.long} is the most"
             )
+        longest = max(map(len, numerals), default=0)
+        if self.digits is not None and not longest <= self.digits:
+            raise CodecError(f"a number has {longest} characters; {self.digits} is the most")
         hashed = {each for each in numerals if len(each) > _SHORT}
         if self.alike is not None and not alike(map(_hash, hashed)) <= self.alike:
             raise CodecError(f"more than {self.alike} numbers of the text have the same hash")

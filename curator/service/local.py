@@ -19,7 +19,7 @@ from curator.codec import CODEC, QUERY_LIMITS, Codec
 from curator.journal import LedgerJournal
 from curator.ledgers import LedgerError, LedgerFullError
 from curator.requests import Answered, Request
-from curator.service.places import matched, with_receipts
+from curator.service.places import matched, require_names, with_receipts
 from curator.service.reading import Kept, Reader
 from curator.service.services import Reply
 from curator.wire import (
@@ -50,16 +50,12 @@ from queryable.messages import (
     Answer,
     Failed,
     Halted,
-    Launch,
-    LaunchMany,
     Query,
     Refused,
-    entries_of,
     is_many,
     unnested,
 )
 from queryable.running.handles import Path
-from queryable.running.names import checked_names
 from queryable.running.root import MemoryRoot
 from queryable.running.together import exchanges_of
 
@@ -159,8 +155,9 @@ class LocalService:
             return Reply(200, run())
         except tuple(_STATUSES) as error:
             return Reply(_STATUSES[type(error)], error_body(error))
-        except LedgerError as error:  # while it is only read
+        except (HandleError, LedgerError) as error:
             self._report(error)
+            self.broken = self.broken or isinstance(error, HandleError)
             return Reply(503, error_body(UnavailableError(_UNAVAILABLE)))
         except Exception as fault:  # an error of ours; its text may be about anything
             self._report(fault)
@@ -212,7 +209,7 @@ class LocalService:
         if any(type(child) not in (int, str) for child in asked):
             raise UnknownChildError("a child has an integer or a text as its id")
         if message.names:
-            _require_names(query, message.names)
+            require_names(query, message.names)
         return _Sent(token, (*path, *asked), query, message.names)
 
     def _ask(self, sent: _Sent, request: Request) -> bytes:
@@ -316,7 +313,12 @@ class LocalService:
             stop: the number of entries of the whole log when the message was answered.
             new: how many of them are its own.
         """
-        text = self._reader.answer_text(answer)
+        try:
+            text = self._reader.answer_text(answer)
+        except CodecError as error:
+            if new:
+                raise
+            return self._wrong(token, error)  # a report has more digits than a text may
         outcome = Outcome(_KINDS.get(type(answer), ANSWER), text)
         return Told(self._reader.seq(token, stop), new, self._head, outcome).written()
 
@@ -381,18 +383,3 @@ class LocalService:
             "broken": self.broken,
         }
         return dumped(status).encode()
-
-
-def _require_names(query: Query, names: tuple[str | None, ...]) -> None:
-    """Check that names belong to launches.
-
-    Raises:
-        QueryError: there are not as many as launches, or one is empty.
-    """
-    if isinstance(query, LaunchMany):
-        count = len(entries_of(query))
-    elif isinstance(query, Launch):
-        count = 1
-    else:
-        raise QueryError("only launches have names; nothing is charged")
-    checked_names(names, count)

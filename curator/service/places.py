@@ -1,7 +1,7 @@
 """Which exchanges of a log are at or below a path, and what of them may be seen from there.
 
 Responsible for the numbers that a token sees: exchange 1, 2, ... at or below its path. Entries of a
-log never change, so an index only grows.
+log never change, so an index only grows. Also for which names a message may have.
 """
 
 from array import array
@@ -10,10 +10,12 @@ from typing import TypeAlias
 
 import attrs
 
-from queryable.messages import Answer, Answered
+from queryable.errors import QueryError
+from queryable.messages import Answer, Answered, Launch, LaunchMany, Query, entries_of
 from queryable.receipts import AskReceipt
 from queryable.running.handles import Path
 from queryable.running.log import Log
+from queryable.running.names import checked_names
 from queryable.view import Exchange
 
 
@@ -91,3 +93,18 @@ def matched(
             at += 1
         else:
             yield None
+
+
+def require_names(query: Query, names: tuple[str | None, ...]) -> None:
+    """Check that names belong to launches.
+
+    Raises:
+        QueryError: there are not as many as launches, or one is empty.
+    """
+    if isinstance(query, LaunchMany):
+        count = len(entries_of(query))
+    elif isinstance(query, Launch):
+        count = 1
+    else:
+        raise QueryError("only launches have names; nothing is charged")
+    checked_names(names, count)

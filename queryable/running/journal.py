@@ -49,6 +49,9 @@ class Journal(Protocol):
             InteractiveError: it was not kept; then nothing is read, and nothing has changed.
         """
 
+    def check(self, told: Told) -> None:
+        """Raise if these exchanges, with what they charge, cannot be written."""
+
     def answer(self, message: Message, told: Told, before: Any, after: Any) -> None:
         """Keep an answer.
 

@@ -284,11 +284,16 @@ class MemoryRoot:
         Raises:
             QueryError: an answer that no data were read for cannot be written.
         """
-        coins, lost = flight.coins, flight.scope.lost
+        coins = flight.coins
         assert isinstance(coins, SealedCoins)
+        if self.journal is not None and flight.scope.before_reading is not None:
+            flight.scope.lost = None  # no intent was kept, so nothing was read
+        lost = flight.scope.lost
         chains: list[Chain] = [lost, None]  # without a chain, the root mechanism has failed
         while True:
             try:
+                if self.journal is not None:
+                    self.journal.check(told)
                 return state, told, coins.answered(bare(answer_to(flight.query, told)))
             except Exception as fault:
                 if lost is None or not chains:

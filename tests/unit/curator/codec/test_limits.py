@@ -69,9 +69,9 @@ def test_texts_beyond_a_limit_are_refused() -> None:
     assert narrow.decode(narrow.encode("[{" * 8)) == "[{" * 8
 
 
-@pytest.mark.parametrize("name", ["bytes", "depth", "items", "parts", "alike", "long"])
+@pytest.mark.parametrize("name", ["bytes", "depth", "items", "parts", "alike", "long", "digits"])
 def test_limits_are_counts(name: str) -> None:
-    optional = name in {"alike", "long"}
+    optional = name in {"alike", "long", "digits"}
     for wrong in (-1, True, 1.5, "9") if optional else (-1, True, 1.5, "9", None):
         with pytest.raises((TypeError, ValueError), match=f"{name} is"):
             Limits(**{name: wrong})
@@ -155,7 +155,7 @@ def test_many_numbers_of_other_hashes_are_read() -> None:
 
 def test_long_numbers_are_limited_together() -> None:
     """The time to read a number grows with the square of its digits."""
-    values = tuple(10**3999 + place for place in range(8))
+    values = tuple(10**399 + place for place in range(80))
     assert QUERIES.decode(encode(values)) == values
-    with pytest.raises(CodecError, match="over 100 digits have 36000 together; 32768 is the most"):
-        QUERIES.decode(encode((*values, 10**3999 - 1 + 10**3999)))
+    with pytest.raises(CodecError, match="over 100 digits have 33200 together; 32768 is the most"):
+        QUERIES.decode(encode((*values, *values[:3])))
