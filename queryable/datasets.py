@@ -8,8 +8,8 @@ README.
 
 import re
 import warnings
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
@@ -18,6 +18,8 @@ from weakref import WeakValueDictionary
 import attrs
 import numpy as np
 
+from queryable import streams
+from queryable.data.growing import Growing, Grown
 from queryable.errors import MechanismFault, PrivacyWarning, QueryError
 from queryable.faults import interrupted, touching_data
 from queryable.optional import one_line, public_name
@@ -65,7 +67,7 @@ ROW = Protected("row", _ALONE.format("row"))
 RECORD = Protected("record", _ALONE.format("record"))
 
 
-class Described(ABC):
+class Described(Growing):
     """A dataset with a public description, such as a table with typed columns."""
 
     @property
@@ -86,7 +88,26 @@ class Described(ABC):
             KeyError, TypeError, ValueError: it does not fit; the text says why.
         """
 
-    def prepare(self, statistics: Iterable[IntegerStatistic]) -> None:  # noqa: B027 (optional)
+    def append(self, records: Any, block: Hashable = None) -> Any:
+        """The data set with one more batch; by default it cannot grow.
+
+        If it is called again with the same `records` object, it should return the same value, so
+        that a filter and the filters in it share it.
+
+        Raises:
+            KeyError, TypeError, ValueError: the batch does not fit the public description.
+        """
+        raise TypeError(f"{type(self).__name__} cannot grow")
+
+    def over(self, blocks: Iterable[Hashable]) -> Any:
+        """The records of the named blocks; by default there are no blocks.
+
+        Raises:
+            KeyError: there is no such block.
+        """
+        raise KeyError(f"{type(self).__name__} has no blocks")
+
+    def prepare(self, statistics: Iterable[IntegerStatistic]) -> None:
         """Read ahead what these statistics will ask for, such as in one scan of the table.
 
         A mechanism or compositor calls it after the charge, inside the fault boundary, before it
@@ -200,6 +221,8 @@ def require_answerable(dataset: Any, holder: Any) -> None:
     Raises:
         QueryError: a statistic does not fit.
     """
+    if type(dataset) is Grown:
+        dataset = dataset.base  # its schema is that of all batches
     what = "table" if isinstance(dataset, Described) else "data"
     for statistic in statistics_of(holder):
         why = _objection(dataset, statistic)
@@ -207,6 +230,16 @@ def require_answerable(dataset: Any, holder: Any) -> None:
             raise QueryError(
                 f"{why}. {public_name(statistic)} does not fit the {what}; nothing is charged"
             )
+
+
+def require_neighbours(dataset: Any, mechanism: Any) -> None:
+    """Check that a continual mechanism protects the units that a described data set protects.
+
+    Raises:
+        QueryError: it protects single records, and the data protect all records of a unit.
+    """
+    if isinstance(dataset, Described):
+        streams.require_neighbours(dataset.protects.whose, mechanism)
 
 
 def read_ahead(dataset: Any, statistics: Sequence[IntegerStatistic]) -> None:

@@ -192,6 +192,22 @@ def contained_step(
         scope.after = outer
 
 
+def contained_update(run: Callable[[], tuple[S, A]], *, composes: bool) -> Any:
+    """Run a child's step on a message of the data's owner; return None if the child failed.
+
+    No state stands until the whole message is through, so no chain is kept.
+
+    Raises:
+        QueryError: the child says that the message is wrong.
+    """
+    if not composes:
+        return contained_step(run)
+    try:
+        return run()
+    except MechanismFault:  # its own children have boundaries: what it holds has failed
+        return None
+
+
 class followed:  # noqa: N801 (reads as a function where it is used)
     """Run a block with `after` on the chain; exceptions pass through to the root."""
 
@@ -366,6 +382,36 @@ def advance_with_receipts(
         )
     finally:
         del fault  # its traceback has this frame
+
+
+def advance_with_update(
+    mechanism: InteractiveMechanism[Any], state: Any, query: Query, coins: Coins, message: int
+) -> Any:
+    """The state of a root mechanism after a message of the data's owner, contained.
+
+    The old state stands until the caller puts this one in place.
+
+    Raises:
+        QueryError: the message is wrong.
+        MechanismFault: the mechanism has failed before.
+        KeyboardInterrupt: or another interrupt.
+    """
+    if isinstance(state, Dead):
+        raise MechanismFault
+    if type(state) is Unplayed:
+        return state.asked(query, lambda: coins.spawn("root", message), None)
+    try:
+        moved = contained_update(
+            lambda: mechanism.step(state, query, coins.spawn("root", message)),
+            composes=mechanism.composes,
+        )
+    except QueryError:
+        raise
+    except Exception as error:
+        kind = type(error)
+    else:
+        return alive(moved)[0]
+    raise QueryError(f"this batch cannot be taken ({called(kind)}); nothing has changed")
 
 
 def is_interrupt(fault: BaseException) -> bool:

@@ -8,7 +8,7 @@ and a path in that tree. It does no accounting.
 from collections.abc import Callable, Mapping
 from typing import Any, Never, TypeVar, overload
 
-from queryable.datasets import protected, protects, remember, warn
+from queryable.datasets import protected, protects, remember, require_neighbours, warn
 from queryable.display.history import History, TreeNode
 from queryable.display.ledger import Ledger, ledger_of
 from queryable.display.text import as_text
@@ -20,11 +20,13 @@ from queryable.errors import (
     UnknownQueryError,
 )
 from queryable.faults import called, named
+from queryable.feeding import Feed
 from queryable.losses import Loss, Report
 from queryable.losses.numbers import Number
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import (
     MANY,
+    OWNERS,
     Answer,
     CanAfford,
     Failed,
@@ -36,6 +38,7 @@ from queryable.messages import (
     Query,
     Refused,
     d_in_of,
+    not_the_owner,
     unnested,
 )
 from queryable.postprocessing import PersonInTheMiddle
@@ -107,6 +110,8 @@ class Queryable(Several):
                 "leave coins out for a real analysis, or pass allow_seeded=True for tests: coins "
                 f"are {quoted(coins)}, and their noise can be recomputed"
             )
+        if mechanism.continual:
+            require_neighbours(dataset, mechanism)
         warn(dataset)
         root = MemoryRoot(mechanism, protected(dataset), coins, on_fault, protects(dataset))
         remember(dataset)
@@ -145,6 +150,8 @@ class Queryable(Several):
         """
         asked, query = unnested(query)
         path = (*self._path, *asked)
+        if isinstance(query, OWNERS):
+            raise not_the_owner(query)
         if isinstance(query, MANY):
             return self._told(path, query, ())
         return self._delivered(path, self._root.tell(path, query))
@@ -266,6 +273,20 @@ class Queryable(Several):
         """Whether a launch would be admitted now. Nothing is charged or run."""
         affordable: bool = self.ask(CanAfford(Launch(mechanism, d_out)))
         return affordable
+
+    @property
+    def feed(self) -> Feed:
+        """The owner's handle, which gives the running mechanisms further records.
+
+        Only the handle of a root in this process has it. An analyst gets a child's handle, or one
+        over a socket.
+
+        Raises:
+            HandleError: this is another handle.
+        """
+        if self._path or not isinstance(self._root, MemoryRoot):
+            raise HandleError("only the owner's handle, of the root in its process, feeds records")
+        return Feed(self._root)
 
     @property
     def children(self) -> "Mapping[ChildId, Queryable]":

@@ -10,11 +10,13 @@ from typing import Any, Generic, TypeVar, final
 
 import attrs
 
+from queryable.data.growing import snapshot
 from queryable.errors import PrivacyClaimError, UnknownQueryError
 from queryable.losses import Loss, Measure
 from queryable.losses.loss import genuine
 from queryable.losses.numbers import natural
 from queryable.randomness.coins import SYSTEM, Coins
+from queryable.streams import EventLevel, Neighbours
 
 Query = Any
 """A query is any value that the mechanism understands; `messages` has those of compositors."""
@@ -62,6 +64,21 @@ class InteractiveMechanism(ABC, Generic[State]):
     data, and `step` runs children by `start_child` and `ask_child` only. Such a state is made again
     from a log without data."""
 
+    continual = False
+    """Whether `step` takes the messages of the data's owner, `Update` and `CloseBlock`, and answers
+    None. The claim is then about streams that are `neighbours`. All other mechanisms keep the data
+    that they were launched on."""
+
+    neighbours: Neighbours = EventLevel()
+    """In what neighbouring streams differ, if it is continual."""
+
+    from_any_history = False
+    """Whether the claim holds from every history on which the messages agreed.
+
+    Take any state that messages with equal batches lead to with positive probability. Whatever
+    differs later loses at most the privacy map, given that state. Additive noise on the differing
+    batches satisfies this. `Parallel` needs it if its data grow, unless all is pure."""
+
     @property
     def height(self) -> int:
         """The largest number of mechanisms that are nested in this one, one in another."""
@@ -71,6 +88,8 @@ class InteractiveMechanism(ABC, Generic[State]):
         super().__init_subclass__(**options)
         if "step" in cls.__dict__ and "composes" not in cls.__dict__:
             cls.composes = False
+        if "step" in cls.__dict__ and "continual" not in cls.__dict__:
+            cls.continual = False  # its `step` may not know the owner's messages
 
     def loss(self, d_in: int) -> Loss:
         """The loss at `d_in` >= 1 records in the mechanism's own measure.
@@ -115,6 +134,14 @@ class InteractiveMechanism(ABC, Generic[State]):
         (Haney et al. 2023, Lemma 2.19).
         """
         return self
+
+
+def launched_on(mechanism: InteractiveMechanism[Any], dataset: Any) -> Any:
+    """What a mechanism is started with: a continual one gets the data set that grows itself.
+
+    All others get a snapshot of it. It reads the data, so it runs inside the fault boundary.
+    """
+    return dataset if mechanism.continual else snapshot(dataset)
 
 
 HIGHEST = 100

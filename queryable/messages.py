@@ -78,6 +78,48 @@ class PrivacyLossQuery:
     d_in: Any = None
 
 
+@attrs.frozen
+class Update:
+    """The next batch of records, a message of the data's owner. The answer is always None.
+
+    A mechanism that is `continual` takes it. An analyst's messages never contain it: handles,
+    compositors and persons in the middle refuse it, and nothing has changed then.
+
+    Attributes:
+        records: the batch, in the form of the data set.
+        block: the public name of the block that the batch belongs to.
+    """
+
+    records: Any = attrs.field(repr=False)
+    block: Any = None
+
+
+@attrs.frozen
+class CloseBlock:
+    """No more records belong to this block: a message of the data's owner. The answer is None."""
+
+    block: Any
+
+
+OWNERS = (Update, CloseBlock)
+
+
+def is_owners(query: Query) -> bool:
+    """Whether only the owner of the data may send a message: an `Update` or a `CloseBlock`.
+
+    A class that claims to be one of these counts, so that no mechanism mistakes it.
+    """
+    return isinstance(query, OWNERS)
+
+
+def not_the_owner(query: Query) -> QueryError:
+    """The error for an analyst who sends a message of the data's owner."""
+    name = "Update" if isinstance(query, Update) else "CloseBlock"
+    return QueryError(
+        f"only the owner of the data sends {name}, by queryable.feed; nothing changed"
+    )
+
+
 _MOST_ASKS = 10_000
 
 
@@ -124,6 +166,10 @@ def entries_of(many: Any) -> tuple[Query, ...]:
     if type(entries) not in (list, tuple) or not entries:
         name = "LaunchMany" if isinstance(many, LaunchMany) else "AskMany"
         raise QueryError(f"give {name} a list or a tuple that is not empty; nothing is charged")
+    for place, each in enumerate(entries):
+        if isinstance(each, OWNERS):
+            with entry(place):
+                raise not_the_owner(each)
     return tuple(entries)
 
 

@@ -14,10 +14,11 @@ from queryable.faults import followed, touching_data
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, Measure
 from queryable.mechanism import InteractiveMechanism, nested
-from queryable.messages import Answer, Query, plain
+from queryable.messages import OWNERS, Answer, Query, not_the_owner, plain
 from queryable.optional import guarantee, public_name
 from queryable.quoting import an_instance
 from queryable.randomness.coins import SYSTEM, Coins
+from queryable.streams import Neighbours
 
 PersonState = TypeVar("PersonState")
 
@@ -56,6 +57,10 @@ class PersonInTheMiddle(ABC, Generic[PersonState]):
     The first message is `FromMechanism(opening)` with the mechanism's opening answer. The person's
     first `ToAnalyst` is the opening answer of the postprocessed mechanism.
     """
+
+    continual = True
+    """Whether the data may grow under it. A person that combines answers about one data set, such
+    as several estimates of one number, sets this to False: its mechanism then keeps the data."""
 
     @abstractmethod
     def init(self) -> PersonState:
@@ -134,6 +139,21 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
         return self.mechanism.coin_at_launch
 
     @property
+    def continual(self) -> bool:  # type: ignore[override]
+        """Whether both are continual. The person never sees batches."""
+        return self.mechanism.continual and self.person.continual
+
+    @property
+    def neighbours(self) -> Neighbours:  # type: ignore[override]
+        """The mechanism's `neighbours`."""
+        return self.mechanism.neighbours
+
+    @property
+    def from_any_history(self) -> bool:  # type: ignore[override]
+        """The mechanism's `from_any_history`."""
+        return self.mechanism.from_any_history
+
+    @property
     def public_name(self) -> str:
         """`Person @ Mechanism`."""
         return f"{type(self.person).__name__} @ {public_name(self.mechanism)}"
@@ -170,7 +190,15 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
     def step(
         self, state: PostprocessedState[PersonState], query: Query, coins: Coins = SYSTEM
     ) -> tuple[PostprocessedState[PersonState], Answer]:
-        """Let the person answer; it may ask the mechanism up to `max_rounds` times."""
+        """Let the person answer; it may ask the mechanism up to `max_rounds` times.
+
+        A message of the data's owner goes to the mechanism, and the person does not learn of it.
+        """
+        if isinstance(query, OWNERS):
+            inner, _ = self.mechanism.step(
+                state.mechanism, query, coins.spawn("mechanism", state.asked)
+            )
+            return PostprocessedState(inner, state.person, state.asked + 1, state.told), None
         state, reply = self._speak(state, FromAnalyst(query), coins)
         if isinstance(reply, ToAnalyst):
             return state, reply.answer
@@ -206,6 +234,8 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
     def _ask(
         self, state: PostprocessedState[PersonState], reply: ToMechanism, coins: Coins
     ) -> tuple[PostprocessedState[PersonState], Answer]:
+        if isinstance(reply.query, OWNERS):
+            raise not_the_owner(reply.query)
         with followed(_gone):
             inner, answer = self.mechanism.step(
                 state.mechanism, reply.query, coins.spawn("mechanism", state.asked)

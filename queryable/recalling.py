@@ -12,7 +12,7 @@ else is one unit, with all that is in it, whose state is `Unplayed`.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from queryable.mechanism import InteractiveMechanism, Measurement
+from queryable.mechanism import InteractiveMechanism, Measurement, launched_on
 from queryable.messages import Answer, Failed, Launched, Query, plain
 from queryable.randomness.coins import Coins
 
@@ -94,7 +94,8 @@ class Unplayed:
             DifferentAnswerError: an answer is not the logged one.
         """
         if self._played is None:
-            state, answer = self._mechanism.init(self._dataset, self._coins())
+            data = launched_on(self._mechanism, self._dataset)
+            state, answer = self._mechanism.init(data, self._coins())
             self._compare(0, answer, self._opening)
             for place, message in enumerate(self._messages[: self._count], start=1):
                 query, coins, logged = self._asked(message)

@@ -48,6 +48,7 @@ FLOORS = {
     "queryable": (
         *("errors", "quoting", "data", "guarantees", "losses", "randomness", "half_widths"),
         *(
+            "streams",
             "mechanism",
             "answers",
             "released",
@@ -59,7 +60,7 @@ FLOORS = {
             "faults",
         ),
         *("accuracy", "postprocessing", "statistics", "releasing", "view", "datasets", "running"),
-        *("display", "several", "handle", "rehearsal", "audit"),
+        *("display", "several", "feeding", "handle", "rehearsal", "audit"),
     ),
     "mechanisms": (
         *("privacy_maps", "sampling", "additive", "gaussian", "laplace", "randomized_response"),

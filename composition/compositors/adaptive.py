@@ -15,7 +15,9 @@ from composition.compositors.children import (
     NO_CHILDREN,
     Children,
     ask_child,
+    continual_among,
     max_depth_field,
+    pass_on,
     require_depth,
     require_live,
     start_child,
@@ -27,7 +29,8 @@ from composition.compositors.together import launch_many, still_halted
 from composition.proofs import Proof, ask
 from composition.rules import Accumulator, Rule, RunningAccount
 from composition.verdicts import Column, Way
-from queryable.datasets import require_answerable
+from queryable.data.growing import growable, grown
+from queryable.datasets import require_answerable, require_neighbours
 from queryable.errors import QueryError, UnknownChildError, UnknownQueryError
 from queryable.ex_post import Opening
 from queryable.guarantees import Guarantee, documented
@@ -35,10 +38,12 @@ from queryable.losses import Loss, Measure, Report
 from queryable.losses.numbers import natural
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import (
+    OWNERS,
     Answer,
     Answered,
     Ask,
     CanAfford,
+    CloseBlock,
     Failed,
     Halted,
     Launch,
@@ -49,11 +54,13 @@ from queryable.messages import (
     Query,
     Refused,
     Stated,
+    Update,
     d_in_of,
     plain,
 )
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.receipts import AskReceipt, Receipt
+from queryable.streams import DataLevel
 
 _NO_MORE = (
     "nothing was read or charged. Ask the children that run already: they go on answering. "
@@ -84,6 +91,8 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
     """Base of filters and odometers."""
 
     composes = True
+    continual = True
+    neighbours = DataLevel()
     reports_loss = True
     noninteractive: ClassVar[bool] = False
     """Whether only noninteractive mechanisms may be launched."""
@@ -190,6 +199,8 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         if isinstance(query, MeasureQuery):
             return state, Stated(self.proof.measure, self.d_in)
         if state.halted is not None:
+            if isinstance(query, OWNERS):
+                return state, None
             if isinstance(query, LaunchMany):
                 return state, still_halted(self, state, query)
             return state, False if isinstance(query, CanAfford) else self._still_halted(
@@ -205,10 +216,31 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
                 return state, self._can_afford(state, launch)
             case LaunchMany() if self._launches_plainly:
                 return launch_many(self, state, query, coins)
+            case Update() | CloseBlock():
+                return self._grow(state, query, coins), None
         raise UnknownQueryError(
             f"{correction(query)}, and {type(self).__name__} answers Launch, LaunchMany, Ask, "
             "PrivacyLossQuery, CanAfford and MeasureQuery"
         )
+
+    def _grow(
+        self, state: CompositionState, message: Update | CloseBlock, coins: Coins
+    ) -> CompositionState:
+        """Grow the own data, then pass the message to the continual children in launch order.
+
+        Nothing is charged. A child that keeps a snapshot does not learn of it.
+        """
+        self.proof.require_growing()
+        data = state.dataset
+        if isinstance(message, Update):
+            data = grown(data, message.records, message.block)
+        children, streams = state.children, state.streams
+        if streams is None:
+            streams = continual_among(children, sorted(children))
+        if streams:
+            children = pass_on(children, streams, message, coins)
+            streams = tuple(each for each in streams if each in children)
+        return CompositionState(data, state.account, state.claims, children, streams=streams)
 
     def _ask(
         self, state: CompositionState, child: Any, query: Query, coins: Coins
@@ -220,7 +252,10 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         def after(children: Children, answer: Answer) -> tuple[CompositionState, Answer]:
             if children is state.children:
                 return state, answer
-            return CompositionState(state.dataset, state.account, state.claims, children), answer
+            data, streams = state.dataset, state.streams
+            return CompositionState(
+                data, state.account, state.claims, children, streams=streams
+            ), answer
 
         return after(*ask_child(state.children, child, query, self.d_in, coins, after))
 
@@ -243,7 +278,9 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
             account = _ex_post(state.account).moved(claim.loss, settled.loss)
             receipt = AskReceipt(child, _nested(asked), settled.realised(self.d_in), account)
             claims = state.claims.set(child, settled)
-            moved = CompositionState(state.dataset, account, claims, children)
+            moved = CompositionState(
+                state.dataset, account, claims, children, streams=state.streams
+            )
             return moved, Answered(answer, receipt=receipt)
 
         return after(*ask_child(state.children, child, asked, self.d_in, coins, after))
@@ -299,6 +336,8 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         """Steps 1 to 3 of a launch: parse it, check the claim, then that a theorem covers it."""
         launch = parsed(query)
         require_answerable(state.dataset, launch.mechanism)
+        if launch.mechanism.continual:
+            require_neighbours(state.dataset, launch.mechanism)
         claim = self._claim(launch)
         self._require_proven(claim)
         return launch, claim
@@ -332,10 +371,13 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
             else:
                 children, answer = living, Failed(receipt=receipt)
             claims = state.claims.set(identity, paid)
-            return CompositionState(state.dataset, charged, claims, children), answer
+            streams = state.with_child(identity, claim.mechanism)
+            return CompositionState(data, charged, claims, children, streams=streams), answer
 
         # 6. Run.
         mechanism, data = claim.mechanism, state.dataset
+        if mechanism.continual:
+            data = growable(data)
         return after(*start_child(living, identity, mechanism, worst, data, coins, after))
 
     def _can_afford(self, state: CompositionState, query: Any) -> bool:

@@ -5,7 +5,7 @@ boundary (`queryable.faults`). A child that failed or was retired is dropped tog
 state, which includes all its descendants. Budgets and rules are no concern of this file.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import attrs
@@ -13,11 +13,20 @@ from immutables import Map
 
 from composition.compositors.claims import loss_at, map_at
 from queryable.errors import QueryError, RetiredChildError, UnknownChildError
-from queryable.faults import called, contained_init, contained_step, played, recalling
+from queryable.faults import (
+    called,
+    contained_init,
+    contained_step,
+    contained_update,
+    interrupted,
+    played,
+    recalling,
+)
 from queryable.losses import Loss
 from queryable.losses.numbers import natural
-from queryable.mechanism import InteractiveMechanism, Measurement
+from queryable.mechanism import InteractiveMechanism, Measurement, launched_on
 from queryable.messages import (
+    OWNERS,
     Answer,
     Ask,
     CanAfford,
@@ -27,6 +36,7 @@ from queryable.messages import (
     PrivacyLossQuery,
     Query,
     d_in_of,
+    not_the_owner,
 )
 from queryable.randomness.coins import ChildId, Coins
 from queryable.recalling import Unplayed
@@ -104,7 +114,7 @@ def start_child(
         return settled(recall.started(mechanism, dataset, lambda: coins.spawn(identity, 0)))
     return settled(
         contained_init(
-            lambda: mechanism.init(dataset, coins.spawn(identity, 0)),
+            lambda: mechanism.init(launched_on(mechanism, dataset), coins.spawn(identity, 0)),
             None if after is None else lambda started: after(*settled(started)),
             mechanism,
         )
@@ -126,8 +136,10 @@ def ask_child(
         after: what the compositor does with the answer, as in `start_child`.
 
     Raises:
-        QueryError: the child says the query is wrong.
+        QueryError: the child says the query is wrong, or it is a message of the data's owner.
     """
+    if isinstance(query, OWNERS):
+        raise not_the_owner(query)
     child = children[identity]
     if isinstance(query, PrivacyLossQuery) and not child.mechanism.reports_loss:
         return children, _reported_loss(child, query.d_in, d_in)
@@ -159,6 +171,52 @@ def ask_child(
             composes=mechanism.composes,
         )
     )
+
+
+def continual_among(children: Children, identities: Iterable[ChildId]) -> tuple[ChildId, ...]:
+    """The live continual children among these."""
+    living = ((each, children.get(each)) for each in identities)
+    return tuple(each for each, child in living if child and child.mechanism.continual)
+
+
+def pass_on(
+    children: Children, identities: Iterable[ChildId], message: Query, coins: Coins
+) -> Children:
+    """Pass a message of the data's owner to children, one after the other.
+
+    A child that fails is dropped, as at a question. After an interrupt the rest is left out,
+    because the message then changes nothing.
+
+    Raises:
+        QueryError: a child says that the message is wrong.
+    """
+    for identity in identities:
+        child = children.get(identity)
+        if child is not None:
+            children = _told(children, identity, child, message, coins)
+            if identity not in children and interrupted():
+                break
+    return children
+
+
+def _told(
+    children: Children, identity: ChildId, child: Child, message: Query, coins: Coins
+) -> Children:
+    mechanism, state, messages = child.mechanism, child.state, child.messages
+
+    def toss() -> Coins:
+        return coins.spawn(identity, messages)
+
+    if type(state) is Unplayed:
+        now = state.asked(message, toss, None)
+    else:
+        moved = contained_update(
+            lambda: mechanism.step(state, message, toss()), composes=mechanism.composes
+        )
+        if moved is None:
+            return children.delete(identity)
+        now = moved[0]
+    return children.set(identity, Child(mechanism, child.claim, now, messages + 1))
 
 
 def require_live(

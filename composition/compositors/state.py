@@ -10,6 +10,7 @@ from composition.compositors.claims import Claim
 from composition.compositors.logged import Claims
 from composition.rules import RunningAccount
 from queryable.mechanism import InteractiveMechanism
+from queryable.randomness.coins import ChildId
 
 _NO_CLAIMS: "Map[int, Claim]" = Map()
 
@@ -24,6 +25,8 @@ class CompositionState:
         claims: one claim for each launch that was charged, by child id.
         children: the live interactive children.
         halted: the reason, once the compositor has halted.
+        streams: the continual children in launch order, and perhaps some that have ended; None
+            until the first batch has arrived.
     """
 
     dataset: Any = attrs.field(repr=False)
@@ -31,11 +34,18 @@ class CompositionState:
     claims: Claims = _NO_CLAIMS
     children: Children = NO_CHILDREN
     halted: str | None = None
+    streams: tuple[ChildId, ...] | None = attrs.field(default=None, eq=False, repr=False)
 
     def launched(self, identity: Any) -> InteractiveMechanism[Any] | None:
         """The mechanism that was launched under an id, or None."""
         claim = self.claims.get(identity)
         return None if claim is None else claim.mechanism
+
+    def with_child(self, identity: int, mechanism: InteractiveMechanism[Any]) -> Any:
+        """`streams` after this mechanism was launched."""
+        if self.streams is None or not mechanism.continual:
+            return self.streams
+        return (*self.streams, identity)
 
     def shared(self, claim: Claim) -> Claim:
         """The last claim if it equals this one: repeated launches then share one object."""

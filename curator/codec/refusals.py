@@ -9,6 +9,7 @@ from mechanisms import Predicate, RandomizedResponse, Table
 from mechanisms.tables.expressions import Node
 from queryable import (
     Bit,
+    CloseBlock,
     InteractiveMechanism,
     Loss,
     PersonInTheMiddle,
@@ -16,6 +17,7 @@ from queryable import (
     SeededCoins,
     Statistic,
     SystemCoins,
+    Update,
 )
 from queryable.statistics import Releasable
 
@@ -23,8 +25,10 @@ _OWN = (
     "a site adds a class of its own by an entry point of the group queryable.mechanisms, which the "
     "curator's configuration names"
 )
+_OWNERS = "ask the owner to feed the data: an analyst sends no batches"
 REFUSALS: dict[type, str] = {
     Bit: "count the rows that satisfy a predicate: a Bit holds a Python function",
+    CloseBlock: _OWNERS,
     Queryable: "send the mechanism: a Queryable is a handle, and stays in its process",
     RandomizedResponse: (
         "count the rows that satisfy a predicate with Laplace or Gaussian noise: "
@@ -37,6 +41,7 @@ REFUSALS: dict[type, str] = {
     ),
     SystemCoins: "leave coins to the curator: they are secret",
     Table: "leave the data to the curator: a Table holds them",
+    Update: _OWNERS,
 }
 """Classes of the packages that have no tag, each with the reason."""
 

@@ -25,11 +25,13 @@ import numpy as np
 from immutables import Map
 
 from queryable.datasets import Protected
-from queryable.errors import HandleError, QueryError, ReentrantQueryError
+from queryable.errors import HandleError, MechanismFault, QueryError, ReentrantQueryError
 from queryable.faults import (
     Chain,
+    Dead,
     Scope,
     advance_with_receipts,
+    advance_with_update,
     alive,
     begin,
     enter,
@@ -163,10 +165,7 @@ class MemoryRoot:
             names: the name of the launch, or of each of several; () if none has a name.
         """
         taken = marked(query, names) if names else ()
-        if os.getpid() != self._process:
-            raise HandleError("this queryable belongs to another process; it does not survive fork")
-        if self._lock._is_owned():  # type: ignore[attr-defined]
-            raise ReentrantQueryError("a queryable cannot be asked while it answers")
+        self._require_mine()
         scope = Scope()
         raised: BaseException | None = None
         answer: Answer = None
@@ -194,6 +193,60 @@ class MemoryRoot:
             finally:
                 del raised  # its traceback has this frame, which would keep the data alive
         return answer
+
+    def feed(self, message: Query) -> None:
+        """Give the mechanism a message of the data's owner; no entry of the log is made.
+
+        The new state is put in place by one assignment, once the message is through. Before that,
+        and after an interrupt, the old state stands.
+
+        Raises:
+            QueryError: the message is wrong; nothing has changed.
+            MechanismFault: the mechanism at the root has failed.
+        """
+        self._require_mine()
+        scope = Scope()
+        raised: BaseException | None = None
+        with self._lock, self._busy:
+            try:
+                copy_context().run(self._grow, message, scope)
+            except BaseException as error:
+                raised = error
+        if raised is not None and is_interrupt(raised):
+            scope.faults.append(raised)
+            raised = None
+        self._tell_curator(scope.faults)
+        if raised is not None:
+            raised.__cause__ = raised.__context__ = None
+            try:
+                raise raised.with_traceback(None)
+            finally:
+                del raised  # as in `tell`
+
+    def _grow(self, message: Query, scope: Scope) -> None:
+        before = self.settled()
+        if self.journal is not None:
+            raise HandleError("a root on a ledger does not take batches; nothing has changed")
+        if not self.mechanism.continual:
+            name = type(self.mechanism).__name__
+            raise QueryError(f"{name} keeps the data that it was launched on; nothing has changed")
+        self._messages += 1
+        enter(scope)
+        mechanism, number = self.mechanism, self._messages
+        state = advance_with_update(mechanism, before.state, message, before.coins, number)
+        if any(map(is_interrupt, scope.faults)):
+            return
+        now = before
+        self._now = Moment(state, now.coins, now.exchanges, now.polls, now.names, now.named)
+        if isinstance(state, Dead):
+            raise MechanismFault
+
+    def _require_mine(self) -> None:
+        """Check that this process and no call of its own is at the root."""
+        if os.getpid() != self._process:
+            raise HandleError("this queryable belongs to another process; it does not survive fork")
+        if self._lock._is_owned():  # type: ignore[attr-defined]
+            raise ReentrantQueryError("a queryable cannot be asked while it answers")
 
     def _recall(self, path: Path, query: Query, names: Names, scope: Scope) -> Answer:
         """Send only what was not answered before under its name; return all answers."""

@@ -9,6 +9,7 @@ import attrs
 from queryable.errors import QueryError, UnknownQueryError
 from queryable.messages import (
     MANY,
+    OWNERS,
     Answer,
     AskMany,
     LaunchMany,
@@ -18,6 +19,7 @@ from queryable.messages import (
     entries_of,
     entry,
     is_many,
+    not_the_owner,
     unnested,
 )
 from queryable.running.handles import Path
@@ -85,6 +87,8 @@ def tell_many(
 def _read(place: int, query: Query) -> tuple[Path, Query]:
     with entry(place):
         asked, inner = unnested(query)
+        if isinstance(inner, OWNERS):
+            raise not_the_owner(inner)
         if isinstance(inner, MANY):
             raise QueryError(f"write out its entries: this is a {type(inner).__name__}")
     return asked, inner

@@ -1,0 +1,107 @@
+"""The owner's handle on data that grow.
+
+Responsible for taking batches from the owner: each is copied where it could change, and then sent
+to the root as an `Update`. What a batch may be is checked by the data set that grows.
+"""
+
+from datetime import date
+from typing import Any, Never
+
+import numpy as np
+
+from queryable.datasets import protected, remember
+from queryable.errors import HandleError, QueryError
+from queryable.faults import named
+from queryable.messages import CloseBlock, Update
+from queryable.running.root import MemoryRoot
+
+_NAMES = (str, int, date)
+
+
+class Feed:
+    """The owner's handle: gives the running mechanisms further records.
+
+    Call it with a batch of records, in the form of the data set: a list of records, an array, a
+    dict of columns, or a frame. An empty batch is a batch. When batches arrive is public; what is
+    in them is not. Mechanisms that are continual, such as filters and sparse vectors, go on with
+    all records; others keep the records that they were launched on. Nothing is charged, and the
+    view has no entry.
+
+    Examples:
+        >>> from composition import FiltCon
+        >>> from mechanisms import Count, Laplace
+        >>> from queryable import PureDP, Queryable
+        >>> visits = Queryable(FiltCon(PureDP(1)), {"age": [31, 47, 62]})
+        >>> visits.feed({"age": [25, 58]})
+        >>> noisy = visits(Laplace(Count(), epsilon="1/2"))  # of 5 records
+    """
+
+    __slots__ = ("_root",)
+
+    def __init__(self, root: MemoryRoot) -> None:
+        self._root = root
+
+    def __call__(self, records: Any, block: Any = None) -> None:
+        """Give a batch, or an `Update`.
+
+        Args:
+            block: the public name of the block that the batch belongs to.
+
+        Raises:
+            QueryError: the batch has another form than the data, or the block is closed; nothing
+                has changed.
+        """
+        if isinstance(records, Update):
+            records, block = records.records, records.block if block is None else block
+        if block is not None:
+            require_name(block)
+        own = _own(records)
+        self._root.feed(Update(own, block))
+        if type(own) is not list:
+            remember(records)
+
+    def close(self, block: Any) -> None:
+        """Close a block: no more records belong to it.
+
+        Raises:
+            QueryError: there is no such open block; nothing has changed.
+        """
+        require_name(block)
+        self._root.feed(CloseBlock(block))
+
+    def __repr__(self) -> str:
+        return "<Feed>"
+
+    def _uncopyable(self, *_: object) -> Never:
+        raise HandleError("the owner's handle cannot be copied or pickled")
+
+    __copy__ = __deepcopy__ = __reduce_ex__ = __reduce__ = __getstate__ = _uncopyable
+
+
+def require_name(block: Any) -> None:
+    """Check the name of a block.
+
+    Raises:
+        QueryError: it is no text, int or date.
+    """
+    if isinstance(block, bool) or not isinstance(block, _NAMES):
+        raise QueryError(f"a block's name is a text, an int or a date, not {named(block)}")
+
+
+def _own(records: Any) -> Any:
+    """The batch, copied if its owner could still change it."""
+    kind = type(records)
+    if kind is list:
+        return records[:]
+    if kind is np.ndarray:
+        copied = records.copy()
+        copied.flags.writeable = False
+        return copied
+    if kind is dict:
+        return {name: _own(column) for name, column in records.items()}
+    if kind.__module__.partition(".")[0] == "pandas" and hasattr(records, "copy"):
+        return records.copy()
+    try:
+        return protected(records)
+    except TypeError as error:
+        raise QueryError(f"{error}; nothing has changed") from None
