@@ -70,6 +70,8 @@ _CLASSES: dict[str, type] = {
     "ask-many/1": q.AskMany,
     "ask-receipt/1": receipts.AskReceipt,
     "can-afford/1": q.CanAfford,
+    "data-level/1": q.DataLevel,
+    "event-level/1": q.EventLevel,
     "exchange/1": view.Exchange,
     "failed/1": q.Failed,
     "from-analyst/1": q.FromAnalyst,
@@ -87,6 +89,7 @@ _CLASSES: dict[str, type] = {
     "stated/1": messages.Stated,
     "to-analyst/1": q.ToAnalyst,
     "to-mechanism/1": q.ToMechanism,
+    "user-level/1": q.UserLevel,
     "view/1": q.View,
     # laws of noise
     "bernoulli/1": q.Bernoulli,
