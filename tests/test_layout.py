@@ -46,7 +46,16 @@ RANDOM = (
 
 FLOORS = {
     "queryable": (
-        *("errors", "quoting", "data", "guarantees", "losses", "randomness", "half_widths"),
+        *(
+            "errors",
+            "quoting",
+            "effort",
+            "data",
+            "guarantees",
+            "losses",
+            "randomness",
+            "half_widths",
+        ),
         *(
             "streams",
             "mechanism",

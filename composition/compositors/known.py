@@ -6,6 +6,7 @@ Without this, the time would grow exponentially with the levels that are nested 
 
 from collections.abc import Callable
 
+from queryable.effort import is_quick
 from queryable.errors import PrivacyClaimError, UnprovenCompositionError
 from queryable.losses import Loss, Measure
 
@@ -19,7 +20,7 @@ class KnownMap:
     __slots__ = ("_known",)
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, Measure | None], Loss | Exception] = {}
+        self._known: dict[tuple[int, Measure | None, bool], Loss | Exception] = {}
 
     def __repr__(self) -> str:
         return "KnownMap()"
@@ -33,7 +34,7 @@ class KnownMap:
         """
         if type(d_in) is not int:  # 1.0 and True are equal to 1, and refused
             return stated(d_in, measure)
-        key = d_in, measure
+        key = d_in, measure, is_quick()  # what is refused there, is not elsewhere
         found = self._known.get(key)
         if found is None:
             try:
@@ -47,7 +48,7 @@ class KnownMap:
             raise type(found)(*found.args)
         return found
 
-    def _keep(self, key: tuple[int, Measure | None], found: Loss | Exception) -> None:
+    def _keep(self, key: tuple[int, Measure | None, bool], found: Loss | Exception) -> None:
         if len(self._known) >= _MOST:
             self._known.clear()
         self._known[key] = found

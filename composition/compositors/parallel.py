@@ -18,6 +18,7 @@ from composition.proofs import ask, own_measure
 from composition.rules import Basic
 from composition.rules.declared import common_measure, maps_at
 from composition.verdicts import Column, Way, has_coin
+from queryable.effort import is_quick
 from queryable.errors import PrivacyClaimError
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import (
@@ -38,6 +39,8 @@ from queryable.quoting import an_instance, quoted
 from queryable.randomness.coins import ChildId
 
 _MOST_RECORDS = 10_000  # privacy maps are evaluated at every number of records up to d_in
+_MOST_QUICK = 2000
+"""How many privacy maps are evaluated for a query of an analyst."""
 _LARGEST_CONVOLUTION = 100
 """The largest d_in with an exact convolution of additive losses; the time grows with its square."""
 
@@ -99,6 +102,11 @@ class Parallel(FixedComposition):
                 f"d_in={_MOST_RECORDS}"
             )
         mechanisms = self.mechanisms.values()
+        if is_quick() and not len(mechanisms) * d_in <= _MOST_QUICK:
+            raise PrivacyClaimError(
+                f"{len(mechanisms)} parts at d_in={d_in} are too much work; their product is "
+                f"{_MOST_QUICK} at most"
+            )
         composed = common_measure(maps_at(mechanisms, d_in)) if measure is None else measure
         ask(Way.PARTS, composed, Column.FIXED)
         if d_in > 1:  # several parts may differ, and then they are composed

@@ -5,18 +5,24 @@ total may be converted at the order that is best for it. A filter must weight it
 because its launches depend on answers.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from fractions import Fraction
 from functools import partial
+from math import prod
 from typing import Any
 
 from composition.rules.optimal import optimal_epsilon
+from queryable.effort import is_quick
 from queryable.errors import PrivacyClaimError, UnprovenCompositionError
 from queryable.losses import GDP, ZCDP, ApproxDP, ApproxZCDP, Loss, Measure, PureDP
 from queryable.losses.numbers import shown
 from queryable.losses.tradeoff import FDP
 from queryable.mechanism import InteractiveMechanism
+
+_MOST_QUICK = 512
+"""How many different sums of losses are computed for a query of an analyst."""
 
 Statement = Callable[[Measure | None], Loss]
 """Gives one loss in a measure, or in its own measure for None."""
@@ -60,6 +66,7 @@ def least_at(
         ValueError: no epsilon goes with `delta`.
     """
     statements = tuple(statements)
+    _require_few(statements)
     measures: list[Measure] = []
     if any(not isinstance(stated(None), PureDP | ApproxDP) for stated in statements):
         with suppress(PrivacyClaimError):
@@ -78,6 +85,21 @@ def least_at(
         if not found:
             raise
     return min(found, key=lambda each: each[0].epsilon)
+
+
+def _require_few(statements: tuple[Statement, ...]) -> None:
+    """Check that optimal composition is little work, where it has to be.
+
+    Raises:
+        PrivacyClaimError: it is not.
+    """
+    if is_quick():
+        sums = prod(count + 1 for count in Counter(stated(None) for stated in statements).values())
+        if not sums <= _MOST_QUICK:
+            raise PrivacyClaimError(
+                f"with delta, losses with over {_MOST_QUICK} different sums are too much work; "
+                "give the mechanisms equal losses, take fewer of them, or leave delta out"
+            )
 
 
 def _shared(statements: Iterable[Statement], delta: Fraction) -> list[Loss]:

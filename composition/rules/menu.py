@@ -17,6 +17,7 @@ import numpy as np
 from composition.rules.base import Account, Rule, of_whole
 from composition.rules.slack import require_approx, share_of, slack_field, why_no_delta
 from composition.rules.worst_case import Priced, worst_cases
+from queryable.effort import is_quick
 from queryable.losses import ApproxDP, Loss, Measure, add_parts
 from queryable.losses.numbers import exact, natural, positive, shown
 from queryable.quoting import quoted
@@ -124,7 +125,7 @@ class Menu(Rule):
         """
         approx = require_approx(budget, self)
         slack = share_of(self.slack, approx)
-        terms = _terms(approx.epsilon, self.unit, self.priced, slack)
+        terms = _terms(approx.epsilon, self.unit, self.priced, slack, is_quick())
         return MenuAccount(approx, slack, terms)
 
 
@@ -157,7 +158,8 @@ class Terms:
 
 
 @lru_cache(maxsize=128)
-def _terms(epsilon: Fraction, unit: Fraction, priced: Priced, slack: Fraction) -> Terms:
+def _terms(epsilon: Fraction, unit: Fraction, priced: Priced, slack: Fraction, _: bool) -> Terms:
+    """The terms. What was computed without a limit is not known where there is one."""
     entries, costs = zip(*priced, strict=True)
     return Terms(unit, entries, costs, tuple(worst_cases(epsilon, unit, priced, slack)))
 

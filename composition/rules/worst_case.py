@@ -23,6 +23,7 @@ from math import expm1, log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from queryable.effort import is_quick
 from queryable.losses import conversions
 from queryable.losses.numbers import named, round_up, shown
 
@@ -40,6 +41,12 @@ MOST_WORK = 2**32
 
 MOST_KEPT = 2**26
 """Menus that need more numbers in memory at once are refused: half a gigabyte."""
+
+_QUICK_STEPS, _QUICK_WORK = 2**11, 2**24
+"""The same for queries of analysts: some hundredths of a second."""
+
+_OVERHEAD = 3000
+"""What a product of rows takes besides its numbers, in numbers."""
 
 _TOO_LARGE = (
     "take a coarser unit, lower costs or a menu of fewer entries: this one is too much work for "
@@ -72,7 +79,8 @@ def _levels(epsilon: Fraction, step: Fraction, priced: Priced, slack: Fraction) 
     largest = max(steps for steps, _ in priced)
     low, high = _edges(epsilon, step, largest, slack)
     size = high - low + 1
-    work = 0
+    work, quick = 0, is_quick()
+    most = _QUICK_WORK if quick else MOST_WORK
     stop = np.array([_stopped(step * level - epsilon) for level in range(low, high + 1)])
     moves = [(cost, steps, *_chances(steps * step)) for steps, cost in priced]
     rows: deque[NDArray[np.float64]] = deque(
@@ -80,8 +88,8 @@ def _levels(epsilon: Fraction, step: Fraction, priced: Priced, slack: Fraction) 
     )
     scratch, other = np.empty(size), np.empty(size)
     while True:
-        work += size * len(moves)
-        if not (work <= MOST_WORK and len(rows) * (size + 2 * largest) <= MOST_KEPT):
+        work += (size + _OVERHEAD if quick else size) * len(moves)
+        if not (work <= most and len(rows) * (size + 2 * largest) <= MOST_KEPT):
             raise ValueError(_TOO_LARGE)
         row = np.empty(size + 2 * largest)
         middle = row[largest : largest + size]
@@ -106,10 +114,11 @@ def _edges(epsilon: Fraction, step: Fraction, largest: int, slack: Fraction) -> 
     far = mu * sqrt(2 * (_SHARP + log(slack.denominator) - log(slack.numerator)))
     high = max(epsilon, Fraction(far + mu * mu / 2)) / step + 2 * largest + 2
     low = Fraction(far) / (2 * step) + largest + 2
-    if not low + high <= MOST_STEPS:
+    most = _QUICK_STEPS if is_quick() else MOST_STEPS
+    if not low + high <= most:
         raise ValueError(
             f"unit is {shown(step)}; for {named('epsilon', epsilon)} that is a lattice of more "
-            f"than {MOST_STEPS} steps, take a coarser one"
+            f"than {most} steps, take a coarser one"
         )
     return -int(low), int(high)
 

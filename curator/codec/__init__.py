@@ -31,8 +31,10 @@ from queryable.errors import CodecError
 CODEC = Codec(ENTRIES)
 """The codec of everything that has a tag, with limits that all answers are within."""
 
-QUERY_LIMITS = Limits(bytes=2**18, items=10**5, parts=50_000, alike=100, long=2**15, digits=400)
-"""The largest query of an analyst. Reading the worst text within them takes some 50 ms."""
+QUERY_LIMITS = Limits(
+    bytes=2**17, items=8000, parts=1000, commas=8000, alike=100, long=2**13, digits=400
+)
+"""The largest query of an analyst. Reading and checking the worst of them takes some 50 ms."""
 
 QUERIES = CODEC.within(QUERY_LIMITS)
 """The same codec with narrow limits, for bytes that come from an analyst."""

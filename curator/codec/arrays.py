@@ -17,6 +17,7 @@ from queryable.answers import NoisyArray, NoisyInt, noisy_array
 from queryable.randomness.laws import Law
 
 _EXACT = 2**53
+_DIMENSIONS = 32  # as many as numpy had for long; a product of many sides takes quadratic time
 _OBJECTS = "|O"
 _DTYPE = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[248]")
 _TIME = re.compile(r"<[mM]8(\[[1-9]?[0-9]{0,5}(Y|M|W|D|h|m|s|ms|us|ns)\])?")
@@ -94,7 +95,8 @@ def _array(dtype: str, items: list[Any], shape: tuple[int, ...]) -> Any:
     else:
         kind = _dtype(dtype, _DTYPE)
         flat = np.array([*map(_read, items)] if str in set(map(type, items)) else items, dtype=kind)
-    if flat.ndim != 1 or not all(side >= 0 for side in shape) or prod(shape) != flat.size:
+    fits = flat.ndim == 1 and len(shape) <= _DIMENSIONS and all(side >= 0 for side in shape)
+    if not fits or prod(shape) != flat.size:
         raise UnreadableError("should have as many items as its shape says")
     flat.flags.writeable = False
     return flat.reshape(shape)

@@ -61,6 +61,10 @@ def _digits(value: Any) -> int:
     return natural(value, "digits")
 
 
+def _commas(value: Any) -> int:
+    return natural(value, "commas")
+
+
 @attrs.frozen
 class Limits:
     """The largest text that is written or read.
@@ -74,6 +78,8 @@ class Limits:
         alike: how many different numbers of the text may have the same hash; None for any number.
         long: how many digits its numbers of over a hundred digits may have together; None for any.
         digits: how many characters a number may have; None for as many as are ever written.
+        commas: how many there are, also in strings; None for any number. All entries of lists and
+            fields of objects together are about as many.
     """
 
     bytes: int = attrs.field(default=2**28, converter=_bytes)
@@ -83,6 +89,7 @@ class Limits:
     alike: int | None = attrs.field(default=None, converter=attrs.converters.optional(_alike))
     long: int | None = attrs.field(default=None, converter=attrs.converters.optional(_long))
     digits: int | None = attrs.field(default=None, converter=attrs.converters.optional(_digits))
+    commas: int | None = attrs.field(default=None, converter=attrs.converters.optional(_commas))
 
     def check(self, text: str) -> None:
         """Check the length of a text, and its lists and objects.
@@ -95,6 +102,9 @@ class Limits:
         parts = text.count("[") + text.count("{")
         if not parts <= self.parts:
             raise CodecError(f"the text has {parts} lists and objects; {self.parts} is the most")
+        commas = 0 if self.commas is None else text.count(",")
+        if self.commas is not None and not commas <= self.commas:
+            raise CodecError(f"the text has {commas} commas; {self.commas} is the most")
         if parts > self.depth:
             depth = depth_of(text)
             if not depth <= self.depth:

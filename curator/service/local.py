@@ -44,6 +44,7 @@ from curator.wire import (
 )
 from curator.wire.texts import dumped, require_json
 from queryable import errors
+from queryable.effort import quickly
 from queryable.errors import CodecError, HandleError, QueryError, UnknownChildError
 from queryable.handle import Queryable
 from queryable.messages import (
@@ -121,6 +122,7 @@ class LocalService:
             raise TypeError("serve a handle that curator.open gave; this one has no ledger")
         self._root, self._journal, self._codec = root, journal, codec
         self._queries = codec.within(QUERY_LIMITS)
+        self._owners = codec.within(QUERY_LIMITS)  # remembers what would take an analyst too long
         self._tick, self._deadline, self._on_fault = tick, deadline, on_fault
         self._lock = threading.Lock()
         self._reader = Reader(root, codec, journal.requests.time_of)
@@ -132,7 +134,8 @@ class LocalService:
 
     def tell(self, path: Path, body: bytes, deadline: float | None = None) -> Reply:
         """Send a message; see `Service.tell`."""
-        return self._replied(lambda: self._tell(path, body))
+        with quickly(bool(path)):  # the owner may take the time
+            return self._replied(lambda: self._tell(path, body))
 
     def describe(self, path: Path) -> Reply:
         """Describe the mechanism at a path; see `Service.describe`."""
@@ -202,7 +205,8 @@ class LocalService:
             WireError: it is not JSON.
         """
         try:
-            asked, query = unnested(self._queries.decode(message.query))
+            codec = self._queries if token else self._owners
+            asked, query = unnested(codec.decode(message.query))
         except CodecError:
             require_json(message.query)
             raise

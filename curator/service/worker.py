@@ -7,6 +7,7 @@ these need not wait for a long message. A worker ends when the front ends.
 Run as `python -m curator.service.worker TELLS READS`, with the numbers of two sockets.
 """
 
+import gc
 import json
 import os
 import signal
@@ -55,6 +56,7 @@ class Worker:
             self._tells.send(Frame({"event": "broken", "text": f"{type(error).__name__}: {error}"}))
             return 1
         self._service = opened.service
+        gc.freeze()  # what was opened stays; to look through it again takes longer than messages
         try:
             about = {"event": "ready", "alone": bool(alone), "about": opened.about}
             self._tells.send(Frame(about))

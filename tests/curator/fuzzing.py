@@ -6,13 +6,13 @@ from random import Random
 from typing import Any
 
 from composition import FiltCon
-from curator.codec import encode
+from curator.codec import QUERY_LIMITS, encode
 from mechanisms import Count, Gaussian, SparseVector, column
 from queryable import ZCDP, Ask, AskMany, CanAfford, Launch, LaunchMany, PrivacyLossQuery
 from tests.encoded_mutations import hostile
 
 _LETTERS = b'{}[]",:0123456789eE.-\\u truefalsnk@/'
-MOST = 2**20 + 2**17
+MOST = QUERY_LIMITS.bytes
 COUNT = Count(column("age") >= 40)
 NOISY = Launch(Gaussian(COUNT, rho="1/1000000"))
 QUERIES = (
@@ -78,7 +78,7 @@ def costly() -> dict[str, bytes]:
     def tell(query: str, **more: Any) -> str:
         return message(query, random, **more)
 
-    keys = ",".join(f'"{number:x}":0' for number in range(50_000))
+    keys = ",".join(f'"{number:x}":0' for number in range(10_000))
     found = {
         "open lists": "[" * MOST,
         "empty lists": full("[]"),
@@ -97,7 +97,7 @@ def costly() -> dict[str, bytes]:
         "escapes": tell('"' + full("\\u1234") + '"'),
         "halves of pairs": tell('"' + full("\\ud800") + '"'),
         "other letters": tell('"' + "é" * (MOST // 2 - 200) + '"'),
-        "long numbers": tell("[" + ",".join(["9" * 4000] * 280) + "]"),
+        "long numbers": tell("[" + ",".join(["9" * 400] * 280) + "]"),
         "a long number": tell("9" * (MOST - 300)),
         "a large exponent": tell("1e" + "9" * 3000),
         "names": tell("null", more='"names":[' + full("null,") + "null],"),
