@@ -55,6 +55,7 @@ class Keeper:
             f"CREATE TEMP VIEW {identifier(_VIEW)} AS SELECT {selected} FROM {identifier(name)}"
         )
         self._before = kept, name
+        self._drop_others()
 
     def _among(self, kept: Kept) -> Kept:
         """The same rows, chosen among those that were chosen before, if these are enough."""
@@ -105,8 +106,15 @@ class Keeper:
     def _made(self, kept: Kept, known: str | None) -> str:
         """A new table of these rows, by the positions of known ones if rows have positions.
 
-        So cells that may be long are not held while rows are sorted.
+        So cells that may be long are not held while rows are sorted. All rows that were chosen
+        before the first question are copied as they are.
         """
+        if self._before is not None and kept == self._among(
+            attrs.evolve(self._before[0], names=kept.names)
+        ):
+            name = f"chosen {next(self._numbers)}"
+            self._run(f"CREATE TEMP TABLE {identifier(name)} AS {kept.every()}")
+            return name
         if kept.columns.position is None:
             return self._chosen(kept)
         if known is None:

@@ -141,6 +141,10 @@ class Kept:
             f"WHERE get_bit({bits}, {position}) = 1"
         )
 
+    def every(self) -> str:
+        """All rows of the view, with the wanted columns."""
+        return f"SELECT {', '.join(self._cells())} FROM {identifier(self.view)}"
+
     def unequal(self, among: str) -> str:
         """A statement with a result if two rows of one of these units tie that differ in a cell."""
         order, row = self._order(), f"row({', '.join(self._identities())})"

@@ -259,7 +259,10 @@ def test_rows_that_were_chosen_before_are_all_that_is_read(form: str, tmp_path: 
     asked, table = statistics(*UNITS), fresh()
     asked += [Count(per=PrivacyUnit("person", max_rows=most)) for most in (1, 2, 4)]
     table.choose_rows()
+    [chosen] = tables_of(table)
     table._engine._connection.execute("DROP VIEW data")
+    assert Count(column("x") > 8, per=table.unit)(table) > 0
+    assert chosen in tables_of(table)
     for statistic in Random(2).sample(asked, len(asked)):
         assert moved(statistic, table, fresh()) == 0
     with pytest.raises(MechanismFault):
