@@ -37,7 +37,7 @@ from curator.service.keeper import Keeper
 from curator.service.local import LocalService
 from curator.service.recipes import Opened, Recipe
 from curator.service.routes import analysts_application
-from curator.service.serve import running, working
+from curator.service.serve import loop_factory, running, working
 from curator.service.sockets import listen_on
 from curator.service.ticks import Ticks
 from curator.service.workers import WorkerService, environment_for
@@ -269,4 +269,5 @@ def rows() -> Iterator[Row]:
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(*sys.argv[1:]))
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        runner.run(serve(*sys.argv[1:]))

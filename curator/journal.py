@@ -53,9 +53,12 @@ _INTERRUPTED = (
 )
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+
+
 def written(body: Any) -> str:
     """A body as canonical JSON."""
-    return json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return _ENCODER.encode(body)
 
 
 class LedgerJournal:

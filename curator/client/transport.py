@@ -12,13 +12,13 @@ from typing import Any
 
 import attrs
 
+from curator.client.replies import exchanged
 from curator.client.urls import Address
 from curator.wire import HEADER, VERSION, UnavailableError, WireError, error_of
 from queryable.randomness.entropy import random_bytes
 
 _AGAIN = (429, 502, 503, 504)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0
-_LARGEST = 2**28
 _UNTRUSTED = (
     "the certificate of the curator is not trusted here, so the token was not sent: {}. If its "
     "owner gave you a certificate, pass tls=ssl.create_default_context(cafile=PATH)"
@@ -58,9 +58,12 @@ class Transport:
         context: Any = None,
     ) -> None:
         self._addresses, self._patience, self._context = tuple(addresses), patience, context
-        self._headers = {HEADER: str(VERSION), "Content-Type": "application/json"}
+        self._rest = (
+            f"Accept-Encoding: identity\r\n{HEADER}: {VERSION}\r\n"
+            "Content-Type: application/json\r\n"
+        )
         if token is not None:
-            self._headers["Authorization"] = f"Bearer {token}"
+            self._rest += f"Authorization: Bearer {token}\r\n"
         self._at = 0
         self._idle: list[tuple[int, HTTPConnection]] = []
         weakref.finalize(self, _closed, self._idle)
@@ -123,23 +126,22 @@ class Transport:
     def _once(self, method: str, target: str, body: bytes | None) -> tuple[int, bytes, float]:
         """Status and body of the reply, and the seconds that the curator asks to wait."""
         at, connection = self._connection()
+        head = (
+            f"{method} {target} HTTP/1.1\r\nHost: {self._addresses[at].authority}\r\n{self._rest}"
+        )
+        if body is not None:
+            head += f"Content-Length: {len(body)}\r\n"
         try:
-            connection.request(method, target, body, self._headers)
-            response = connection.getresponse()
-            with response:
-                reply = response.read(_LARGEST + 1)
-            if len(reply) > _LARGEST:
-                raise WireError(f"the curator's reply has more than {_LARGEST} bytes")
-            if response.status == 200:
-                _require_version(response.headers.get(HEADER))
-            wait = _seconds(response.headers.get("Retry-After"))
+            reply = exchanged(connection, method, f"{head}\r\n".encode("ascii"), body or b"")
+            if reply.status == 200:
+                _require_version(reply.headers.get(HEADER.lower()))
         except BaseException:  # also an interrupt: what comes next is not the reply to another
             connection.close()
             raise
-        if response.will_close:
+        if reply.closes:
             connection.close()
         self._idle.append((at, connection))
-        return response.status, reply, wait
+        return reply.status, reply.body, _seconds(reply.headers.get("retry-after"))
 
     def _connection(self) -> tuple[int, HTTPConnection]:
         at = self._at

@@ -59,6 +59,13 @@ class Address:
     port: int | None = None
     tls: bool = False
 
+    @property
+    def authority(self) -> str:
+        """What the header `Host` says."""
+        host = self.host if self.host.isascii() else str(self.host.encode("idna"), "ascii")
+        host = f"[{host}]" if ":" in host else host
+        return host if self.port is None else f"{host}:{self.port}"
+
     def connection(self, timeout: float | None, context: Any = None) -> HTTPConnection:
         """A connection that is made with the first request.
 

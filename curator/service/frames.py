@@ -16,6 +16,7 @@ from queryable.errors import InteractiveError
 
 LIMIT = 2**30
 _LENGTH = 4
+_HEADERS = json.JSONEncoder(separators=(",", ":"))
 
 
 class FrameError(InteractiveError):
@@ -35,7 +36,7 @@ class Frame:
         Raises:
             FrameError: it is too long.
         """
-        header = json.dumps(self.header, separators=(",", ":")).encode("ascii")
+        header = _HEADERS.encode(self.header).encode("ascii")
         length = len(header) + 1 + len(self.body)
         if not length <= LIMIT:
             raise FrameError(f"a frame has {length} bytes; {LIMIT} is the most")

@@ -30,6 +30,38 @@ def most_connections() -> int:
     return max(files - _FREE, files // 2) if files != resource.RLIM_INFINITY else 2**31
 
 
+class _Together:
+    """A transport that sends the head of a reply together with what follows it at once.
+
+    The server writes the two one after the other. As two pieces they would wake the client twice.
+    """
+
+    def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop, self._head = transport, loop, b""
+
+    def write(self, data: bytes) -> None:
+        """Send bytes, but the head of a reply only when the loop goes on."""
+        if not self._head and data.startswith(b"HTTP/1.1 ") and data.endswith(b"\r\n\r\n"):
+            self._head = data
+            self._loop.call_soon(self._flush)
+        else:
+            head, self._head = self._head, b""
+            self._transport.write(head + data if head else data)
+
+    def _flush(self) -> None:
+        head, self._head = self._head, b""
+        if head:
+            self._transport.write(head)
+
+    def close(self) -> None:
+        """Close it after all that was written."""
+        self._flush()
+        self._transport.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
 class AnalystProtocol(HttpToolsProtocol):
     """A connection of anybody."""
 
@@ -38,7 +70,7 @@ class AnalystProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         """Wait for the first request, but not for ever."""
-        super().connection_made(transport)
+        super().connection_made(_Together(transport, self.loop))  # type: ignore[arg-type]
         self._in_headers, self._size = True, 0
         self._timer: asyncio.TimerHandle | None = self.loop.call_later(_FIRST, transport.close)
         if self.bounded:
@@ -54,13 +86,14 @@ class AnalystProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take bytes; close the connection if headers are too large."""
-        if self._in_headers and not self._size:
-            self._wait(_HEADERS)
+        is_first = not self._size
         self._size += len(data)
         super().data_received(data)
         if not self._in_headers:
             self._size = 0
-        elif self._size > MOST_HEADERS and not self.transport.is_closing():
+        elif is_first and self._size:  # the headers of a request have begun, and have not ended
+            self._wait(_HEADERS)
+        if self._size > MOST_HEADERS and not self.transport.is_closing():
             self.send_400_response("the headers are too large")
 
     def on_headers_complete(self) -> None:

@@ -1,6 +1,8 @@
 """The table of routes, from which the applications and the OpenAPI file are made."""
 
+import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import attrs
 from starlette.applications import Starlette
@@ -8,6 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as Served
+from starlette.types import Receive, Scope, Send
 
 from curator.service import front as protocol
 from curator.service import owner
@@ -72,7 +75,39 @@ WATCHED = (
 """What monitoring asks for, on the owner's socket only. It needs no header of the protocol."""
 
 
-def analysts_application(front: Front) -> Starlette:
+_TELL = re.compile("/v1/roots/([^/]+)/tell")
+
+
+class Direct:
+    """An application in which messages to mechanisms skip the layers of Starlette.
+
+    Args:
+        rest: answers all other requests.
+        tell: answers a message.
+        wrong: the reply where it raises.
+    """
+
+    def __init__(self, rest: Starlette, tell: Any, wrong: Any) -> None:
+        self.rest, self._tell, self._wrong = rest, tell, wrong
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        is_post = scope["type"] == "http" and scope["method"] == "POST"
+        found = _TELL.fullmatch(scope["path"]) if is_post else None
+        if found is None:
+            await self.rest(scope, receive, send)
+            return
+        scope["path_params"] = {"root": found[1]}
+        request = Request(scope, receive)
+        try:
+            reply = await self._tell(request)
+        except Exception as error:
+            await (await self._wrong(request, error))(scope, receive, send)
+            raise  # the server writes it to the owner's log
+        await reply(scope, receive, send)
+
+
+def analysts_application(front: Front) -> Direct:
     """What analysts reach, each with a token: the protocol, and the pages."""
 
     def identify(request: Request) -> Caller:
@@ -94,7 +129,7 @@ def pages_application(front: Front) -> Starlette:
     return application
 
 
-def owners_application(front: Front) -> Starlette:
+def owners_application(front: Front) -> Direct:
     """What the owner reaches on a socket of their own. Whoever can connect to it is the owner."""
     caller = OwnerCaller(tuple(front.services))
     return _application(front, lambda _: caller, (*ANALYSTS, *OWNERS, *WATCHED))
@@ -102,7 +137,7 @@ def owners_application(front: Front) -> Starlette:
 
 def _application(
     front: Front, identify: Identify, routes: Iterable[Route], pages: Iterable[Served] = ()
-) -> Starlette:
+) -> Direct:
     served = [Served("/v1", versions(front), methods=["GET"]), *pages]
     served += [
         Served(
@@ -124,7 +159,7 @@ def _application(
 
     application = Starlette(routes=served, exception_handlers={HTTPException: wrong, 500: wrong})
     application.router.redirect_slashes = False
-    return application
+    return Direct(application, answered(front, identify, protocol.tell), wrong)
 
 
 def _headers(error: HTTPException) -> dict[str, str]:

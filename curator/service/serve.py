@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from curator.access import AccessStore
 from curator.configuration import Configuration, read_configuration
@@ -83,7 +83,7 @@ class _Server(uvicorn.Server):
 
 @asynccontextmanager
 async def running(
-    application: Starlette,
+    application: ASGIApp,
     listening: socket.socket,
     *,
     protocol: type[AnalystProtocol] = AnalystProtocol,
@@ -192,11 +192,11 @@ def serve(file: str | os.PathLike[str]) -> None:
             loop.add_signal_handler(number, stop.set)
         await curate(configuration, stop)
 
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(main())
 
 
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     """The event loop in C, where it is installed: a quarter more messages in a second."""
     try:
         import uvloop

@@ -16,6 +16,8 @@ from curator.wire.errors import WireError
 from queryable.errors import CodecError
 from queryable.quoting import quoted
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+
 Fields: TypeAlias = dict[str, Any]
 Read: TypeAlias = Callable[[Any, str], Any]
 """Reads a field; its arguments are what JSON has there, and the field's name."""
@@ -23,7 +25,7 @@ Read: TypeAlias = Callable[[Any, str], Any]
 
 def dumped(value: Any) -> str:
     """A value of JSON as text in the spelling of the codec: sorted, without white space."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 def text_of(body: Any, limits: Limits) -> str:

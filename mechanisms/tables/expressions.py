@@ -101,15 +101,13 @@ def columns_of(*parts: Any) -> Iterator[str]:
             yield from columns_of(*part.parts)
 
 
-def _extent(self: Any) -> tuple[int, int]:
-    """The depth and the size of an expression, from its parts.
+def _depth(self: Any) -> int:
+    """The depth of an expression, from its parts.
 
     Raises:
-        ValueError: it nests too deep, or is too large, to be evaluated.
+        ValueError: it nests too deep to be evaluated.
     """
-    inner = [part for part in self.parts if isinstance(part, Part)]
-    depth = 1 + max((part.depth for part in inner), default=0)
-    size = 1 + sum(part.size for part in inner)
+    depth: int = 1 + max((part.depth for part in self.parts if isinstance(part, Part)), default=0)
     if not depth <= MOST_NESTED and isinstance(self, Node):
         raise ValueError(
             f"write fewer operations: {depth} are nested in each other, {MOST_NESTED} is the most"
@@ -119,21 +117,31 @@ def _extent(self: Any) -> tuple[int, int]:
             "write column(..).is_in([..]), or combine predicates in pairs, then the pairs: the "
             f"predicate nests {depth} deep, and {MOST_NESTED} is the most"
         )
+    return depth
+
+
+def _size(self: Any) -> int:
+    """The size of an expression, from its parts.
+
+    Raises:
+        ValueError: it is too large to be evaluated.
+    """
+    size: int = 1 + sum(part.size for part in self.parts if isinstance(part, Part))
     most = MOST_COMPUTED if isinstance(self, Node) else MOST_PARTS
     if not size <= most:
         raise ValueError(f"write fewer parts: the expression has {size}, and {most} is the most")
-    return depth, size
+    return size
 
 
 def depth_field() -> Any:
     """The field `depth` of a part."""
-    depth = attrs.Factory(lambda self: _extent(self)[0], takes_self=True)
+    depth = attrs.Factory(_depth, takes_self=True)
     return attrs.field(init=False, eq=False, repr=False, default=depth)
 
 
 def size_field() -> Any:
     """The field `size` of a part."""
-    size = attrs.Factory(lambda self: _extent(self)[1], takes_self=True)
+    size = attrs.Factory(_size, takes_self=True)
     return attrs.field(init=False, eq=False, repr=False, default=size)
 
 

@@ -111,6 +111,59 @@ def test_headers_are_bounded_and_bodies_do_not_count(
     run(life)
 
 
+class Pieces(asyncio.Transport):
+    """Keeps what is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pieces: list[bytes] = []
+
+    def write(self, data: Any) -> None:
+        self.pieces.append(bytes(data))
+
+    def close(self) -> None:
+        self.pieces.append(b"closed")
+
+
+def test_the_head_of_a_reply_leaves_with_what_follows() -> None:
+    """A head that nothing follows at once leaves alone."""
+    head = b"HTTP/1.1 200 OK\r\n\r\n"
+
+    async def life() -> None:
+        below = Pieces()
+        together = protocols._Together(below, asyncio.get_running_loop())
+        together.write(head)
+        together.write(b"{}")
+        together.write(b"more")
+        assert below.pieces == [head + b"{}", b"more"]
+        together.write(head)
+        await asyncio.sleep(0)
+        assert below.pieces[2:] == [head]
+        together.write(b"later")
+        together.write(head)
+        together.close()
+        await asyncio.sleep(0)
+        assert below.pieces[3:] == [b"later", head, b"closed"]
+
+    run(life)
+
+
+def test_a_reply_to_a_message_is_one_piece(tmp_path: Path) -> None:
+    async def life() -> None:
+        house = House()
+        async with listening(tmp_path, house) as path:
+            reader, writer = await asyncio.open_unix_connection(path)
+            named = f"Authorization: Bearer {house.tokens['bo']}\r\nQueryable-Protocol: 1\r\n"
+            tell = f"POST /v1/roots/visits/tell HTTP/1.1\r\n{named}Content-Length: 2\r\n\r\n{{}}"
+            writer.write(tell.encode())
+            piece = await reader.read(1 << 16)
+            assert piece.startswith(b"HTTP/1.1 200 ")
+            assert piece.endswith(b"}")
+            writer.close()
+
+    run(life)
+
+
 def test_connections_that_say_nothing_are_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
