@@ -2,18 +2,21 @@
 
 Responsible for what an opened root does not keep in memory: the exchanges of its view, the claims
 of measurements, and the messages that an interactive child got before the restart. A message is
-named by the number of its first event, its *place*. Events are read a thousand at a time, and each
-is checked against the one before it.
+named by the number of its first event, its *place*. An entry of several launches or questions has a
+place of its own, see `entry_of`. Events are read a thousand at a time, and each is checked against
+the one before it.
 """
 
 import json
 import os
 from collections.abc import Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from composition.compositors.claims import Claim
+from composition.compositors.adaptive import AdaptiveComposition
+from composition.compositors.claims import Claim, claim_of
 from curator.codec import Codec
 from curator.ledgers import Event, Ledger, LedgerError, chained, ledger_of
 from curator.story import message_of, past_of
@@ -23,9 +26,12 @@ from queryable.messages import Launch, addressed
 from queryable.randomness.sealed import SealedCoins
 from queryable.recalling import Asked, Place
 from queryable.running.handles import Path as Where
+from queryable.running.journal import Told
 from queryable.view import Exchange
 
 _PAGE = 1000
+_EVENTS = 2**36  # more than a root has; so that a place with an entry is one number of 64 bits
+_MANY = '{"@":"launch-many/'
 Location = Ledger | str | os.PathLike[str]
 
 
@@ -43,26 +49,45 @@ class Reader:
         self._ledger, self._spare = ledger, _absolute(spare)
         self._root, self._coins, self._codec = root, coins, codec
         self._page: Sequence[Event] = ()
+        self._told: tuple[int, Told] = 0, ()
         self._process = os.getpid()
 
     def exchange(self, place: int) -> Exchange:
-        """The exchange of a message, with its receipt."""
-        (exchange,) = past_of(*self._bodies(place), self._coins, self._codec).receipted()
-        return exchange
+        """The exchange of a message, or of an entry, with its receipt."""
+        entry, number = divmod(place, _EVENTS)
+        last, told = self._told
+        if last != number:
+            told = past_of(*self._bodies(number), self._coins, self._codec).receipted()
+            self._told = number, told
+        return told[entry]
 
-    def claim(self, place: int) -> Claim:
-        """The claim of a measurement's launch."""
-        asked, _ = self._bodies(place)
-        launch = self._codec.decode(asked["query"])
-        loss = self._codec.decode(asked["charges"][0]["charged"])
-        assert isinstance(launch, Launch)
-        assert isinstance(loss, Loss)
-        return Claim(launch.mechanism, loss)
+    def claim(self, compositor: AdaptiveComposition, place: int) -> Claim:
+        """The claim of a launch of a compositor."""
+        launch, loss = self._charged(place)
+        if launch.d_out is None:
+            return Claim(launch.mechanism, loss)
+        again = claim_of(launch, compositor.proof.measure, compositor.d_in)
+        return Claim(launch.mechanism, loss, coined=again.coined)
 
     def kind(self, place: int) -> object:
         """What launches of equal mechanisms with equal charges have in common."""
-        asked, _ = self._bodies(place)
-        return asked["query"], asked["charges"][0]["charged"]
+        if self._told[0] != place % _EVENTS:
+            asked, _ = self._bodies(place % _EVENTS)
+            if not asked["query"].startswith(_MANY):
+                return asked["query"], asked["charges"][0]["charged"]
+        return tuple(str(self._codec.encode(each), "ascii") for each in self._charged(place))
+
+    def _charged(self, place: int) -> tuple[Launch, Loss]:
+        """A launch, and its charge."""
+        if self._told[0] != place % _EVENTS:
+            asked, _ = self._bodies(place % _EVENTS)
+            launch = self._codec.decode(asked["query"])
+            if isinstance(launch, Launch):
+                return launch, self._codec.decode(asked["charges"][0]["charged"])
+        exchange = self.exchange(place)  # which keeps the other entries of the message, too
+        launch, receipt = exchange.query, exchange.answer.receipt
+        assert isinstance(launch, Launch)
+        return launch, receipt.charged
 
     def asked(self, unit: Where, place: Place) -> Asked:
         """A message to the child at a path.
@@ -71,17 +96,10 @@ class Reader:
             place: that of the message, then the number of messages that each child on the way had
                 before it, the outermost first.
         """
-        number, *counts = place
-        asked, answered = self._bodies(number)
+        asked, answered = self._bodies(place[0])
         message = message_of(asked, self._coins, self._codec)
-
-        def toss() -> SealedCoins:
-            coins = message.coins.spawn("root", 1)
-            for child, count in zip(unit, counts, strict=True):
-                coins = coins.spawn(child, count)
-            return coins
-
         query = addressed(message.path[len(unit) :], message.query)
+        toss = partial(coins_at, message.coins, unit, place)
         return Asked(query, toss, self._codec.decode(answered["answer"]))
 
     def _bodies(self, place: int) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -116,6 +134,24 @@ class Reader:
     def _read_in(self, ledger: Ledger, place: int) -> Sequence[Event]:
         events = islice(ledger.read(self._root, place - 2), _PAGE)
         return tuple(chained(events, next(events, None)))
+
+
+def entry_of(place: int, entry: int) -> int:
+    """The place of an entry of several launches or questions in a message; 0 is the first one."""
+    return place + entry * _EVENTS
+
+
+def coins_at(coins: SealedCoins, path: Where, place: Place) -> SealedCoins:
+    """The coins of a message at the child at a path.
+
+    Args:
+        coins: those of the message.
+        place: as for `Reader.asked`.
+    """
+    coins = coins.spawn("root", 1)
+    for child, count in zip(path, place[1:], strict=True):
+        coins = coins.spawn(child, count)
+    return coins
 
 
 def _absolute(place: Location) -> str | None:

@@ -7,6 +7,8 @@ is not run again until it is next asked.
 from typing import Any
 
 from composition.compositors.adaptive import AdaptiveComposition
+from composition.compositors.children import Child
+from composition.compositors.claims import Claim
 from composition.compositors.state import CompositionState
 from curator.reading import Reader
 from queryable.randomness.coins import ChildId
@@ -44,7 +46,14 @@ class Target:
 
 
 class Node(Target):
-    """A compositor."""
+    """A compositor.
+
+    Attributes:
+        launched: the places of the launches that were charged.
+        account: the text of the account after the last of them, as it stands in a body.
+        children: those that were launched or asked, when they are put in place.
+        claims: those of the launched children.
+    """
 
     def __init__(
         self,
@@ -58,7 +67,22 @@ class Node(Target):
         self.mechanism = mechanism
         self.launched: list[int] = []
         self.account = ""
-        self.children: dict[ChildId, Any] = {}
+        self.children: dict[ChildId, Child] = {}
+        self.claims: dict[int, Claim] = {}
+
+    @property
+    def next_child(self) -> int:
+        """The id of the next launch that is charged."""
+        return len(self.state.claims) + len(self.launched)
+
+    def child(self, identity: ChildId) -> Child | None:
+        """A live child that is charged at its launch only, as it was when it was put in place."""
+        if identity in self.children:
+            return self.children[identity]
+        child: Child | None = self.state.children.get(identity)
+        if child is None or type(identity) is not int or not self.state.claims[identity].fixed:
+            return None
+        return child
 
 
 class Unit(Target):

@@ -83,6 +83,8 @@ FLOORS = {
         *("lost", "codec", "wire", "client", "ledgers", "access", "anchors", "moorings", "keys"),
         *("arguments", "fingerprints", "requests", "story", "journal", "reading", "targets"),
         *(
+            "several",
+            "gathering",
             "skimming",
             "leases",
             "views",

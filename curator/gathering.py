@@ -1,0 +1,197 @@
+"""`Gathered`: what was skimmed from a log and is not in the state of its root yet.
+
+Responsible for the tree of what messages reach, and for putting the new accounts, claims, children,
+entries and names in place together. Reads no bodies.
+"""
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import attrs
+
+from composition import ExPost, Filt, FiltCon, Odom, OdomCon
+from composition.compositors.adaptive import AdaptiveComposition
+from composition.compositors.children import Child
+from composition.compositors.claims import Claim
+from composition.compositors.logged import with_logged
+from composition.compositors.state import CompositionState
+from composition.rules import RunningAccount
+from curator.codec import Codec
+from curator.ledgers import Event
+from curator.reading import Reader, entry_of
+from curator.several import LAUNCHED, REFUSED
+from curator.targets import Node, Target, Unit, Where
+from queryable.messages import Launched
+from queryable.randomness.sealed import SealedCoins
+from queryable.recalling import Unplayed
+from queryable.running.folding import other_versions
+from queryable.running.handles import Path
+from queryable.running.log import Stored
+from queryable.running.names import StoredName
+from queryable.running.root import MemoryRoot
+
+_PLAIN = (Filt, FiltCon, Odom, OdomCon, ExPost)
+"""Compositors whose launches of measurements do nothing but charge."""
+
+Names = Sequence[str | None]
+"""The name of each entry; () if none has one."""
+
+
+class Gathered:
+    """Gathers messages over a root, and puts them in place.
+
+    Args:
+        root: with the state after the last message that was folded.
+        coins: those of the root, at any history.
+    """
+
+    def __init__(self, root: MemoryRoot, reader: Reader, coins: SealedCoins, codec: Codec) -> None:
+        self._root, self._reader, self._coins, self._codec = root, reader, coins, codec
+        self._where: dict[str, Where] = {}
+        self._nodes: dict[Path, Target | None] = {}
+        self._entries: list[Stored] = []
+        self._places: list[int] = []
+        self._named: dict[int, tuple[Path, str, int | None]] = {}
+
+    # Messages
+
+    def add(self, where: Where, place: int, tags: Sequence[str], names: Names = ()) -> None:
+        """Add the entries of a message.
+
+        Args:
+            tags: of each entry, that of its answer, or `OTHER` if it is no launch of a measurement.
+        """
+        for entry, tag in enumerate(tags):
+            at = entry_of(place, entry)
+            name = names[entry] if names else None
+            if name is not None:
+                answered = None if tag == REFUSED else at
+                self._named[len(self._places)] = (where.path, name, answered)
+            self._entries.append(where.measured if tag == LAUNCHED else where.other)
+            self._places.append(at)
+
+    def start(self, where: Where, node: Node, claim: Claim, answer: Launched, state: Any) -> None:
+        """Add the child that a launch started; its entry is added apart."""
+        assert type(answer.child) is int
+        node.children[answer.child] = Child(claim.mechanism, claim.loss, state)
+        node.claims[answer.child] = claim
+        self._root.handles.register(where.path, answer)
+
+    # What they reach
+
+    def at(self, text: str) -> Where:
+        """What a message to the path with this text reaches."""
+        where = self._where.get(text)
+        if where is None:
+            path = tuple(json.loads(text))
+            where = self._where[text] = Where(self._reached(path), path, self._reader)
+        return where
+
+    def _reached(self, path: Path) -> Target | None:
+        """The compositor or unit that a message to a path changes; None if it has to be folded."""
+        if () not in self._nodes:
+            root = self._root
+            self._nodes[()] = _made(None, (), Child(root.mechanism, None, root.settled().state, 0))
+        target = self._nodes[()]
+        for depth in range(1, len(path) + 1):
+            if not isinstance(target, Node):
+                break
+            below = path[:depth]
+            if below not in self._nodes:
+                child = target.child(below[-1])
+                self._nodes[below] = None if child is None else _made(target, below, child)
+            target = self._nodes[below]
+        return target
+
+    # Putting in place
+
+    def settle(self, asked: Event, answered: Event) -> None:
+        """Put in place what was gathered, up to this message.
+
+        Raises:
+            HandleError: an account is none of its compositor.
+        """
+        root, now = self._root, self._root.settled()
+        state = now.state
+        for path in sorted(self._nodes, key=len, reverse=True):
+            target = self._nodes[path]
+            if target is None or not target.touched:
+                continue
+            after = self._after(target)
+            if target.parent is None:
+                state = after
+                continue
+            child = target.parent.child(path[-1])
+            assert child is not None
+            child = Child(child.mechanism, child.claim, after, target.messages)
+            target.parent.children[path[-1]] = child
+        called, named = now.names.mutate(), now.named.mutate()
+        for index, (at, name, place) in self._named.items():
+            called[now.exchanges + now.polls + index] = name
+            if place is not None:
+                named[at, name] = StoredName(partial(self._reader.exchange, place))
+        root.log.add_stored(self._entries, self._places, now.exchanges)
+        first, last = json.loads(asked.body), json.loads(answered.body)
+        coins = self._coins.resumed(bytes.fromhex(first["history"]), first["n"])
+        root.resume(
+            attrs.evolve(
+                now,
+                state=state,
+                coins=coins.answered_with(last["answer"].encode()),
+                exchanges=now.exchanges + len(self._places),
+                names=called.finish(),
+                named=named.finish(),
+            )
+        )
+        self._entries, self._places, self._named = [], [], {}
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget what messages reach, such as after one that was folded."""
+        self._where.clear()
+        self._nodes.clear()
+
+    def _after(self, target: Target) -> Any:
+        """The state of a compositor or a unit after all that was gathered."""
+        if isinstance(target, Unit):
+            return target.state.logged(target.asked, partial(self._reader.asked, target.path))
+        assert isinstance(target, Node)
+        state: CompositionState = target.state
+        account, claims, children = state.account, state.claims, state.children
+        if target.launched:
+            account = self._account(target)
+            read = partial(self._reader.claim, target.mechanism)
+            claims = with_logged(claims, target.launched, read)
+            for identity, claim in target.claims.items():
+                claims = claims.set(identity, claim)
+        if target.children:
+            children = children.update(target.children)
+        return CompositionState(state.dataset, account, claims, children)
+
+    def _account(self, node: Node) -> RunningAccount:
+        """The logged account after the last launch.
+
+        Raises:
+            HandleError: it is none of this compositor.
+        """
+        account = self._codec.decode(json.loads(f'"{node.account}"'))
+        before = node.state.account
+        if type(account) is not type(before) or account.budget != before.budget:
+            raise other_versions()
+        if isinstance(node.mechanism, FiltCon) and not account.within:
+            raise other_versions()
+        assert isinstance(account, RunningAccount)
+        return account
+
+
+def _made(parent: Node | None, path: Path, child: Child) -> Target | None:
+    mechanism, state = child.mechanism, child.state
+    if type(state) is Unplayed:
+        return Unit(parent, path, state, child.messages)
+    if not isinstance(mechanism, AdaptiveComposition) or type(mechanism) not in _PLAIN:
+        return None
+    if type(state) is CompositionState and state.halted is None:
+        return Node(parent, path, state, child.messages, mechanism)
+    return None

@@ -1,0 +1,63 @@
+"""Messages of several launches or questions, as texts: what became of each entry.
+
+Responsible for telling which of them a skim need not fold. The texts are read as JSON, and no value
+of the codec is made. What is not as it should be is left to folding, which says what is wrong.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+LAUNCHED, FAILED, REFUSED = "launched/1", "failed/1", "refused/1"
+OTHER = ""
+_KNOWN, _LAUNCH = {LAUNCHED, FAILED, REFUSED}, {"@", "mechanism", "d_out"}
+_RECEIPT = {"account", "charged", "d_in", "place"}
+_NOT_PLAIN = ("ask", "ask-many", "launch-many", "can-afford", "measure-query", "privacy-loss-query")
+
+
+def outcomes(query: str, answer: str, measures: Callable[[str], bool]) -> Sequence[str]:
+    """For each launch of a `LaunchMany`, the tag of its answer; () if the message is to be folded.
+
+    Args:
+        measures: whether a tag is that of measurements.
+    """
+    launches, answers = json.loads(query)["launches"], json.loads(answer)
+    if type(answers) is not list or len(answers) != len(launches):
+        return ()
+    tags = []
+    for launch, given in zip(launches, answers, strict=True):
+        tag = given["@"] if type(given) is dict and "child" not in given else OTHER
+        if tag not in _KNOWN or launch.keys() - _LAUNCH:
+            return ()
+        if tag != REFUSED and not measures(launch["mechanism"]["@"]):
+            return ()
+        tags.append(tag)
+    return tags
+
+
+def account_after(receipts: Sequence[dict[str, Any]], count: int) -> str:
+    """The account after so many launches, as it stands in a body; "" if there are other receipts.
+
+    Args:
+        receipts: those of the message, in order.
+    """
+    if len(receipts) != count:
+        return ""
+    for place, receipt in enumerate(receipts):
+        if receipt.keys() != _RECEIPT or receipt["place"] != place:
+            return ""
+    return json.dumps(receipts[-1]["account"])[1:-1]
+
+
+def questions(query: str, answer: str) -> int:
+    """How many questions an `AskMany` has; 0 if the message is folded.
+
+    Questions that go further down, and those that may be polls, are folded.
+    """
+    queries, answers = json.loads(query)["queries"], json.loads(answer)
+    if type(answers) is not list or len(answers) != len(queries):
+        return 0
+    for each in queries:
+        if type(each) is dict and each["@"].rpartition("/")[0] in _NOT_PLAIN:
+            return 0
+    return len(queries)
