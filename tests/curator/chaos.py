@@ -29,9 +29,6 @@ from tests.curator.serving import Served
 FIRST, STEP = 10**6, 10**5
 """Client number n has marks from FIRST + n * STEP."""
 
-PATIENCE = 900.0
-"""Seconds; a long ledger is opened again and again, on a machine that does much else."""
-
 _MARK = re.compile(r"(?<![\d.])\d{7,8}(?![\d.])")
 _RHO = "1/1000"
 Heard = dict[int, str]
@@ -69,6 +66,7 @@ class Client:
     Attributes:
         marks: those that are left, in order.
         names: the named launches, with the marks and what they gave.
+        longest: how many seconds it waited for one message, at most.
     """
 
     handle: Queryable
@@ -77,6 +75,7 @@ class Client:
     heard: Heard = attrs.field(factory=dict)
     names: dict[str, str] = attrs.field(factory=dict)
     sent: int = 0
+    longest: float = 0.0
     wrong: int = 0
     search: Queryable | None = None
     inner: Queryable | None = None
@@ -91,7 +90,9 @@ class Client:
         steps, weights = zip(*kinds, strict=True)
         while self.sent < messages:
             self.sent += 1
+            began = time.perf_counter()
             self.coins.choices(steps, weights)[0]()
+            self.longest = max(self.longest, time.perf_counter() - began)
 
     def hear(self, mark: int, ask: Callable[[], Any]) -> Any:
         """Keep what is answered about a mark."""
@@ -215,7 +216,7 @@ class Chaos:
                 name = f"analyst{number}"
                 token = orders.add_analyst(stated, name)
                 orders.grant(stated, "visits", name, zcdp=f"{max(messages * 2 // 3, 1)}/1000")
-            handle = self.served.connect(token, PATIENCE)["visits"]
+            handle = self.served.connect(token)["visits"]
             marks = iter(range(FIRST + number * STEP + 1, FIRST + (number + 1) * STEP))
             self.clients.append(Client(handle, random.Random(f"{seed} {number}"), marks))
 
