@@ -30,7 +30,6 @@ def test_clients_of_a_curator_that_is_killed(
         chaos = Chaos(curator)
         chaos.add(clients, messages, seed=1)
         chaos.run(messages, every, seed=1)
-        print(chaos.seconds, chaos.kills, max(each.longest for each in chaos.clients))
         found = chaos.check()
         assert found["answered"] > clients * messages / 4
         assert found["refused"] > 0

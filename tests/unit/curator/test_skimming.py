@@ -1,6 +1,8 @@
 """A state that was skimmed from a log is the state that every message leads to."""
 
+from collections import Counter
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import count as counting
 from random import Random
 from typing import Any
@@ -18,8 +20,10 @@ from curator.story import past_of, story_of
 from mechanisms import Count, Gaussian, Laplace, LaplaceNoiseReduction, Refine, SparseVector, column
 from queryable import (
     ZCDP,
+    ApproxDP,
     HandleError,
     InteractiveError,
+    Launch,
     PureDP,
     Queryable,
 )
@@ -27,6 +31,7 @@ from queryable.recalling import Unplayed
 from queryable.running.folding import fold
 from queryable.running.log import Stored
 from tests.curator.cases import CASES, TAGGED, Case, visits
+from tests.curator.chaos import FIRST, STEP, Client
 from tests.curator.test_same_views import in_memory, told, view_of
 from tests.stored import KEY, MemoryLedger
 from tests.strategies import Courier, Faulty, RandomBits, RandomWord
@@ -60,7 +65,8 @@ def made_of(state: Any, *, units: bool = True) -> Any:
         return None
     if isinstance(state, Unplayed):
         asked = map(state._asked, state._messages[: state._count])
-        return [(TAGGED.encode((each.query, each.answer)), each.coins().history) for each in asked]
+        told = [(TAGGED.encode((each.query, each.answer)), each.coins().history) for each in asked]
+        return TAGGED.encode(state._opening), state._coins().history, told  # type: ignore[attr-defined]
     return type(state)
 
 
@@ -91,6 +97,8 @@ def assert_same(ledger: MemoryLedger, case: Case, monkeypatch: pytest.MonkeyPatc
     assert view_of(skimmed) == view_of(reference)
     assert str(skimmed.ledger()) == str(reference.ledger())
     assert skimmed.tree() == reference.tree()
+    one, other = (each._root.handles._openings for each in (skimmed, reference))  # type: ignore[attr-defined]
+    assert one == other
     return skimmed
 
 
@@ -128,12 +136,20 @@ def count(random: Random) -> Count:
     return Count(column("age") >= random.randrange(100))
 
 
+def ask_one(search: Queryable, random: Random) -> Any:
+    return search.ask(count(random))
+
+
+def ask_many(search: Queryable, random: Random) -> Any:
+    return search.ask_many([count(random), count(random)])
+
+
 def unit_of(team: Queryable, random: Random) -> Callable[[], Any]:
     """Launch a child that is not run again at opening; returns what asks it once."""
     match random.randrange(4):
         case 0:
             search = team.launch(SparseVector(50, epsilon="1/10", cutoff=3))
-            return lambda: search.ask(count(random))
+            return lambda: random.choice((ask_one, ask_many))(search, random)
         case 1:
             ladder = team.launch(LaplaceNoiseReduction(count(random), scales=[100, 10, 5, 1]))
             return lambda: ladder.ask(Refine())
@@ -143,6 +159,19 @@ def unit_of(team: Queryable, random: Random) -> Callable[[], Any]:
         case _:
             courier = team.launch(Courier() @ FiltCon(PureDP("0.1")))
             return lambda: courier.launch(RandomWord(PureDP("0.001")))
+
+
+def launch_some(team: Queryable, random: Random, noisy: Any, much: Any, name: Any) -> None:
+    """Several launches; much is refused."""
+    match random.randrange(5):
+        case 0:
+            team.launch_many([Launch(noisy, ZCDP(1)), noisy])
+        case 1:
+            team.launch_many([noisy, much, noisy], names=[None, name, f"other {name}"])
+        case 2:
+            team.launch_many([much, much])
+        case _:
+            team.launch_many([noisy, noisy, FAULTY], names=[name, None, None])
 
 
 def analyse(table: Queryable, random: Random, length: int) -> None:
@@ -158,6 +187,7 @@ def analyse(table: Queryable, random: Random, length: int) -> None:
         noisy = random.choice(
             (Gaussian(count(random), rho="1/1000"), Laplace(count(random), epsilon=1))
         )
+        much = Gaussian(count(random), rho=1000)
         try:
             if place % 40 == 7:
                 asks.append(unit_of(team, random))
@@ -166,9 +196,9 @@ def analyse(table: Queryable, random: Random, length: int) -> None:
             elif kind < 80 and asks:
                 random.choice(asks)()
             elif kind < 85:
-                team.launch(Gaussian(count(random), rho=1000), name=name)
+                team.launch(much, name=name)
             elif kind < 90:
-                team.launch_many([noisy, noisy, FAULTY], names=[name, None, None])
+                launch_some(team, random, noisy, much, name)
             elif kind < 94:
                 team.launch(FAULTY, name=name)
             elif kind < 98:
@@ -203,6 +233,49 @@ def test_a_long_analysis(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert skimmed.tree() == memory.tree()
     assert str(skimmed.ledger()) == str(memory.ledger())
     assert skimmed.privacy_loss(2) == memory.privacy_loss(2)
+
+
+def test_what_is_charged_as_a_coin_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The claim of a launch with a `d_out` says whether its delta was paid by a coin."""
+    case = Case("approximate", FiltCon(ApproxDP(9, "1/1000")), lambda: DATA)
+    ledger = MemoryLedger()
+    handle, noisy = opened(ledger, case), Gaussian(Count(), rho="1/1000")
+    handle.launch(noisy, ApproxDP(1, "1/10000"))
+    pure = Launch(Laplace(Count(), epsilon=1), PureDP(2))
+    handle.launch_many([Launch(noisy, ApproxDP(1, "1/10000")), pure])
+    skimmed = assert_same(ledger, case, monkeypatch)
+    claims = skimmed._root._now.state.claims  # type: ignore[attr-defined]
+    assert [each.coined for each in claims.values()] == [True, True, False]
+    assert all(isinstance(each, Stored) for each in skimmed._root.log.entries)  # type: ignore[attr-defined]
+
+
+def mixed(ledger: MemoryLedger, clients: int, messages: int) -> None:
+    """What the clients of `tests.curator.chaos` send, some of it after the budget has ended."""
+    owner = opened(ledger, LONG)
+    budget = FiltCon(ZCDP(Fraction(messages, 1500)))
+    asking = [
+        Client(owner.launch(budget), Random(f"mixed {number}"), counting(FIRST + number * STEP + 1))
+        for number in range(clients)
+    ]
+    for sent in range(1, messages + 1):
+        for client in asking:
+            client.run(sent)
+
+
+def test_the_mix_of_many_clients_is_not_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refusals, several launches, several questions and new children are skimmed, and rightly."""
+    ledger = MemoryLedger()
+    mixed(ledger, 4, 120)
+    assert_same(ledger, LONG, monkeypatch)
+
+    def never(*_: Any) -> None:
+        raise AssertionError("a message was folded")
+
+    monkeypatch.setattr(skimming, "fold", never)
+    again = opened(ledger_of(ledger.events["a"]), LONG)
+    tags = Counter(type(each.answer).__name__ for each in again.view)
+    assert tags.keys() >= {"Launched", "Refused"}
+    assert min(tags["Launched"], tags["Refused"]) > 50
 
 
 def edited(events: list[Event], change: Callable[[Event], str]) -> MemoryLedger:
