@@ -168,7 +168,7 @@ class Gathered:
                 claims = claims.set(identity, claim)
         if target.children:
             children = children.update(target.children)
-        return CompositionState(state.dataset, account, claims, children)
+        return CompositionState(target.dataset, account, claims, children)
 
     def _account(self, node: Node) -> RunningAccount:
         """The logged account after the last launch.
@@ -192,6 +192,6 @@ def _made(parent: Node | None, path: Path, child: Child) -> Target | None:
         return Unit(parent, path, state, child.messages)
     if not isinstance(mechanism, AdaptiveComposition) or type(mechanism) not in _PLAIN:
         return None
-    if type(state) is CompositionState and state.halted is None:
+    if type(state) is CompositionState and state.halted is None and state.streams is None:
         return Node(parent, path, state, child.messages, mechanism)
     return None

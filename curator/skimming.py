@@ -25,6 +25,7 @@ from curator.requests import Request, Requests, entries_in
 from curator.several import FAILED, LAUNCHED, OTHER, REFUSED, account_after, outcomes, questions
 from curator.story import past_of, request_of, same_by
 from curator.targets import Where
+from queryable.data.growing import growable
 from queryable.mechanism import Measurement
 from queryable.messages import Launch, Launched
 from queryable.randomness.sealed import SealedCoins
@@ -216,9 +217,10 @@ class Skim:
         place = node.counted(asked.seq)
         coins = self._coins.resumed(bytes.fromhex(first["history"]), first["n"])
         recall = Recall(answer, same_by(self._codec))
-        data = node.state.dataset
+        if mechanism.continual:
+            node.dataset = growable(node.dataset)
         state, _ = recall.started(
-            mechanism, data, lambda: coins_at(coins, where.path, place).spawn(identity, 0)
+            mechanism, node.dataset, lambda: coins_at(coins, where.path, place).spawn(identity, 0)
         )
         node.launched.append(asked.seq)
         node.account = after

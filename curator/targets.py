@@ -49,6 +49,7 @@ class Node(Target):
     """A compositor.
 
     Attributes:
+        dataset: the data, as a value that grows once a child took such a one.
         launched: the places of the launches that were charged.
         account: the text of the account after the last of them, as it stands in a body.
         children: those that were launched or asked, when they are put in place.
@@ -65,6 +66,7 @@ class Node(Target):
     ) -> None:
         super().__init__(parent, path, state, messages)
         self.mechanism = mechanism
+        self.dataset = state.dataset
         self.launched: list[int] = []
         self.account = ""
         self.children: dict[ChildId, Child] = {}
