@@ -3,8 +3,8 @@
 Responsible for what an opened root does not keep in memory: the exchanges of its view, the claims
 of measurements, and the messages that an interactive child got before the restart. A message is
 named by the number of its first event, its *place*. An entry of several launches or questions has a
-place of its own, see `entry_of`. Events are read a thousand at a time, and each is checked against
-the one before it.
+place of its own, see `entry_of`. Events are read a few at a time, and by the thousand where one
+follows the other; each is checked against the one before it.
 """
 
 import json
@@ -29,7 +29,7 @@ from queryable.running.handles import Path as Where
 from queryable.running.journal import Told
 from queryable.view import Exchange
 
-_PAGE = 1000
+_FEW, _PAGE = 3, 1000  # events that are read at once, if they follow on those before
 _EVENTS = 2**36  # more than a root has; so that a place with an entry is one number of 64 bits
 _MANY = '{"@":"launch-many/'
 Location = Ledger | str | os.PathLike[str]
@@ -112,27 +112,28 @@ class Reader:
         if not page or not page[0].seq <= place <= page[-1].seq:
             if os.getpid() != self._process:
                 raise HandleError("this queryable belongs to another process; open it there")
-            page = self._page = self._read(place)
+            follows = page and page[-1].seq < place <= page[-1].seq + len(page)
+            page = self._page = self._read(place, min(4 * len(page), _PAGE) if follows else _FEW)
         return page[place - page[0].seq]
 
-    def _read(self, place: int) -> Sequence[Event]:
-        """A page of events that starts at this place."""
+    def _read(self, place: int, count: int) -> Sequence[Event]:
+        """A page of at most so many events that starts at this place."""
         try:
-            page = self._read_in(self._ledger, place)
+            page = self._read_in(self._ledger, place, count)
         except LedgerError:
             if self._spare is None:
                 raise
             ledger = ledger_of(self._spare)
             try:
-                page = self._read_in(ledger, place)
+                page = self._read_in(ledger, place, count)
             finally:
                 ledger.close()
         if not page:
             raise LedgerError(f"root {self._root!r} has no event {place}")
         return page
 
-    def _read_in(self, ledger: Ledger, place: int) -> Sequence[Event]:
-        events = islice(ledger.read(self._root, place - 2), _PAGE)
+    def _read_in(self, ledger: Ledger, place: int, count: int) -> Sequence[Event]:
+        events = islice(ledger.read(self._root, place - 2), count + 1)
         return tuple(chained(events, next(events, None)))
 
 

@@ -33,7 +33,7 @@ from queryable.errors import MechanismFault, QueryError
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, Failed, Query, plain
 from queryable.randomness.coins import Coins
-from queryable.recalling import Recall, Unplayed
+from queryable.recalling import Ahead, Recall, Unplayed
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -257,17 +257,20 @@ def _reading(
         scope.reading = False
 
 
-def played(state: Unplayed) -> tuple[Any] | None:
+def played(state: Unplayed, ahead: Ahead | None = None) -> tuple[Any] | None:
     """Run the messages of a state that was made from a log, in a tuple; None if that failed.
 
     They have been charged, and no new message is answered. So nothing has changed if it fails
     because of an interrupt, which is raised.
+
+    Args:
+        ahead: as in `Unplayed.played`.
     """
     scope = current_scope()
     if scope is not None:
         scope.reading = True
     try:
-        return (state.played(),)
+        return (state.played(ahead),)
     except _INTERRUPTS:
         raise
     except BaseException as fault:

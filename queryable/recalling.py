@@ -37,6 +37,12 @@ class Asked(NamedTuple):
     answer: Answer
 
 
+Ahead = Callable[[Any, Sequence[Query]], None]
+"""Is told the data and the next queries, which have been paid for."""
+
+_TOGETHER = 64
+"""Queries for which the data may read at once."""
+
 Place = tuple[int, ...]
 """Where a log has a message."""
 
@@ -87,8 +93,11 @@ class Unplayed:
         after._count, after._read = self._count + len(messages), self._read
         return after
 
-    def played(self) -> Any:
+    def played(self, ahead: Ahead | None = None) -> Any:
         """The true state: runs everything again once, and reads the data.
+
+        Args:
+            ahead: lets the data read for several queries at once.
 
         Raises:
             DifferentAnswerError: an answer is not the logged one.
@@ -97,10 +106,14 @@ class Unplayed:
             data = launched_on(self._mechanism, self._dataset)
             state, answer = self._mechanism.init(data, self._coins())
             self._compare(0, answer, self._opening)
-            for place, message in enumerate(self._messages[: self._count], start=1):
-                query, coins, logged = self._asked(message)
-                state, answer = self._mechanism.step(state, query, coins())
-                self._compare(place, answer, logged)
+            for start in range(0, self._count, _TOGETHER):
+                stop = min(start + _TOGETHER, self._count)
+                asked = [self._asked(each) for each in self._messages[start:stop]]
+                if ahead is not None:
+                    ahead(data, [each.query for each in asked])
+                for place, (query, coins, logged) in enumerate(asked, start + 1):
+                    state, answer = self._mechanism.step(state, query, coins())
+                    self._compare(place, answer, logged)
             self._played = (state,)
         return self._played[0]
 

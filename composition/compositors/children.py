@@ -5,13 +5,14 @@ boundary (`queryable.faults`). A child that failed or was retired is dropped tog
 state, which includes all its descendants. Budgets and rules are no concern of this file.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import attrs
 from immutables import Map
 
 from composition.compositors.claims import loss_at, map_at
+from queryable.datasets import read_ahead
 from queryable.errors import QueryError, RetiredChildError, UnknownChildError
 from queryable.faults import (
     called,
@@ -29,6 +30,7 @@ from queryable.messages import (
     OWNERS,
     Answer,
     Ask,
+    AskMany,
     CanAfford,
     Failed,
     Launched,
@@ -36,10 +38,12 @@ from queryable.messages import (
     PrivacyLossQuery,
     Query,
     d_in_of,
+    entries_of,
     not_the_owner,
 )
 from queryable.randomness.coins import ChildId, Coins
 from queryable.recalling import Unplayed
+from queryable.statistics import IntegerStatistic
 
 
 @attrs.frozen
@@ -160,7 +164,7 @@ def ask_child(
         if not mechanism.recallable:
             return settled(recall.asked(state, query, lambda: coins.spawn(identity, messages)))
     if type(state) is Unplayed:
-        now = played(state)
+        now = played(state, _read_ahead)
         if now is None:
             return settled(None)
         state = now[0]
@@ -217,6 +221,13 @@ def _told(
             return children.delete(identity)
         now = moved[0]
     return children.set(identity, Child(mechanism, child.claim, now, messages + 1))
+
+
+def _read_ahead(dataset: Any, queries: Sequence[Query]) -> None:
+    """Let the data read at once for the statistics among queries that are run again."""
+    entries = (entries_of(each) if isinstance(each, AskMany) else (each,) for each in queries)
+    found = [each for several in entries for each in several]
+    read_ahead(dataset, [each for each in found if isinstance(each, IntegerStatistic)])
 
 
 def require_live(

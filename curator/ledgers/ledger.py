@@ -18,7 +18,7 @@ from curator.ledgers.events import Event, is_linked
 SCHEMA = 1
 """The version of the tables."""
 
-PAGE = 1000
+FEW, PAGE = 4, 1000
 """Events that are read at a time."""
 
 
@@ -100,20 +100,21 @@ def is_gone(holder: str) -> bool:
     return False
 
 
-def paged(after: int, page: Callable[[int], Sequence[Any]]) -> Iterator[Event]:
-    """Events in order, read `PAGE` rows at a time.
+def paged(after: int, page: Callable[[int, int], Sequence[Any]]) -> Iterator[Event]:
+    """Events in order: a few rows first, for who wants no more, and `PAGE` at a time in the end.
 
     Args:
         after: the number before the first event.
-        page: the rows of the next events after a number, `PAGE` at most.
+        page: the rows of the next events after a number, as many as the other one says at most.
     """
+    count = FEW
     while True:
-        rows = page(after)
+        rows = page(after, count)
         for row in rows:
             yield Event(*row)
-        if len(rows) < PAGE:
+        if len(rows) < count:
             return
-        after = rows[-1][1]
+        after, count = rows[-1][1], min(4 * count, PAGE)
 
 
 def admit(root: str, events: Sequence[Event], head: tuple[int, str], epoch: int | None) -> None:

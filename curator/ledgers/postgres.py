@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, LiteralString, TypeVar
 from curator.ledgers.errors import LeaseError, LedgerError, LedgerFullError, UnknownOutcomeError
 from curator.ledgers.events import Event, fields_of
 from curator.ledgers.groups import Group, Wish
-from curator.ledgers.ledger import PAGE, SCHEMA, admit, is_gone, paged
+from curator.ledgers.ledger import SCHEMA, admit, is_gone, paged
 
 if TYPE_CHECKING:
     import psycopg
@@ -92,7 +92,7 @@ class PostgresLedger:
 
     def read(self, root: str, after: int = 0) -> Iterator[Event]:
         """The events of a root; see `Ledger.read`."""
-        return paged(after, lambda start: self._rows(_EVENTS, (root, start, PAGE)))
+        return paged(after, lambda start, count: self._rows(_EVENTS, (root, start, count)))
 
     def lease(self, root: str, holder: str, ttl: float) -> int:
         """Become the writer of a root; see `Ledger.lease`."""

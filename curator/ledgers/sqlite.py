@@ -29,7 +29,7 @@ from curator.ledgers.errors import (
 )
 from curator.ledgers.events import Event, fields_of
 from curator.ledgers.groups import Group, Wish
-from curator.ledgers.ledger import PAGE, SCHEMA, admit, is_gone, paged
+from curator.ledgers.ledger import SCHEMA, admit, is_gone, paged
 
 _APPLICATION = 0x71627279  # "qbry" in the file's header marks a ledger
 _LEASE_PATIENCE, _PATIENCE = 0.8, 20.0  # seconds to wait for other processes' transactions
@@ -151,7 +151,7 @@ class SQLiteLedger:
 
     def read(self, root: str, after: int = 0) -> Iterator[Event]:
         """The events of a root; see `Ledger.read`."""
-        return paged(after, lambda start: self._read(_EVENTS, (root, start, PAGE)))
+        return paged(after, lambda start, count: self._read(_EVENTS, (root, start, count)))
 
     def lease(self, root: str, holder: str, ttl: float) -> int:
         """Become the writer of a root; see `Ledger.lease`."""
