@@ -51,6 +51,15 @@ def test_a_lazy_state_is_run_once() -> None:
     assert repr(lazy) == "Unplayed(Counted, messages=3)"
 
 
+def test_what_is_run_again_is_announced_some_at_a_time() -> None:
+    """So that the data may read for several queries at once."""
+    mechanism = Counted()
+    lazy, _ = logged(mechanism, 70)
+    told: list[tuple[Any, int]] = []
+    assert lazy.played(lambda data, queries: told.append((data, len(queries)))) == 70
+    assert told == [([1], 64), ([1], 6)]
+
+
 def test_an_earlier_state_keeps_its_own_messages() -> None:
     mechanism = Counted()
     lazy, _ = logged(mechanism, 2)
