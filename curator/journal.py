@@ -73,6 +73,7 @@ class LedgerJournal:
     Attributes:
         request: that of the message that is sent next; None if it has none.
         requests: those that have been answered.
+        lost: whether another writer was found to have the lease.
     """
 
     def __init__(
@@ -88,7 +89,7 @@ class LedgerJournal:
         ttl: float = TTL,
     ) -> None:
         self.ledger, self.root, self.epoch, self.codec = ledger, root, epoch, codec
-        self.released = False
+        self.released = self.lost = False
         self.owns = False  # whether the ledger is closed with the root
         self.mooring: Mooring | None = None  # where the root has an anchor
         self._charges: Any = None

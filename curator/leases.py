@@ -91,7 +91,8 @@ def _renewed(journal: LedgerJournal | None) -> bool:
     try:
         journal.renew()
     except LeaseError:
-        return False  # another writer has the root; the next message says so
+        journal.lost = True
+        return False  # another writer has the root; the next message is refused
     except Exception:  # the ledger is busy or away: the next look tries again
         return True
     return True

@@ -112,7 +112,8 @@ def connect(
             them if several curators share a ledger: if one does not answer, the next one is asked.
         token: what the data's owner gave out; None on the owner's own socket.
         patience: seconds to try again while the curator does not answer.
-        timeout: seconds to wait for one reply; None for ever.
+        timeout: seconds to wait for one reply; None for ever. If the curator states a deadline, it
+            is twice the deadline and 10 seconds at most. Then the message is sent again.
         tls: an `ssl.SSLContext`, for certificates that the system does not know.
         codec: another one has mechanisms of a site.
         on_fault: called with exceptions of persons in the middle that run in this process.

@@ -75,6 +75,7 @@ class RemoteRoot:
         self.mechanism = self._decoded(described.mechanism)
         self.opening = self._decoded(described.opening)
         self.protects = described.protects
+        transport.expect(described.deadline)
         self._head = described.head
         self.handles: Handles[Any] = _Handles(self)
         self._mirror = Mirror(self.opening, self.handles)

@@ -19,6 +19,8 @@ from queryable.randomness.entropy import random_bytes
 
 _AGAIN = (429, 502, 503, 504)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0
+_SLACK = 10.0  # seconds beside a deadline, for the way and the opening of a data set
+_READ = 60.0  # seconds for a reply to what asks no question
 _UNTRUSTED = (
     "the certificate of the curator is not trusted here, so the token was not sent: {}. If its "
     "owner gave you a certificate, pass tls=ssl.create_default_context(cafile=PATH)"
@@ -31,7 +33,7 @@ class Patience:
 
     Attributes:
         seconds: how long to try again while there is no reply.
-        timeout: how long to wait for one reply; None for ever.
+        timeout: how long to wait for one reply at most; None for ever.
         sleep, clock: of `time`.
     """
 
@@ -64,12 +66,25 @@ class Transport:
         )
         if token is not None:
             self._rest += f"Authorization: Bearer {token}\r\n"
+        self._waits = patience.timeout
         self._at = 0
         self._idle: list[tuple[int, HTTPConnection]] = []
         weakref.finalize(self, _closed, self._idle)
 
     def __repr__(self) -> str:
         return f"Transport({', '.join(each.text for each in self._addresses)})"
+
+    def expect(self, deadline: float | None) -> None:
+        """Wait for a reply to a message no longer than its curator may take.
+
+        A message may wait for another one before it. If it waits longer, it is sent again under its
+        key, and has its place.
+
+        Args:
+            deadline: seconds that the curator takes for a message at most; None for any time.
+        """
+        if deadline is not None:
+            self._waits = _least(2 * deadline + _SLACK, self._patience.timeout)
 
     def get(self, target: str, seconds: float | None = None) -> bytes:
         """The body of a page.
@@ -126,6 +141,10 @@ class Transport:
     def _once(self, method: str, target: str, body: bytes | None) -> tuple[int, bytes, float]:
         """Status and body of the reply, and the seconds that the curator asks to wait."""
         at, connection = self._connection()
+        wait = _least(_READ, self._patience.timeout) if method == "GET" else self._waits
+        connection.timeout = wait
+        if connection.sock is not None:
+            connection.sock.settimeout(wait)
         head = (
             f"{method} {target} HTTP/1.1\r\nHost: {self._addresses[at].authority}\r\n{self._rest}"
         )
@@ -194,6 +213,10 @@ def _told(error: BaseException) -> str:
     if _is_untrusted(error):
         return _UNTRUSTED.format(error.verify_message)  # type: ignore[attr-defined]
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _least(seconds: float, most: float | None) -> float:
+    return seconds if most is None else min(seconds, most)
 
 
 def _seconds(text: str | None) -> float:

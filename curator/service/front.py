@@ -249,14 +249,20 @@ async def datasets(front: Front, caller: Caller, _: Request) -> Response:
 
 
 def versions(front: Front) -> Callable[..., Any]:
-    """The versions of the protocol that this curator speaks; it needs no token."""
+    """The versions of the protocol that this curator speaks; it needs no token and no version."""
     try:
         own = version("queryable")
     except PackageNotFoundError:
         own = "unknown"
     body = dumped({"name": front.name, "protocol": VERSIONS, "version": own}).encode()
 
-    async def answer(_: Request) -> Response:
+    async def answer(request: Request) -> Response:
+        if HEADER in request.headers:
+            try:
+                _require_version(request)
+            except Problem as problem:
+                front.metrics.error(problem.status)
+                return response(problem.body, problem.status, **problem.headers)
         return response(body)
 
     return answer

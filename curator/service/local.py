@@ -130,6 +130,11 @@ class LocalService:
         self.broken = False
         self._head = self._latest()
 
+    @property
+    def lost(self) -> bool:
+        """Whether another curator was found to have the lease."""
+        return self._journal.lost
+
     # What a server asks
 
     def tell(self, path: Path, body: bytes, deadline: float | None = None) -> Reply:

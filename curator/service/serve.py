@@ -213,12 +213,16 @@ def _require_safe(configuration: Configuration) -> None:
             raise SocketError(
                 f"listening on {place} needs [tls]: tokens would be sent in plain text"
             )
-    folder = configuration.file.absolute().parent
-    if folder.stat().st_mode & 0o022:
-        raise SocketError(
-            f"others may write to {folder}, so they could replace the owner's socket: "
-            f"chmod go-w {folder}"
-        )
+    sockets = {configuration.file.absolute().parent: "the owner's socket"}
+    for place in filter(None, (configuration.listen, configuration.page)):
+        if place.startswith("unix:"):
+            folder = Path(place.removeprefix("unix:")).absolute().parent
+            sockets.setdefault(folder, "the analysts' socket, and be sent their tokens")
+    for folder, what in sockets.items():
+        if folder.stat().st_mode & 0o022:
+            raise SocketError(
+                f"others may write to {folder}, so they could replace {what}: chmod go-w {folder}"
+            )
 
 
 def _allow_connections() -> None:

@@ -26,7 +26,7 @@ from queryable.errors import InteractiveError
 
 _GRACE = 5.0  # seconds that a message under way may take after the front has ended
 _BROKEN = 3
-_PAUSE = 1.0  # seconds between two tries to get the lease
+_PAUSE = 1.0  # seconds between two tries to get the lease, and two looks whether it is lost
 
 
 class Worker:
@@ -56,6 +56,7 @@ class Worker:
             self._tells.send(Frame({"event": "broken", "text": f"{type(error).__name__}: {error}"}))
             return 1
         self._service = opened.service
+        threading.Thread(target=self._watch_lease, daemon=True).start()
         gc.freeze()  # what was opened stays; to look through it again takes longer than messages
         try:
             about = {"event": "ready", "alone": bool(alone), "about": opened.about}
@@ -85,6 +86,15 @@ class Worker:
         self._serve(self._reads)
         if not self._ended.wait(_GRACE):
             os._exit(0)  # as after a crash: what was under way is finished at the next opening
+
+    def _watch_lease(self) -> None:
+        """End the process if another curator has the root, so that the front says so.
+
+        Nothing can be stored any more, and the next worker waits for the lease.
+        """
+        while not self._ended.wait(_PAUSE):
+            if getattr(self._service, "lost", False):
+                os._exit(_BROKEN)
 
     def _serve(self, channel: Channel) -> None:
         while (asked := channel.receive()) is not None:

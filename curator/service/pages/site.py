@@ -43,6 +43,11 @@ _EXPORTS = {
     "json": ("application/json", as_json_pages),
 }
 
+
+class ExportEndedError(Exception):
+    """An export cannot go on; its connection is closed, so that it does not look complete."""
+
+
 Endpoint = Callable[[Front, Caller, Request], Awaitable[Response]]
 Root = tuple[str, str, Reach]
 
@@ -93,7 +98,7 @@ def _seen(front: Front, endpoint: Endpoint, *, part: bool) -> Callable[[Request]
     """
 
     async def answer(front: Front, request: Request) -> Response:
-        caller = front.sessions.caller(request.cookies.get(_cookie(request), ""))
+        caller = _caller(front, request)
         if caller is None:
             if part:
                 return html(b"", 401)
@@ -126,6 +131,11 @@ def _filled(
 
 
 # Logging in and out
+
+
+def _caller(front: Front, request: Request) -> Caller | None:
+    """Who has the session of a request's cookie; None if it has ended or never was."""
+    return front.sessions.caller(request.cookies.get(_cookie(request), ""))
 
 
 def _cookie(request: Request) -> str:
@@ -342,7 +352,11 @@ async def export(front: Front, caller: Caller, request: Request) -> Response:
     first = await _told(front, caller, root, 0)  # what goes wrong at once has a status
 
     async def fetch(after: int) -> Any:
-        return await _told(front, caller, root, after) if after else first
+        if not after:
+            return first
+        if _caller(front, request) is None:  # the token was revoked, or the session has ended
+            raise ExportEndedError("a session ended during an export")
+        return await _told(front, caller, root, after)
 
     media_type, written = _EXPORTS[form]
     chosen = Filter.of(request.query_params)

@@ -3,6 +3,7 @@
 import gc
 import os
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,19 @@ def test_a_ledger_that_is_away_is_tried_again(tmp_path: Path) -> None:
     assert len(tries) == 3  # at 15 s, again at 20 s, and at 35 s
     with pytest.raises(LeaseError, match="is held by one"):
         clocked.ledger.lease("visits", "two", TTL)
+    clocked.end()
+
+
+def test_a_lease_that_another_writer_took_is_found_while_nothing_is_asked(tmp_path: Path) -> None:
+    clocked = Clocked(tmp_path / "a.db")
+    journal = clocked.journal()
+    clocked.now += TTL + 1  # as after sleep
+    clocked.ledger.lease("visits", "two", TTL)
+    clocked.keeper.hold(journal)
+    assert not journal.lost
+    clocked.go.release()
+    while not journal.lost:
+        time.sleep(0.001)
     clocked.end()
 
 

@@ -66,6 +66,10 @@ class Stub:
             {"head": HEAD, "new": 1, "outcome": outcome, "seq": 1}, separators=(",", ":")
         ).encode()
 
+    @property
+    def lost(self) -> bool:
+        return (self.folder / "lost").exists()
+
     def describe(self, path: Any) -> tuple[int, bytes]:
         return 200, json.dumps({"path": path, "pid": os.getpid()}).encode()
 

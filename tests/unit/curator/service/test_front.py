@@ -50,6 +50,21 @@ def is_problem(got: Got, status: int) -> bool:
     return got.status == status and got.told.keys() == {"error", "type"}
 
 
+def test_versions_need_no_header_and_refuse_a_wrong_one() -> None:
+    house = House()
+
+    async def life() -> None:
+        for application in (analysts_application(house.front), owners_application(house.front)):
+            assert (await call(application, "GET", "/v1", protocol=None)).told["protocol"] == [1]
+            assert (await call(application, "GET", "/v1")).status == 200
+            for wrong in ("2", "", "1.0", "one", "1, 2"):
+                got = await call(application, "GET", "/v1", protocol=wrong)
+                assert is_problem(got, 426)
+                assert got.headers["upgrade"] == "queryable/1"
+
+    run(house, life)
+
+
 def test_every_path_and_every_verb_with_every_token() -> None:
     """A token reaches its own roots and nothing else, and the rest has one text."""
     house = House()

@@ -243,6 +243,22 @@ def test_messages_do_not_wait_for_a_worker_that_never_opens(
 
 
 @pytest.mark.slow
+def test_a_worker_whose_lease_was_taken_is_ready_no_more(tmp_path: Path) -> None:
+    """Also if nobody asks: health says so, and not the next message."""
+
+    async def life() -> None:
+        service = worker(tmp_path, fails="held")
+        service.start()
+        await state(service, "ready")
+        (tmp_path / "held").touch()
+        (tmp_path / "lost").touch()
+        await state(service, "held")
+        (tmp_path / "lost").unlink()
+        await service.stop()
+
+    run(life())
+
+
 def test_a_worker_ends_with_its_front(tmp_path: Path) -> None:
     """Also if the front is killed and the worker is idle."""
     program = f"""

@@ -18,7 +18,7 @@ from curator.access import Revoked
 from curator.service.pages.rendering import HEADERS, assets
 from curator.service.routes import analysts_application, pages_application
 from curator.service.workers import NoWorkerError
-from tests.pages import Pages
+from tests.pages import Near, Pages
 from tests.unit.curator.service.asgi import Got, call
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
@@ -229,6 +229,34 @@ def test_long_exports_are_put_together(pages: Pages, monkeypatch: pytest.MonkeyP
     run(pages, life)
 
 
+def test_an_export_ends_when_the_token_is_revoked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is cut off, so that it does not look complete."""
+    pages = Pages()
+    pages.fill()
+    monkeypatch.setattr("curator.service.reading.ROWS", 2)
+
+    async def life(browser: Browser) -> None:
+        await browser.log_in("ada")
+        whole = await browser.get("/data/visits/messages.json")
+        assert len(whole.told) > 4
+        asked, page = list[Any](), Near.page
+
+        async def counted(near: Any, path: Any, after: int | None = None) -> Any:
+            asked.append(after)
+            if len(asked) == 2:
+                pages.store.change(Revoked("ada"))
+            return await page(near, path, after)
+
+        monkeypatch.setattr(Near, "page", counted)
+        cut = await browser.get("/data/visits/messages.json")
+        assert len(asked) == 2
+        assert len(cut.body) < len(whole.body)
+        assert not cut.body.rstrip().endswith(b"]")
+        assert (await browser.get("/data/visits/messages.json")).status == 303
+
+    run(pages, life)
+
+
 def test_what_is_unchanged_is_not_sent_again() -> None:
     pages = Pages()
 
@@ -312,7 +340,6 @@ def test_assets_load_nothing_from_elsewhere() -> None:
 
 @pytest.mark.slow
 def test_the_wheel_has_templates_and_assets(tmp_path: Path) -> None:
-    pytest.importorskip("hatchling")
     root = Path(__file__).parents[5]
     program = "from hatchling.build import build_wheel; import sys; print(build_wheel(sys.argv[1]))"
     built = subprocess.run(
