@@ -49,12 +49,15 @@ def state(served: LocalService) -> Any:
     return told["messages"], told["spent"]
 
 
-def tried(bodies: Iterable[bytes], slowest: list[tuple[float, bytes]]) -> Counter[str]:
+Slow = tuple[float, Any, bytes]
+
+
+def tried(bodies: Iterable[bytes], slowest: list[Slow]) -> Counter[str]:
     """Send bodies from the paths of several tokens, and see what became of each.
 
     Args:
-        slowest: gets the processor time and the body of those that changed nothing; the slowest ten
-            at least.
+        slowest: gets the processor time, the token and the body of those of analysts that changed
+            nothing; the slowest hundred at least.
     """
     faults: list[BaseException] = []
     served, found = service(faults), Counter[str]()
@@ -75,10 +78,10 @@ def tried(bodies: Iterable[bytes], slowest: list[tuple[float, bytes]]) -> Counte
         after = state(served)
         assert (after != before) == (new > 0), body
         before = after
-        if not new:
-            slowest.append((seconds, body))
+        if not new and token:
+            slowest.append((seconds, token, body))
             if len(slowest) > 1000:
-                slowest[:] = sorted(slowest, reverse=True)[:10]
+                slowest[:] = sorted(slowest, reverse=True)[:100]
     assert faults == []
     assert not served.broken
     return found
@@ -97,20 +100,33 @@ def test_random_and_mutated_bodies() -> None:
 @pytest.mark.long
 def test_a_million_bodies() -> None:
     """Random and mutated ones, and every stretched text."""
-    found, slowest = Counter[str](), list[tuple[float, bytes]]()
+    found, slowest = Counter[str](), list[Slow]()
     texts = [text for tree in examples() for text in queries(tree)]
     for seed in range(100):
         stretched = (said(text) for text in texts[seed::100])
         found += tried(chain(bodies(10_000, seed), stretched), slowest)
-        report(found, slowest)
+    report(found, slowest)
     assert found.total() == 10**6 + len(texts)
 
 
-def report(found: Counter[str], slowest: list[tuple[float, bytes]]) -> None:
-    """Print what became of bodies, and the slowest ten."""
+def report(found: Counter[str], slowest: list[Slow]) -> None:
+    """Print what became of bodies, and the slowest ten.
+
+    A collection of garbage may fall into the time of any body. So the time of each is the least of
+    three, each in a new service.
+    """
     print(sorted(found.items()), found.total())  # noqa: T201 (a report)
-    for seconds, body in sorted(slowest, reverse=True)[:10]:
-        print(f"{seconds * 1000:.1f} ms", len(body), body[:200])  # noqa: T201 (a report)
+    again = []
+    for first, token, body in sorted(slowest, reverse=True)[:100]:
+        times = [first]
+        for _ in range(3):
+            served = service([])
+            began = time.process_time()
+            served.tell(token, body)
+            times.append(time.process_time() - began)
+        again.append((min(times), token, body))
+    for seconds, token, body in sorted(again, reverse=True)[:10]:
+        print(f"{seconds * 1000:.1f} ms", token, len(body), body[:300])  # noqa: T201 (a report)
 
 
 def said(query: str, salt: int = 0) -> bytes:
@@ -166,6 +182,6 @@ def test_bodies_that_cost_much_to_read(name: str) -> None:
     numbers = "[" + "1," * (len(body) // 2) + "1]"
     began = time.process_time()
     json.loads(numbers)
-    parsed, slowest = time.process_time() - began, list[tuple[float, bytes]]()
-    tried([body], slowest)
+    parsed, slowest = time.process_time() - began, list[Slow]()
+    tried([body] * 2, slowest)  # the first is the owner's
     assert slowest[0][0] < 20 * max(parsed, 0.002)
