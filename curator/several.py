@@ -10,7 +10,7 @@ from typing import Any
 
 LAUNCHED, FAILED, REFUSED = "launched/1", "failed/1", "refused/1"
 OTHER = ""
-_KNOWN, _LAUNCH = {LAUNCHED, FAILED, REFUSED}, {"@", "mechanism", "d_out"}
+_KNOWN = {LAUNCHED, FAILED, REFUSED}
 _RECEIPT = {"account", "charged", "d_in", "place"}
 _NOT_PLAIN = ("ask", "ask-many", "launch-many", "can-afford", "measure-query", "privacy-loss-query")
 
@@ -26,10 +26,10 @@ def outcomes(query: str, answer: str, measures: Callable[[str], bool]) -> Sequen
         return ()
     tags = []
     for launch, given in zip(launches, answers, strict=True):
-        tag = given["@"] if type(given) is dict and "child" not in given else OTHER
-        if tag not in _KNOWN or launch.keys() - _LAUNCH:
+        tag = _tag_of(given)
+        if tag not in _KNOWN or "child" in given or _tag_of(launch) != "launch/1":
             return ()
-        if tag != REFUSED and not measures(launch["mechanism"]["@"]):
+        if tag != REFUSED and not measures(_tag_of(launch["mechanism"])):
             return ()
         tags.append(tag)
     return tags
@@ -58,6 +58,11 @@ def questions(query: str, answer: str) -> int:
     if type(answers) is not list or len(answers) != len(queries):
         return 0
     for each in queries:
-        if type(each) is dict and each["@"].rpartition("/")[0] in _NOT_PLAIN:
+        if _tag_of(each).rpartition("/")[0] in _NOT_PLAIN:
             return 0
     return len(queries)
+
+
+def _tag_of(value: Any) -> str:
+    """The tag of a value; `OTHER` for one that JSON has."""
+    return str(value["@"]) if type(value) is dict else OTHER

@@ -4,8 +4,9 @@ Most messages of a long analysis are launches of measurements, refusals, and que
 that are not run again until they are next asked. Of such a launch, the state has a place in the log
 and the account after it; of such a question, a place in the child's list of messages; of a refusal,
 nothing. All of it follows from the text of the message, which is in canonical form, and needs no
-value to be made. Of the launch of a child, the mechanism and its claim are decoded. All other
-messages are folded by `queryable.running.folding`.
+value to be made. Of the launch of a child, the mechanism is decoded, and its claim is computed
+again. All other messages, also one whose claim has changed, are folded by
+`queryable.running.folding`.
 
 The account of a compositor is the logged one after its last launch: what was charged then. What was
 refused is what the log says was refused. The verifier computes all of them again.
@@ -16,7 +17,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from composition import ExPost
-from composition.compositors.claims import Claim
+from composition.compositors.adaptive import AdaptiveComposition
+from composition.compositors.claims import Claim, claim_of
 from curator.codec import Codec
 from curator.gathering import Gathered, Names
 from curator.ledgers import Event
@@ -26,6 +28,7 @@ from curator.several import FAILED, LAUNCHED, OTHER, REFUSED, account_after, out
 from curator.story import past_of, request_of, same_by
 from curator.targets import Where
 from queryable.data.growing import growable
+from queryable.errors import QueryError
 from queryable.mechanism import Measurement
 from queryable.messages import Launch, Launched
 from queryable.randomness.sealed import SealedCoins
@@ -213,7 +216,9 @@ class Skim:
             return 0
         if isinstance(mechanism, Measurement) or mechanism.retires_others:
             return 0
-        claim = Claim(mechanism, self._codec.decode(receipts[0]["charged"]))
+        claim = _claimed(node.mechanism, launch)
+        if claim != Claim(mechanism, self._codec.decode(receipts[0]["charged"])):
+            return 0
         place = node.counted(asked.seq)
         coins = self._coins.resumed(bytes.fromhex(first["history"]), first["n"])
         recall = Recall(answer, same_by(self._codec))
@@ -293,6 +298,16 @@ class Skim:
             known = bool(classes) and all(map(_is_plain, classes))
             self._measurements[tag] = known
         return known
+
+
+def _claimed(compositor: AdaptiveComposition, launch: Launch) -> Claim | None:
+    """The claim of a launch, computed and proven again; None if that is not possible any more."""
+    try:
+        claim = claim_of(launch, compositor.proof.measure, compositor.d_in)
+        compositor.proof.cover(claim.mechanism, compositor.d_in, coined=claim.coined)
+    except QueryError:
+        return None
+    return claim
 
 
 def _is_plain(kind: type) -> bool:

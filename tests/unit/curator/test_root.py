@@ -291,6 +291,18 @@ def test_a_mechanism_that_claims_nothing_after_a_restart_is_refused() -> None:
         opened(ledger, FiltCon(PureDP(1)), key=KEY, codec=codec)
 
 
+def test_a_mechanism_that_claims_more_after_a_restart_is_charged_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    codec = STORED.joined([entry_of("tests.capricious/1", Capricious)])
+    ledger = MemoryLedger()
+    monkeypatch.setattr(Capricious, "claims", [PureDP("1/10")])
+    opened(ledger, FiltCon(PureDP(1)), key=KEY, codec=codec).launch(Capricious())
+    assert opened(ledger, FiltCon(PureDP(1)), key=KEY, codec=codec).privacy_loss() == PureDP("1/10")
+    monkeypatch.setattr(Capricious, "claims", [PureDP("1/5")])
+    assert opened(ledger, FiltCon(PureDP(1)), key=KEY, codec=codec).privacy_loss() == PureDP("1/5")
+
+
 @pytest.mark.parametrize("name", ["\ud800\udc00", "\udc80", "a\ud83d"])
 def test_names_with_lone_surrogates_are_refused(name: str) -> None:
     """JSON would read two of them as one character, and the launch would be charged again."""

@@ -41,7 +41,8 @@ def test_outcomes_of_launches() -> None:
         (launches(NOISY), [text(LAUNCHED, child=3)]),
         (launches(CHILD), TOLD[:1]),
         (launches(CHILD), TOLD[1:2]),
-        (launches(NOISY, other=1), TOLD[:1]),
+        (json.dumps(text("launch-many/1", launches=["bits"])), TOLD[2:]),
+        (json.dumps(text("launch-many/1", launches=[text("launch/1", mechanism=7)])), TOLD[:1]),
     ],
 )
 def test_launches_that_are_folded(query: str, answer: Any) -> None:
