@@ -36,7 +36,7 @@ from queryable import (
     UnknownQueryError,
     View,
 )
-from queryable.audit import every_outcome, hashable
+from queryable.audit import Pair, every_outcome, hashable
 from queryable.faults import advance, begin
 from queryable.losses.conversions import log_up
 from queryable.losses.numbers import round_down
@@ -279,6 +279,7 @@ def worst_cases(
     queries: Iterable[Any],
     horizon: int,
     leaves: Iterable[Leaf] | Callable[[Any], Iterable[Leaf]],
+    differing: int = 0,
 ) -> tuple[Any, ...]:
     """The exact suprema of divergences over all adversaries that ask at most `horizon` `queries`.
 
@@ -289,6 +290,7 @@ def worst_cases(
     Args:
         leaves: the terms when the adversary stops; or a function of the state, if part of it is
             public, such as an odometer's report.
+        differing: how many `Pair`s among the queries may be sent.
     """
     queries, stopping = tuple(queries), leaves if callable(leaves) else tuple(leaves)
     states: list[Any] = []
@@ -302,6 +304,12 @@ def worst_cases(
             states.append(state)
         return numbers[state]
 
+    def message(place: int, side: int) -> Any:
+        query = queries[place]
+        if not isinstance(query, Pair):
+            return query
+        return query.under_x_prime if side else query.under_x
+
     def steps(state: int, query: Any) -> list[tuple[Fraction, int, Any]] | None:
         try:
             outcomes = every_outcome(
@@ -312,32 +320,39 @@ def worst_cases(
         return [(chance, number(after), hashable(answer)) for chance, (after, answer) in outcomes]
 
     def branches(belief: Belief, place: int) -> list[Belief] | None:
-        for state in belief:
-            if (state, place) not in moves:
-                moves[state, place] = steps(state, queries[place])
-        legal = {moves[state, place] is not None for state in belief}
+        taken = [
+            (state, side, weight)
+            for state, weights in belief.items()
+            for side, weight in enumerate(weights)
+            if weight
+        ]
+        for state, side, _ in taken:
+            if (state, place, side) not in moves:
+                moves[state, place, side] = steps(state, message(place, side))
+        legal = {moves[state, place, side] is not None for state, side, _ in taken}
         assert len(legal) == 1, "whether the query is legal depends on what is hidden"
         if not legal.pop():
             return None
         return _joint(
-            (answer, after, p * chance, q * chance)
-            for state, (p, q) in belief.items()
-            for chance, after, answer in moves[state, place] or ()
+            (answer, after, weight * chance * (1 - side), weight * chance * side)
+            for state, side, weight in taken
+            for chance, after, answer in moves[state, place, side] or ()
         )
 
-    def best(belief: Belief, left: int) -> tuple[Any, ...]:
+    def best(belief: Belief, left: int, pairs: int) -> tuple[Any, ...]:
         p, q = (sum(pair[side] for pair in belief.values()) for side in (0, 1))
         scale = p + q
         here = stopping(states[next(iter(belief))]) if callable(stopping) else stopping
         if not scale:
             return tuple(F(0) for _ in here)
-        key = (left, frozenset((s, a / scale, b / scale) for s, (a, b) in belief.items()))
+        key = (left, pairs, frozenset((s, a / scale, b / scale) for s, (a, b) in belief.items()))
         if key not in values:
             found = [leaf(p / scale, q / scale) for leaf in here]
-            for place in range(len(queries) if left else 0):
-                following = branches(belief, place)
+            for place, query in enumerate(queries if left else ()):
+                others = pairs - isinstance(query, Pair)
+                following = branches(belief, place) if others >= 0 else None
                 if following is not None:
-                    gains = _sums(best(branch, left - 1) for branch in following)
+                    gains = _sums(best(branch, left - 1, others) for branch in following)
                     found = [max(a, b / scale) for a, b in zip(found, gains, strict=True)]
             values[key] = tuple(found)
         return tuple(value * scale for value in values[key])
@@ -349,7 +364,7 @@ def worst_cases(
             lambda coins, data=dataset: begin(mechanism, data, coins)
         )
     )
-    return _sums(best(belief, horizon) for belief in started)
+    return _sums(best(belief, horizon, differing) for belief in started)
 
 
 def worst_case(
