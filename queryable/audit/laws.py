@@ -14,12 +14,25 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from queryable.data.growing import Grown
 from queryable.errors import PrivacyClaimError, QueryError, RetiredChildError
-from queryable.losses import Loss
+from queryable.losses import Loss, Measure, PureDP, zero_of
 from queryable.mechanism import InteractiveMechanism, Measurement
-from queryable.messages import Halted
+from queryable.messages import (
+    Ask,
+    AskMany,
+    CloseBlock,
+    Halted,
+    Launch,
+    Launched,
+    Update,
+    addressed,
+    is_owners,
+    plain,
+    unnested,
+)
 from queryable.quoting import quoted
-from queryable.randomness.coins import Coins, SeededCoins
+from queryable.randomness.coins import SYSTEM, Coins, SeededCoins
 
 NONSENSE: tuple[Any, ...] = (None, object(), float("nan"), object, len)
 """Default wrong queries: values that almost no mechanism accepts."""
@@ -33,7 +46,8 @@ class Script:
     """A mechanism, a dataset, and a sequence of legal queries.
 
     Attributes:
-        queries: legal in this order. Queries to retired children are skipped.
+        queries: legal in this order, with the owner's messages among them. Queries to retired
+            children are skipped.
         wrong: queries that are wrong in every state.
         random: whether runs with different coins should differ.
     """
@@ -71,6 +85,8 @@ Law: TypeAlias = Callable[[Script], Iterator[str]]
 
 def snapshot(value: Any) -> Any:
     """Return nested fields, items and entries, else the repr, for comparison by value."""
+    if type(value) is Grown:
+        return (Grown, snapshot(value.whole))
     if attrs.has(type(value)):
         fields = [(field.name, getattr(value, field.name)) for field in attrs.fields(type(value))]
         return (type(value), [(name, snapshot(each)) for name, each in fields])
@@ -153,8 +169,9 @@ def old_states_stay_usable(script: Script) -> Iterator[str]:
 
 
 def data_do_not_show_in_a_state(script: Script) -> Iterator[str]:
-    """No state's repr contains the dataset. Datasets with a very short text are not checked."""
-    texts = [text for text in (repr(script.dataset), str(script.dataset)) if len(text) > _SHORT]
+    """No state's repr contains the dataset or a batch. Very short texts are not checked."""
+    data = [script.dataset, *(each.records for each in script.queries if isinstance(each, Update))]
+    texts = [text for each in data for text in (repr(each), str(each)) if len(text) > _SHORT]
     for state, _ in script.states():
         if any(text in repr(state) for text in texts):
             yield "a state prints the dataset; make its field attrs.field(repr=False)"
@@ -204,6 +221,79 @@ def a_measurement_has_a_coin_at_launch(script: Script) -> Iterator[str]:
         yield "it is a measurement, so coin_at_launch should be True"
 
 
+def batches_are_answered_with_none(script: Script) -> Iterator[str]:
+    """The answer to a message of the data's owner is None: no analyst sees it."""
+    for _, query, answer in script.run(SeededCoins(13)):
+        if is_owners(query) and answer is not None:
+            yield f"{query!r} is answered with {quoted(answer)}; it should be None"
+
+
+def only_the_owner_sends_batches(script: Script) -> Iterator[str]:
+    """A batch in an analyst's message is wrong; one that is not continual takes none at all."""
+    mechanism = script.mechanism
+    paths = {(), (0,), *(unnested(query)[0] for query in script.queries)}
+    batches = [each for each in script.queries if is_owners(each)] or [Update(script.dataset)]
+    batches.append(CloseBlock("block"))
+    for state, _ in script.states():
+        tried = [
+            addressed(path, wrapped)
+            for batch in batches[:1] + batches[-1:]
+            for path in paths
+            for wrapped in (batch, AskMany([batch]), Launch(batch))
+            if path or wrapped is not batch or not mechanism.continual
+        ]
+        for wrong in tried:
+            with suppress(Exception):  # that it is a QueryError is another law
+                _, answer = mechanism.step(state, wrong, SeededCoins(5))
+                if not isinstance(answer, Halted):
+                    yield f"{wrong!r} is answered; only the owner of the data sends batches"
+
+
+@attrs.frozen
+class _Probe(InteractiveMechanism[Any]):
+    """Tells what it was launched on, or the batches that it got if it is continual.
+
+    It claims no loss, so it runs on made-up data only.
+    """
+
+    continual: bool
+
+    def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
+        return PureDP(0) if measure is None else zero_of(measure)
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        return () if self.continual else dataset, None
+
+    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
+        if isinstance(query, Update):
+            records = [*state, query.records] if self.continual else query.records
+            return records, None
+        if query != "told":
+            raise QueryError("ask what it was told")
+        return state, snapshot(state)
+
+
+def children_get_what_they_should(script: Script) -> Iterator[str]:
+    """A child gets each batch once if it is continual; others keep the data of their launch."""
+    mechanism, coins = script.mechanism, SeededCoins(17)
+    for state, batch in script.states():
+        for continual in (False, True) if isinstance(batch, Update) else ():
+            try:
+                launched, answer = mechanism.step(state, Launch(_Probe(continual)), coins)
+            except QueryError:  # it launches nothing
+                continue
+            child = getattr(plain(answer), "child", None)
+            if type(plain(answer)) is not Launched or child is None:  # it has no budget left
+                continue
+            told = Ask(child, "told")
+            before = mechanism.step(launched, told, coins)[1]
+            after = mechanism.step(mechanism.step(launched, batch, coins)[0], told, coins)[1]
+            wanted = snapshot([batch.records]) if continual else plain(before)
+            if plain(after) != wanted:
+                kind = "that is continual gets something other than the batch, once"
+                yield f"a child {kind if continual else 'that keeps its data sees a batch'}"
+
+
 LAWS: Mapping[str, Law] = MappingProxyType(
     {
         law.__name__.replace("_", " "): law
@@ -217,6 +307,9 @@ LAWS: Mapping[str, Law] = MappingProxyType(
             the_map_is_zero_at_zero_and_monotone,
             a_description_is_a_value,
             a_measurement_has_a_coin_at_launch,
+            batches_are_answered_with_none,
+            only_the_owner_sends_batches,
+            children_get_what_they_should,
         )
     }
 )
@@ -254,7 +347,8 @@ def broken_laws(
     Args:
         dataset: a small, made-up dataset.
         queries: a sequence of legal queries. They should reach as much of the mechanism's
-            behaviour as possible.
+            behaviour as possible. For a mechanism that is `continual`, put an `Update` between
+            others.
         wrong: queries that the mechanism should reject.
         random: whether the answers are random.
 

@@ -9,8 +9,14 @@ import pytest
 from queryable import Loss
 from tests.audit.streams import STREAMS
 
+LONGER = {"FiltCon, zCDP", "FiltCon, approximate zCDP", "FiltCon of pads", "nested filters"}
+"""Cases of a second or more."""
 
-@pytest.mark.parametrize("name", STREAMS)
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(each, marks=[pytest.mark.slow] * (each in LONGER)) for each in STREAMS],
+)
 def test_the_claim_holds_and_is_nearly_reached(name: str) -> None:
     """The claim holds, and the adversary is strong enough to detect a fault."""
     case = STREAMS[name]

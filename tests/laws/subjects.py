@@ -30,6 +30,7 @@ from queryable import (
     PrivacyLossQuery,
     PureDP,
     Statistic,
+    Update,
 )
 from tests.strategies import (
     Courier,
@@ -227,4 +228,17 @@ MECHANISMS = (
         mechanisms.BrownianNoiseReduction() @ FiltCon(PureDP(1)),
     ),
 )
-SUBJECTS = (*TOYS, *COMPOSITORS, *MECHANISMS)
+
+
+def growing(subject: Subject) -> Subject:
+    """The subject, with batches after its first query and after every third."""
+    script = [
+        each
+        for place, query in enumerate(subject.script)
+        for each in ((query, Update(DATA[: place + 1])) if place % 3 == 0 else (query,))
+    ]
+    return attrs.evolve(subject, name=f"{subject.name}, growing", script=(*script, Update(DATA)))
+
+
+GROWING = tuple(growing(each) for each in (*COMPOSITORS, *MECHANISMS) if each.mechanism.continual)
+SUBJECTS = (*TOYS, *COMPOSITORS, *MECHANISMS, *GROWING)

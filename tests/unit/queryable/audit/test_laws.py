@@ -9,6 +9,7 @@ import pytest
 from composition import FiltCon
 from queryable import (
     SYSTEM,
+    Ask,
     Bernoulli,
     Coins,
     InteractiveMechanism,
@@ -19,8 +20,11 @@ from queryable import (
     PureDP,
     QueryError,
     UnknownQueryError,
+    Update,
 )
 from queryable.audit import LAWS, broken_laws
+from queryable.audit.laws import snapshot
+from queryable.data.growing import grown
 from tests.strategies import Courier, RandomBits, RandomWord, Toy
 
 DATA = tuple(range(20))
@@ -125,6 +129,79 @@ class Late(RandomWord):
     coin_at_launch = False
 
 
+@attrs.frozen
+class Growing(RandomBits):
+    """Takes batches; its state is how many messages it got."""
+
+    continual = True
+
+    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> Any:
+        if isinstance(query, Update):
+            return state + 1, None
+        return super().step(state, query, coins)
+
+
+class Talking(Growing):
+    """Answers a batch with the number of its records."""
+
+    continual = True
+
+    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> Any:
+        after, answer = super().step(state, query, coins)
+        return after, len(query.records) if isinstance(query, Update) else answer
+
+
+class Hoarding(Growing):
+    """Its state is the last batch."""
+
+    continual = True
+
+    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> Any:
+        if isinstance(query, Update):
+            return query.records, None
+        return state, super().step(0, query, coins)[1]
+
+
+@attrs.frozen(repr=False)
+class Deaf(FiltCon):
+    """A filter that keeps batches from its children."""
+
+    budget: Any = PureDP(1)
+    continual = True
+
+    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> Any:
+        if isinstance(query, Update):
+            return attrs.evolve(state, dataset=grown(state.dataset, query.records)), None
+        return super().step(state, query, coins)
+
+
+class Gossiping(Deaf):
+    """A filter that passes batches to all children."""
+
+    continual = True
+
+    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> Any:
+        after, answer = super().step(state, query, coins)
+        if isinstance(query, Update):
+            for identity, child in after.children.items():
+                told = child.mechanism.step(child.state, query, coins)[0]
+                children = after.children.set(identity, attrs.evolve(child, state=told))
+                after = attrs.evolve(after, children=children)
+        return after, answer
+
+
+class Trusting(Deaf):
+    """A filter that obeys an analyst's batch for a child."""
+
+    continual = True
+
+    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> Any:
+        if isinstance(query, Ask) and isinstance(query.query, Update):
+            return state, None
+        return FiltCon.step(self, state, query, coins)
+
+
+BATCH = Update(tuple(range(40, 50)))
 BROKEN: tuple[tuple[type[Any], tuple[Any, ...], set[str]], ...] = (
     (
         Listed,
@@ -146,7 +223,7 @@ BROKEN: tuple[tuple[type[Any], tuple[Any, ...], set[str]], ...] = (
             "wrong queries change nothing",
         },
     ),
-    (Obliging, BITS, {"wrong queries change nothing"}),
+    (Obliging, BITS, {"wrong queries change nothing", "only the owner sends batches"}),
     (Grumpy, BITS, {"wrong queries change nothing"}),
     (Toy, BITS, {"a run replays from its seed"}),
     (Open, BITS, {"data do not show in a state"}),
@@ -156,6 +233,11 @@ BROKEN: tuple[tuple[type[Any], tuple[Any, ...], set[str]], ...] = (
     (Silent, (), {"the map is zero at zero and monotone"}),
     (Loose, (), {"a description is a value"}),
     (Late, (), {"a measurement has a coin at launch"}),
+    (Talking, (*BITS, BATCH), {"batches are answered with none"}),
+    (Hoarding, ("bits", BATCH, "bits"), {"data do not show in a state"}),
+    (Deaf, (Launch(RandomWord()), BATCH), {"children get what they should"}),
+    (Gossiping, (Launch(RandomWord()), BATCH), {"children get what they should"}),
+    (Trusting, (Launch(RandomBits()), BATCH), {"only the owner sends batches"}),
 )
 
 
@@ -177,6 +259,15 @@ def test_correct_mechanisms_break_no_law() -> None:
     assert broken_laws(Courier() @ RandomBits(), DATA, BITS) == ()
     assert broken_laws(FiltCon(PureDP(1)), DATA, [Launch(RandomWord())]) == ()
     assert broken_laws(Toy(), DATA, BITS, random=False) == ()
+    assert broken_laws(Growing(), DATA, (*BITS, BATCH, *BITS)) == ()
+    assert broken_laws(FiltCon(PureDP(1)), DATA, [BATCH, Launch(RandomWord()), BATCH]) == ()
+
+
+def test_states_that_differ_in_their_records_are_told_apart() -> None:
+    """A data set that grows prints nothing, so snapshots look into it."""
+    data = grown(DATA, (20,))
+    assert snapshot(data) == snapshot(grown(DATA, (20,)))
+    assert snapshot(data) != snapshot(grown(DATA, (21,)))
 
 
 def test_the_text_of_a_broken_law() -> None:
