@@ -3,6 +3,7 @@
 In the process that has the data:
 
 - `services`: `Service`, what a server asks of one data set.
+- `growing`: the tree of a page, made further at each look.
 - `local`: `LocalService`, one on a ledger. `reading`: what a token may read. `places`: which
   exchanges it sees. `pages`: for people.
 - `recipes`, `opening`: how a worker makes the service of a data set.

@@ -5,12 +5,13 @@ Responsible for numbers and paths as a token sees them. Sends nothing to the roo
 
 import threading
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import attrs
 
 from curator.codec import Codec
+from curator.service.growing import Fresh, Growing, Piece
 from curator.service.pages.content import ROWS, message_row, tree_of
 from curator.service.places import Places, seen_from
 from curator.wire import PAGE, AccessError, Shown
@@ -24,6 +25,7 @@ from queryable.running.root import MemoryRoot
 from queryable.view import Exchange
 
 _PAGE_BYTES = 2**24
+_TOGETHER = 100
 
 Kept: TypeAlias = tuple[Exchange, str | None]
 """An entry of the log, as it is seen from a path, with its name."""
@@ -129,16 +131,20 @@ class Reader:
             if after is not None:
                 rows = self._rows(path, numbers, range(after, min(after + ROWS, len(numbers))))
                 return _page({}, rows, len(numbers))
+            if seen.tree is None:
+                seen.tree = self._growing(path, seen)
+            node = seen.tree.look().root
             now = self._root.log.sequence(len(numbers)) if not path else len(numbers)
-            if seen.text is None or seen.as_of != now:
+            if seen.text is None or seen.as_of != now or not seen.whole:
                 count = len(numbers)
                 first = max(count - ROWS, 0)
                 fresh = range(max(first, seen.rows_until), count)
                 seen.rows += self._rows(path, numbers, fresh)
                 del seen.rows[: max(len(seen.rows) - ROWS, 0)]
-                seen.text = _page(
-                    tree_of(self._node(path, seen), self._root.protects), seen.rows, count
-                )
+                told = tree_of(node, self._root.protects)
+                seen.whole = seen.tree.whole
+                told["read"] = count if seen.whole else min(seen.tree.read, count)
+                seen.text = _page(told, seen.rows, count)
                 seen.rows_until, seen.as_of = count, now
             return seen.text
 
@@ -151,19 +157,36 @@ class Reader:
             found.append(dumped(message_row(place + 1, exchange, name, on)))
         return found
 
-    def _node(self, path: Path, seen: "_Seen") -> TreeNode:
+    def _growing(self, path: Path, seen: "_Seen") -> Growing:
         """The tree as it is seen from a path."""
         if not path:
-            return self.tree()
+            return Growing(self._root.mechanism, self._root.opening, self._since)
         mechanism, opening = map(self._codec.decode, self.described(path))
-        numbers = self.numbers(path)
-        for number in range(len(seen.log.entries), len(numbers)):
-            exchange, name = self.kept(path, numbers[number], numbers[number] + 1)[0]
-            seen.log.add(exchange, number, 0)
-            if name is not None:
-                seen.names[number] = name
-        record = seen.log.record(len(seen.log.entries), 0)
-        return History.of(mechanism, opening, record, seen.names).root
+
+        def since(start: tuple[int, int]) -> Fresh:
+            count = len(self.numbers(path))
+            pieces = self._below(path, seen, start[0], count)
+            return Fresh(pieces, seen.log, seen.names, (count, 0))
+
+        return Growing(mechanism, opening, since)
+
+    def _since(self, start: tuple[int, int]) -> Fresh:
+        """What follows some entries and polls."""
+        record, names = self._root.record()
+        until = (record.count, max(record.polls, start[1]))
+        return Fresh(record.pieces(*start), record.log, names, until)
+
+    def _below(self, path: Path, seen: "_Seen", start: int, stop: int) -> Iterator[Piece]:
+        """The exchanges with these numbers below a path, which are added to what was seen."""
+        for first in range(start, stop, _TOGETHER):
+            last = min(first + _TOGETHER, stop)
+            for number in range(first, last):
+                at = self.numbers(path)[number]
+                exchange, name = self.kept(path, at, at + 1)[0]
+                seen.log.add(exchange, number, 0)
+                if name is not None:
+                    seen.names[number] = name
+            yield from seen.log.record(last, 0).pieces(first)
 
 
 @attrs.define(eq=False)
@@ -174,6 +197,7 @@ class _Seen:
         log, names: the messages as they are seen from the path; empty for the root.
         rows: the last rows, as JSON, up to number `rows_until`.
         text: the page as of the message number `as_of`; None if there is none yet.
+        tree: the tree, and whether `text` has all of it.
     """
 
     log: Log = attrs.field(factory=Log)
@@ -182,12 +206,10 @@ class _Seen:
     rows_until: int = 0
     text: str | None = None
     as_of: int = -1
+    tree: Growing | None = None
+    whole: bool = False
 
 
 def _page(tree: dict[str, Any], rows: list[str], count: int) -> str:
     head = dumped({**tree, "messages": count})[:-1]
     return f'{head},"rows":[{",".join(rows)}]}}'
-
-
-def _is_above(one: Path, other: Path) -> bool:
-    return len(one) < len(other) and one == other[: len(one)]

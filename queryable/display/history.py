@@ -138,10 +138,7 @@ class History:
         if isinstance(opening, Failed):
             self.root.status = FAILED
         for piece in exchanges:
-            if not isinstance(piece, range):
-                self._fold(*piece)
-            elif log is not None:
-                self._measured(log, piece)
+            self.add(piece, log)
 
     @classmethod
     def of(
@@ -153,6 +150,24 @@ class History:
     ) -> "History":
         """Return the history of a root, from its log."""
         return cls(mechanism, opening, record.pieces(), names, record.log)
+
+    def add(
+        self,
+        piece: range | tuple[int, Exchange],
+        log: Log | None,
+        names: Mapping[int, str] | None = None,
+    ) -> None:
+        """Go on with the exchanges that follow.
+
+        Args:
+            names: the names of launches as of now; None if there are no new ones.
+        """
+        if names is not None:
+            self._names = names
+        if not isinstance(piece, range):
+            self._fold(*piece)
+        elif log is not None:
+            self._measured(log, piece)
 
     def at(self, path: Path) -> TreeNode:
         """Return the node at a path; an empty one if a postprocessor hid its launch."""

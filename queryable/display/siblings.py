@@ -4,7 +4,7 @@ A million launches of measurements in one filter take no more memory and time in
 `Run` stores only how many there are and how to make each.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
@@ -67,7 +67,7 @@ class Siblings(Sequence[N]):
             start, stop, step = index.indices(len(self))
             if step != 1:
                 raise ValueError("slice siblings with a step of 1")
-            return Siblings(self._cut(start, stop))
+            return self._between(start, stop)
         place = range(len(self))[index]
         at = bisect_right(self._ends, place)
         piece = self._pieces[at]
@@ -75,17 +75,21 @@ class Siblings(Sequence[N]):
             return piece
         return piece.make(piece.places[place - self._ends[at]])  # counts from its end
 
-    def _cut(self, start: int, stop: int) -> "Iterator[N | Run[N]]":
-        at = bisect_right(self._ends, start)
-        while start < stop:
-            piece, end = self._pieces[at], self._ends[at]
+    def _between(self, start: int, stop: int) -> "Siblings[N]":
+        """The nodes from one place to another; only runs at the two ends are cut."""
+        found = Siblings[N]()
+        if not start < stop:
+            return found
+        first, last = bisect_right(self._ends, start), bisect_left(self._ends, stop)
+        found._pieces = self._pieces[first : last + 1]
+        found._ends = [end - start for end in self._ends[first:last]] + [stop - start]
+        for at in {first, last}:
+            piece = self._pieces[at]
             if isinstance(piece, Run):
-                begin = end - len(piece)
-                upto = min(stop, end)
-                yield Run(piece.places[start - begin : upto - begin], piece.make, piece.kind)
-            else:
-                yield piece
-            start, at = end, at + 1
+                begin = self._ends[at] - len(piece)
+                places = piece.places[max(start - begin, 0) : stop - begin]
+                found._pieces[at - first] = Run(places, piece.make, piece.kind)
+        return found
 
     def __iter__(self) -> Iterator[N]:
         for piece in self._pieces:
@@ -109,9 +113,14 @@ def counted(nodes: Siblings[N]) -> Iterator[tuple[N, int]]:
 def tallied(nodes: "Iterable[N]", status: Callable[[N], str], answered: str) -> Counter[str]:
     """Count nodes by status. Nodes of runs count as `answered` and are not made."""
     counts: Counter[str] = Counter()
+    in_runs = 0
     for piece in nodes.pieces() if isinstance(nodes, Siblings) else nodes:
-        if isinstance(piece, Run):
-            counts[answered] += len(piece)
-        else:
+        if not isinstance(piece, Run):
             counts[status(piece)] += 1
+            continue
+        if not in_runs:
+            counts[answered] += 0  # counts are in the order in which they first occur
+        in_runs += len(piece.places)
+    if in_runs:
+        counts[answered] += in_runs
     return counts

@@ -244,6 +244,11 @@ class Record:
         self.log, self.count = log, count
         self._polls = sorted(polls, key=lambda each: each.number)
 
+    @property
+    def polls(self) -> int:
+        """How many polls there were when the last one was added that is kept."""
+        return self._polls[-1].number + 1 if self._polls else 0
+
     def numbered(self) -> Iterator[tuple[int, Exchange]]:
         """Every exchange that is kept, with its number among all exchanges."""
         for piece in self.pieces():
@@ -253,10 +258,15 @@ class Record:
             else:
                 yield piece
 
-    def pieces(self) -> Iterator[range | tuple[int, Exchange]]:
-        """The numbered exchanges; successive launches of measurements at one path are a range."""
-        start = 0
+    def pieces(self, start: int = 0, polls: int = 0) -> Iterator[range | tuple[int, Exchange]]:
+        """The numbered exchanges; successive launches of measurements at one path are a range.
+
+        Args:
+            start, polls: how many entries and polls are left out.
+        """
         for poll in self._polls:
+            if poll.number < polls:
+                continue
             yield from self._entries(start, poll.after)
             start = max(start, poll.after)
             yield poll.after + poll.number, poll.exchange

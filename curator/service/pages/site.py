@@ -307,6 +307,7 @@ async def _looked(front: Front, caller: Caller, request: Request) -> dict[str, A
         "href": _href(root),
         "state": _state(service) if is_owner else "",
         "tree": with_places(told["tree"]),
+        "read": told["read"],
         "protects": told["protects"],
         "grants": granted(told["below"], people or {}),
         "is_owner": is_owner,
