@@ -4,6 +4,7 @@
 - `randomized_response`: a bit, told truthfully or not.
 - `exponential`: a candidate chosen by its score; `PermuteAndFlip` and `TopK` too.
 - `sparse_vector`: `SparseVector`, which compares statistics with a threshold.
+- `counters`: sums over the batches of data that grow, at every moment.
 - `linear_queries`: `LinearQuery`, a weighted count of records.
 - `multiplicative_weights`: many linear queries answered from a synthetic histogram.
 - `privacy_maps`: the smaller of two bounds on a mechanism's privacy loss.
@@ -12,6 +13,9 @@
 - `refinement`: estimates that are refined until they are accurate enough.
 """
 
+from mechanisms.counters.questions import Total, Window
+from mechanisms.counters.toeplitz import ToeplitzCounter
+from mechanisms.counters.tree import TreeCounter
 from mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, TopK
 from mechanisms.gaussian import Gaussian
 from mechanisms.laplace import Laplace
@@ -87,13 +91,17 @@ __all__ = [
     "Sum",
     "SyntheticHistogram",
     "Table",
+    "ToeplitzCounter",
     "Top",
     "TopK",
+    "Total",
+    "TreeCounter",
     "TruthfulAnswer",
     "Undecided",
     "UnitSizes",
     "Until",
     "Variance",
+    "Window",
     "column",
     "when",
     "even_schedule",

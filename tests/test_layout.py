@@ -73,6 +73,7 @@ FLOORS = {
     ),
     "mechanisms": (
         *("privacy_maps", "sampling", "additive", "gaussian", "laplace", "randomized_response"),
+        "counters",
         *("exponential", "tables", "sparse_vector", "refinement"),
         *("linear_queries", "multiplicative_weights"),
     ),
