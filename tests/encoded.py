@@ -28,7 +28,7 @@ from queryable import Ask, Launch, PureDP, SeededCoins
 from queryable.answers import Noise
 from queryable.audit.laws import Script
 from queryable.losses import RenyiCurve, RenyiOrder, RenyiOrders, TimeUniformBound
-from queryable.messages import Answered, MeasureQuery, Stated
+from queryable.messages import Answered, MeasureQuery, Stated, is_owners
 from queryable.randomness.laws import UniformBelow
 from queryable.receipts import AskReceipt, Receipt
 from tests import strategies as toys
@@ -234,7 +234,7 @@ OTHERS = (
 def run(mechanism: Any, queries: Any, dataset: Any) -> Iterator[Any]:
     """Yield a mechanism, its queries and its answers; an illegal query ends the run."""
     yield mechanism
-    yield from queries
+    yield from (each for each in queries if not is_owners(each))
     try:
         for _, _, answer in Script(mechanism, dataset, queries).run(SeededCoins(3)):
             yield answer

@@ -36,6 +36,8 @@ from curator.codec.entries import Entry, entry_of
 from curator.codec.fields import UnwritableError
 from curator.codec.values import VALUES
 from curator.lost import Lost
+from mechanisms.counters.sums import GaussianSum, LaplaceSum
+from mechanisms.counters.toeplitz_noise import ToeplitzNoise
 from mechanisms.linear_queries import Weighted
 from mechanisms.multiplicative_weights import _same
 from mechanisms.refinement.tails import MeanTails, Reach, ReleaseTails
@@ -96,6 +98,9 @@ _CLASSES: dict[str, type] = {
     "bernoulli-exp/1": m.BernoulliExp,
     "discrete-gaussian/1": m.DiscreteGaussian,
     "discrete-laplace/1": m.DiscreteLaplace,
+    "gaussian-sum/1": GaussianSum,
+    "laplace-sum/1": LaplaceSum,
+    "toeplitz-noise/1": ToeplitzNoise,
     "truthful-answer/1": m.TruthfulAnswer,
     "uniform-below/1": UniformBelow,
     # mechanisms and persons
@@ -111,7 +116,9 @@ _CLASSES: dict[str, type] = {
     "private-top/1": top.PrivateTop,
     "release/1": Release,
     "sparse-vector/1": m.SparseVector,
+    "toeplitz-counter/1": m.ToeplitzCounter,
     "top-k/1": m.TopK,
+    "tree-counter/1": m.TreeCounter,
     # what they are asked and answer
     "absolute-error/1": m.AbsoluteError,
     "estimate/1": m.Estimate,
@@ -126,8 +133,10 @@ _CLASSES: dict[str, type] = {
     "revealed/1": m.Revealed,
     "stopped/1": m.Stopped,
     "synthetic-histogram/1": m.SyntheticHistogram,
+    "total/1": m.Total,
     "undecided/1": m.Undecided,
     "until/1": m.Until,
+    "window/1": m.Window,
     # statistics
     "correlation/1": m.Correlation,
     "count/1": m.Count,

@@ -47,7 +47,10 @@ class Steps:
         return isinstance(other, Steps) and self.__reduce__() == other.__reduce__()
 
     def __hash__(self) -> int:
-        return hash(("Steps", self.count))
+        try:
+            return hash(tuple(self))
+        except TypeError:  # arrays have no hash
+            return hash(("Steps", self.count))
 
     def __repr__(self) -> str:
         return "Steps(..)"

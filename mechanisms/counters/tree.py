@@ -57,9 +57,9 @@ class TreeState(CounterState):
 
 
 def _noise(value: Any) -> str | None:
-    if value is None or value in ("gaussian", "laplace"):
-        return value
-    raise ValueError(f'noise is {quoted(value)}; it should be "gaussian" or "laplace"')
+    if value not in (None, "gaussian", "laplace"):
+        raise ValueError(f'noise is {quoted(value)}; it should be "gaussian" or "laplace"')
+    return None if value is None else str(value)
 
 
 def _past(value: Any) -> int | None:

@@ -19,7 +19,18 @@ from composition import (
 from composition.rules import Additive
 from mechanisms import Count, Gaussian, PrivacyUnit, Quantiles, RandomizedResponse, Top, column
 from mechanisms.sampling.laws import DiscreteGaussian
-from queryable import SYSTEM, ApproxDP, Bit, Launch, PureDP, Queryable, SeededCoins, Statistic, View
+from queryable import (
+    SYSTEM,
+    ApproxDP,
+    Bit,
+    EventLevel,
+    Launch,
+    PureDP,
+    Queryable,
+    SeededCoins,
+    Statistic,
+    View,
+)
 from queryable.audit import view_law
 from queryable.audit.strategies import Node
 from queryable.display.ledger import LedgerRow
@@ -68,6 +79,7 @@ CHOICE = {"scores": Statistic(len, l1=1, l2=1, shape=3), "epsilon": 1, "sensitiv
 SUMMED = {"column": "a", "lower": 0, "upper": 9, "where": column("a") >= 1, "unit": 1}
 TWO = {"a": (0, 9), "b": (0, 9)}
 COUNTS = [Toy(PureDP(1))]
+COUNTER = {"statistic": mechanisms.Count(), "rho": "1/10", "horizon": 9, "neighbours": EventLevel()}
 
 CALLS: dict[str, dict[str, dict[str, Any]]] = {
     "queryable": {
@@ -324,14 +336,18 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
             "columns": ["a", "b", "who"],
             "seed": 1,
         },
+        "ToeplitzCounter": {**COUNTER, "scale": None},
         "Top": {"column": "b", "k": 1, "categories": ["x", "y"], "where": None, "per": None},
         "TopK": {**CHOICE, "monotone": True, "k": 2},
+        "Total": {"at": 3},
+        "TreeCounter": {**COUNTER, "scale": None, "epsilon": None, "noise": None, "past": 2},
         "TruthfulAnswer": {"epsilon": 1},
         "Undecided": {**REFUSAL, "estimate": None},
         "UnitSizes": {"limits": [1, 5], "where": None, "per": PrivacyUnit("who", max_rows=2)},
         "Until": {"condition": mechanisms.AbsoluteError(1), "schedule": [9, 3]},
         "Std": {**SUMMED, "per": None},
         "Variance": {**SUMMED, "per": None},
+        "Window": {"last": 3},
         "column": {"name": "a"},
         "even_schedule": {"coarsest": 9, "finest": 3, "steps": 4},
         "geometric_schedule": {"coarsest": 9, "finest": 3, "factor": 2},

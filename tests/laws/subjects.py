@@ -31,6 +31,7 @@ from queryable import (
     PureDP,
     Statistic,
     Update,
+    UserLevel,
 )
 from tests.strategies import (
     Courier,
@@ -71,6 +72,7 @@ def tally(dataset: Any) -> Any:
 
 SIZE = Statistic(size, l1=1, l2=1)
 TALLY = Statistic(tally, l1=1, l2=1, shape=4)
+COUNTED = (Update(DATA[:9]), mechanisms.Total(), Update(DATA[:4]), Update(DATA))
 BITS = "bits"
 OPEN = Launch(RandomBits(PureDP("0.01")))
 WORD = Launch(RandomWord(PureDP("0.01")))
@@ -216,6 +218,26 @@ MECHANISMS = (
         "SparseVector, several at once",
         mechanisms.SparseVector(20, epsilon="1/10", cutoff=3),
         (AskMany([SIZE] * 3), SIZE, AskMany((SIZE,) * 8), AskMany([SIZE])),
+    ),
+    Subject(
+        "TreeCounter",
+        mechanisms.TreeCounter(SIZE, rho=1, horizon=3, past=2),
+        (*COUNTED, mechanisms.Total(), mechanisms.Total(at=1), mechanisms.Window(last=2)),
+    ),
+    Subject(
+        "TreeCounter, Laplace",
+        mechanisms.TreeCounter(TALLY, epsilon="1/10"),
+        (*COUNTED, mechanisms.Total()),
+    ),
+    Subject(
+        "TreeCounter of users",
+        mechanisms.TreeCounter(mechanisms.Count(), epsilon=1, neighbours=UserLevel("who", 2)),
+        (Update({"who": np.array([1, 1, 2])}), mechanisms.Total(), Update({"who": np.ones(3)})),
+    ),
+    Subject(
+        "ToeplitzCounter",
+        mechanisms.ToeplitzCounter(TALLY, rho="1/100"),
+        (*COUNTED, mechanisms.Total(), mechanisms.Total(at=1), mechanisms.Window(last=2)),
     ),
     Subject("ExponentialMechanism", mechanisms.ExponentialMechanism(TALLY, "1/2")),
     Subject("PermuteAndFlip", mechanisms.PermuteAndFlip(TALLY, "1/2")),
