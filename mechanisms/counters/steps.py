@@ -33,6 +33,10 @@ class Steps:
         """The entries from `start` up to, but without, `end`, which is at most `count`."""
         return self._entries[start : min(end, self.count)]
 
+    def tolist(self) -> list[Any]:
+        """The entries."""
+        return list(self)
+
     def __getitem__(self, place: int) -> Any:
         """One entry, counted from 0."""
         return self._entries[range(self.count)[place]]

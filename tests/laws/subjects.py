@@ -33,6 +33,7 @@ from queryable import (
     Update,
     UserLevel,
 )
+from queryable.messages import is_owners
 from tests.strategies import (
     Courier,
     Faulty,
@@ -262,5 +263,9 @@ def growing(subject: Subject) -> Subject:
     return attrs.evolve(subject, name=f"{subject.name}, growing", script=(*script, Update(DATA)))
 
 
-GROWING = tuple(growing(each) for each in (*COMPOSITORS, *MECHANISMS) if each.mechanism.continual)
+GROWING = tuple(
+    growing(each)
+    for each in (*COMPOSITORS, *MECHANISMS)
+    if each.mechanism.continual and not any(map(is_owners, each.script))  # counters have batches
+)
 SUBJECTS = (*TOYS, *COMPOSITORS, *MECHANISMS, *GROWING)
