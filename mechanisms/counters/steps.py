@@ -34,8 +34,8 @@ class Steps:
         return self._entries[start : min(end, self.count)]
 
     def tolist(self) -> list[Any]:
-        """The entries."""
-        return list(self)
+        """The entries, arrays as lists."""
+        return [each.tolist() if hasattr(each, "tolist") else each for each in self]
 
     def __getitem__(self, place: int) -> Any:
         """One entry, counted from 0."""
@@ -48,7 +48,7 @@ class Steps:
         return self.count
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Steps) and self.__reduce__() == other.__reduce__()
+        return isinstance(other, Steps) and self.tolist() == other.tolist()
 
     def __hash__(self) -> int:
         try:
