@@ -60,7 +60,13 @@ class Connection(Mapping[str, Queryable]):
 
     def about(self, name: str) -> dict[str, Any]:
         """The public description of a data set: columns, privacy unit, max_rows, neighbours."""
-        return self._data_set(name).about
+        found = self._data_set(name).about
+        for _ in range(self._transport.others):  # a curator that never had its worker has none
+            if found:
+                break
+            self._transport.turn()
+            found = self._data_set(name).about
+        return found
 
     def table(self, name: str) -> FromTable:
         """The table of a data set, without its rows: its methods make statistics for `release`.

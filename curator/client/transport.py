@@ -98,6 +98,15 @@ class Transport:
         """The body of the reply to a message."""
         return self._sent("POST", target, body, None)
 
+    @property
+    def others(self) -> int:
+        """How many further curators of the ledger there are."""
+        return len(self._addresses) - 1
+
+    def turn(self) -> None:
+        """Ask the next curator from now on."""
+        self._at = (self._at + 1) % len(self._addresses)
+
     def close(self) -> None:
         """Close the connections; the next request makes a new one."""
         _closed(self._idle)
@@ -135,7 +144,7 @@ class Transport:
                 pause = min(2 * pause, _LONGEST_PAUSE)
             if now + wait - start > most:
                 raise UnavailableError(self._gave_up(method, most, why)) from None
-            self._at = (self._at + 1) % len(self._addresses)
+            self.turn()
             patience.sleep(wait)
 
     def _once(self, method: str, target: str, body: bytes | None) -> tuple[int, bytes, float]:
