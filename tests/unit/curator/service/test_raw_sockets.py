@@ -105,6 +105,7 @@ def started(house: House, verb: str, path: str, *, known: bool) -> tuple[bytes, 
 
 async def tried(path: Path, house: House, verb: str, where: str, *, known: bool) -> None:
     """Send every shape, whole and half-closed, and look at the replies."""
+    await house.front.keeper.read()  # as the front does every second
     head, start = started(house, verb, where, known=known)
     analysts = [each.name for each in house.store.read()]
     for half in (False, True):
