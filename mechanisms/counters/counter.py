@@ -53,7 +53,7 @@ class Counter(InteractiveMechanism[State]):
     """The base of counters.
 
     Attributes:
-        statistic: what is summed.
+        statistic: what is asked.
         horizon: the number of batches that count; None for any number.
         neighbours: in what neighbouring streams differ.
     """
@@ -64,6 +64,30 @@ class Counter(InteractiveMechanism[State]):
     statistic: IntegerStatistic
     horizon: int | None
     neighbours: EventLevel | UserLevel
+    unit: Fraction
+
+    def __attrs_post_init__(self) -> None:
+        """Derive the level from the statistic's privacy unit, and the noise from the parameters.
+
+        Raises:
+            ValueError: they contradict each other.
+        """
+        object.__setattr__(self, "neighbours", _by_unit(self.statistic, self.neighbours))
+        object.__setattr__(self, "unit", self.noise_unit())
+
+    @property
+    def counted(self) -> IntegerStatistic:
+        """What is evaluated on batches: the statistic without its privacy unit.
+
+        The unit's bound on rows is enforced over all batches instead.
+        """
+        counted: Any = self.statistic
+        per = getattr(counted, "per", None)
+        return self.statistic if per is None else attrs.evolve(counted, per=None)
+
+    @abstractmethod
+    def noise_unit(self) -> Fraction:
+        """The size of the noise: for each level of a tree, or each unit of a sum of squares."""
 
     @abstractmethod
     def advanced(self, state: State, value: Any, seen: Seen, coins: Coins) -> State:
@@ -106,13 +130,30 @@ class Counter(InteractiveMechanism[State]):
     def _updated(self, state: State, records: Any, coins: Coins) -> State:
         if self.horizon is not None and state.time >= self.horizon:
             return attrs.evolve(state, over=True)
-        value, seen = contribution(self.statistic, self.neighbours, state.seen, records)
+        value, seen = contribution(self.counted, self.neighbours, state.seen, records)
         return self.advanced(state, value, seen, coins)
 
     @property
     def public_name(self) -> str:
         """The class and what the statistic asks."""
         return f"{type(self).__name__} of {self.statistic.asked}"
+
+
+def _by_unit(statistic: IntegerStatistic, level: EventLevel | UserLevel) -> EventLevel | UserLevel:
+    """The level that protects the statistic's privacy unit, if it has one."""
+    per: Any = getattr(statistic, "per", None)
+    if per is None:
+        return level
+    if per.joined:
+        raise ValueError("leave per out: a unit of joined rows has no records in batches")
+    if isinstance(level, EventLevel):
+        level = UserLevel(per.column, per.max_rows)
+    if level.column != per.column:
+        raise ValueError(
+            f"neighbours are about {quoted(level.column)}, and the statistic is declared per "
+            f"{quoted(per.column)}; leave one of them out"
+        )
+    return level
 
 
 def zero(shape: tuple[int, ...] | None) -> Any:

@@ -90,10 +90,11 @@ class ToeplitzCounter(Counter[ToeplitzState]):
             `Histogram` with public categories.
         scale: sigma of the noise of each step. It needs a horizon. Give exactly one of `scale` and
             `rho`.
-        rho: the zCDP loss of one record.
+        rho: the zCDP loss at d_in=1.
         horizon: how many batches count, at most 2^20; None for any number.
         neighbours: `EventLevel()`: streams differ in records. `UserLevel(column, max_records)`:
-            they differ in all records of a unit, of which the first `max_records` count.
+            they differ in all records of a unit, of which the first `max_records` count. For a
+            statistic with a privacy unit it is that of the unit, with its `max_rows`.
     """
 
     statistic: IntegerStatistic = attrs.field(converter=integer_statistic)
@@ -104,10 +105,10 @@ class ToeplitzCounter(Counter[ToeplitzState]):
         kw_only=True, default=EVENTS, converter=neighbours_of
     )
     unit: Fraction = attrs.field(init=False, eq=False, repr=False)
-    """The variance of a step's noise over the sum of squares of the c_k: l2^2 / (2 rho)."""
+    """The variance of a step's noise over the sum of squares of the c_k."""
 
-    @unit.default
-    def _unit(self) -> Fraction:
+    def noise_unit(self) -> Fraction:
+        """The unit that scale, rho or epsilon imply."""
         if (self.scale is None) == (self.rho is None):
             raise ValueError(
                 f"give exactly one of scale and rho; scale is {quoted(self.scale)} and rho is "
@@ -116,11 +117,12 @@ class ToeplitzCounter(Counter[ToeplitzState]):
         if self.scale is not None:
             return self.scale**2 / sum_of_squares(bounded(self.horizon, self.scale))
         assert self.rho is not None
-        return implying(self.statistic.l2, "l2", "rho") ** 2 / (2 * self.rho)
+        moved = implying(self.counted.l2, "l2", "rho") * self.records(1)
+        return moved**2 / (2 * self.rho)
 
     def loss(self, d_in: int) -> ZCDP:
         """(l2 k)^2 / (2 unit)."""
-        return ZCDP((self.statistic.l2 * self.records(d_in)) ** 2 / (2 * self.unit))
+        return ZCDP((self.counted.l2 * self.records(d_in)) ** 2 / (2 * self.unit))
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[ToeplitzState, None]:
         """No batch yet. The data are not read, and there is no first answer."""

@@ -97,14 +97,15 @@ class TreeCounter(Counter[TreeState]):
             `Histogram` with public categories.
         scale: of a node's noise: sigma of Gaussian, the scale of Laplace noise. It needs a horizon.
             Give exactly one of `scale`, `rho` and `epsilon`.
-        rho: the zCDP loss of one record, for Gaussian noise.
-        epsilon: the pure loss of one record, for Laplace noise.
+        rho: the zCDP loss at d_in=1, for Gaussian noise.
+        epsilon: the pure loss at d_in=1, for Laplace noise.
         noise: with `scale`, "gaussian" (the default) or "laplace".
         horizon: how many batches count; None for any number.
         past: how many steps back `Total(at=..)` and `Window` may reach; None for all. The state
             keeps O(past + log n) nodes, whatever the number of batches.
         neighbours: `EventLevel()`: streams differ in records. `UserLevel(column, max_records)`:
-            they differ in all records of a unit, of which the first `max_records` count.
+            they differ in all records of a unit, of which the first `max_records` count. For a
+            statistic with a privacy unit it is that of the unit, with its `max_rows`.
     """
 
     statistic: IntegerStatistic = attrs.field(converter=integer_statistic)
@@ -120,8 +121,8 @@ class TreeCounter(Counter[TreeState]):
     unit: Fraction = attrs.field(init=False, eq=False, repr=False)
     """The variance, or for Laplace noise the scale, of a node's noise for each level."""
 
-    @unit.default
-    def _unit(self) -> Fraction:
+    def noise_unit(self) -> Fraction:
+        """The unit that scale, rho or epsilon imply."""
         if (self.scale, self.rho, self.epsilon).count(None) != 2:
             raise ValueError(
                 f"give exactly one of scale, rho and epsilon; scale is {quoted(self.scale)}, rho "
@@ -136,9 +137,10 @@ class TreeCounter(Counter[TreeState]):
             levels = bounded(self.horizon, self.scale).bit_length()
             return (self.scale if self.laplace else self.scale**2) / levels
         if self.epsilon is not None:
-            return implying(self.statistic.l1, "l1", "epsilon") / self.epsilon
+            return implying(self.counted.l1, "l1", "epsilon") * self.records(1) / self.epsilon
         assert self.rho is not None
-        return implying(self.statistic.l2, "l2", "rho") ** 2 / (2 * self.rho)
+        moved = implying(self.counted.l2, "l2", "rho") * self.records(1)
+        return moved**2 / (2 * self.rho)
 
     @property
     def laplace(self) -> bool:
@@ -149,8 +151,8 @@ class TreeCounter(Counter[TreeState]):
         """That of one record in every level, times the number of records or its square."""
         records = self.records(d_in)
         if self.laplace:
-            return PureDP(self.statistic.l1 * records / self.unit)
-        return ZCDP((self.statistic.l2 * records) ** 2 / (2 * self.unit))
+            return PureDP(self.counted.l1 * records / self.unit)
+        return ZCDP((self.counted.l2 * records) ** 2 / (2 * self.unit))
 
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
         """The loss at `d_in`; of Laplace noise in zCDP and RDP the smaller of two bounds."""
@@ -158,7 +160,7 @@ class TreeCounter(Counter[TreeState]):
         if not self.laplace or self.horizon is None:
             return converted
         levels = self.horizon.bit_length()
-        width = levels * self.statistic.l1 * self.records(d_in)
+        width = levels * self.counted.l1 * self.records(d_in)
         scale = levels * self.unit
         return with_zcdp(converted, lambda: discrete_laplace_to_zcdp(width, scale), measure)
 

@@ -9,7 +9,18 @@ import attrs
 import numpy as np
 import pytest
 
-from mechanisms import Count, Histogram, Laplace, ToeplitzCounter, Total, TreeCounter, Window
+from composition import FiltCon
+from mechanisms import (
+    Count,
+    Histogram,
+    Laplace,
+    PrivacyUnit,
+    Table,
+    ToeplitzCounter,
+    Total,
+    TreeCounter,
+    Window,
+)
 from mechanisms.counters import counter, tree
 from mechanisms.counters.epochs import Epoch
 from mechanisms.counters.sums import GaussianSum, LaplaceSum
@@ -19,6 +30,7 @@ from queryable import (
     EventLevel,
     MechanismFault,
     PureDP,
+    Queryable,
     QueryError,
     Refused,
     SeededCoins,
@@ -222,18 +234,50 @@ def test_the_frame_of_a_batch_is_cut() -> None:
 
 
 def test_a_unit_is_charged_for_all_its_records() -> None:
-    """The map is that of d_in * max_records records."""
-    units, events = (
-        [
-            TreeCounter(Count(), rho="1/10", neighbours=level),
-            TreeCounter(Count(), epsilon="1/10", horizon=9, neighbours=level),
-            ToeplitzCounter(Count(), rho="1/10", neighbours=level),
-        ]
-        for level in (UserLevel("who", 3), EventLevel())
+    """The map is that of d_in * max_records records; rho and epsilon are those of one unit."""
+    makers: tuple[Callable[..., Any], ...] = (
+        lambda level: TreeCounter(Count(), scale=9, horizon=9, neighbours=level),
+        lambda level: TreeCounter(Count(), scale=9, horizon=9, noise="laplace", neighbours=level),
+        lambda level: ToeplitzCounter(Count(), scale=9, horizon=9, neighbours=level),
     )
-    for unit, event in zip(units, events, strict=True):
+    for make in makers:
+        unit, event = make(UserLevel("who", 3)), make(EventLevel())
         for measure in (None, ZCDP):
             assert unit.privacy_map(2, measure) == event.privacy_map(6, measure)
+    for kind in (TreeCounter, ToeplitzCounter):
+        unit = kind(Count(), rho="1/10", neighbours=UserLevel("who", 3))
+        assert unit.privacy_map(1) == ZCDP("1/10")
+    unit = TreeCounter(Count(), epsilon="1/10", neighbours=UserLevel("who", 3))
+    assert unit.privacy_map(1) == PureDP("1/10")
+
+
+def test_a_statistic_of_units_counts_their_first_rows() -> None:
+    """Its bound on rows is enforced over all batches, so a table's own statistics fit."""
+    per = PrivacyUnit("who", max_rows=2)
+    for kind in (TreeCounter, ToeplitzCounter):
+        mechanism: Any = kind(Count(per=per), rho=EXACT)
+        assert mechanism.neighbours == UserLevel("who", 2)
+        assert mechanism == kind(Count(per=per), rho=EXACT, neighbours=UserLevel("who", 2))
+        assert mechanism.privacy_map(1) == ZCDP(EXACT)
+        state, _ = mechanism.init(None, SeededCoins(1))
+        for _ in range(3):
+            state, _ = mechanism.step(state, Update({"who": [1, 2]}), SeededCoins(1))
+        assert asked(mechanism, state, Total()) == 4
+        with pytest.raises(ValueError, match="per"):
+            kind(Count(per=per), rho=1, neighbours=UserLevel("person", 2))
+        with pytest.raises(ValueError, match="joined"):
+            kind(Count(per=PrivacyUnit("who", max_rows=2, joined=True)), rho=1)
+
+
+def test_a_table_protects_units() -> None:
+    """A counter of single records is refused; one of the table's unit is launched."""
+    table = Table({"who": [1, 2], "age": [3, 4]}, privacy_unit="who", max_rows=2)
+    root = Queryable(FiltCon(ZCDP(1)), table)
+    with pytest.raises(QueryError, match="per"):
+        root.launch(TreeCounter(Count(), rho="1/10"))
+    child = root.launch(TreeCounter(Count(per=table.unit), rho="1/10"))
+    assert child(Total()) == 0
+    assert root.privacy_loss() == ZCDP("1/10")
 
 
 # Claims.
