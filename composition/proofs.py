@@ -4,6 +4,7 @@ A composition without such a cell is an `UnprovenCompositionError`, whose messag
 instead. `explain()` shows the theorem of the cell.
 """
 
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -14,6 +15,7 @@ from composition.rules import Accumulator, Additive, Basic, Rule, ViaZCDP
 from composition.rules.duality import AccumulatorRule, RuleAccumulator
 from composition.rules.time_uniform import Stopping
 from composition.verdicts import (
+    Cell,
     Column,
     Proven,
     Row,
@@ -39,6 +41,11 @@ from queryable.losses import (
 from queryable.losses.numbers import shown
 from queryable.mechanism import InteractiveMechanism
 
+_STATIC = Unproven(
+    "its author vouches for the rule where the data do not change",
+    "use a rule that has a row in composition.VALIDITY, whose last column is about such data",
+)
+
 
 @attrs.frozen
 class Proof:
@@ -52,9 +59,37 @@ class Proof:
     """The table that it was looked up in."""
     vouched: bool = False
     """Whether the theorem comes from `vouched_for` of a user's rule, and not from the table."""
+    growing: Cell = _STATIC
+    """The verdict about data that grow."""
 
-    def require_growing(self) -> None:
-        """Check that the theorem also covers data that grow."""
+    @property
+    def grows(self) -> bool:
+        """Whether the composition is proven for data that grow, under a condition perhaps."""
+        return isinstance(self.growing, Proven)
+
+    def require_growing(self, mechanisms: Iterable[InteractiveMechanism[Any]] = ()) -> None:
+        """Check that data may grow, which is asked at every batch.
+
+        Args:
+            mechanisms: those that the condition of the cell is about.
+
+        Raises:
+            UnprovenCompositionError: no theorem covers it.
+        """
+        cell = self._current().growing
+        refused = None if isinstance(cell, Proven) else cell
+        where = getattr(cell, "where", None)
+        if where is not None and not all(where.holds(each, 1) for each in mechanisms):
+            refused = where.otherwise
+        if refused is not None:
+            what = f"data that grow under {_composition(self.measure)}"
+            why = refused if isinstance(refused, Unproven) else Unproven(str(refused), "keep them")
+            raise UnprovenCompositionError(_refusal(what, why))
+
+    def _current(self) -> "Proof":
+        """This, or what the table says now if it is another one."""
+        current = self.rows is validity.VALIDITY
+        return self if current else ask(self.rule, self.measure, self.column)
 
     @property
     def theorem(self) -> str:
@@ -72,9 +107,7 @@ class Proof:
         Raises:
             UnprovenCompositionError: the child does not meet the cell's condition.
         """
-        current = self.rows is validity.VALIDITY
-        proof = self if current else ask(self.rule, self.measure, self.column)
-        where = proof.cell.where
+        where = self._current().cell.where
         if where is not None and not coined and not where.holds(mechanism, d_in):
             what = f"{type(mechanism).__name__} in {_composition(self.measure)}"
             raise UnprovenCompositionError(_refusal(what, where.otherwise))
@@ -96,7 +129,7 @@ def ask(rule: Rule | Accumulator | Way, measure: Measure, column: Column) -> Pro
         if kind in row.children and key in row.rules:
             cell = row.cell(column)
             if isinstance(cell, Proven):
-                return Proof(rule, measure, column, cell, rows)
+                return Proof(rule, measure, column, cell, rows, growing=row.growing)
             if isinstance(cell, Unproven):
                 raise UnprovenCompositionError(_refusal(_composition(measure), cell))
             raise UnprovenCompositionError(

@@ -24,7 +24,17 @@ from composition.rules.boundaries import (
     RogersLemma64Odometer,
     StitchedOdometer,
 )
-from composition.verdicts import Column, Condition, Proven, Remark, Row, Unproven, Way, has_coin
+from composition.verdicts import (
+    Column,
+    Condition,
+    Proven,
+    Remark,
+    Row,
+    Unproven,
+    Way,
+    has_coin,
+    keeps_its_claim,
+)
 from queryable.losses import (
     FDP,
     GDP,
@@ -47,6 +57,20 @@ COIN = Condition(
         "concurrently is open (Haney et al. 2023, section 4)",
         "state the child's zCDP loss, or its (epsilon, delta)-DP, as its own or as "
         "d_out=ApproxDP(...), or launch a noninteractive version, or compose in a FiltSeq",
+    ),
+)
+
+AGREED = Condition(
+    "the claim holds from every history",
+    "a part's mechanism that gets batches is pure, or its claim holds from every history on which "
+    "the messages agreed (`from_any_history`), as with additive noise "
+    "(docs/theory.md, data that grow)",
+    keeps_its_claim,
+    Unproven(
+        "parallel composition is false for delta > 0 (Henzinger, Safavi, Vadhan 2024) and for zCDP "
+        "if the data grow: answers may tell which part to put the differing record into "
+        "(docs/theory.md, data that grow)",
+        "give the parts pure budgets, such as FiltCon(PureDP(..)), or run one FiltCon over all",
     ),
 )
 
@@ -74,6 +98,7 @@ _UNIFORM = "docs/theory.md, time-uniform odometers interleave"
 _SHARED = "docs/theory.md, time-uniform with (epsilon, delta) children"
 _GAUSSIAN = "Haney et al. 2023, Theorem 3.4 with Smith, Thakurta 2022 and Koskela et al. 2022"
 _PAIRS = "docs/theory.md, responses and Gaussians add up"
+_HSV = Proven("Henzinger, Safavi, Vadhan 2024; docs/theory.md, data that grow")
 _WHITEHOUSE_1 = Proven("Whitehouse et al. 2023, Theorem 1")
 
 VALIDITY: tuple[Row, ...] = (
@@ -83,6 +108,7 @@ VALIDITY: tuple[Row, ...] = (
         Proven("Vadhan, Wang 2021"),
         Proven("Haney et al. 2023, Theorem 1.20 with Rogers et al. 2016, Theorem 3.4"),
         Proven("Rogers et al. 2016, Theorem 3.4"),
+        _HSV,
     ),
     Row(
         (ApproxDP,),
@@ -90,6 +116,7 @@ VALIDITY: tuple[Row, ...] = (
         Proven("Lyu 2022; Vadhan, Zhang 2023"),
         Proven(f"Haney et al. 2023, Theorem 1.20 with {_MIXED}"),
         Proven(f"{_MIXED}; for delta = 0 Rogers et al. 2016, Theorem 3.4"),
+        _HSV,
     ),
     Row(
         (ApproxDP,),
@@ -125,6 +152,7 @@ VALIDITY: tuple[Row, ...] = (
         Proven("Haney et al. 2023, Theorem 1.8"),
         _NOT_OPTIMAL,
         _NOT_OPTIMAL,
+        _HSV,
     ),
     Row(
         (ZCDP,),
@@ -139,6 +167,7 @@ VALIDITY: tuple[Row, ...] = (
         Proven("Lyu 2022"),
         Proven("Haney et al. 2023, Theorems 4.6 and 4.9"),
         Proven("Feldman, Zrnic 2021"),
+        _HSV,
     ),
     Row(
         (RenyiOrders,),
@@ -158,6 +187,7 @@ VALIDITY: tuple[Row, ...] = (
         (RenyiOrders,),
         (Way.SOME_ORDER,),
         Remark("Lyu 2022, order by order, and a conversion at the end"),
+        _NOT_SOME_ORDER,
         _NOT_SOME_ORDER,
         _NOT_SOME_ORDER,
     ),
@@ -196,7 +226,7 @@ VALIDITY: tuple[Row, ...] = (
         Proven(f"Haney et al. 2023, Theorem 3.4 with {_PAIRS}"),
         Proven(_PAIRS),
     ),
-    Row((FDP,), (Basic,), Proven("Vadhan, Zhang 2023"), _NOT_TENSOR, _NOT_TENSOR),
+    Row((FDP,), (Basic,), Proven("Vadhan, Zhang 2023"), _NOT_TENSOR, _NOT_TENSOR, _HSV),
     Row(
         (PureDP, ApproxDP),
         (Way.REALISED,),
@@ -249,6 +279,7 @@ VALIDITY: tuple[Row, ...] = (
         Proven("Haney et al. 2023, section 5.2; docs/theory.md, parallel composition"),
         _AS_FIXED,
         _AS_FIXED,
+        Proven("docs/theory.md, data that grow", AGREED),
     ),
     Row(
         (PureDP, ApproxDP, ZCDP, RenyiOrder, RenyiOrders, GDP, Dominated, FDP),
@@ -272,8 +303,11 @@ VALIDITY: tuple[Row, ...] = (
 
 def as_markdown() -> str:
     """The table in Markdown, for the README, followed by the meaning of its conditions."""
-    header = "| Children | Rule | Fixed, interleaved | Adaptive, interleaved | Sequential |\n"
+    header = (
+        "| Children | Rule | Fixed, interleaved | Adaptive, interleaved | Sequential | "
+        "These, and the data grow |\n"
+    )
     cells = [row.cell(column) for row in VALIDITY for column in Column]
     conditions = {cell.where: None for cell in cells if isinstance(cell, Proven) and cell.where}
     notes = "".join(f"\n{condition}.\n" for condition in conditions)
-    return header + "|---|---|---|---|---|\n" + "".join(f"{row}\n" for row in VALIDITY) + notes
+    return header + "|---|---|---|---|---|---|\n" + "".join(f"{row}\n" for row in VALIDITY) + notes

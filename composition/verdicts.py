@@ -16,6 +16,7 @@ from queryable.losses import (
     ApproxZCDP,
     Loss,
     Measure,
+    PureDP,
     RenyiCurve,
     RenyiOrder,
     RenyiOrders,
@@ -42,6 +43,12 @@ class Column(Enum):
     """Mechanisms are launched during the interaction, and queries to them are interleaved."""
     SEQUENTIAL = "sequential"
     """A launch retires the earlier mechanisms, or all mechanisms are noninteractive."""
+    GROWING = "growing"
+    """The cells to the left, also if continual mechanisms get batches of records meanwhile."""
+
+
+COMPOSED = (Column.FIXED, Column.ADAPTIVE, Column.SEQUENTIAL)
+"""The columns that say how mechanisms are composed."""
 
 
 @attrs.frozen
@@ -90,6 +97,7 @@ class Remark:
 
 
 Cell = Proven | Unproven | Remark
+GROWS = Proven("docs/theory.md, data that grow")
 Kind = type
 """The class of a measure: a `Loss` class, `RenyiOrder` or `RenyiOrders`."""
 
@@ -109,6 +117,20 @@ def has_coin(mechanism: InteractiveMechanism[Any], d_in: int) -> bool:
         if isinstance(stated, ApproxZCDP) and stated.delta == 0:
             return True
         return isinstance(own, ApproxDP) and own.to(ApproxZCDP) <= stated
+    except Exception:
+        return False
+
+
+def keeps_its_claim(mechanism: InteractiveMechanism[Any], d_in: int) -> bool:
+    """Whether a mechanism's claim holds from every history on which the messages agreed.
+
+    It does if the mechanism says so, and if its loss is pure: then what agreed has ratio 1. One
+    that is not continual gets no messages that could differ.
+    """
+    if mechanism.from_any_history or not mechanism.continual:
+        return True
+    try:
+        return type(mechanism.privacy_map(d_in)) is PureDP
     except Exception:
         return False
 
@@ -143,6 +165,7 @@ class Row:
     fixed: Cell
     adaptive: Cell
     sequential: Cell
+    growing: Cell = GROWS
 
     def cell(self, column: Column) -> Cell:
         """The cell in a column."""
@@ -152,4 +175,5 @@ class Row:
     def __str__(self) -> str:
         children = ", ".join(kind_name(kind) for kind in self.children)
         rules = ", ".join(r.value if isinstance(r, Way) else r.__name__ for r in self.rules)
-        return f"| {children} | {rules} | {self.fixed} | {self.adaptive} | {self.sequential} |"
+        cells = " | ".join(str(self.cell(column)) for column in Column)
+        return f"| {children} | {rules} | {cells} |"

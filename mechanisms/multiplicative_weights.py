@@ -180,6 +180,8 @@ class PrivateMultiplicativeWeights(PersonInTheMiddle[WeightsState]):
             return self.universe.shape or ()
         return (self.universe,)
 
+    continual = False  # it combines answers about one data set
+
     def init(self) -> WeightsState:
         """The uniform histogram."""
         size = prod(self.shape)

@@ -7,15 +7,28 @@ import attrs
 
 from mechanisms.sampling.laws import DiscreteLaplace
 from mechanisms.tables.signed import signed
+from queryable.data.growing import grown, snapshot
 from queryable.datasets import read_ahead, require_answerable
 from queryable.errors import MechanismFault, QueryError, UnknownQueryError
 from queryable.losses import PureDP
 from queryable.losses.fields import read_positive_epsilon
 from queryable.losses.numbers import exact, natural, shown
 from queryable.mechanism import InteractiveMechanism
-from queryable.messages import Answer, AskMany, Failed, Query, Refused, entries_of, entry
+from queryable.messages import (
+    OWNERS,
+    Answer,
+    AskMany,
+    CloseBlock,
+    Failed,
+    Query,
+    Refused,
+    Update,
+    entries_of,
+    entry,
+)
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.statistics import IntegerStatistic
+from queryable.streams import DataLevel
 
 
 def _threshold(value: Any) -> Fraction:
@@ -75,6 +88,9 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
             The threshold may be any rational: the shifts are integers and do not move it.
             d_in records are d_in neighbouring steps. Statistics that are asked together are those
             of an adversary who chose them without looking at the answers in between.
+            The data may grow meanwhile: the shifts only need that each value moves by at most s
+            between the two data sets at the moment when it is asked (docs/theory.md, data that
+            grow).
         Assumes: the statistics' declared `l1`.
         Checked by: tests/unit/mechanisms/test_sparse_vector.py,
             tests/attacks/test_sparse_vectors.py
@@ -91,6 +107,9 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
     epsilon: Fraction = attrs.field(converter=read_positive_epsilon)
     cutoff: int = attrs.field(default=1, converter=_cutoff)
     sensitivity: int = attrs.field(default=1, kw_only=True, converter=_sensitivity)
+
+    continual = True
+    neighbours = DataLevel()
 
     def loss(self, d_in: int) -> PureDP:
         """d_in * epsilon."""
@@ -110,12 +129,19 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
                 that the table does not have.
             MechanismFault: the statistic failed.
         """
+        if isinstance(query, OWNERS):
+            return self._grown(state, query), None
         if isinstance(query, AskMany):
             return self._compared_all(state, query, coins)
         statistic = self._checked(state, query)
         if state.failed:
             raise MechanismFault
         return self._compared(state, statistic, coins)
+
+    def _grown(self, state: SparseVectorState, message: Update | CloseBlock) -> SparseVectorState:
+        if not state.left or isinstance(message, CloseBlock):
+            return state
+        return attrs.evolve(state, dataset=grown(state.dataset, message.records, message.block))
 
     def _checked(self, state: SparseVectorState, query: Query) -> IntegerStatistic:
         statistic = _comparable(query, self.sensitivity)
@@ -128,7 +154,7 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
     ) -> tuple[SparseVectorState, bool | Refused]:
         if not state.left:
             return state, Refused("cutoff reached", instead=_USED_UP)
-        noisy_value = statistic(state.dataset) + coins.draw(self._query_noise())
+        noisy_value = statistic(snapshot(state.dataset)) + coins.draw(self._query_noise())
         if noisy_value < self.threshold + state.threshold_noise:
             return state, False
         if state.left == 1:

@@ -10,6 +10,7 @@ alone.
 * `account()`: the empty `Account` of a compositor whose answers carry receipts. Default: none.
 * `started_with()`: the children that the opening answer is about, by id and in its order.
   Default: no children.
+* `require_growing()`: raises if no theorem covers data that grow, and says why. Default: nothing.
 * `interleaves`, a bool: whether a launch leaves earlier children alive. Default: True.
 """
 
@@ -17,6 +18,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from queryable.answers import Noise
+from queryable.errors import QueryError
 from queryable.guarantees import Guarantee, documented
 from queryable.mechanism import InteractiveMechanism
 from queryable.randomness.coins import ChildId
@@ -97,6 +99,18 @@ def started_with(
 def interleaves(mechanism: Any) -> bool:
     """Whether a launch leaves earlier children alive."""
     return bool(getattr(mechanism, "interleaves", True))
+
+
+def require_continual(mechanism: InteractiveMechanism[Any]) -> None:
+    """Check that a mechanism takes batches of records.
+
+    Raises:
+        QueryError: it keeps the data that it was launched on. Its `require_growing` may say why.
+    """
+    if not mechanism.continual:
+        _called(mechanism, "require_growing", None)
+        name = type(mechanism).__name__
+        raise QueryError(f"{name} keeps the data that it was launched on; nothing has changed")
 
 
 def _called(mechanism: InteractiveMechanism[Any], name: str, default: Any) -> Any:

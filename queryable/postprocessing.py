@@ -9,13 +9,13 @@ from typing import Any, Generic, TypeVar
 
 import attrs
 
-from queryable.errors import MechanismFault
+from queryable.errors import MechanismFault, QueryError
 from queryable.faults import followed, touching_data
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, Measure
 from queryable.mechanism import InteractiveMechanism, nested
 from queryable.messages import OWNERS, Answer, Query, not_the_owner, plain
-from queryable.optional import guarantee, public_name
+from queryable.optional import guarantee, public_name, require_continual
 from queryable.quoting import an_instance
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.streams import Neighbours
@@ -142,6 +142,17 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
     def continual(self) -> bool:  # type: ignore[override]
         """Whether both are continual. The person never sees batches."""
         return self.mechanism.continual and self.person.continual
+
+    def require_growing(self) -> None:
+        """Check that the data may grow under both.
+
+        Raises:
+            QueryError: they may not.
+        """
+        require_continual(self.mechanism)
+        if not self.person.continual:
+            name = type(self.person).__name__
+            raise QueryError(f"{name} combines answers about one data set; nothing has changed")
 
     @property
     def neighbours(self) -> Neighbours:  # type: ignore[override]

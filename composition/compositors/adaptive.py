@@ -91,7 +91,6 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
     """Base of filters and odometers."""
 
     composes = True
-    continual = True
     neighbours = DataLevel()
     reports_loss = True
     noninteractive: ClassVar[bool] = False
@@ -127,6 +126,19 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         closure under composition is proven for the rules of the table, not for vouched ones.
         """
         return self.interleaves and not self.proof.vouched
+
+    @property
+    def continual(self) -> bool:  # type: ignore[override]
+        """Whether a theorem covers data that grow."""
+        return self.proof.grows
+
+    def require_growing(self) -> None:
+        """Check that a theorem covers data that grow.
+
+        Raises:
+            UnprovenCompositionError: none does.
+        """
+        self.proof.require_growing()
 
     @property
     @abstractmethod
@@ -230,7 +242,7 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
 
         Nothing is charged. A child that keeps a snapshot does not learn of it.
         """
-        self.proof.require_growing()
+        self.require_growing()
         data = state.dataset
         if isinstance(message, Update):
             data = grown(data, message.records, message.block)
@@ -371,13 +383,13 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
             else:
                 children, answer = living, Failed(receipt=receipt)
             claims = state.claims.set(identity, paid)
-            streams = state.with_child(identity, claim.mechanism)
             return CompositionState(data, charged, claims, children, streams=streams), answer
 
         # 6. Run.
-        mechanism, data = claim.mechanism, state.dataset
+        mechanism, data, streams = claim.mechanism, state.dataset, state.streams
         if mechanism.continual:
             data = growable(data)
+            streams = None if streams is None else (*streams, identity)
         return after(*start_child(living, identity, mechanism, worst, data, coins, after))
 
     def _can_afford(self, state: CompositionState, query: Any) -> bool:

@@ -12,6 +12,7 @@ import attrs
 from immutables import Map
 
 from composition.compositors.claims import loss_at, map_at
+from queryable.data.growing import Grown
 from queryable.datasets import read_ahead
 from queryable.errors import QueryError, RetiredChildError, UnknownChildError
 from queryable.faults import (
@@ -56,6 +57,15 @@ class Child:
     messages: int = 1
 
 
+@attrs.frozen
+class Broken:
+    """The state of a child that failed at a batch. Its next answer is `Failed()`, and it is gone.
+
+    Batches have no answers, so that a child failed is seen when it is next asked.
+    """
+
+
+BROKEN = Broken()
 Children = Map[ChildId, Child]
 NO_CHILDREN: Children = Map()
 
@@ -113,12 +123,16 @@ def start_child(
             return children, Launched(None, answer)
         return children.set(identity, Child(mechanism, claim, state)), Launched(identity, answer)
 
+    def begun() -> tuple[Any, Answer]:
+        data = launched_on(mechanism, dataset) if type(dataset) is Grown else dataset
+        return mechanism.init(data, coins.spawn(identity, 0))
+
     recall = recalling()
     if recall is not None:
         return settled(recall.started(mechanism, dataset, lambda: coins.spawn(identity, 0)))
     return settled(
         contained_init(
-            lambda: mechanism.init(launched_on(mechanism, dataset), coins.spawn(identity, 0)),
+            begun,
             None if after is None else lambda started: after(*settled(started)),
             mechanism,
         )
@@ -158,6 +172,8 @@ def ask_child(
         advanced = Child(mechanism, child.claim, moved[0], messages + 1)
         return children.set(identity, advanced), moved[1]
 
+    if state is BROKEN:
+        return settled(None)
     if recall is not None:
         if recall.retires():
             return settled(None)
@@ -188,39 +204,36 @@ def pass_on(
 ) -> Children:
     """Pass a message of the data's owner to children, one after the other.
 
-    A child that fails is dropped, as at a question. After an interrupt the rest is left out,
-    because the message then changes nothing.
+    A child that fails is `BROKEN`. After an interrupt the rest is left out, because the message
+    then changes nothing.
 
     Raises:
         QueryError: a child says that the message is wrong.
     """
     for identity in identities:
         child = children.get(identity)
-        if child is not None:
-            children = _told(children, identity, child, message, coins)
-            if identity not in children and interrupted():
+        if child is not None and child.state is not BROKEN:
+            told = _told(identity, child, message, coins)
+            if told.state is BROKEN and interrupted():
                 break
+            children = children.set(identity, told)
     return children
 
 
-def _told(
-    children: Children, identity: ChildId, child: Child, message: Query, coins: Coins
-) -> Children:
+def _told(identity: ChildId, child: Child, message: Query, coins: Coins) -> Child:
     mechanism, state, messages = child.mechanism, child.state, child.messages
 
     def toss() -> Coins:
         return coins.spawn(identity, messages)
 
     if type(state) is Unplayed:
-        now = state.asked(message, toss, None)
+        now: Any = state.asked(message, toss, None)
     else:
         moved = contained_update(
             lambda: mechanism.step(state, message, toss()), composes=mechanism.composes
         )
-        if moved is None:
-            return children.delete(identity)
-        now = moved[0]
-    return children.set(identity, Child(mechanism, child.claim, now, messages + 1))
+        now = BROKEN if moved is None else moved[0]
+    return Child(mechanism, child.claim, now, messages + 1)
 
 
 def _read_ahead(dataset: Any, queries: Sequence[Query]) -> None:

@@ -12,10 +12,12 @@ from composition.proofs import Proof, ask, own_measure
 from composition.rules import Basic
 from composition.rules.declared import Statement, common_measure, least_at, maps_at
 from composition.verdicts import Column, Way
+from queryable.data.growing import growable
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import ApproxDP, Loss, Measure, total
 from queryable.losses.numbers import probability
 from queryable.mechanism import InteractiveMechanism, nested
+from queryable.messages import Update
 from queryable.quoting import quoted
 from queryable.randomness.coins import ChildId
 
@@ -57,6 +59,8 @@ class ConComp(FixedComposition):
         kw_only=True, default=None, converter=attrs.converters.optional(probability)
     )
 
+    _grows: bool = attrs.field(init=False, eq=False, repr=False)
+
     coin_at_launch = True  # its mechanisms are checked one by one
 
     def __attrs_post_init__(self) -> None:
@@ -67,6 +71,9 @@ class ConComp(FixedComposition):
             if own is not None:
                 proofs[own] = proof = proofs.get(own) or self._proof(own)
                 proof.cover(mechanism, 1)
+        grows = any(each.continual for each in self.mechanisms)
+        grows = grows and all(proof.grows for proof in proofs.values())
+        object.__setattr__(self, "_grows", grows)
 
     def _lost(self, d_in: int, measure: Measure | None) -> Loss:
         """The composed loss in `measure`, or in the first measure that all losses convert to.
@@ -108,4 +115,25 @@ class ConComp(FixedComposition):
         return dict(enumerate(self.mechanisms))
 
     def _shares(self, dataset: Any) -> Mapping[ChildId, Any]:
-        return dict.fromkeys(self._named, dataset)
+        return dict.fromkeys(self._named, growable(dataset) if self.continual else dataset)
+
+    @property
+    def continual(self) -> bool:  # type: ignore[override]
+        """Whether one of the mechanisms is, and a theorem covers data that grow."""
+        return self._grows
+
+    def require_growing(self) -> None:
+        """Check that a theorem covers data that grow, in every measure of the mechanisms.
+
+        Raises:
+            UnprovenCompositionError: none does.
+        """
+        for proof in self._proofs():
+            proof.require_growing()
+
+    def _proofs(self) -> list[Proof]:
+        measures = dict.fromkeys(map(own_measure, self.mechanisms))
+        return [self._proof(measure) for measure in measures if measure is not None]
+
+    def _passed(self, message: Update) -> Mapping[ChildId, Update]:
+        return dict.fromkeys(self._named, message)

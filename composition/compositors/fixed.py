@@ -14,7 +14,9 @@ from composition.compositors.children import (
     NO_CHILDREN,
     Children,
     ask_child,
+    continual_among,
     max_depth_field,
+    pass_on,
     require_depth,
     require_live,
     start_child,
@@ -25,8 +27,18 @@ from queryable.errors import UnknownQueryError
 from queryable.faults import named
 from queryable.losses import Loss, Measure
 from queryable.mechanism import InteractiveMechanism, nested
-from queryable.messages import Answer, Ask, PrivacyLossQuery, Query, d_in_of
+from queryable.messages import (
+    OWNERS,
+    Answer,
+    Ask,
+    CloseBlock,
+    PrivacyLossQuery,
+    Query,
+    Update,
+    d_in_of,
+)
 from queryable.randomness.coins import SYSTEM, ChildId, Coins
+from queryable.streams import DataLevel, Neighbours
 
 
 @attrs.frozen
@@ -45,6 +57,24 @@ class FixedComposition(InteractiveMechanism[FixedState]):
 
     max_depth: int = attrs.field(kw_only=True, default=100, converter=max_depth_field)
     _known: KnownMap = attrs.field(init=False, eq=False, repr=False, factory=KnownMap)
+
+    @property
+    def neighbours(self) -> Neighbours:  # type: ignore[override]
+        """That of the data, or the first other one among the mechanisms that get batches."""
+        found = (each.neighbours for each in self._named.values() if each.continual)
+        return next((each for each in found if not isinstance(each, DataLevel)), DataLevel())
+
+    @abstractmethod
+    def require_growing(self) -> None:
+        """Check that a theorem covers data that grow.
+
+        Raises:
+            UnprovenCompositionError: none does.
+        """
+
+    @abstractmethod
+    def _passed(self, message: Update) -> Mapping[ChildId, Update]:
+        """The batch that each child gets, by child id."""
 
     @property
     def height(self) -> int:
@@ -104,6 +134,21 @@ class FixedComposition(InteractiveMechanism[FixedState]):
                 return after(*ask_child(state.children, child, inner, 1, coins, after))
             case PrivacyLossQuery(d_in):
                 return state, self._privacy_loss(state, d_in_of(d_in, 1))
+            case Update() | CloseBlock() if self.continual:
+                return self._grow(state, query, coins), None
+        if isinstance(query, OWNERS):
+            self.require_growing()
         raise UnknownQueryError(
             f"{type(self).__name__} answers Ask and PrivacyLossQuery, not {named(query)}"
         )
+
+    def _grow(self, state: FixedState, message: Update | CloseBlock, coins: Coins) -> FixedState:
+        """Pass a message of the data's owner to the continual children, in their order."""
+        self.require_growing()
+        living = continual_among(state.children, self._named)
+        if isinstance(message, CloseBlock):
+            return FixedState(pass_on(state.children, living, message, coins))
+        children, passed = state.children, self._passed(message)
+        for each in living:
+            children = pass_on(children, (each,), passed[each], coins)
+        return FixedState(children)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from functools import partial, reduce
 from itertools import chain, pairwise, product
@@ -17,7 +18,8 @@ from composition.compositors.partition import Partition
 from composition.proofs import ask, own_measure
 from composition.rules import Basic
 from composition.rules.declared import common_measure, maps_at
-from composition.verdicts import Column, Way, has_coin
+from composition.verdicts import Column, Way, has_coin, keeps_its_claim
+from queryable.data.growing import snapshot
 from queryable.effort import is_quick
 from queryable.errors import PrivacyClaimError
 from queryable.guarantees import Guarantee, documented
@@ -28,13 +30,14 @@ from queryable.losses import (
     Loss,
     Measure,
     Parts,
+    PureDP,
     measure_name,
     zero_of,
 )
 from queryable.losses.loss import stated_in
 from queryable.losses.numbers import natural, shown
 from queryable.mechanism import InteractiveMechanism, nested
-from queryable.messages import PrivacyLossQuery
+from queryable.messages import PrivacyLossQuery, Update
 from queryable.quoting import an_instance, quoted
 from queryable.randomness.coins import ChildId
 
@@ -67,7 +70,10 @@ class Parallel(FixedComposition):
             partially ordered, it is the supremum of each coordinate, and for curves the lower
             convex hull.
         Theorem: Haney et al. 2023, section 5.2; docs/theory.md, parallel composition.
-        Assumes: the data do not change; the partition is a public function of a single record.
+            If the data grow, every part that gets batches is pure, or its claim holds from every
+            history on which the messages agreed; docs/theory.md, data that grow. Other parts keep
+            the whole on the data that it was launched on.
+        Assumes: the partition is a public function of a single record.
         Checked by: tests/audit/test_parallel.py
     Args:
         partition: assigns each record to a part.
@@ -76,8 +82,10 @@ class Parallel(FixedComposition):
 
     partition: Partition = attrs.field(validator=an_instance(Partition))
     mechanisms: Mapping[ChildId, InteractiveMechanism[Any]] = attrs.field(converter=_frozen)
+    _grows: bool = attrs.field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
+        proofs = []
         for name, mechanism in self.mechanisms.items():
             self.partition.require_part(name)
             if not isinstance(mechanism, InteractiveMechanism):
@@ -86,8 +94,12 @@ class Parallel(FixedComposition):
                 )
             own = own_measure(mechanism)
             if own is not None:
-                ask(Way.PARTS, own, Column.FIXED)
+                proofs.append(ask(Way.PARTS, own, Column.FIXED))
         nested(self.mechanisms.values())
+        growing = [each for each in self.mechanisms.values() if each.continual]
+        grows = bool(growing) and all(keeps_its_claim(each, 1) for each in growing)
+        grows = grows and all(proof.grows for proof in proofs)
+        object.__setattr__(self, "_grows", grows)
 
     @property
     def coin_at_launch(self) -> bool:  # type: ignore[override]
@@ -96,6 +108,8 @@ class Parallel(FixedComposition):
 
     def _lost(self, d_in: int, measure: Measure | None) -> Loss:
         """The supremum over all ways to spread `d_in` records over the parts."""
+        if self._grows and d_in > 1 and measure is not PureDP:
+            return self._lost_by_groups(d_in, measure)
         if natural(d_in, "d_in") > _MOST_RECORDS:
             raise PrivacyClaimError(
                 f"d_in is {shown(Fraction(d_in))}; parallel parts are composed up to "
@@ -115,17 +129,54 @@ class Parallel(FixedComposition):
                 proof.cover(each, k)
         if composed is FDP:
             stated = (
-                tuple(_curve(each.privacy_map(k, FDP)) for k in range(d_in + 1))
+                tuple(_curve(self._map(each, k, FDP)) for k in range(d_in + 1))
                 for each in mechanisms
             )
             return _worst_curve(Counter(stated), d_in)
         zero = _additive_zero(composed)
         curves = Counter(
-            tuple(_parts(each.privacy_map(k, composed), composed) for k in range(d_in + 1))
+            tuple(_parts(self._map(each, k, composed), composed) for k in range(d_in + 1))
             for each in mechanisms
         )
         coordinates = range(len(zero.parts))
         return zero.of_parts(tuple(_supremum(curves, c, d_in) for c in coordinates))
+
+    def _map(self, mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure) -> Loss:
+        """A part's privacy map; if it gets batches, one that holds from every agreed history."""
+        if self._grows and mechanism.continual and not mechanism.from_any_history:
+            return mechanism.privacy_map(d_in, PureDP).to(measure)
+        return mechanism.privacy_map(d_in, measure)
+
+    def _lost_by_groups(self, d_in: int, measure: Measure | None) -> Loss:
+        """The loss if the data grow, where an answer may tell which part to put a record into.
+
+        If all parts are pure, it is pure and converts; otherwise it is the group bound of the loss
+        at one record.
+        """
+        with suppress(ValueError, PrivacyClaimError):
+            pure = self._lost(d_in, PureDP)
+            return pure if measure is None else pure.to(measure)
+        return self._lost(1, measure).group(d_in)
+
+    @property
+    def continual(self) -> bool:  # type: ignore[override]
+        """Whether a part gets batches, and all that do keep their claim from every history."""
+        return self._grows
+
+    def require_growing(self) -> None:
+        """Check that a theorem covers data that grow.
+
+        Raises:
+            UnprovenCompositionError: none does.
+        """
+        for measure in dict.fromkeys(map(own_measure, self.mechanisms.values())):
+            if measure is not None:
+                proof = ask(Way.PARTS, measure, Column.FIXED)
+                proof.require_growing(self.mechanisms.values())
+
+    def _passed(self, message: Update) -> Mapping[ChildId, Update]:
+        parts = self.partition.split(message.records, tuple(self.mechanisms))
+        return {name: Update(part, message.block) for name, part in parts.items()}
 
     def guarantee(self) -> Guarantee:
         """The guarantee, with the theorem of the table's cell."""
@@ -164,7 +215,7 @@ class Parallel(FixedComposition):
         return self.mechanisms
 
     def _shares(self, dataset: Any) -> Mapping[ChildId, Any]:
-        return self.partition.split(dataset, tuple(self.mechanisms))
+        return self.partition.split(snapshot(dataset), tuple(self.mechanisms))
 
 
 def _additive_zero(measure: Measure) -> AdditiveLoss:

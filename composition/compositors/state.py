@@ -41,12 +41,6 @@ class CompositionState:
         claim = self.claims.get(identity)
         return None if claim is None else claim.mechanism
 
-    def with_child(self, identity: int, mechanism: InteractiveMechanism[Any]) -> Any:
-        """`streams` after this mechanism was launched."""
-        if self.streams is None or not mechanism.continual:
-            return self.streams
-        return (*self.streams, identity)
-
     def shared(self, claim: Claim) -> Claim:
         """The last claim if it equals this one: repeated launches then share one object."""
         last = self.claims.get(len(self.claims) - 1)

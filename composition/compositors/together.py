@@ -14,7 +14,7 @@ from composition.compositors.children import NO_CHILDREN, Children, start_child
 from composition.compositors.claims import Claim
 from composition.compositors.state import CompositionState
 from composition.rules import RunningAccount
-from queryable.data.growing import growable, snapshot
+from queryable.data.growing import growable
 from queryable.datasets import read_ahead, statistics_of
 from queryable.errors import UnknownQueryError
 from queryable.faults import contained_init, interrupted, recalling
@@ -117,9 +117,10 @@ def _charged(
     claims = state.claims.set(len(state.claims), state.shared(claim))
     living = state.children if compositor.interleaves else NO_CHILDREN
     receipt = Receipt(mechanism, launch.d_out, d_in, claim.loss, account)
-    data, streams = state.dataset, state.with_child(len(state.claims), mechanism)
+    data, streams = state.dataset, state.streams
     if mechanism.continual:
         data = growable(data)
+        streams = None if streams is None else (*streams, len(state.claims))
     return CompositionState(data, account, claims, living, streams=streams), Failed(receipt=receipt)
 
 
@@ -137,9 +138,7 @@ def _run(
     def read() -> tuple[None, None]:
         running = (each.claim.mechanism for each in due)
         measured = (each for each in running if isinstance(each, Measurement))
-        read_ahead(
-            snapshot(data), [each for found in map(statistics_of, measured) for each in found]
-        )
+        read_ahead(data, [each for found in map(statistics_of, measured) for each in found])
         return None, None
 
     reads = due and recalling() is None

@@ -8,14 +8,26 @@ from composition.compositors.adaptive import d_in_field
 from composition.compositors.claims import claim_of, parsed
 from composition.proofs import Proof, ask, require_known
 from composition.verdicts import Column, Way
+from queryable.data.growing import grown
+from queryable.datasets import require_neighbours
 from queryable.errors import MechanismFault, PrivacyClaimError, UnknownQueryError
-from queryable.faults import contained_init, contained_step
+from queryable.faults import contained_init, contained_step, contained_update
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, group_size
-from queryable.mechanism import InteractiveMechanism
-from queryable.messages import Answer, Launch, MeasureQuery, Query, Stated
+from queryable.mechanism import InteractiveMechanism, launched_on
+from queryable.messages import (
+    OWNERS,
+    Answer,
+    CloseBlock,
+    Launch,
+    MeasureQuery,
+    Query,
+    Stated,
+    Update,
+)
 from queryable.quoting import an_instance
 from queryable.randomness.coins import SYSTEM, Coins
+from queryable.streams import DataLevel
 
 
 @attrs.frozen
@@ -48,12 +60,26 @@ class Universal(InteractiveMechanism[UniversalState]):
     proof: Proof = attrs.field(init=False, repr=False, eq=False)
 
     composes = True
+    neighbours = DataLevel()
     coin_at_launch = True  # what is launched is checked
 
     def __attrs_post_init__(self) -> None:
         require_known(self.budget)
         proof = ask(Way.ONE, self.budget.measure, Column.ADAPTIVE)
         object.__setattr__(self, "proof", proof)
+
+    @property
+    def continual(self) -> bool:  # type: ignore[override]
+        """Whether a theorem covers data that grow."""
+        return self.proof.grows
+
+    def require_growing(self) -> None:
+        """Check that a theorem covers data that grow.
+
+        Raises:
+            UnprovenCompositionError: none does.
+        """
+        self.proof.require_growing()
 
     def guarantee(self) -> Guarantee:
         """The guarantee, with the theorem of the table's cell."""
@@ -73,15 +99,19 @@ class Universal(InteractiveMechanism[UniversalState]):
         """Take one launch, then pass every query to the mechanism."""
         if state.mechanism is None and isinstance(query, MeasureQuery):
             return state, Stated(self.proof.measure, self.d_in)
+        if isinstance(query, OWNERS):
+            return self._grow(state, query, coins), None
         messages = state.messages + 1
         own_coins = coins.spawn("launched", messages)
-        mechanism = self._chosen(query) if state.mechanism is None else state.mechanism
+        mechanism = self._chosen(state, query) if state.mechanism is None else state.mechanism
 
         def after(moved: Any) -> Any:  # None if the mechanism failed
             return moved and (UniversalState(None, mechanism, moved[0], messages), moved[1])
 
         if state.mechanism is None:
-            moved = contained_init(lambda: mechanism.init(state.dataset, own_coins), after)
+            moved = contained_init(
+                lambda: mechanism.init(launched_on(mechanism, state.dataset), own_coins), after
+            )
         else:
             moved = contained_step(
                 lambda: mechanism.step(state.state, query, own_coins),
@@ -93,10 +123,33 @@ class Universal(InteractiveMechanism[UniversalState]):
         stepped: tuple[UniversalState, Answer] = after(moved)
         return stepped
 
-    def _chosen(self, query: Query) -> InteractiveMechanism[Any]:
+    def _grow(
+        self, state: UniversalState, message: Update | CloseBlock, coins: Coins
+    ) -> UniversalState:
+        """Grow the data that a mechanism will be launched on, or pass the message to it."""
+        self.require_growing()
+        mechanism, messages = state.mechanism, state.messages + 1
+        if mechanism is None:
+            if isinstance(message, CloseBlock):
+                return state
+            data = grown(state.dataset, message.records, message.block)
+            return UniversalState(data, None, None, messages)
+        if not mechanism.continual:
+            return state
+        own_coins = coins.spawn("launched", messages)
+        moved = contained_update(
+            lambda: mechanism.step(state.state, message, own_coins), composes=mechanism.composes
+        )
+        if moved is None:
+            raise MechanismFault
+        return UniversalState(None, mechanism, moved[0], messages)
+
+    def _chosen(self, state: UniversalState, query: Query) -> InteractiveMechanism[Any]:
         if not isinstance(query, Launch):
             raise UnknownQueryError(f"Universal takes one Launch first, not {type(query).__name__}")
-        claim = claim_of(parsed(query), self.proof.measure, self.d_in)
+        launch = parsed(query)
+        require_neighbours(state.dataset, launch.mechanism)
+        claim = claim_of(launch, self.proof.measure, self.d_in)
         self.proof.cover(claim.mechanism, self.d_in, coined=claim.coined)
         if not claim.loss <= self.budget:
             raise PrivacyClaimError(

@@ -113,6 +113,8 @@ class Estimating(PersonInTheMiddle[Estimates]):
     below is not known here, so PrivacyLossQuery is about one record unless it gives another d_in.
     """
 
+    continual = False  # it combines answers about one data set
+
     @abstractmethod
     def _open(self, query: Open) -> OpenEstimate:
         """Make a new estimate.

@@ -51,6 +51,7 @@ from queryable.messages import (
     bare,
     is_many,
 )
+from queryable.optional import require_continual
 from queryable.randomness.coins import Coins
 from queryable.randomness.sealed import SealedCoins
 from queryable.recalling import Recall
@@ -227,9 +228,7 @@ class MemoryRoot:
         before = self.settled()
         if self.journal is not None:
             raise HandleError("a root on a ledger does not take batches; nothing has changed")
-        if not self.mechanism.continual:
-            name = type(self.mechanism).__name__
-            raise QueryError(f"{name} keeps the data that it was launched on; nothing has changed")
+        require_continual(self.mechanism)
         self._messages += 1
         enter(scope)
         mechanism, number = self.mechanism, self._messages

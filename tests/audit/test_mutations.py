@@ -34,6 +34,7 @@ from queryable import (
     PrivacyLossQuery,
     PureDP,
     QueryError,
+    Update,
     View,
     view,
 )
@@ -41,9 +42,11 @@ from queryable.faults import advance, begin
 from queryable.losses.conversions import log_up
 from queryable.losses.numbers import round_down
 from queryable.randomness.coins import SeededCoins
+from queryable.running import root
 from tests.attacks import test_sparse_vectors as sparse
 from tests.audit.cases import CASES
 from tests.laws import compositors as laws
+from tests.laws import growing
 
 F = Fraction
 Patch = Callable[[pytest.MonkeyPatch], None]
@@ -74,6 +77,40 @@ def caught_by(check: Check) -> Callable[[Patch], Patch]:
         return patch
 
     return register
+
+
+# Data that grow.
+
+
+@caught_by(law(growing.a_child_that_is_not_continual_keeps_its_snapshot, filters))
+def a_snapshot_child_sees_an_update(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(adaptive, "continual_among", lambda children, ids: tuple(ids))
+
+
+@caught_by(law(growing.a_child_that_is_not_continual_keeps_its_snapshot, filters))
+def a_continual_child_gets_no_update(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(adaptive, "pass_on", lambda children, ids, message, coins: children)
+
+
+@caught_by(law(growing.an_analyst_sends_no_batch, filters))
+def an_update_of_an_analyst_is_obeyed(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(children, "OWNERS", ())
+
+
+@caught_by(law(growing.a_batch_arrives_whole_or_not_at_all, filters))
+def half_an_update_after_an_interrupt(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(root, "is_interrupt", lambda fault: False)
+
+
+@caught_by(law(growing.batches_cost_nothing_and_are_not_shown, filters))
+def an_update_answers(patch: pytest.MonkeyPatch) -> None:
+    own = FiltCon.step
+
+    def step(self: Any, state: Any, query: Any, coins: Any = None) -> Any:
+        state, answer = own(self, state, query, coins)
+        return state, len(query.records) if isinstance(query, Update) else answer
+
+    patch.setattr(FiltCon, "step", step, raising=False)
 
 
 # The order of a launch.

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.laws import growing
 from tests.laws.compositors import LAWS, SINGLE
 
 
@@ -22,3 +23,9 @@ def test_the_law_holds(law: Any, build: Any) -> None:
 @pytest.mark.parametrize("law", SINGLE, ids=lambda law: law.__name__)
 def test_the_law_of_one_holds(law: Any) -> None:
     law()
+
+
+@pytest.mark.parametrize("law", growing.LAWS, ids=lambda law: law.__name__)
+@pytest.mark.parametrize("name", growing.GROWING)
+def test_the_law_of_data_that_grow_holds(law: Any, name: str) -> None:
+    law(growing.GROWING[name])

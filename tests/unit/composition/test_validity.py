@@ -38,24 +38,39 @@ from composition import (
 )
 from composition.rules import Accumulator
 from composition.validity import as_markdown
-from composition.verdicts import Cell, Column, Kind, Proven, Remark, Row, Unproven, Way
+from composition.verdicts import (
+    COMPOSED,
+    Cell,
+    Column,
+    Kind,
+    Proven,
+    Remark,
+    Row,
+    Unproven,
+    Way,
+)
 from queryable import (
     FDP,
     GDP,
     RDP,
+    SYSTEM,
     ZCDP,
     ApproxDP,
     ApproxZCDP,
+    Ask,
     Dominated,
     InteractiveMechanism,
     Launch,
     Launched,
     Loss,
     PureDP,
+    Queryable,
     UnprovenCompositionError,
+    Update,
     explain,
 )
 from queryable.losses import RenyiCurve, RenyiOrder, RenyiOrders
+from queryable.messages import plain
 from tests.strategies import RandomWord, Toy
 
 NO = Unproven("whether this holds is open", "do something else")
@@ -107,8 +122,22 @@ def shares(kind: Kind) -> dict[str, Any]:
     return {"deltas": "1e-7", "margin": "0.1"} if kind is ApproxZCDP else {}
 
 
+@attrs.frozen
+class Growing(Toy):
+    """A continual child with a coin at its launch, whose claim holds from every history."""
+
+    continual = True
+    coin_at_launch = True
+    from_any_history = True
+
+    def step(self, state: int, query: Any, coins: Any = SYSTEM) -> tuple[int, Any]:
+        return (state + 100, None) if isinstance(query, Update) else super().step(state, query)
+
+
 def children(kind: Kind, column: Column) -> InteractiveMechanism[Any]:
     """Return a child of this kind; in approximate zCDP it has a coin where the column needs one."""
+    if column is Column.GROWING:
+        return Growing(SMALL[kind])
     coined = kind is ApproxZCDP and column is not Column.SEQUENTIAL
     return (RandomWord if coined else Toy)(SMALL[kind])
 
@@ -118,6 +147,8 @@ def composed(kind: Kind, rule: Any, column: Column) -> InteractiveMechanism[Any]
     child = children(kind, column)
     if rule is Way.PARTS:
         return Parallel(Partition("k", ["a", "b"]), {"a": child, "b": child})
+    if column is Column.GROWING and kind is FDP and rule is Basic:
+        return ConComp([child, child])
     if rule is Way.OPTIMAL:
         return ConComp([child, child], delta="1e-6")
     if column is Column.FIXED:
@@ -135,7 +166,9 @@ def composed(kind: Kind, rule: Any, column: Column) -> InteractiveMechanism[Any]
 
 
 def admits(compositor: InteractiveMechanism[Any], kind: Kind, column: Column) -> bool:
-    """Return whether the compositor launches such a child."""
+    """Return whether the compositor launches such a child, and passes batches to it."""
+    if column is Column.GROWING:
+        return grows(compositor, kind)
     if isinstance(compositor, ConComp | Parallel):
         with suppress(ValueError):  # curves of parts
             compositor.privacy_map(1)
@@ -144,6 +177,20 @@ def admits(compositor: InteractiveMechanism[Any], kind: Kind, column: Column) ->
     state, _ = compositor.init(None)
     _, answer = compositor.step(state, Launch(children(kind, column)))
     return isinstance(answer, Launched) or isinstance(compositor, Universal)
+
+
+def grows(compositor: InteractiveMechanism[Any], kind: Kind) -> bool:
+    """Return whether the compositor passes a batch to a child."""
+    fixed = isinstance(compositor, ConComp | Parallel)
+    state, _ = compositor.init([{"k": "a"}])
+    if not fixed:
+        state, _ = compositor.step(state, Launch(children(kind, Column.GROWING)))
+    state, answer = compositor.step(state, Update([{"k": "b"}]))
+    assert answer is None
+    if isinstance(compositor, Universal):
+        return bool(compositor.step(state, "bits")[1] == 100)
+    child = "a" if isinstance(compositor, Parallel) else 0
+    return bool(plain(compositor.step(state, Ask(child, "bits"))[1]) == 100)
 
 
 ENTRIES = [
@@ -165,6 +212,7 @@ def said(entry: Any) -> str:
 
 
 PROVEN = [entry for entry in ENTRIES if proven(entry)]
+LEFT = [entry for entry in PROVEN if entry[3] in COMPOSED]
 
 
 def with_cell(place: int, column: Column, cell: Cell) -> tuple[Row, ...]:
@@ -173,7 +221,7 @@ def with_cell(place: int, column: Column, cell: Cell) -> tuple[Row, ...]:
     return (*VALIDITY[:place], changed, *VALIDITY[place + 1 :])
 
 
-@pytest.mark.parametrize("entry", PROVEN, ids=said)
+@pytest.mark.parametrize("entry", LEFT, ids=said)
 def test_a_cell_that_names_a_theorem_admits_a_launch_and_is_quoted(entry: Any) -> None:
     """This is tried for each kind of children and each rule of the row."""
     place, kind, rule, column = entry
@@ -205,13 +253,49 @@ def test_a_cell_decides_about_its_own_launches_only(
 ) -> None:
     """With every other cell set to "no" its launches are admitted; with all cells, none is."""
     place, kind, rule, column = entry
-    nothing = tuple(attrs.evolve(row, fixed=NO, adaptive=NO, sequential=NO) for row in VALIDITY)
-    alone = attrs.evolve(nothing[place], **{column.value: VALIDITY[place].cell(column)})
+    none = {each.value: NO for each in Column}
+    nothing = tuple(attrs.evolve(row, **none) for row in VALIDITY)
+    needed = Column if column is Column.GROWING else [column]
+    alone = attrs.evolve(
+        nothing[place], **{each.value: VALIDITY[place].cell(each) for each in needed}
+    )
     monkeypatch.setattr(validity, "VALIDITY", (*nothing[:place], alone, *nothing[place + 1 :]))
     assert admits(composed(kind, rule, column), kind, column)
     monkeypatch.setattr(validity, "VALIDITY", nothing)
     with pytest.raises(UnprovenCompositionError, match="is open; do something else"):
         admits(composed(kind, rule, column), kind, column)
+
+
+@pytest.mark.parametrize("entry", [each for each in PROVEN if each not in LEFT], ids=said)
+def test_a_batch_is_passed_on_exactly_if_the_last_column_names_a_theorem(
+    entry: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without it nothing changes, and a compositor made then keeps the data as a child."""
+    place, kind, rule, column = entry
+    before = composed(kind, rule, column)
+    assert before.continual
+    assert grows(before, kind)
+    monkeypatch.setattr(validity, "VALIDITY", with_cell(place, column, NO))
+    with pytest.raises(UnprovenCompositionError, match="is open; do something else"):
+        grows(before, kind)
+    after = composed(kind, rule, column)
+    assert not after.continual
+    with pytest.raises(UnprovenCompositionError, match="is open; do something else"):
+        grows(after, kind)
+
+
+def test_a_vouched_rule_is_for_data_that_do_not_change() -> None:
+    """Its author's theorem says nothing about batches."""
+
+    @attrs.frozen
+    class Mine(Basic):
+        vouched_for = "Somebody 2025"
+
+    own = FiltCon(PureDP(1), Mine())
+    assert not own.continual
+    q = Queryable(own, [1])
+    with pytest.raises(UnprovenCompositionError, match="its author vouches"):
+        q.feed([2])
 
 
 def test_every_combination_has_one_row() -> None:
@@ -245,4 +329,7 @@ def test_the_table_is_printed_for_the_readme() -> None:
         cells = [row.cell(column) for column in Column]
         assert line == str(row)
         assert ("**no**" in line) == any(isinstance(cell, Unproven) for cell in cells)
-    assert [note.split(":")[0] for note in notes] == ["*a coin pays the delta*"]
+    assert [note.split(":")[0] for note in notes] == [
+        "*a coin pays the delta*",
+        "*the claim holds from every history*",
+    ]

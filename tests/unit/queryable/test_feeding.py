@@ -323,6 +323,8 @@ def test_a_child_that_fails_is_retired_and_the_others_go_on() -> None:
     loss = q.privacy_loss()
     assert q.feed([2]) is None
     assert first.ask("now") == last.ask("now") == [1, 2]
+    with pytest.raises(MechanismFault):
+        broken.ask("now")
     with pytest.raises(QueryError, match="retired"):
         broken.ask("now")
     assert q.privacy_loss() == loss

@@ -1,0 +1,109 @@
+"""Laws of compositors whose data grow, as checks; each raises an AssertionError if it is broken.
+
+`test_compositors.py` runs them on the real compositors, `tests/audit/test_mutations.py` on broken
+ones.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import attrs
+
+from composition import FiltCon
+from queryable import (
+    SYSTEM,
+    Ask,
+    CloseBlock,
+    Coins,
+    Launch,
+    Queryable,
+    QueryError,
+    UnknownQueryError,
+    Update,
+)
+from queryable.audit.laws import snapshot as snapshot_of
+from queryable.data.growing import grown, snapshot
+from queryable.messages import addressed
+from tests.laws.compositors import CONCURRENT, LITTLE, Compositor, Run
+from tests.strategies import Toy
+
+
+@attrs.frozen
+class Taking(Toy):
+    """Answers the records it has; takes batches if it is continual, or is given them by mistake."""
+
+    charged: Any = LITTLE
+    continual: bool = False
+    stops: list[bool] = attrs.field(factory=list, eq=False, repr=False)
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> Any:
+        return dataset, None
+
+    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> Any:
+        if isinstance(query, Update):
+            if self.stops:
+                raise self.stops.pop()
+            return grown(state, query.records), None
+        if isinstance(query, CloseBlock):
+            return state, None
+        if query != "bits":
+            raise UnknownQueryError("ask for 'bits'")
+        return state, tuple(snapshot(state))
+
+
+def a_child_that_is_not_continual_keeps_its_snapshot(build: Callable[[], Compositor]) -> None:
+    """Batches reach continual children, and mechanisms that are launched later."""
+    run = Run(build())
+    run.all([Launch(Taking()), Launch(Taking(continual=True)), Update([4])])
+    answers = run.all([Launch(Taking()), *(Ask(child, "bits") for child in range(3))])
+    assert answers[1:] == [(1, 2, 3), (1, 2, 3, 4), (1, 2, 3, 4)]
+
+
+def an_analyst_sends_no_batch(build: Callable[[], Compositor]) -> None:
+    """An owner's message in an `Ask` is a `QueryError`, at every depth, and changes nothing."""
+    run = Run(build())
+    run.all([Launch(Taking(continual=True)), Launch(FiltCon(LITTLE))])
+    run(Ask(1, Launch(Taking(continual=True))))
+    before = snapshot_of(run.state)
+    for path in ((0,), (1,), (1, 0)):
+        for message in (Update([4]), CloseBlock("a")):
+            assert isinstance(run(addressed(path, message)), QueryError)
+    assert snapshot_of(run.state) == before
+    assert run(Ask(0, "bits")) == (1, 2, 3)
+
+
+def a_batch_arrives_whole_or_not_at_all(build: Callable[[], Compositor]) -> None:
+    """After an interrupt in one child no child, and no later launch, has the batch."""
+    stops: list[Any] = [KeyboardInterrupt()]
+    q = Queryable(build(), [1, 2, 3])
+    first, *_, last = [q.launch(Taking(continual=True, stops=each)) for each in ([], stops, [])]
+    with suppress(KeyboardInterrupt):
+        q.feed([4])
+    assert first.ask("bits") == last.ask("bits") == (1, 2, 3)
+    q.feed([5])
+    children = [first, q.children[1], last, q.launch(Taking())]
+    assert [child.ask("bits") for child in children] == [(1, 2, 3, 5)] * 4
+
+
+def batches_cost_nothing_and_are_not_shown(build: Callable[[], Compositor]) -> None:
+    """The account and the ids are those without batches, and the answer is None."""
+    run, without = Run(build()), Run(build())
+    for each in (run, without):
+        each(Launch(Taking(continual=True)))
+    assert run(Update([4])) is None
+    assert run(CloseBlock("a")) is None
+    assert run.loss == without.loss
+    assert run.state.account == without.state.account
+    assert run(Launch(Taking())).child == without(Launch(Taking())).child
+
+
+LAWS = (
+    a_child_that_is_not_continual_keeps_its_snapshot,
+    an_analyst_sends_no_batch,
+    a_batch_arrives_whole_or_not_at_all,
+    batches_cost_nothing_and_are_not_shown,
+)
+"""The laws of every compositor in `GROWING`."""
+
+GROWING = {name: build for name, build in CONCURRENT.items() if "halting" not in name}
