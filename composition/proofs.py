@@ -63,6 +63,11 @@ class Proof:
     """The verdict about data that grow."""
 
     @property
+    def growing_theorem(self) -> str:
+        """The theorem for data that grow, as a sentence; empty if there is none."""
+        return f"{self.growing.theorem}." if isinstance(self.growing, Proven) else ""
+
+    @property
     def grows(self) -> bool:
         """Whether the composition is proven for data that grow, under a condition perhaps."""
         return isinstance(self.growing, Proven)

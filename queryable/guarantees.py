@@ -16,13 +16,15 @@ _ENTRY = re.compile(r"^(\s*)(Claim|Theorem|Assumes|Checked by):\s*(.*)$")
 class Guarantee:
     """A summary of the mechanism, its claim, the theorem and the assumptions, in words.
 
-    A part that the docstring does not have is empty.
+    A part that the docstring does not have is empty. `growing` is the theorem for data that grow,
+    where it is another one.
     """
 
     summary: str = ""
     claim: str = ""
     theorem: str = ""
     assumes: str = ""
+    growing: str = ""
 
 
 def documented(kind: type) -> Guarantee:

@@ -184,6 +184,7 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
             person.claim or own.claim,
             f"{person.theorem or own.theorem} {name}: {inner.theorem}",
             assumes,
+            inner.growing,
         )
 
     def as_filter(self, d_out: Loss, d_in: int) -> "Postprocessed[PersonState]":

@@ -175,7 +175,8 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
 
     def guarantee(self) -> Guarantee:
         """The guarantee in the docstring, with the theorem of the table's cell."""
-        return attrs.evolve(documented(type(self)), theorem=f"{self.proof.theorem}.")
+        theorem, growing = f"{self.proof.theorem}.", self.proof.growing_theorem
+        return attrs.evolve(documented(type(self)), theorem=theorem, growing=growing)
 
     def account(self) -> RunningAccount | None:
         """The empty account; None for a subclass that overrides `_launch` or `_ask`.

@@ -103,7 +103,9 @@ class ConComp(FixedComposition):
             measure = common_measure(maps)
         else:
             measure = least_at(maps, self.delta, partial(self._composed, maps, 1))[1]
-        return attrs.evolve(documented(type(self)), theorem=f"{self._proof(measure).theorem}.")
+        proof = self._proof(measure)
+        theorem, growing = f"{proof.theorem}.", proof.growing_theorem
+        return attrs.evolve(documented(type(self)), theorem=theorem, growing=growing)
 
     def _proof(self, measure: Measure) -> Proof:
         """The theorem that covers the composition in a measure."""

@@ -181,8 +181,9 @@ class Parallel(FixedComposition):
     def guarantee(self) -> Guarantee:
         """The guarantee, with the theorem of the table's cell."""
         measure = common_measure(maps_at(self.mechanisms.values(), 1))
-        theorem = ask(Way.PARTS, measure, Column.FIXED).theorem
-        return attrs.evolve(documented(type(self)), theorem=f"{theorem}.")
+        proof = ask(Way.PARTS, measure, Column.FIXED)
+        theorem, growing = f"{proof.theorem}.", proof.growing_theorem
+        return attrs.evolve(documented(type(self)), theorem=theorem, growing=growing)
 
     def _privacy_loss(self, state: FixedState, d_in: int) -> Loss:
         """At d_in=1 the largest loss that a part has spent so far; at others the privacy map."""

@@ -83,7 +83,8 @@ class Universal(InteractiveMechanism[UniversalState]):
 
     def guarantee(self) -> Guarantee:
         """The guarantee, with the theorem of the table's cell."""
-        return attrs.evolve(documented(type(self)), theorem=f"{self.proof.theorem}.")
+        theorem, growing = f"{self.proof.theorem}.", self.proof.growing_theorem
+        return attrs.evolve(documented(type(self)), theorem=theorem, growing=growing)
 
     def loss(self, d_in: int) -> Loss:
         """The budget up to the own `d_in`; the group privacy bound of the budget above it."""

@@ -24,6 +24,7 @@ from queryable.losses.numbers import round_up, shown
 from queryable.mechanism import InteractiveMechanism
 from queryable.optional import guarantee as guarantee_of
 from queryable.quoting import quoted
+from queryable.streams import Neighbours
 
 _DELTA = "1e-6"
 _WIDTH = 88
@@ -33,7 +34,8 @@ _UNKNOWN = (
     "one record: a row, or all rows of one person if the data are a Table with a privacy_unit."
 )
 _UNNAMED = "no theorem is named; the author of the mechanism vouches for the claim."
-_ALWAYS = "The data do not change while this runs. One filter guards them."
+_STATIC = "The data do not change while this runs. One filter guards them."
+_GROWING = "The data change by batches that their owner feeds only. One filter guards them."
 
 
 def explain(mechanism: InteractiveMechanism[Any]) -> str:
@@ -58,8 +60,14 @@ def explained(node: TreeNode, protects: Protected | None, *, nested: bool) -> st
     if guarantee.claim:
         lines.append(f"From the documentation: {guarantee.claim}")
     lines.append(f"Theorem: {guarantee.theorem or _UNNAMED}")
+    continual = False
+    if node.runs is not None and node.runs.continual:
+        continual = True
+        theorem = guarantee.growing or guarantee.theorem or _UNNAMED
+        lines.append(f"{_streams(node.runs.neighbours)} Theorem: {theorem}")
     assumes = guarantee.assumes or "the stated privacy map is true."
-    lines.append(f"Assumes: {assumes} {_ALWAYS} {whom.assumes}")
+    always = _GROWING if continual else _STATIC
+    lines.append(f"Assumes: {assumes} {always} {whom.assumes}")
     if nested:
         lines.append(
             "It runs inside another mechanism, which was charged for it in full at the launch. The "
@@ -70,6 +78,14 @@ def explained(node: TreeNode, protects: Protected | None, *, nested: bool) -> st
         lines.append(f"So far: {spending(node)}{refused}.")
     lines += _inside(node)
     return "\n".join(fill(line, _WIDTH, subsequent_indent="  ") for line in lines)
+
+
+def _streams(neighbours: Neighbours) -> str:
+    """Return what is guaranteed if batches of records arrive."""
+    return (
+        f"If the data grow: it is guaranteed for {neighbours}, whenever they arrive. When a batch "
+        "arrives is public, and what is in it is not."
+    )
 
 
 def in_words(loss: Loss | None, d_in: int = 1, protects: Protected = RECORD) -> str:
