@@ -18,6 +18,7 @@ from benchmarks import (
     accuracy_first,
     audit,
     compositors,
+    counters,
     display,
     durable,
     noise,
@@ -37,9 +38,10 @@ GROUPS = {
     "display": display.rows,
     "audit": audit.rows,
 }
-LARGE = {  # they write gigabytes to disk, so they run only if named
+LARGE = {  # they run only if named: they write gigabytes to disk, or take a minute
     "tables": tables.rows,
     "large_tables": tables.large_rows,
+    "counters": counters.rows,
     "durable": durable.rows,
     "served": served.rows,
 }
