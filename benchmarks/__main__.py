@@ -18,7 +18,6 @@ from benchmarks import (
     accuracy_first,
     audit,
     compositors,
-    counters,
     display,
     durable,
     noise,
@@ -38,10 +37,9 @@ GROUPS = {
     "display": display.rows,
     "audit": audit.rows,
 }
-LARGE = {  # they run only if named: they write gigabytes to disk, or take a minute
+LARGE = {  # they write gigabytes to disk, so they run only if named
     "tables": tables.rows,
     "large_tables": tables.large_rows,
-    "counters": counters.rows,
     "durable": durable.rows,
     "served": served.rows,
 }

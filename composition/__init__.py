@@ -9,10 +9,12 @@
 """
 
 from composition.budgets import budget
+from composition.compositors.blocks import Blocks
 from composition.compositors.concurrent import ConComp
 from composition.compositors.ex_post import ExPost
 from composition.compositors.filters import Filt, FiltCon, FiltSeq
 from composition.compositors.odometers import Odom, OdomCon, OdomSeq
+from composition.compositors.pacing import AtMostADay
 from composition.compositors.parallel import Parallel
 from composition.compositors.partition import Partition
 from composition.compositors.universal import Universal
@@ -52,7 +54,9 @@ __all__ = [
     "VALIDITY",
     "Account",
     "Accumulator",
+    "AtMostADay",
     "Basic",
+    "Blocks",
     "Candidate",
     "ConComp",
     "ExPost",

@@ -51,7 +51,15 @@ _D_OUT, _MECHANISM = r"{\"@\":\"launch/1\",\"d_out\":{", r"},\"mechanism\":{\"@\
 _WITH_D_OUT = re.compile(re.escape(_D_OUT) + "[^{}]*" + re.escape(_MECHANISM))
 _ASKS, _LAUNCHES = (rf"{{\"@\":\"{tag}/" for tag in ("ask-many", "launch-many"))
 _FOLDED = tuple(
-    rf"{{\"@\":\"{tag}/" for tag in ("ask", "can-afford", "measure-query", "privacy-loss-query")
+    rf"{{\"@\":\"{tag}/"
+    for tag in (
+        "ask",
+        "can-afford",
+        "measure-query",
+        "privacy-loss-query",
+        "block-loss-query",
+        "blocks-query",
+    )
 )
 _ANSWER, _MORE, _STILL, _END = '{"answer":"', '","charges":[', '","still":true}', '"}'
 _LAUNCHED, _REFUSED = (rf"{{\"@\":\"{tag}\"" for tag in (LAUNCHED, REFUSED))

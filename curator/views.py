@@ -17,7 +17,7 @@ from curator.story import Telling, message_of, same_by
 from queryable.datasets import RECORD, Protected
 from queryable.errors import HandleError
 from queryable.handle import Queryable
-from queryable.messages import Answer, CanAfford, MeasureQuery, PrivacyLossQuery, Query
+from queryable.messages import READS, Answer, Query
 from queryable.randomness.sealed import SealedCoins
 from queryable.recalling import Recall
 from queryable.running.folding import give_up
@@ -26,7 +26,6 @@ from queryable.running.journal import Message, Told
 from queryable.running.root import MemoryRoot
 
 Place = Ledger | str | os.PathLike[str]
-_POLLS = (CanAfford, MeasureQuery, PrivacyLossQuery)
 _ONLY_A_VIEW = "this is a view of a ledger: for further messages, open the root with curator.open"
 
 
@@ -85,7 +84,7 @@ class _Shown(MemoryRoot):
         Raises:
             HandleError: it is another message.
         """
-        if not isinstance(query, _POLLS):
+        if not isinstance(query, READS):
             raise HandleError(_ONLY_A_VIEW)
         return super().tell(path, query, names)
 

@@ -37,13 +37,18 @@ from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import (
     Ask,
     AskMany,
+    BlockLossQuery,
+    BlocksQuery,
+    BlockStated,
     CanAfford,
     CloseBlock,
     Failed,
     Halted,
+    Last,
     Launch,
     Launched,
     LaunchMany,
+    LaunchOver,
     PrivacyLossQuery,
     Refused,
     Update,
@@ -60,7 +65,7 @@ from queryable.randomness.coins import SYSTEM, Coins, SeededCoins, SystemCoins
 from queryable.randomness.laws import Bernoulli
 from queryable.rehearsal import rehearse
 from queryable.statistics import Bit, Statistic
-from queryable.streams import DataLevel, EventLevel, UserLevel
+from queryable.streams import BlockLevel, DataLevel, EventLevel, UserLevel
 from queryable.view import View, interact, truncated_view
 
 # Without a handler Python prints warnings to the terminal, where the analyst reads.
@@ -78,6 +83,10 @@ __all__ = [
     "AskMany",
     "Bernoulli",
     "Bit",
+    "BlockLevel",
+    "BlockLossQuery",
+    "BlockStated",
+    "BlocksQuery",
     "CanAfford",
     "CloseBlock",
     "Coins",
@@ -93,8 +102,10 @@ __all__ = [
     "HandleError",
     "InteractiveError",
     "InteractiveMechanism",
+    "Last",
     "Launch",
     "LaunchMany",
+    "LaunchOver",
     "Launched",
     "Loss",
     "Measurement",

@@ -19,7 +19,7 @@ import attrs
 import numpy as np
 
 from queryable import streams
-from queryable.data.growing import Growing, Grown
+from queryable.data.growing import Growing, Grown, Part
 from queryable.errors import MechanismFault, PrivacyWarning, QueryError
 from queryable.faults import interrupted, touching_data
 from queryable.optional import one_line, public_name
@@ -221,7 +221,7 @@ def require_answerable(dataset: Any, holder: Any) -> None:
     Raises:
         QueryError: a statistic does not fit.
     """
-    if type(dataset) is Grown:
+    if type(dataset) is Grown or type(dataset) is Part:
         dataset = dataset.base  # its schema is that of all batches
     what = "table" if isinstance(dataset, Described) else "data"
     for statistic in statistics_of(holder):

@@ -13,6 +13,7 @@ from queryable.datasets import protected, remember
 from queryable.errors import HandleError, QueryError
 from queryable.faults import named
 from queryable.messages import CloseBlock, Update
+from queryable.optional import in_blocks
 from queryable.running.root import MemoryRoot
 
 _NAMES = (str, int, date)
@@ -55,6 +56,8 @@ class Feed:
             records, block = records.records, records.block if block is None else block
         if block is not None:
             require_name(block)
+        elif in_blocks(self._root.mechanism):
+            raise QueryError("name the block, as in feed(records, block='monday'); nothing changed")
         own = _own(records)
         self._root.feed(Update(own, block))
         if type(own) is not list:

@@ -5,7 +5,7 @@ and `Failed` become exceptions. A `Queryable` consists of a root, which runs the
 and a path in that tree. It does no accounting.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Never, TypeVar, overload
 
 from queryable.datasets import protected, protects, remember, require_neighbours, warn
@@ -28,11 +28,14 @@ from queryable.messages import (
     MANY,
     OWNERS,
     Answer,
+    BlockName,
     CanAfford,
     Failed,
     Halted,
+    Last,
     Launch,
     Launched,
+    LaunchOver,
     MeasureQuery,
     PrivacyLossQuery,
     Query,
@@ -41,6 +44,7 @@ from queryable.messages import (
     not_the_owner,
     unnested,
 )
+from queryable.over_blocks import OverBlocks
 from queryable.postprocessing import PersonInTheMiddle
 from queryable.quoting import quoted
 from queryable.randomness.coins import SYSTEM, ChildId, Coins, SystemCoins
@@ -59,7 +63,7 @@ A = TypeVar("A")
 _AFTER_HALT = "launch in another filter: this one has halted for good and answers only privacy_loss"
 
 
-class Queryable(Several):
+class Queryable(Several, OverBlocks):
     """A running interactive mechanism.
 
     Args:
@@ -193,6 +197,11 @@ class Queryable(Several):
         told = self._root.tell(self._path, Launch(mechanism, d_out), names)
         return self._delivered(self._path, told)
 
+    def _launched(self, launch: Launch | LaunchOver, name: str | None) -> Any:
+        names = () if name is None else (checked_name(name),)
+        told = self._root.tell(self._path, launch, names)
+        return self._delivered(self._path, told)
+
     def release(
         self,
         statistic: Releasable,
@@ -201,6 +210,7 @@ class Queryable(Several):
         confidence: Number | None = "0.95",
         loss: Loss | None = None,
         name: str | None = None,
+        blocks: Sequence[BlockName] | Last | None = None,
     ) -> Released:
         """Release a statistic of a table, with the noise that fits the budget's measure.
 
@@ -217,6 +227,7 @@ class Queryable(Several):
                 which a theorem leads there. `ZCDP(..)` stands for Gaussian noise, `PureDP(..)` for
                 Laplace noise.
             name: as for `launch`: under a name that was used before, the same answer is returned.
+            blocks: the blocks of the data to read, as for `launch_over`.
 
         Raises: as `launch`, and
             QueryError: an argument is wrong; nothing has been read or charged.
@@ -233,6 +244,8 @@ class Queryable(Several):
         require_one_aim(within, loss)
         require_releasable(statistic)
         measurement = chosen(statistic, self._stated(), within, confidence, loss)
+        if blocks is not None:
+            return self.launch_over(measurement, blocks, name=name)
         return self.launch(measurement, name=name)
 
     def _stated(self) -> Any:
@@ -269,9 +282,21 @@ class Queryable(Several):
         report: Report = self.ask(PrivacyLossQuery(d_in))
         return report
 
-    def can_afford(self, mechanism: InteractiveMechanism[Any], d_out: Loss | None = None) -> bool:
-        """Whether a launch would be admitted now. Nothing is charged or run."""
-        affordable: bool = self.ask(CanAfford(Launch(mechanism, d_out)))
+    def can_afford(
+        self,
+        mechanism: InteractiveMechanism[Any],
+        d_out: Loss | None = None,
+        *,
+        blocks: Sequence[BlockName] | Last | None = None,
+    ) -> bool:
+        """Whether a launch would be admitted now. Nothing is charged or run.
+
+        Args:
+            blocks: the blocks of the data to launch on, as for `launch_over`.
+        """
+        launch = Launch(mechanism, d_out)
+        over = launch if blocks is None else LaunchOver(mechanism, blocks, d_out)
+        affordable: bool = self.ask(CanAfford(over))
         return affordable
 
     @property

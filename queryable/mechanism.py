@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar, final
 
 import attrs
 
-from queryable.data.growing import snapshot
+from queryable.data.growing import Part, snapshot
 from queryable.errors import PrivacyClaimError, UnknownQueryError
 from queryable.losses import Loss, Measure
 from queryable.losses.loss import genuine
@@ -139,9 +139,12 @@ class InteractiveMechanism(ABC, Generic[State]):
 def launched_on(mechanism: InteractiveMechanism[Any], dataset: Any) -> Any:
     """What a mechanism is started with: a continual one gets the data set that grows itself.
 
-    All others get a snapshot of it. It reads the data, so it runs inside the fault boundary.
+    All others get a snapshot of it, and so does a mechanism on closed blocks, which do not grow. It
+    reads the data, so it runs inside the fault boundary.
     """
-    return dataset if mechanism.continual else snapshot(dataset)
+    if mechanism.continual and type(dataset) is not Part:
+        return dataset
+    return snapshot(dataset)
 
 
 HIGHEST = 100

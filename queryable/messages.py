@@ -6,13 +6,14 @@ the step that receives a query validates it and raises `QueryError` for a wrong 
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import date
 from itertools import islice
-from typing import Any, TypeGuard
+from typing import Any, TypeAlias, TypeGuard
 
 import attrs
 
 from queryable.errors import PrivacyClaimError, QueryError, UnprovenCompositionError
-from queryable.losses import Measure
+from queryable.losses import Loss, Measure, Report
 from queryable.losses.numbers import natural
 from queryable.mechanism import Answer as Answer  # noqa: PLC0414 (modules that know no mechanism)
 from queryable.mechanism import Query as Query  # noqa: PLC0414 (import both from here)
@@ -39,8 +40,32 @@ class Ask:
 
 
 @attrs.frozen
+class LaunchOver:
+    """Start a mechanism on the union of closed blocks of the data; `composition.Blocks` answers it.
+
+    `blocks` is a list or tuple of the names of blocks, each once, or `Last(count)`. Each of these
+    blocks is charged, or none. `d_out` is that of a `Launch`.
+    """
+
+    mechanism: Any
+    blocks: Any
+    d_out: Any = None
+
+
+BlockName: TypeAlias = str | int | date
+"""The name of a block of the data."""
+
+
+@attrs.frozen
+class Last:
+    """The last `count` closed blocks, as the `blocks` of a `LaunchOver`."""
+
+    count: Any
+
+
+@attrs.frozen
 class LaunchMany:
-    """Launch several mechanisms at once, as a list or tuple of `Launch`.
+    """Launch several mechanisms at once, as a list or tuple of `Launch` or `LaunchOver`.
 
     The answer is a tuple of what each launch would have answered, one after the other. A compositor
     first checks all of them, then charges in order, and only then reads the data, in as few scans
@@ -216,6 +241,28 @@ def d_in_of(d_in: Any, default: int) -> int:
 
 
 @attrs.frozen
+class BlockLossQuery:
+    """Ask for the loss so far of one block of the data, for the unit of the budget."""
+
+    block: Any
+
+
+@attrs.frozen
+class BlocksQuery:
+    """Ask for all blocks of the data: the answer is a tuple with a `BlockStated` for each."""
+
+
+@attrs.frozen
+class BlockStated:
+    """What is public about a block: its name, whether it is closed, its loss, and what remains."""
+
+    block: BlockName
+    closed: bool
+    spent: Report
+    remaining: Loss | None
+
+
+@attrs.frozen
 class CanAfford:
     """Ask whether a launch would be admitted. The answer is a bool; nothing is charged or run."""
 
@@ -225,6 +272,10 @@ class CanAfford:
 @attrs.frozen
 class MeasureQuery:
     """Ask what launches state their loss in. The answer is `Stated`; nothing is charged or run."""
+
+
+READS = (PrivacyLossQuery, CanAfford, MeasureQuery, BlockLossQuery, BlocksQuery)
+"""Queries that change no state of a compositor."""
 
 
 @attrs.frozen

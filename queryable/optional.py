@@ -12,6 +12,8 @@ alone.
   Default: no children.
 * `require_growing()`: raises if no theorem covers data that grow, and says why. Default: nothing.
 * `interleaves`, a bool: whether a launch leaves earlier children alive. Default: True.
+* `in_blocks`, a bool: whether it reads named blocks only, so that a batch needs a block's name.
+  Default: False.
 """
 
 from collections.abc import Mapping
@@ -111,6 +113,11 @@ def require_continual(mechanism: InteractiveMechanism[Any]) -> None:
         _called(mechanism, "require_growing", None)
         name = type(mechanism).__name__
         raise QueryError(f"{name} keeps the data that it was launched on; nothing has changed")
+
+
+def in_blocks(mechanism: Any) -> bool:
+    """Whether it reads named blocks of the data only, so that a batch needs the name of one."""
+    return bool(getattr(mechanism, "in_blocks", False))
 
 
 def _called(mechanism: InteractiveMechanism[Any], name: str, default: Any) -> Any:

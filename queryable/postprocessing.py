@@ -15,7 +15,7 @@ from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, Measure
 from queryable.mechanism import InteractiveMechanism, nested
 from queryable.messages import OWNERS, Answer, Query, not_the_owner, plain
-from queryable.optional import guarantee, public_name, require_continual
+from queryable.optional import guarantee, in_blocks, public_name, require_continual
 from queryable.quoting import an_instance
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.streams import Neighbours
@@ -158,6 +158,11 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
     def neighbours(self) -> Neighbours:  # type: ignore[override]
         """The mechanism's `neighbours`."""
         return self.mechanism.neighbours
+
+    @property
+    def in_blocks(self) -> bool:
+        """The mechanism's `in_blocks`."""
+        return in_blocks(self.mechanism)
 
     @property
     def from_any_history(self) -> bool:  # type: ignore[override]

@@ -6,6 +6,7 @@ that is shown is the total that was charged.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -33,6 +34,26 @@ class Account(ABC):
     def share(self) -> Fraction | None:
         """The used share of the budget, from 0 to 1; None where it is not a number."""
         return None
+
+    def breakdown(self) -> Sequence[tuple[str, "Account"]]:
+        """The accounts that this one consists of, each with what it is about; empty for most."""
+        return ()
+
+    @property
+    def about(self) -> str:
+        """What a launch that charged this account read, in words; empty for all of the data."""
+        return ""
+
+    def after(self, before: "Account | None") -> "Account":
+        """What a display shows after a receipt with this account, if it showed `before`.
+
+        It is this account, except where a receipt states only those parts that have changed.
+        """
+        return self
+
+    def before(self, known: "Account | None") -> "Account | None":
+        """The account before a receipt with this one, if a display showed `known` then."""
+        return known
 
     def packed(self, like: "Account") -> Any:
         """The account as a tuple of integers; `like.unpacked` is the inverse.

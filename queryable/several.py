@@ -18,6 +18,7 @@ from queryable.messages import (
     Halted,
     Launch,
     LaunchMany,
+    LaunchOver,
     Query,
     Refused,
     entries_in,
@@ -49,7 +50,7 @@ class Several(ABC):
 
     def launch_many(
         self,
-        mechanisms: Iterable[InteractiveMechanism[Any] | Launch],
+        mechanisms: Iterable[InteractiveMechanism[Any] | Launch | LaunchOver],
         *,
         names: Iterable[str | None] | None = None,
     ) -> tuple[Any, ...]:
@@ -59,7 +60,8 @@ class Several(ABC):
         all of them where its engine can. Each is an exchange of its own in `view` and `ledger`.
 
         Args:
-            mechanisms: mechanisms, or `Launch(mechanism, d_out)`.
+            mechanisms: mechanisms, or `Launch(mechanism, d_out)`, or for blocks of data
+                `LaunchOver(mechanism, blocks)`.
             names: a name or None for each, as for `launch`.
 
         Returns:
@@ -71,7 +73,8 @@ class Several(ABC):
             QueryError: an entry is wrong; nothing is charged. It says which, counted from 0.
         """
         given = [
-            each if isinstance(each, Launch) else Launch(each) for each in entries_in(mechanisms)
+            each if isinstance(each, Launch | LaunchOver) else Launch(each)
+            for each in entries_in(mechanisms)
         ]
         called = checked_names(None if names is None else entries_in(names), len(given))
         return self._told(self._path, LaunchMany(given), called) if given else ()

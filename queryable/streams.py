@@ -40,9 +40,17 @@ def _column(value: Any) -> str:
 
 
 def _max_records(value: Any) -> int:
-    most = natural(value, "max_records")
+    return _at_least_one(value, "max_records")
+
+
+def _max_blocks(value: Any) -> int:
+    return _at_least_one(value, "max_blocks")
+
+
+def _at_least_one(value: Any, name: str) -> int:
+    most = natural(value, name)
     if most == 0:
-        raise ValueError("max_records is 0; it should be at least 1")
+        raise ValueError(f"{name} is 0; it should be at least 1")
     return most
 
 
@@ -68,7 +76,29 @@ class UserLevel:
         )
 
 
-Neighbours = DataLevel | EventLevel | UserLevel
+@attrs.frozen
+class BlockLevel:
+    """Streams differ in all records of `d_in` units; a unit's records count in a few blocks only.
+
+    The mechanism enforces that only the records in the first `max_blocks` blocks of a unit count.
+
+    Args:
+        column: names the unit of a record.
+        max_blocks: in how many blocks records of a unit count.
+    """
+
+    column: str = attrs.field(converter=_column)
+    max_blocks: int = attrs.field(converter=_max_blocks)
+
+    def __str__(self) -> str:
+        blocks = "block" if self.max_blocks == 1 else f"{self.max_blocks:,} blocks"
+        return (
+            f"streams that differ in all records of d_in units, the values of {self.column}; those "
+            f"in the first {blocks} of each count"
+        )
+
+
+Neighbours = DataLevel | EventLevel | UserLevel | BlockLevel
 
 
 def require_neighbours(whose: str | None, mechanism: Any) -> None:
@@ -83,10 +113,13 @@ def require_neighbours(whose: str | None, mechanism: Any) -> None:
     if whose is None or not mechanism.continual:
         return
     level = mechanism.neighbours
-    if isinstance(level, DataLevel) or (isinstance(level, UserLevel) and level.column == whose):
+    if isinstance(level, DataLevel):
+        return
+    if isinstance(level, UserLevel | BlockLevel) and level.column == whose:
         return
     name = type(mechanism).__name__
     raise QueryError(
         f"these data protect all rows of one {whose}, and {name} protects {level}. State "
-        f"neighbours=UserLevel({whose!r}, max_records) where it takes that; nothing is charged"
+        f"neighbours=UserLevel({whose!r}, max_records) where it takes that, or unit={whose!r} in "
+        "Blocks; nothing is charged"
     )

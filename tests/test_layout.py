@@ -69,7 +69,7 @@ FLOORS = {
             "faults",
         ),
         *("accuracy", "postprocessing", "statistics", "releasing", "view", "datasets", "running"),
-        *("display", "several", "feeding", "handle", "rehearsal", "audit"),
+        *("display", "several", "feeding", "over_blocks", "handle", "rehearsal", "audit"),
     ),
     "mechanisms": (
         *("privacy_maps", "sampling", "additive", "gaussian", "laplace", "randomized_response"),

@@ -5,6 +5,8 @@
 - `ex_post`: `ExPost`, a filter that charges realised costs, with its claims in `ex_post_claims`.
 - `fixed`: the base of compositors whose children are fixed in advance. `concurrent`: `ConComp`.
   `parallel`: `Parallel`, on the parts of a `partition`.
+- `blocks`: `Blocks`, growing data in blocks with a budget each; `books` has their accounts, `units`
+  the rows of a unit. `pacing`: `AtMostADay`, a person over it.
 - `universal`: `Universal`, which becomes the first mechanism launched in it.
 - `claims`: steps 1 and 2 of a launch. `children`: starting and asking children.
 """

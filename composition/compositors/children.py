@@ -12,7 +12,7 @@ import attrs
 from immutables import Map
 
 from composition.compositors.claims import loss_at, map_at
-from queryable.data.growing import Grown
+from queryable.data.growing import Grown, Part
 from queryable.datasets import read_ahead
 from queryable.errors import QueryError, RetiredChildError, UnknownChildError
 from queryable.faults import (
@@ -29,13 +29,12 @@ from queryable.losses.numbers import natural
 from queryable.mechanism import InteractiveMechanism, Measurement, launched_on
 from queryable.messages import (
     OWNERS,
+    READS,
     Answer,
     Ask,
     AskMany,
-    CanAfford,
     Failed,
     Launched,
-    MeasureQuery,
     PrivacyLossQuery,
     Query,
     d_in_of,
@@ -124,7 +123,8 @@ def start_child(
         return children.set(identity, Child(mechanism, claim, state)), Launched(identity, answer)
 
     def begun() -> tuple[Any, Answer]:
-        data = launched_on(mechanism, dataset) if type(dataset) is Grown else dataset
+        kind = type(dataset)
+        data = launched_on(mechanism, dataset) if kind is Grown or kind is Part else dataset
         return mechanism.init(data, coins.spawn(identity, 0))
 
     recall = recalling()
@@ -281,4 +281,4 @@ def _reported_loss(child: Child, d_in: Any, unit: int) -> Loss:
 def _only_reads(query: Query) -> bool:
     while isinstance(query, Ask):
         query = query.query
-    return isinstance(query, PrivacyLossQuery | CanAfford | MeasureQuery)
+    return isinstance(query, READS)

@@ -12,29 +12,15 @@ from composition.rules import RunningAccount
 from queryable.mechanism import InteractiveMechanism
 from queryable.randomness.coins import ChildId
 
-_NO_CLAIMS: "Map[int, Claim]" = Map()
+NO_CLAIMS: "Map[int, Claim]" = Map()
 
 
-@attrs.frozen
-class CompositionState:
-    """The state of a filter or an odometer.
+class Charged:
+    """What follows from the claims of a state."""
 
-    Attributes:
-        dataset: the data.
-        account: what all charges come to.
-        claims: one claim for each launch that was charged, by child id.
-        children: the live interactive children.
-        halted: the reason, once the compositor has halted.
-        streams: the continual children in launch order, and perhaps some that have ended; None
-            until the first batch has arrived.
-    """
+    __slots__ = ()
 
-    dataset: Any = attrs.field(repr=False)
-    account: RunningAccount
-    claims: Claims = _NO_CLAIMS
-    children: Children = NO_CHILDREN
-    halted: str | None = None
-    streams: tuple[ChildId, ...] | None = attrs.field(default=None, eq=False, repr=False)
+    claims: Claims
 
     def launched(self, identity: Any) -> InteractiveMechanism[Any] | None:
         """The mechanism that was launched under an id, or None."""
@@ -54,3 +40,31 @@ class CompositionState:
         ):
             return last
         return claim
+
+
+@attrs.frozen
+class CompositionState(Charged):
+    """The state of a filter or an odometer.
+
+    Attributes:
+        dataset: the data.
+        account: what all charges come to.
+        claims: one claim for each launch that was charged, by child id.
+        children: the live interactive children.
+        halted: the reason, once the compositor has halted.
+        streams: the continual children in launch order, and perhaps some that have ended; None
+            until the first batch has arrived.
+    """
+
+    dataset: Any = attrs.field(repr=False)
+    account: RunningAccount
+    claims: Claims = NO_CLAIMS
+    children: Children = NO_CHILDREN
+    halted: str | None = None
+    streams: tuple[ChildId, ...] | None = attrs.field(default=None, eq=False, repr=False)
+
+    def with_child(self, identity: int, mechanism: InteractiveMechanism[Any]) -> Any:
+        """`streams` after this mechanism was launched."""
+        if self.streams is None or not mechanism.continual:
+            return self.streams
+        return (*self.streams, identity)

@@ -6,6 +6,7 @@ coins that it would have on its own. What is gained: the data may read ahead for
 once.
 """
 
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 import attrs
@@ -14,7 +15,7 @@ from composition.compositors.children import NO_CHILDREN, Children, start_child
 from composition.compositors.claims import Claim
 from composition.compositors.state import CompositionState
 from composition.rules import RunningAccount
-from queryable.data.growing import growable
+from queryable.data.growing import Part, growable
 from queryable.datasets import read_ahead, statistics_of
 from queryable.errors import UnknownQueryError
 from queryable.faults import contained_init, interrupted, recalling
@@ -33,8 +34,12 @@ from queryable.messages import (
 )
 from queryable.randomness.coins import Coins
 from queryable.receipts import Receipt
+from queryable.statistics import IntegerStatistic
 
 Decided = tuple[CompositionState, Answer]
+
+Moved = Callable[[Children, Sequence[Answer]], tuple[Any, Answer]]
+"""A compositor's state and answer, from its children and the answers to several launches."""
 
 
 class Compositor(Protocol):
@@ -58,12 +63,13 @@ class Compositor(Protocol):
 
 @attrs.frozen
 class Due:
-    """A launch that is charged and has yet to run; `failed` is its answer until then."""
+    """A launch that is charged and has yet to run on `data`; `failed` is its answer until then."""
 
     place: int
     identity: int
     claim: Claim
     failed: Failed
+    data: Any = attrs.field(repr=False)
 
 
 def launch_many(
@@ -93,8 +99,17 @@ def launch_many(
         state, answer = _charged(compositor, state, launch, claim)
         answers.append(answer)
         if isinstance(answer, Failed):
-            due.append(Due(place, identity, claim, answer))
-    return _run(state, answers, due, compositor.interleaves, coins)
+            due.append((place, identity, claim, answer))
+    data = state.dataset
+
+    def moved(children: Children, answers: Sequence[Answer]) -> Decided:
+        account, claims, streams = state.account, state.claims, state.streams
+        now = CompositionState(data, account, claims, children, state.halted, streams)
+        return now, tuple(answers)
+
+    orders = [Due(*each, data) for each in due]
+    living, interleaves = state.children, compositor.interleaves
+    return run_all(living, answers, orders, moved, coins, interleaves=interleaves)
 
 
 def still_halted(compositor: Compositor, state: CompositionState, query: LaunchMany) -> Answer:
@@ -124,21 +139,27 @@ def _charged(
     return CompositionState(data, account, claims, living, streams=streams), Failed(receipt=receipt)
 
 
-def _run(
-    state: CompositionState, answers: list[Answer], due: list[Due], interleaves: bool, coins: Coins
-) -> Decided:
-    """Step 6 of all launches. If it is interrupted, what has not run has failed."""
-    data, children = state.dataset, state.children
+def run_all(
+    children: Children,
+    answers: Sequence[Answer],
+    due: Sequence[Due],
+    moved: Moved,
+    coins: Coins,
+    *,
+    interleaves: bool = True,
+) -> tuple[Any, Answer]:
+    """Step 6 of all launches. If it is interrupted, what has not run has failed.
 
-    def moved(children: Children, answers: list[Answer]) -> Decided:
-        account, claims, streams = state.account, state.claims, state.streams
-        now = CompositionState(data, account, claims, children, state.halted, streams)
-        return now, tuple(answers)
+    Args:
+        children: those that are alive when the first launch runs.
+        answers: to every launch; to those that are due, `Failed` with the receipt.
+        moved: the compositor's state and answer with these children and answers.
+    """
+    answers = list(answers)
 
     def read() -> tuple[None, None]:
-        running = (each.claim.mechanism for each in due)
-        measured = (each for each in running if isinstance(each, Measurement))
-        read_ahead(data, [each for found in map(statistics_of, measured) for each in found])
+        for data, wanted in _measured(due):
+            read_ahead(data.whole if type(data) is Part else data, wanted)
         return None, None
 
     reads = due and recalling() is None
@@ -146,11 +167,11 @@ def _run(
         return moved(children, answers)
     for each in due:
 
-        def lost(children: Children, _: Answer, each: Due = each) -> Decided:
+        def lost(children: Children, _: Answer, each: Due = each) -> tuple[Any, Answer]:
             after = answers[each.place + 1 :]
             return moved(children, [*answers[: each.place], each.failed, *after])
 
-        mechanism, charge = each.claim.mechanism, each.claim.loss
+        mechanism, charge, data = each.claim.mechanism, each.claim.loss, each.data
         living = children if interleaves else NO_CHILDREN
         children, answer = start_child(living, each.identity, mechanism, charge, data, coins, lost)
         if isinstance(answer, Launched):
@@ -159,3 +180,13 @@ def _run(
         elif interrupted():
             break
     return moved(children, answers)
+
+
+def _measured(due: Sequence[Due]) -> Iterable[tuple[Any, list[IntegerStatistic]]]:
+    """The data sets that measurements read, each with all their statistics."""
+    found: dict[int, tuple[Any, list[IntegerStatistic]]] = {}
+    for each in due:
+        if isinstance(each.claim.mechanism, Measurement):
+            _, wanted = found.setdefault(id(each.data), (each.data, []))
+            wanted += statistics_of(each.claim.mechanism)
+    return found.values()

@@ -30,6 +30,7 @@ from queryable.messages import (
     Launch,
     Launched,
     LaunchMany,
+    LaunchOver,
     Query,
     addressed,
     entries_of,
@@ -301,12 +302,14 @@ def _peeled(query: Query, writable: Callable[[Any], bool]) -> tuple[Query, tuple
     if isinstance(query, CanAfford):
         inner, layers = _peeled(query.launch, writable)
         return CanAfford(inner), ((),) if not any(layers) else layers
-    if not isinstance(query, Launch):
+    if not isinstance(query, Launch | LaunchOver):
         return query, ((),)
     mechanism, persons = query.mechanism, list[Postprocessed[Any]]()
     while type(mechanism) is Postprocessed and not writable(mechanism):
         persons.append(mechanism)
         mechanism = mechanism.mechanism
+    if isinstance(query, LaunchOver):
+        return LaunchOver(mechanism, query.blocks, query.d_out), (tuple(persons),)
     return Launch(mechanism, query.d_out), (tuple(persons),)
 
 

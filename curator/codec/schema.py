@@ -15,6 +15,7 @@ from immutables import Map
 import composition as c
 import mechanisms as m
 import queryable as q
+from composition.compositors.books import Block, BlockAccounts
 from composition.compositors.ex_post_claims import ExPostAccount
 from composition.rules.additive import Additive, AdditiveAccount, RunningSum
 from composition.rules.base import Account
@@ -71,6 +72,12 @@ _CLASSES: dict[str, type] = {
     "ask/1": q.Ask,
     "ask-many/1": q.AskMany,
     "ask-receipt/1": receipts.AskReceipt,
+    "block/1": Block,
+    "block-accounts/1": BlockAccounts,
+    "block-level/1": q.BlockLevel,
+    "block-loss-query/1": q.BlockLossQuery,
+    "block-stated/1": q.BlockStated,
+    "blocks-query/1": q.BlocksQuery,
     "can-afford/1": q.CanAfford,
     "data-level/1": q.DataLevel,
     "event-level/1": q.EventLevel,
@@ -80,7 +87,9 @@ _CLASSES: dict[str, type] = {
     "from-mechanism/1": q.FromMechanism,
     "halted/1": q.Halted,
     "launch/1": q.Launch,
+    "last/1": q.Last,
     "launch-many/1": q.LaunchMany,
+    "launch-over/1": q.LaunchOver,
     "launched/1": q.Launched,
     "measure-query/1": messages.MeasureQuery,
     "noise/1": answers.Noise,
@@ -187,7 +196,9 @@ _CLASSES: dict[str, type] = {
     "released/1": released.Released,
     "released-sizes/1": units.ReleasedSizes,
     "share/1": units.Share,
-    # compositors
+    # compositors and policies over them
+    "at-most-a-day/1": c.AtMostADay,
+    "blocks/1": c.Blocks,
     "con-comp/1": c.ConComp,
     "ex-post/1": c.ExPost,
     "filt/1": c.Filt,

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import attrs
 
 from queryable.errors import QueryError
-from queryable.messages import Answer, Answered, Launch, LaunchMany, Query, entries_of
+from queryable.messages import Answer, Answered, Launch, LaunchMany, LaunchOver, Query, entries_of
 from queryable.receipts import AskReceipt
 from queryable.running.handles import Path
 from queryable.running.log import Log
@@ -103,7 +103,7 @@ def require_names(query: Query, names: tuple[str | None, ...]) -> None:
     """
     if isinstance(query, LaunchMany):
         count = len(entries_of(query))
-    elif isinstance(query, Launch):
+    elif isinstance(query, Launch | LaunchOver):
         count = 1
     else:
         raise QueryError("only launches have names; nothing is charged")

@@ -1,7 +1,8 @@
 """Data sets that grow: values that share what they have in common.
 
 Responsible for three functions: `grown` is a data set with one more batch, `snapshot` what is in it
-now, in the form that mechanisms read, and `over` the records of named blocks. A data set that grows
+now, in the form that mechanisms read, and `over` the records of named blocks; a `Part` reads these
+when they are needed. A data set that grows
 is a `Grown` value. It never changes. Values that follow from each other share one store of records,
 of which each has the first `count`: a filter and the filters in it keep one copy. Two values that
 go on differently from the same moment do not share what follows.
@@ -12,7 +13,7 @@ changes. A list has no schema, so its records are not checked.
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from immutables import Map
@@ -22,9 +23,17 @@ from queryable.data.stores import Store, store_of
 from queryable.errors import QueryError
 
 Spans = tuple[tuple[int, int], ...]
-"""Where the records of a block are: from, and up to but not including."""
+"""Where records are: from, and up to but not including."""
 
-_NO_BLOCKS: "Map[Hashable, Spans]" = Map()
+
+class _Block(NamedTuple):
+    """The place of a block among all blocks, in the order of their first batches, and its spans."""
+
+    place: int
+    spans: Spans
+
+
+_NO_BLOCKS: "Map[Hashable, _Block]" = Map()
 
 
 class Growing(ABC):
@@ -44,6 +53,11 @@ class Growing(ABC):
     @abstractmethod
     def over(self, blocks: Iterable[Hashable]) -> Any:
         """The records of the named blocks, in the form of the data set."""
+
+    @property
+    def blocks(self) -> tuple[Hashable, ...]:
+        """The names of its blocks, in the order in which they were opened. Public."""
+        return ()
 
 
 class _Shared:
@@ -65,7 +79,7 @@ class Grown:
         self,
         shared: _Shared,
         count: int | None = None,
-        blocks: "Map[Hashable, Spans]" = _NO_BLOCKS,
+        blocks: "Map[Hashable, _Block]" = _NO_BLOCKS,
     ) -> None:
         self._shared, self._count, self._blocks = shared, count, blocks
         self._whole: Any = None
@@ -111,13 +125,15 @@ class Grown:
             store.put(start, fitted, size, records)
         stop, blocks = store.last_stop, self._blocks
         if block is not None:
-            spans = blocks.get(block, ())
-            if spans and spans[-1][1] == start:
-                spans = (*spans[:-1], (spans[-1][0], stop))
-            else:
-                spans = (*spans, (start, stop))
-            blocks = blocks.set(block, spans)
+            place, spans = blocks.get(block) or _Block(len(blocks), ())
+            last = _joined((*spans[-1:], (start, stop)))
+            blocks = blocks.set(block, _Block(place, (*spans[:-1], *last)))
         return Grown(shared, stop, blocks)
+
+    @property
+    def blocks(self) -> tuple[Hashable, ...]:
+        """The names of the blocks, in the order of their first batches."""
+        return tuple(sorted(self._blocks, key=lambda name: self._blocks[name].place))
 
     def over(self, blocks: Iterable[Hashable]) -> Any:
         """The records of the named blocks, block after block.
@@ -125,7 +141,7 @@ class Grown:
         Raises:
             KeyError: there is no such block.
         """
-        spans = [span for block in blocks for span in self._blocks[block]]
+        spans = _joined(span for block in blocks for span in self._blocks[block].spans)
         return self._store().parts(spans)
 
     def __repr__(self) -> str:
@@ -155,8 +171,45 @@ class Grown:
         return _restored, (self.whole, dict(self._blocks))
 
 
-def _restored(whole: Any, blocks: "dict[Hashable, Spans]") -> Grown:
+def _restored(whole: Any, blocks: "dict[Hashable, _Block]") -> Grown:
     return Grown(_Shared(whole), None, Map(blocks))
+
+
+def _joined(spans: Iterable[tuple[int, int]]) -> Spans:
+    """The spans with those that follow each other as one; empty ones are left out."""
+    found: list[tuple[int, int]] = []
+    for start, stop in spans:
+        if found and found[-1][1] == start:
+            found[-1] = (found[-1][0], stop)
+        elif stop > start:
+            found.append((start, stop))
+    return tuple(found)
+
+
+@final
+class Part:
+    """The records of some blocks of a data set. They are read when they are needed, and once."""
+
+    __slots__ = ("_blocks", "_dataset", "_read")
+
+    def __init__(self, dataset: Any, blocks: Iterable[Hashable]) -> None:
+        self._dataset, self._blocks = dataset, tuple(blocks)
+        self._read: tuple[Any] | None = None
+
+    @property
+    def base(self) -> Any:
+        """Data with the public schema of the records."""
+        return self._dataset.base if type(self._dataset) is Grown else self._dataset
+
+    @property
+    def whole(self) -> Any:
+        """The records, in the form of the data."""
+        if self._read is None:
+            self._read = (over(self._dataset, self._blocks),)
+        return self._read[0]
+
+    def __repr__(self) -> str:
+        return "Part(..)"
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -174,7 +227,7 @@ def growable(dataset: Any) -> Any:
 
     Reads nothing. What cannot grow is returned as it is.
     """
-    if isinstance(dataset, Grown | Growing):
+    if isinstance(dataset, Grown | Growing | Part):
         return dataset
     return Grown(_Shared(dataset))
 
@@ -200,7 +253,13 @@ def grown(dataset: Any, records: Any, block: Hashable = None) -> Any:
 
 def snapshot(dataset: Any) -> Any:
     """What is in a data set now, in the form that mechanisms read."""
-    return dataset.whole if type(dataset) is Grown else dataset
+    kind = type(dataset)
+    return dataset.whole if kind is Grown or kind is Part else dataset
+
+
+def names_of_blocks(dataset: Any) -> tuple[Hashable, ...]:
+    """The names of the blocks of a data set, in the order in which they were opened. Public."""
+    return dataset.blocks if isinstance(dataset, Grown | Growing) else ()
 
 
 def over(dataset: Any, blocks: Iterable[Hashable]) -> Any:

@@ -27,6 +27,7 @@ from queryable.messages import (
     Halted,
     Launch,
     Launched,
+    LaunchOver,
     PrivacyLossQuery,
     Refused,
 )
@@ -84,6 +85,11 @@ class TreeNode:
     def mechanism(self) -> str:
         """The public name of the mechanism."""
         return self.called if self.runs is None else public_name(self.runs)
+
+    @property
+    def about(self) -> str:
+        """What part of the data its launch read, such as blocks; empty for all of them."""
+        return about_of(self.receipt)
 
     @property
     def spent(self) -> Report | None:
@@ -247,7 +253,7 @@ class History:
 
     def _charge(self, node: TreeNode, receipt: Receipt | None) -> None:
         """Set the compositor's account, and retire the children that the launch retires."""
-        node.account = None if receipt is None else receipt.account
+        node.account = None if receipt is None else _after(receipt.account, node.account)
         if getattr(getattr(receipt, "mechanism", None), "retires_others", False) is True:
             _retire(node.children)
         if not interleaves(node.runs):
@@ -271,6 +277,8 @@ class History:
         child.name, child.before, child.receipt = self._names.get(sequence), before, receipt
         if receipt is not None:
             child.claim = receipt.claim
+            if isinstance(receipt.account, Account):
+                child.before = receipt.account.before(before)
         node.children.append(child)
 
     def _adopted(self, node: TreeNode, exchange: Exchange, answer: Launched) -> None:
@@ -295,10 +303,21 @@ def asked_by(query: Any) -> str:
 _OUTCOMES = {Launched: CHARGED, Failed: FAILED, Refused: REFUSED, Halted: REFUSED}
 
 
+def _after(account: Any, before: Account | None) -> Any:
+    """What is shown after a receipt; a person in the middle may have put any value in it."""
+    return account.after(before) if isinstance(account, Account) else account
+
+
+def about_of(receipt: Receipt | None) -> str:
+    """Return what part of the data a launch read; empty for all of them."""
+    known = receipt is not None and isinstance(receipt.account, Account)
+    return receipt.account.about if known and receipt is not None else ""
+
+
 def is_launch(exchange: Exchange) -> bool:
     """Whether the exchange is a launch that was answered."""
     return (
-        isinstance(exchange.query, Launch)
+        isinstance(exchange.query, Launch | LaunchOver)
         and type(exchange.answer) in _OUTCOMES
         and isinstance(exchange.query.mechanism, InteractiveMechanism)
     )

@@ -5,6 +5,7 @@ page, and bars and status labels have colours of middle lightness, so the tree i
 and on dark pages. All texts are escaped.
 """
 
+from fractions import Fraction
 from html import escape
 
 from queryable.datasets import Protected
@@ -12,6 +13,7 @@ from queryable.display.history import FAILED, HALTED, LIVE, RETIRED, TreeNode
 from queryable.display.text import (
     Folded,
     Quota,
+    parts,
     percent,
     price,
     protection,
@@ -19,6 +21,7 @@ from queryable.display.text import (
     spending,
     title,
 )
+from queryable.optional import one_line
 
 FOLDED_ROWS = 100
 """How many folded siblings are listed when the reader unfolds them; the rest are counted."""
@@ -71,14 +74,25 @@ def _entry(entry: TreeNode | Folded, quota: Quota) -> str:
 def _row(node: TreeNode, *, brief: bool = False) -> str:
     colour = _COLOURS.get(node.status)
     style = f' style="color:{colour}"' if colour else ""
-    parts = [f"<b>{escape(title(node))}</b> <code>{escape(price(node))}</code>"]
+    row = [f"<b>{escape(title(node))}</b> <code>{escape(price(node))}</code>"]
+    if node.about:
+        row.append(f" <small>{escape(one_line(node.about))}</small>")
     if not brief:
-        parts.append(_bar(node))
-    parts.append(f"<i{style}>{node.status}</i>")
+        row.append(_bar(node))
+    row.append(f"<i{style}>{node.status}</i>")
     more = "" if brief else "; ".join(filter(None, (spending(node), refusals(node), node.remark)))
     if more:
-        parts.append(f" <small>{escape(more)}</small>")
-    return "".join(parts)
+        row.append(f" <small>{escape(more)}</small>")
+    if not brief:
+        row += map(_part, parts(node))
+    return "".join(row)
+
+
+def _part(part: tuple[str, Fraction | None, str]) -> str:
+    """A line for a part of an account, such as a block."""
+    name, share, words = part
+    bar = "" if share is None else _measured(share, "own", f"{percent(share)} of its budget")
+    return f"<br><small>{escape(name)}: </small>{bar}<small>{escape(words)}</small>"
 
 
 def _bar(node: TreeNode) -> str:
@@ -87,10 +101,14 @@ def _bar(node: TreeNode) -> str:
         return ""
     own = node.account is not None
     whose = "its" if own else "its parent's"
-    label = escape(f"{percent(share)} of {whose} budget")
+    return _measured(share, "own" if own else "cost", f"{percent(share)} of {whose} budget")
+
+
+def _measured(share: Fraction, kind: str, text: str) -> str:
+    label = escape(text)
     width = f"{float(100 * share):.4g}%"
     filled = f'<s style="width:{width}"></s>' if share else ""
     return (
-        f'<em><u class="{"own" if own else "cost"}" role="img" aria-label="{label}" '
+        f'<em><u class="{kind}" role="img" aria-label="{label}" '
         f'title="{label}">{filled}</u><small>{escape(percent(share))}</small></em>'
     )

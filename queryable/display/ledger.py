@@ -16,7 +16,15 @@ from typing import Any, TextIO, overload
 
 import attrs
 
-from queryable.display.history import CHARGED, FAILED, REFUSED, is_launch, outcome_of, receipt_of
+from queryable.display.history import (
+    CHARGED,
+    FAILED,
+    REFUSED,
+    about_of,
+    is_launch,
+    outcome_of,
+    receipt_of,
+)
 from queryable.display.spreadsheet import as_csv, as_html
 from queryable.losses import Loss, Report
 from queryable.optional import full_name, one_line, public_name
@@ -260,7 +268,7 @@ def row_of(sequence: int, name: str | None, exchange: Exchange) -> LedgerRow:
         exchange.path,
         name,
         public_name(runs),
-        full_name(runs),
+        f"{full_name(runs)} {about_of(receipt)}".rstrip(),
         own_loss(runs) if receipt is None else receipt.claim,
         None if receipt is None else receipt.charged,
         None if receipt is None else receipt.account.total(),

@@ -13,6 +13,7 @@ from queryable.datasets import Protected
 from queryable.display.history import ANSWERED, TreeNode
 from queryable.display.siblings import tallied
 from queryable.optional import one_line
+from queryable.receipts import Account
 
 HEAD, TAIL = 4, 6
 """How many siblings are shown before and after the counted ones."""
@@ -78,9 +79,28 @@ def spending(node: TreeNode) -> str:
     """Return what a compositor has spent and what remains, or the last report."""
     if node.account is None:
         return f"last reported {node.reported}" if node.reported is not None else ""
-    remaining = node.account.remaining()
-    text = f"spent {node.account.total()}"
+    return _amounts(node.account)
+
+
+def _amounts(account: Account) -> str:
+    remaining = account.remaining()
+    text = f"spent {account.total()}"
     return text if remaining is None else f"{text}, remaining {remaining}"
+
+
+def parts(node: TreeNode) -> list[tuple[str, Fraction | None, str]]:
+    """Return the parts of an account, such as blocks: names, used share, and amounts as text.
+
+    Parts in the middle of many are counted.
+    """
+    if node.account is None:
+        return []
+    given = node.account.breakdown()
+    shown = [(one_line(name), each.share(), _amounts(each)) for name, each in given]
+    if len(shown) <= _SHOWN_BELOW:
+        return shown
+    left = f"{len(shown) - HEAD - TAIL:,} more"
+    return [*shown[:HEAD], (left, None, "see ledger()"), *shown[-TAIL:]]
 
 
 def protection(root: TreeNode, protects: Protected) -> str:
@@ -135,16 +155,23 @@ def _below(node: TreeNode, indent: str, quota: Quota) -> Iterator[str]:
 def _line(node: TreeNode) -> str:
     cost = node.cost
     share = f"{percent(cost)} of its parent's budget" if cost is not None else ""
-    return "  ".join(filter(None, (title(node), price(node), share, *notes(node))))
+    return "  ".join(
+        filter(None, (title(node), one_line(node.about), price(node), share, *notes(node)))
+    )
 
 
 def _details(node: TreeNode, indent: str) -> list[str]:
     text = spending(node)
     if not text:
         return []
-    share, below = node.share, "|  " if node.children else "   "
+    margin = indent + ("|  " if node.children else "   ")
+    own = f"{margin}{_bar(node.share)}{text}"
+    return [own, *(f"{margin}  {name}: {_bar(share)}{words}" for name, share, words in parts(node))]
+
+
+def _bar(share: Fraction | None) -> str:
     if share is None:
-        return [f"{indent}{below}{text}"]
+        return ""
     filled = min(max(round(_BAR * share), int(share > 0)), _BAR if share >= 1 else _BAR - 1)
     bar = "#" * filled + "." * (_BAR - filled)
-    return [f"{indent}{below}[{bar}] {percent(share)}  {text}"]
+    return f"[{bar}] {percent(share)}  "

@@ -24,6 +24,8 @@ from queryable.losses import Report
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import (
     Answer,
+    BlockLossQuery,
+    BlocksQuery,
     CanAfford,
     Launch,
     Launched,
@@ -307,9 +309,11 @@ def is_poll(exchange: Exchange) -> bool:
     """Whether an exchange that changed no state is a poll."""
     if isinstance(exchange.query, CanAfford):
         return isinstance(exchange.answer, bool)
+    if isinstance(exchange.query, PrivacyLossQuery | BlockLossQuery):
+        return isinstance(exchange.answer, Report)
     if isinstance(exchange.query, MeasureQuery):
         return isinstance(exchange.answer, Stated)
-    return isinstance(exchange.query, PrivacyLossQuery) and isinstance(exchange.answer, Report)
+    return isinstance(exchange.query, BlocksQuery) and isinstance(exchange.answer, tuple)
 
 
 def _is_report(exchange: Exchange) -> bool:

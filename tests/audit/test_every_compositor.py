@@ -11,7 +11,7 @@ from queryable import Ask, InteractiveMechanism, Launch, Loss, PureDP
 from queryable.audit import HockeyStick, worst_case
 from tests.audit.cases import BITS, CASES, Doors
 
-ELSEWHERE = {"ExPost": "tests/audit/test_ex_post.py"}
+ELSEWHERE = {"Blocks": "tests/audit/test_blocks.py", "ExPost": "tests/audit/test_ex_post.py"}
 
 
 @pytest.mark.parametrize("name", CASES)

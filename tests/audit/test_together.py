@@ -97,16 +97,16 @@ def test_a_budget_that_charges_one_of_several_is_caught(monkeypatch: pytest.Monk
 
 def test_one_run_for_equal_launches_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Equal launches have independent answers."""
-    real = together._run
+    real = together.run_all
 
-    def run(state: Any, answers: Any, due: Any, *rest: Any) -> Any:
-        moved, told = real(state, answers, due[:1], *rest)
+    def run(children: Any, answers: Any, due: Any, *rest: Any, **named: Any) -> Any:
+        moved, told = real(children, answers, due[:1], *rest, **named)
         return moved, (told[0],) * len(told)
 
     twice = [Launch(Response(3))] * 2
     single = view_law(FiltCon(PureDP(9)), True, script(*twice))
     assert one_by_one(view_law(FiltCon(PureDP(9)), True, script(LaunchMany(twice)))) == single
-    monkeypatch.setattr(together, "_run", run)
+    monkeypatch.setattr(together, "run_all", run)
     assert one_by_one(view_law(FiltCon(PureDP(9)), True, script(LaunchMany(twice)))) != single
 
 

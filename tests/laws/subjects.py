@@ -7,6 +7,8 @@ import numpy as np
 
 import mechanisms
 from composition import (
+    AtMostADay,
+    Blocks,
     ConComp,
     ExPost,
     Filt,
@@ -23,10 +25,15 @@ from queryable import (
     Ask,
     AskMany,
     Bit,
+    BlockLossQuery,
+    BlocksQuery,
     CanAfford,
+    CloseBlock,
     InteractiveMechanism,
+    Last,
     Launch,
     LaunchMany,
+    LaunchOver,
     PrivacyLossQuery,
     PureDP,
     Statistic,
@@ -133,6 +140,37 @@ def refining(name: str, person: Any, schedule: Any) -> Subject:
     return Subject(name, person @ FiltCon(ZCDP(1)), script)
 
 
+def over_blocks(name: str, mechanism: InteractiveMechanism[Any]) -> Subject:
+    """Launches over blocks, with batches in between; a person sends several one by one."""
+    many = LaunchMany([over(WORD, "a"), over(OPEN, "a", "b"), over(Launch(Toy(PureDP(9))), "b")])
+    script = (
+        Update(DATA[:3], "a"),
+        Update(DATA[:2], "a"),
+        CloseBlock("a"),
+        over(OPEN, "a"),
+        Ask(0, BITS),
+        Update(DATA, "b"),
+        Ask(0, BITS),
+        CloseBlock("b"),
+        CanAfford(LaunchOver(Toy(PureDP(9)), Last(1))),
+        over(Launch(Toy(PureDP(9))), "b"),
+        over(Launch(Courier() @ FiltCon(PureDP("0.1"))), "a", "b"),
+        Ask(1, OPEN),
+        Ask(1, Ask(0, BITS)),
+        LaunchOver(RandomWord(PureDP("0.01")), Last(2)),
+        *(() if "AtMostADay" in name else (many,)),
+        PrivacyLossQuery(),
+        BlockLossQuery("b"),
+        BlocksQuery(),
+    )
+    return Subject(name, mechanism, script)
+
+
+def over(launch: Launch, *blocks: str) -> LaunchOver:
+    """The launch over blocks."""
+    return LaunchOver(launch.mechanism, blocks, launch.d_out)
+
+
 TOYS = (
     Subject("Toy", Toy(), (BITS, BITS), random=False),
     Subject("RandomBits", RandomBits(), (BITS, BITS, BITS)),
@@ -174,6 +212,9 @@ COMPOSITORS = (
         ConComp([RandomBits(), RandomWord(), FiltCon(PureDP(1))]),
         (Ask(0, BITS), Ask(2, OPEN), Ask(2, Ask(0, BITS)), Ask(0, BITS), PrivacyLossQuery()),
     ),
+    over_blocks("Blocks", Blocks(FiltCon(PureDP(1)))),
+    over_blocks("Blocks, zCDP", Blocks(FiltCon(ZCDP(1)))),
+    over_blocks("AtMostADay of Blocks", AtMostADay(PureDP("1/2")) @ Blocks(FiltCon(PureDP(1)))),
     Subject("Courier", Courier() @ RandomBits(), (BITS, BITS)),
     Subject("Masker", Masker() @ RandomBits(), (BITS, BITS)),
     Subject("Twice", Twice() @ RandomBits(), (BITS, BITS)),

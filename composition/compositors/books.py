@@ -1,0 +1,362 @@
+"""The accounts of the blocks of growing data: which blocks there are, and what each has lost.
+
+Responsible for names of blocks, their order, and charging several accounts at once. Blocks with the
+same history share one account object, so that a launch over many of them computes each distinct
+account once. A launch takes time that is linear in the blocks that it names, whatever their number
+is. Knows no data.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
+from fractions import Fraction
+from heapq import nlargest
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import attrs
+from immutables import Map
+
+from composition.rules import Account
+from queryable.data.constants import plain
+from queryable.errors import QueryError
+from queryable.faults import named
+from queryable.losses import AdditiveLoss, Loss
+from queryable.losses.numbers import natural
+from queryable.messages import BlockName, BlockStated, Last
+from queryable.quoting import quoted
+from queryable.receipts import Account as Shown
+
+
+@attrs.frozen
+class Block:
+    """A block: its place in the order in which blocks were opened, from 0, and its name."""
+
+    place: int
+    name: BlockName
+
+
+Groups: TypeAlias = tuple[tuple[Account, tuple[Block, ...]], ...]
+"""Accounts, each with the blocks that have it."""
+
+
+@attrs.frozen
+class BlockAccounts(Shown):
+    """The accounts of some blocks, as a receipt and displays have them.
+
+    Attributes:
+        empty: the account of a block that was never charged.
+        groups: the blocks, by account.
+        blocks_of_unit: how many blocks a unit may be in; the total is that of so many blocks.
+    """
+
+    empty: Account
+    groups: Groups = ()
+    blocks_of_unit: int = 1
+
+    @property
+    def budget(self) -> Any:
+        """The budget of each block."""
+        return self.empty.budget
+
+    def total(self) -> Loss:
+        """The largest loss of a block, or the sum of the largest ones if a unit is in several."""
+        return largest(self.groups, self.blocks_of_unit, self.empty)
+
+    def remaining(self) -> Loss:
+        """What the block of these that has least left would admit, in each coordinate."""
+        left = [account.remaining() for account, _ in self.groups] or [self.empty.remaining()]
+        columns = zip(*(_additive(each).parts for each in left), strict=True)
+        return _additive(left[0]).room(tuple(map(min, columns)))
+
+    def share(self) -> Fraction | None:
+        """The largest used share of a block's budget."""
+        shares = [account.share() for account, _ in self.groups]
+        known = [share for share in shares if share is not None]
+        if len(known) < len(shares):
+            return None
+        return max(known, default=self.empty.share())
+
+    @property
+    def about(self) -> str:
+        """The names of the blocks."""
+        return f"over {in_words(block for _, blocks in self.groups for block in blocks)}"
+
+    def breakdown(self) -> Sequence[tuple[str, Shown]]:
+        """The accounts, each with the names of its blocks."""
+        return [(in_words(blocks), account) for account, blocks in self.groups]
+
+    def after(self, before: Shown | None) -> Shown:
+        """These accounts, and those of the other blocks that were shown before."""
+        if not isinstance(before, BlockAccounts):
+            return self
+        mine = {block for _, blocks in self.groups for block in blocks}
+        kept = [
+            (account, [b for b in blocks if b not in mine]) for account, blocks in before.groups
+        ]
+        return attrs.evolve(self, groups=_grouped([*kept, *self.groups]))
+
+    def before(self, known: Shown | None) -> Shown | None:
+        """The accounts of these blocks among those that were shown."""
+        if not isinstance(known, BlockAccounts):
+            return known
+        mine = {block for _, blocks in self.groups for block in blocks}
+        kept = [(account, [b for b in blocks if b in mine]) for account, blocks in known.groups]
+        return attrs.evolve(self, groups=_grouped(kept))
+
+
+@attrs.frozen
+class Book:
+    """All blocks and their accounts; a frozen value.
+
+    Attributes:
+        empty: the account of a block that was never charged.
+        places: the place of each block, by name.
+        blocks: the blocks, by place.
+        accounts: the accounts of the blocks that were charged, by place.
+        closed: how many blocks are closed, the first ones. At most one more is open.
+        met: the place of the block that was the last one when this book began. It may have been
+            closed before, so the next block may be opened while it is open.
+    """
+
+    empty: Account
+    places: "Map[BlockName, int]" = Map()
+    blocks: "Map[int, Block]" = Map()
+    accounts: "Map[int, Account]" = Map()
+    closed: int = 0
+    met: int = -1
+
+    @classmethod
+    def of(cls, empty: Account, names: Iterable[Any]) -> "Book":
+        """The book of data that have these blocks already."""
+        book = cls(empty)
+        for name in names:
+            book = attrs.evolve(book, met=book.closed).opened(name)
+        return attrs.evolve(book, met=len(book.blocks) - 1)
+
+    @property
+    def open(self) -> Block | None:
+        """The block that records are added to now, if there is one."""
+        return self.blocks.get(self.closed)
+
+    def opened(self, name: Any) -> "Book":
+        """The book after records for a block of this name: it is opened, if it is new.
+
+        Raises:
+            QueryError: the block is closed, or another one is open.
+        """
+        known, now = block_name(name), self.open
+        if now is not None and now.name == known:
+            return self
+        if known in self.places:
+            raise QueryError(f"block {quoted(known)} is closed; nothing has changed")
+        closed = self.closed
+        if now is not None:
+            if now.place != self.met:
+                raise QueryError(
+                    f"close block {quoted(now.name)} before block {quoted(known)} is opened; "
+                    "nothing has changed"
+                )
+            closed += 1
+        block = Block(len(self.blocks), known)
+        return attrs.evolve(
+            self,
+            closed=closed,
+            places=self.places.set(known, block.place),
+            blocks=self.blocks.set(block.place, block),
+        )
+
+    def closing(self, name: Any) -> "Book":
+        """The book after this block was closed.
+
+        Raises:
+            QueryError: it is not the open block.
+        """
+        known, now = block_name(name), self.open
+        if now is not None and now.name == known:
+            return attrs.evolve(self, closed=self.closed + 1)
+        what = "is closed already" if known in self.places else "was never opened"
+        raise QueryError(f"block {quoted(known)} {what}; nothing has changed")
+
+    def named(self, blocks: Any) -> tuple[Block, ...]:
+        """The closed blocks that a launch names, in the order of their places.
+
+        Raises:
+            QueryError: they are no list or tuple of closed blocks, each once, nor a `Last`.
+        """
+        if isinstance(blocks, Last):
+            first = self.closed - self._count(blocks)
+            return tuple(self.blocks[place] for place in range(first, self.closed))
+        if type(blocks) not in (list, tuple) or not blocks:
+            raise QueryError(
+                "name blocks in a list that is not empty, or by Last(count); nothing is charged"
+            )
+        places, found = self.places, []
+        for name in tuple(blocks):
+            place = places.get(name) if type(name) in _PLAIN else places.get(block_name(name))
+            if place is None or place >= self.closed:
+                raise QueryError(f"{self._objection(name)}; nothing is charged")
+            found.append(place)
+        found.sort()
+        chosen = tuple(self.blocks[place] for place in found)
+        for block, following in pairwise(chosen):
+            if block is following:
+                raise QueryError(f"block {quoted(block.name)} is named twice; nothing is charged")
+        return chosen
+
+    def known(self, name: Any) -> Block:
+        """The block of this name, open or closed.
+
+        Raises:
+            QueryError: there is none.
+        """
+        place = self.places.get(block_name(name))
+        if place is None:
+            raise QueryError(f"there is no block {quoted(name)}")
+        return self.blocks[place]
+
+    def _count(self, last: Last) -> int:
+        try:
+            count = natural(last.count, "count")
+        except (TypeError, ValueError) as error:
+            raise QueryError(f"Last: {error}; nothing is charged") from None
+        if not 1 <= count <= self.closed:
+            raise QueryError(
+                f"Last takes a count from 1 to {self.closed}, the number of closed blocks; nothing "
+                "is charged"
+            )
+        return count
+
+    def _objection(self, name: Any) -> str:
+        known = block_name(name)
+        if known not in self.places:
+            return f"there is no block {quoted(known)}"
+        return f"block {quoted(known)} is still open, and launches read closed blocks"
+
+    def account(self, block: Block) -> Account:
+        """The account of a block."""
+        return self.accounts.get(block.place, self.empty)
+
+    def groups(self, blocks: Iterable[Block]) -> Groups:
+        """The blocks by account. Accounts of one value in two objects become one."""
+        accounts, empty = self.accounts, self.empty
+        by_object: dict[int, tuple[Account, list[Block]]] = {}
+        for block in blocks:
+            account = accounts.get(block.place, empty)
+            group = by_object.get(id(account))
+            if group is None:
+                by_object[id(account)] = (account, [block])
+            else:
+                group[1].append(block)
+        return _grouped(by_object.values())
+
+    def charged(self, groups: Groups) -> "Book":
+        """The book with these accounts."""
+        accounts = self.accounts.mutate()
+        for account, blocks in groups:
+            for block in blocks:
+                accounts[block.place] = account
+        return attrs.evolve(self, accounts=accounts.finish())
+
+    def stated(self) -> Iterator[BlockStated]:
+        """What is public about each block, in order."""
+        left: dict[int, tuple[Loss, Loss]] = {}
+        for place in range(len(self.blocks)):
+            block = self.blocks[place]
+            account = self.account(block)
+            amounts = left.get(id(account))
+            if amounts is None:
+                left[id(account)] = amounts = (account.total(), account.remaining())
+            yield BlockStated(block.name, place < self.closed, *amounts)
+
+    def all_accounts(self) -> Groups:
+        """All blocks that were charged, by account."""
+        return self.groups(self.blocks[place] for place in self.accounts)
+
+
+_PLAIN = (str, int, date)
+
+
+def block_name(name: Any) -> BlockName:
+    """Read the name of a block.
+
+    Raises:
+        QueryError: it is not a string, an int or a date.
+    """
+    if isinstance(name, bool) or not isinstance(name, _PLAIN):
+        raise QueryError(f"the name of a block is a text, an int or a date, not {named(name)}")
+    known: BlockName = plain(name)
+    return known
+
+
+def candidates(groups: Groups, loss: Any) -> Groups:
+    """The groups with accounts that have one more launch, whether or not that fits."""
+    return tuple((account.add(loss), blocks) for account, blocks in groups)
+
+
+def largest(groups: Groups, count: int, empty: Account) -> Loss:
+    """The sum of the losses of the `count` blocks that lost most, in each coordinate."""
+    zero = _additive(empty.total())
+    totals = [(_additive(account.total()).parts, len(blocks)) for account, blocks in groups]
+    if count == 1:
+        columns = zip(zero.parts, *(parts for parts, _ in totals), strict=True)
+        return zero.of_parts(tuple(map(max, columns)))
+    each = [parts for parts, blocks in totals for _ in range(min(blocks, count))]
+    return zero.of_parts(
+        tuple(
+            max(least, sum(nlargest(count, column), Fraction(0)))
+            for least, *column in zip(zero.parts, *each, strict=True)
+        )
+    )
+
+
+_MOST_RUNS = 4
+
+
+def in_words(blocks: Iterable[Block]) -> str:
+    """The names of blocks; successive ones as the first and the last."""
+    runs: list[list[Block]] = []
+    for block in sorted(blocks, key=_place):
+        if runs and runs[-1][-1].place + 1 == block.place:
+            runs[-1].append(block)
+        else:
+            runs.append([block])
+    texts = [
+        ", ".join(str(block.name) for block in run)
+        if len(run) < 3
+        else f"{run[0].name} to {run[-1].name}"
+        for run in runs
+    ]
+    if len(texts) > _MOST_RUNS + 1:
+        left = sum(map(len, runs[_MOST_RUNS:]))
+        texts = [*texts[:_MOST_RUNS], f"{left:,} more"]
+    return ", ".join(texts)
+
+
+def _grouped(groups: Iterable[tuple[Account, Sequence[Block]]]) -> Groups:
+    """The groups with one for each value of an account, and their blocks in order."""
+    found: dict[Any, tuple[Account, list[Block]]] = {}
+    for account, blocks in groups:
+        if not blocks:
+            continue
+        packed = account.packed(account)
+        key = packed if type(packed) is tuple else id(account)
+        known = found.get(key)
+        if known is None:
+            found[key] = (account, list(blocks))
+        else:
+            known[1].extend(blocks)
+    groups = ((known, sorted(blocks, key=_place)) for known, blocks in found.values())
+    return tuple(sorted(((known, tuple(blocks)) for known, blocks in groups), key=_first))
+
+
+def _place(block: Block) -> int:
+    return block.place
+
+
+def _first(group: tuple[Account, tuple[Block, ...]]) -> int:
+    return group[1][0].place
+
+
+def _additive(loss: Any) -> AdditiveLoss:
+    assert isinstance(loss, AdditiveLoss)
+    return loss

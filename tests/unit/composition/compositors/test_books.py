@@ -1,0 +1,135 @@
+"""Names, order and accounts of blocks."""
+
+from datetime import date, datetime
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from composition import FiltCon
+from composition.compositors.books import (
+    Block,
+    BlockAccounts,
+    Book,
+    candidates,
+    in_words,
+    largest,
+)
+from queryable import ApproxDP, PureDP, QueryError
+
+EMPTY: Any = FiltCon(PureDP(1)).account()
+PAIRS: Any = FiltCon(ApproxDP(1, "1/10")).account()
+
+
+def closed(count: int, empty: Any = EMPTY) -> Book:
+    book = Book(empty)
+    for place in range(count):
+        book = book.opened(place).closing(place)
+    return book
+
+
+def charge(book: Book, names: Any, loss: Any) -> Book:
+    return book.charged(candidates(book.groups(book.named(names)), loss))
+
+
+def test_names_are_texts_ints_and_dates() -> None:
+    day, moment = date(2024, 1, 1), datetime(2024, 1, 1)  # noqa: DTZ001 (a name, no time)
+    book = Book(EMPTY)
+    for name in (day, moment, "1", 1):
+        book = book.opened(name).closing(name)
+    assert [block.name for block in book.named([1, moment, "1", day])] == [day, moment, "1", 1]
+
+
+class Sly(str):
+    """A text that claims to be another one."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return hash("b")
+
+
+def test_a_subclass_of_a_name_is_what_its_characters_say() -> None:
+    book = Book(EMPTY).opened("a").closing("a").opened("b").closing("b")
+    assert [block.name for block in book.named([Sly("a")])] == ["a"]
+    with pytest.raises(QueryError, match="block 'a' is closed"):
+        book.opened(Sly("a"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.sets(st.integers(0, 5), min_size=1), st.integers(1, 3)), max_size=12))
+def test_each_block_has_lost_the_sum_of_its_launches(launches: list[tuple[set[int], int]]) -> None:
+    """Accounts are shared, and the charges are those of one account a block."""
+    book, lost = closed(6), dict.fromkeys(range(6), Fraction(0))
+    for names, tenths in launches:
+        book = charge(book, list(names), PureDP(Fraction(tenths, 10)))
+        for name in names:
+            lost[name] += Fraction(tenths, 10)
+    assert [each.spent for each in book.stated()] == [PureDP(lost[name]) for name in range(6)]
+    groups = book.groups(book.named(list(range(6))))
+    assert len(groups) == len(set(lost.values()))  # one account for each amount
+    assert sorted(block.name for _, blocks in groups for block in blocks) == list(range(6))
+    for count in (1, 2, 7):
+        total = sum(sorted(lost.values())[-count:], Fraction(0))
+        assert largest(book.all_accounts(), count, EMPTY) == PureDP(total)
+
+
+def test_blocks_with_one_history_share_an_account() -> None:
+    book = charge(closed(100), list(range(100)), PureDP("1/10"))
+    assert len({id(account) for account in book.accounts.values()}) == 1
+    book = charge(charge(book, [3], PureDP("1/10")), [5], PureDP("1/10"))
+    assert len({id(account) for account in book.accounts.values()}) == 3
+    book = charge(book, [3, 5], PureDP("1/10"))
+    assert len({id(account) for account in book.accounts.values()}) == 2
+
+
+def test_of_coordinates_the_largest_of_each() -> None:
+    book = charge(charge(closed(2, PAIRS), [0], ApproxDP("1/2", 0)), [1], ApproxDP(0, "1/20"))
+    accounts = BlockAccounts(PAIRS, book.all_accounts())
+    assert accounts.total() == ApproxDP("1/2", "1/20")
+    assert accounts.remaining() == ApproxDP("1/2", "1/20")
+    assert accounts.share() == Fraction(1, 2)
+
+
+def test_accounts_of_nothing() -> None:
+    accounts = BlockAccounts(EMPTY)
+    assert (accounts.total(), accounts.remaining()) == (PureDP(0), PureDP(1))
+    assert accounts.share() == 0
+    assert accounts.breakdown() == []
+
+
+def test_what_is_shown_after_a_receipt_has_the_blocks_of_before() -> None:
+    first = charge(closed(4), [0, 1, 2], PureDP("1/10"))
+    second = charge(first, [2, 3], PureDP("1/10"))
+    one = BlockAccounts(EMPTY, first.groups(first.named([0, 1, 2])))
+    other = BlockAccounts(EMPTY, second.groups(second.named([2, 3])))
+    assert one.after(None) is one
+    shown = other.after(one)
+    assert [(name, str(each.total())) for name, each in shown.breakdown()] == [
+        ("0, 1, 3", "PureDP(epsilon=0.1)"),
+        ("2", "PureDP(epsilon=0.2)"),
+    ]
+    before = other.before(one)
+    assert isinstance(before, BlockAccounts)
+    assert before.breakdown() == [("2", one.groups[0][0])]
+    assert other.before(None) is None
+
+
+@pytest.mark.parametrize(
+    ("places", "words"),
+    [
+        ([], ""),
+        ([3], "d3"),
+        ([4, 3], "d3, d4"),
+        ([1, 2, 3, 7], "d1 to d3, d7"),
+        ([0, 2, 4, 6, 8], "d0, d2, d4, d6, d8"),
+        ([0, 2, 4, 6, 8, 10, 11], "d0, d2, d4, d6, 3 more"),
+    ],
+)
+def test_names_in_words(places: list[int], words: str) -> None:
+    assert in_words(Block(place, f"d{place}") for place in places) == words
