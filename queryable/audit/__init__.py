@@ -19,6 +19,7 @@ from queryable.audit.enumeration import (
     push_forward,
     view_law,
 )
+from queryable.audit.histories import audit_histories
 from queryable.audit.keys import hashable
 from queryable.audit.laws import LAWS, Broken, broken_laws
 from queryable.audit.objectives import Divergence, HockeyStick, MaxDivergence, Renyi
@@ -45,6 +46,7 @@ __all__ = [
     "WorstCase",
     "Wrong",
     "audit",
+    "audit_histories",
     "broken_laws",
     "every_outcome",
     "hashable",

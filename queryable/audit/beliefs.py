@@ -53,8 +53,11 @@ class Belief:
 
 
 def _total(weights: Weights) -> Fraction:
-    total = sum((weight for _, weight in weights), _NOTHING)
-    return Fraction(int(total.p), int(total.q))
+    return _fraction(sum((weight for _, weight in weights), _NOTHING))
+
+
+def _fraction(weight: fmpq) -> Fraction:
+    return Fraction(int(weight.p), int(weight.q))
 
 
 def _as_integers(weights: Weights) -> Hashable:
@@ -111,6 +114,10 @@ class Machine:
         if len(found) == 1 and all(isinstance(seen.answer, Wrong) for seen in found.values()):
             return None
         return found
+
+    def hidden(self, belief: Belief) -> tuple[tuple[Any, Fraction], ...]:
+        """Return each hidden state with its probability under x."""
+        return tuple((self._states[number], _fraction(weight)) for number, weight in belief.p)
 
     def _steps(self, number: int, query: Any) -> list[Move]:
         key = (number, id(query))
