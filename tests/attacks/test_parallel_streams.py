@@ -160,7 +160,7 @@ def test_ours_refuses_batches(claimed: Any) -> None:
     """A careless part has a claim that does not hold from every history."""
     mechanism = parallel(3, Rolls(3), Flagged(RARE, E, claimed=claimed))
     state, _ = begin(mechanism, (), SYSTEM)
-    with pytest.raises(UnprovenCompositionError, match="history"):
+    with pytest.raises(UnprovenCompositionError, match="parallel composition is false"):
         advance(mechanism, state, Update(((1, "record"),)), SYSTEM, 1)
 
 
