@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 
 from composition import (
+    ConComp,
     Filt,
     FiltCon,
     FiltSeq,
@@ -19,6 +20,9 @@ from composition import (
     Odom,
     OdomCon,
     OdomSeq,
+    Parallel,
+    Partition,
+    Universal,
     ViaGDP,
     ViaRenyi,
     ViaZCDP,
@@ -212,11 +216,12 @@ class Stream:
     reached: Loss | Fraction
     quick: tuple[int, int] = (1, 4)
     most: tuple[int, int] = (4, 4)
+    arrivals: tuple[Any, ...] = (ARRIVES,)
 
     def audited(self, size: tuple[int, int], claim: Loss | None = None) -> Verdict:
         """The verdict on the mechanism's own claim, or on `claim`, for streams of this size."""
         mechanism = Limited(self.build(), *size)
-        batches = (ARRIVES, EMPTY) if size[0] > 1 else (ARRIVES,)
+        batches = (*self.arrivals, EMPTY) if size[0] > 1 else self.arrivals
         queries, horizon = (*batches, *self.queries), sum(size)
         return audit(mechanism, NOTHING, queries=queries, horizon=horizon, claim=claim)
 
@@ -237,6 +242,8 @@ PADS = (Ask(0, "key"), Ask(0, "sum"))
 BOTH = (Launch(Rolls(3)), Launch(Rolls(2)), *READS)
 MIXED = (*BOTH, Launch(response(2)))
 """Children that see updates, and one that is launched before or after them."""
+UP_TO_THREE = PureDP(nats(F(299, 100)))
+PARTS = Partition(lambda record: record[0], ["a", "b"])
 SMALL = (Launch(Rolls(F(3, 2))), Launch(response(F(3, 2))), Ask(0, "read"))
 
 
@@ -327,10 +334,38 @@ STREAMS: dict[str, Stream] = {
         PureDP(nats(3)),
         (1, 3),
     ),
+    "a person over pads": Stream(lambda: Stutter() @ Pads(3), ("key", "sum"), UP_TO_THREE),
+    # all at once
+    "ConComp": Stream(
+        lambda: ConComp([Pads(3), Pads(2)]),
+        tuple(Ask(child, query) for child in (0, 1) for query in ("key", "sum")),
+        UNDER,
+    ),
+    "Parallel": Stream(
+        lambda: Parallel(PARTS, {"a": FiltCon(PureDP(nats(2))), "b": Rolls(3)}),
+        (
+            Ask("a", Launch(Rolls(2))),
+            Ask("a", Launch(response(2))),
+            Ask("a", Ask(0, "read")),
+            Ask("b", "read"),
+        ),
+        UP_TO_THREE,
+        arrivals=tuple(Pair(Update(((part, 1),)), Update(())) for part in "ab"),
+    ),
+    "Universal": Stream(
+        lambda: Universal(PureDP(nats(3))),
+        (Launch(Pads(3)), Launch(response(2)), Launch(Pads(4)), "key", "sum"),
+        UP_TO_THREE,
+    ),
+    "Universal of a filter": Stream(
+        lambda: Universal(PureDP(nats(3))),
+        (Launch(FiltCon(PureDP(nats(3)))), Launch(Rolls(3)), Launch(Rolls(2)), Ask(0, "read")),
+        UP_TO_THREE,
+    ),
     # mechanisms that are launched
     "a response to each batch": Stream(
         lambda: Rolls(F(7, 3)), ("read",), PureDP("0.84729786038720"), (3, 3)
     ),
     "a response with delta": Stream(lambda: Rolls(2, delta="1/9"), ("read",), F(1, 9), (3, 3)),
-    "pads": Stream(lambda: Pads(3), ("key", "sum"), PureDP(nats(F(299, 100))), (3, 3)),
+    "pads": Stream(lambda: Pads(3), ("key", "sum"), UP_TO_THREE, (3, 3)),
 }

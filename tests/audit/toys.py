@@ -98,12 +98,13 @@ class PadReveal(InteractiveMechanism[tuple[bool, bool]]):
 
     odds: Fraction = attrs.field(default=F(3), converter=F)
     stated: Any = attrs.field(default=None, kw_only=True)
+    bit: Callable[[Any], Any] = attrs.field(default=bool, kw_only=True)
 
     def loss(self, d_in: int) -> Loss:
         return PureDP(nats(self.odds if self.stated is None else self.stated))
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[tuple[bool, bool], Any]:
-        hidden = coins.draw(yes(self.odds)) == bool(dataset)
+        hidden = coins.draw(yes(self.odds)) == bool(self.bit(dataset))
         return (hidden, coins.draw(Bernoulli(F(1, 2)))), None
 
     def step(
