@@ -20,6 +20,7 @@ from benchmarks import (
     compositors,
     display,
     durable,
+    growing,
     noise,
     rules,
     served,
@@ -36,6 +37,7 @@ GROUPS = {
     "rules": rules.rows,
     "display": display.rows,
     "audit": audit.rows,
+    "growing": growing.rows,
 }
 LARGE = {  # they write gigabytes to disk, so they run only if named
     "tables": tables.rows,
