@@ -68,7 +68,7 @@ def rehearse(
     Args:
         sample: public data. The result is not private, so never pass the real data or a part of
             them. The data of a running queryable are refused.
-        queries: the queries to an interactive mechanism.
+        queries: the queries to an interactive mechanism. An `Update` among them is a batch.
 
     Raises:
         TypeError: the sample is a queryable, its data, or a view or ledger of one.

@@ -8,5 +8,6 @@
 - `blocks`: `Blocks`, growing data in blocks with a budget each; `books` has their accounts, `units`
   the rows of a unit. `pacing`: `AtMostADay`, a person over it.
 - `universal`: `Universal`, which becomes the first mechanism launched in it.
+- `grows`: the base of compositors that take batches if the table says so.
 - `claims`: steps 1 and 2 of a launch. `children`: starting and asking children.
 """

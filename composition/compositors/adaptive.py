@@ -24,6 +24,7 @@ from composition.compositors.children import (
 )
 from composition.compositors.claims import Claim, claim_of, correction, parsed
 from composition.compositors.ex_post_claims import ExPostAccount
+from composition.compositors.grows import GrowsByProof
 from composition.compositors.state import CompositionState
 from composition.compositors.together import launch_many, still_halted
 from composition.proofs import Proof, ask
@@ -36,7 +37,7 @@ from queryable.ex_post import Opening
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, Measure, Report
 from queryable.losses.numbers import natural
-from queryable.mechanism import InteractiveMechanism, Measurement
+from queryable.mechanism import Measurement
 from queryable.messages import (
     OWNERS,
     Answer,
@@ -60,7 +61,6 @@ from queryable.messages import (
 )
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.receipts import AskReceipt, Receipt
-from queryable.streams import DataLevel
 
 _NO_MORE = (
     "nothing was read or charged. Ask the children that run already: they go on answering. "
@@ -87,11 +87,11 @@ def _max_mechanisms(value: Any) -> int | None:
 
 
 @attrs.frozen(repr=False)
-class AdaptiveComposition(InteractiveMechanism[CompositionState]):
+class AdaptiveComposition(GrowsByProof[CompositionState]):
     """Base of filters and odometers."""
 
     composes = True
-    neighbours = DataLevel()
+    continual = GrowsByProof.continual  # its own `step` takes batches
     reports_loss = True
     noninteractive: ClassVar[bool] = False
     """Whether only noninteractive mechanisms may be launched."""
@@ -126,19 +126,6 @@ class AdaptiveComposition(InteractiveMechanism[CompositionState]):
         closure under composition is proven for the rules of the table, not for vouched ones.
         """
         return self.interleaves and not self.proof.vouched
-
-    @property
-    def continual(self) -> bool:  # type: ignore[override]
-        """Whether a theorem covers data that grow."""
-        return self.proof.grows
-
-    def require_growing(self) -> None:
-        """Check that a theorem covers data that grow.
-
-        Raises:
-            UnprovenCompositionError: none does.
-        """
-        self.proof.require_growing()
 
     @property
     @abstractmethod

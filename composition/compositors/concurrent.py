@@ -59,8 +59,6 @@ class ConComp(FixedComposition):
         kw_only=True, default=None, converter=attrs.converters.optional(probability)
     )
 
-    _grows: bool = attrs.field(init=False, eq=False, repr=False)
-
     coin_at_launch = True  # its mechanisms are checked one by one
 
     def __attrs_post_init__(self) -> None:
@@ -118,11 +116,6 @@ class ConComp(FixedComposition):
 
     def _shares(self, dataset: Any) -> Mapping[ChildId, Any]:
         return dict.fromkeys(self._named, growable(dataset) if self.continual else dataset)
-
-    @property
-    def continual(self) -> bool:  # type: ignore[override]
-        """Whether one of the mechanisms is, and a theorem covers data that grow."""
-        return self._grows
 
     def require_growing(self) -> None:
         """Check that a theorem covers data that grow, in every measure of the mechanisms.

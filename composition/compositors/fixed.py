@@ -57,6 +57,12 @@ class FixedComposition(InteractiveMechanism[FixedState]):
 
     max_depth: int = attrs.field(kw_only=True, default=100, converter=max_depth_field)
     _known: KnownMap = attrs.field(init=False, eq=False, repr=False, factory=KnownMap)
+    _grows: bool = attrs.field(init=False, eq=False, repr=False, default=False)
+
+    @property
+    def continual(self) -> bool:  # type: ignore[override]
+        """Whether a mechanism gets batches, and a theorem covers data that grow."""
+        return self._grows
 
     @property
     def neighbours(self) -> Neighbours:  # type: ignore[override]

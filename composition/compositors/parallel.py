@@ -82,7 +82,6 @@ class Parallel(FixedComposition):
 
     partition: Partition = attrs.field(validator=an_instance(Partition))
     mechanisms: Mapping[ChildId, InteractiveMechanism[Any]] = attrs.field(converter=_frozen)
-    _grows: bool = attrs.field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         proofs = []
@@ -157,11 +156,6 @@ class Parallel(FixedComposition):
             pure = self._lost(d_in, PureDP)
             return pure if measure is None else pure.to(measure)
         return self._lost(1, measure).group(d_in)
-
-    @property
-    def continual(self) -> bool:  # type: ignore[override]
-        """Whether a part gets batches, and all that do keep their claim from every history."""
-        return self._grows
 
     def require_growing(self) -> None:
         """Check that a theorem covers data that grow.

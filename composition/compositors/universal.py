@@ -6,6 +6,7 @@ import attrs
 
 from composition.compositors.adaptive import d_in_field
 from composition.compositors.claims import claim_of, parsed
+from composition.compositors.grows import GrowsByProof
 from composition.proofs import Proof, ask, require_known
 from composition.verdicts import Column, Way
 from queryable.data.growing import grown
@@ -27,7 +28,6 @@ from queryable.messages import (
 )
 from queryable.quoting import an_instance
 from queryable.randomness.coins import SYSTEM, Coins
-from queryable.streams import DataLevel
 
 
 @attrs.frozen
@@ -41,7 +41,7 @@ class UniversalState:
 
 
 @attrs.frozen
-class Universal(InteractiveMechanism[UniversalState]):
+class Universal(GrowsByProof[UniversalState]):
     """A mechanism that becomes the first one launched in it whose loss fits the budget.
 
     Answers: MeasureQuery, and one Launch, with the mechanism's opening; then what that mechanism
@@ -60,26 +60,13 @@ class Universal(InteractiveMechanism[UniversalState]):
     proof: Proof = attrs.field(init=False, repr=False, eq=False)
 
     composes = True
-    neighbours = DataLevel()
+    continual = GrowsByProof.continual  # its own `step` takes batches
     coin_at_launch = True  # what is launched is checked
 
     def __attrs_post_init__(self) -> None:
         require_known(self.budget)
         proof = ask(Way.ONE, self.budget.measure, Column.ADAPTIVE)
         object.__setattr__(self, "proof", proof)
-
-    @property
-    def continual(self) -> bool:  # type: ignore[override]
-        """Whether a theorem covers data that grow."""
-        return self.proof.grows
-
-    def require_growing(self) -> None:
-        """Check that a theorem covers data that grow.
-
-        Raises:
-            UnprovenCompositionError: none does.
-        """
-        self.proof.require_growing()
 
     def guarantee(self) -> Guarantee:
         """The guarantee, with the theorem of the table's cell."""

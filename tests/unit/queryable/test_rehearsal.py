@@ -16,6 +16,7 @@ from queryable import (
     Queryable,
     QueryError,
     Statistic,
+    Update,
     rehearse,
 )
 from tests.strategies import Faulty, Toy, raising
@@ -119,3 +120,12 @@ def test_nothing_is_charged_and_nothing_changes() -> None:
         rehearse(Toy(), iter([1]))
     with pytest.raises(TypeError, match="InteractiveMechanism"):
         rehearse(Count(), SAMPLE)  # type: ignore[arg-type]
+
+
+def test_a_rehearsal_takes_batches() -> None:
+    """An `Update` among the queries is a batch of sample data."""
+    batch = Update({"age": np.array([50, 60])})
+    counted = Launch(Laplace(Count(), epsilon=1000))
+    done = rehearse(FiltCon(PureDP(10**4)), SAMPLE, [counted, batch, counted])
+    first, nothing, last = done.answers
+    assert (first.answer, nothing, last.answer) == (3, None, 5)

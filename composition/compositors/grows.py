@@ -1,0 +1,27 @@
+"""Compositors whose table cell, looked up at construction, says whether the data may grow."""
+
+from typing import Any
+
+from composition.proofs import Proof
+from queryable.mechanism import InteractiveMechanism, State
+from queryable.streams import DataLevel
+
+
+class GrowsByProof(InteractiveMechanism[State]):
+    """Base of compositors with one `proof`, which see batches through their data set only."""
+
+    proof: Proof
+    neighbours: Any = DataLevel()
+
+    @property
+    def continual(self) -> bool:  # type: ignore[override]
+        """Whether a theorem covers data that grow."""
+        return self.proof.grows
+
+    def require_growing(self) -> None:
+        """Check that a theorem covers data that grow.
+
+        Raises:
+            UnprovenCompositionError: none does.
+        """
+        self.proof.require_growing()
