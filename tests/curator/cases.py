@@ -16,7 +16,7 @@ from composition.rules import Additive
 from curator.codec import entry_of
 from queryable import Ask, AskMany, InteractiveMechanism, Launch, LaunchMany, PureDP
 from tests.encoded import ODOMETERS, ROWS, SCRIPTS
-from tests.laws.subjects import BITS, DATA, OPEN, SUBJECTS, WORD
+from tests.laws.subjects import ASKED, BITS, DATA, OPEN, WORD
 from tests.stored import STORED
 from tests.strategies import Courier, Masker, RandomBits, Toy
 
@@ -269,7 +269,7 @@ TAGGED = STORED.joined([entry_of("tests.lengthy/1", Lengthy)])
 """The codec of all cases."""
 
 CASES = (
-    *(Case(each.name, each.mechanism, numbers, each.script) for each in SUBJECTS),
+    *(Case(each.name, each.mechanism, numbers, each.script) for each in ASKED),
     *(
         Case(f"{type(mechanism).__name__} {place}", mechanism, rows, queries)
         for place, (mechanism, queries) in enumerate(SCRIPTS)

@@ -3,13 +3,13 @@
 import curator
 from curator.service.local import LocalService
 from curator.service.recipes import Opened
-from tests.laws.subjects import DATA, SUBJECTS
+from tests.laws.subjects import ASKED, DATA
 from tests.stored import KEY, STORED
 
 
 def opened(folder: str, number: int, *, give_up: bool = False) -> Opened:
     """The subject of this number, on a ledger in a file."""
-    mechanism = SUBJECTS[number].mechanism
+    mechanism = ASKED[number].mechanism
     ledger = f"{folder}/{number}.db"
     root = curator.open(
         ledger, mechanism, DATA, name="visits", key=KEY, codec=STORED, give_up=give_up

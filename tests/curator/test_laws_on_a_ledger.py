@@ -11,7 +11,7 @@ from curator.ledgers import Event
 from queryable import SYSTEM, Coins, InteractiveMechanism, Loss
 from queryable.audit.laws import LAWS, Law, Script
 from queryable.messages import plain
-from tests.laws.subjects import DATA, SUBJECTS, Subject
+from tests.laws.subjects import ASKED, DATA, Subject
 from tests.on_ledger import LENIENT
 from tests.stored import MemoryLedger
 from tests.strategies import ILLEGAL, ILLEGAL_LAUNCHES
@@ -71,7 +71,7 @@ class Logged(InteractiveMechanism[Log]):
     "subject",
     [
         pytest.param(each, marks=() if each.name in QUICK else pytest.mark.slow, id=each.name)
-        for each in SUBJECTS
+        for each in ASKED
     ],
 )
 def test_every_law_holds_on_a_ledger(subject: Subject, law: Law) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from queryable import AskMany, InteractiveError, LaunchMany, Queryable
 from queryable.messages import Launched
-from tests.laws.subjects import DATA, SUBJECTS, Subject
+from tests.laws.subjects import ASKED, DATA, Subject
 from tests.served import ROOT, Served, opened, serving
 from tests.stored import STORED, MemoryLedger, coins_of
 
@@ -61,7 +61,7 @@ def both(subject: Subject) -> Iterator[tuple[Served, Queryable, Queryable]]:
         yield served, served.handle(), memory
 
 
-@pytest.mark.parametrize("subject", SUBJECTS, ids=str)
+@pytest.mark.parametrize("subject", ASKED, ids=str)
 def test_a_socket_gives_what_memory_gives(subject: Subject) -> None:
     """Byte for byte: answers, errors, views with polls and receipts, trees, ledgers, HTML."""
     with both(subject) as (served, remote, memory):
@@ -75,7 +75,7 @@ def test_a_socket_gives_what_memory_gives(subject: Subject) -> None:
         assert kept == everything(fresh)["view"]
 
 
-@pytest.mark.parametrize("subject", SUBJECTS[::4], ids=str)
+@pytest.mark.parametrize("subject", ASKED[::4], ids=str)
 def test_clients_that_come_and_go(subject: Subject) -> None:
     """A new client for each message: the same answers, and at the end the same exchanges."""
     with both(subject) as (served, remote, memory):

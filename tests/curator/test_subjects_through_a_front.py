@@ -22,14 +22,14 @@ from curator.service.ticks import Ticks
 from curator.service.workers import WorkerService, environment_for
 from queryable import Queryable
 from tests.curator.test_served_views import everything, told
-from tests.laws.subjects import COMPOSITORS, DATA, SUBJECTS, TOYS, Subject
+from tests.laws.subjects import ASKED, COMPOSITORS, DATA, TOYS, Subject
 from tests.stored import STORED, MemoryLedger, coins_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 HERE = {"ExPost", "FiltCon with failures"}
 CASES = [
     number
-    for number, each in enumerate(SUBJECTS)
+    for number, each in enumerate(ASKED)
     if each in (*TOYS, *COMPOSITORS) and each.name not in HERE
 ][::2]
 ROOT = Path(__file__).parents[2]
@@ -48,7 +48,7 @@ def compared(subject: Subject, socket: Path, file: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("number", CASES, ids=lambda number: SUBJECTS[number].name)
+@pytest.mark.parametrize("number", CASES, ids=lambda number: ASKED[number].name)
 def test_a_front_gives_what_memory_gives(number: int, tmp_path: Path) -> None:
     async def life() -> None:
         recipe = Recipe(
@@ -65,6 +65,6 @@ def test_a_front_gives_what_memory_gives(number: int, tmp_path: Path) -> None:
             running(application, listen_at(socket, 0o600), protocol=OwnerProtocol),
         ):
             await worker.ready()
-            await asyncio.to_thread(compared, SUBJECTS[number], socket, tmp_path / f"{number}.db")
+            await asyncio.to_thread(compared, ASKED[number], socket, tmp_path / f"{number}.db")
 
     asyncio.run(asyncio.wait_for(life(), 120))

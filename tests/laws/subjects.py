@@ -1,5 +1,6 @@
 """Subjects of the laws: every mechanism and compositor, with a script of legal queries."""
 
+from itertools import takewhile
 from typing import Any
 
 import attrs
@@ -310,3 +311,13 @@ GROWING = tuple(
     if each.mechanism.continual and not any(map(is_owners, each.script))  # counters have batches
 )
 SUBJECTS = (*TOYS, *COMPOSITORS, *MECHANISMS, *GROWING)
+
+
+def asked(subject: Subject) -> Subject:
+    """The subject up to its first batch."""
+    script = tuple(takewhile(lambda query: not is_owners(query), subject.script))
+    return subject if script == subject.script else attrs.evolve(subject, script=script)
+
+
+ASKED = tuple(map(asked, (*TOYS, *COMPOSITORS, *MECHANISMS)))
+"""The subjects as they are where messages come from analysts only."""
