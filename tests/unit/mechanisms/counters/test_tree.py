@@ -28,6 +28,7 @@ from mechanisms.sampling.laws import DiscreteGaussian
 from queryable import (
     ZCDP,
     EventLevel,
+    InteractiveMechanism,
     MechanismFault,
     PureDP,
     Queryable,
@@ -38,7 +39,7 @@ from queryable import (
     Update,
     UserLevel,
 )
-from queryable.audit import MaxDivergence, Pair, worst_case
+from queryable.audit import MaxDivergence, Pair, every_outcome, worst_case
 from queryable.messages import CloseBlock
 from queryable.randomness.laws import FairBits, Law
 
@@ -555,3 +556,51 @@ def test_the_noise_of_a_node_is_what_the_claim_is_about() -> None:
     coins.laws = []
     fed(TreeCounter(Count(), scale=3, horizon=8), [1] * 8, coins)
     assert coins.laws == [DiscreteGaussian(9)] * 8
+
+
+@attrs.frozen
+class Onwards(InteractiveMechanism[Any]):
+    """A mechanism from one of its states on."""
+
+    mechanism: Any
+    state: Any
+
+    continual = True
+
+    def init(self, dataset: Any, coins: Any = None) -> tuple[Any, None]:
+        return self.state, None
+
+    def step(self, state: Any, query: Any, coins: Any = None) -> tuple[Any, Any]:
+        moved: tuple[Any, Any] = self.mechanism.step(state, query, coins)
+        return moved
+
+    @property
+    def past(self) -> Any:
+        return self.mechanism.past
+
+
+def states_after(mechanism: Any, updates: int) -> set[Any]:
+    """Every state that batches without a difference may lead to."""
+
+    def run(coins: Any) -> Any:
+        state, _ = mechanism.init(None, coins)
+        for _ in range(updates):
+            state, _ = mechanism.step(state, NOTHING, coins)
+        return state
+
+    return {state for _, state in every_outcome(run)}
+
+
+@pytest.mark.usefixtures("cyclic")
+@pytest.mark.parametrize("updates", [0, 1, 2, 3])
+def test_the_claim_holds_from_any_history(updates: int) -> None:
+    """Given any state that equal batches lead to, whatever differs later loses no more."""
+    mechanism = TreeCounter(Count(), epsilon=1, horizon=4)
+    assert mechanism.from_any_history
+    pattern = "uq" * (4 - updates)
+    losses = {
+        largest(Onwards(mechanism, state), (NOTHING, ARRIVES), pattern)
+        for state in states_after(mechanism, updates)
+    }
+    levels = (3, 2, 2, 1)[updates]  # nodes that are open, or will be
+    assert max(losses) == pytest.approx(levels * log(2))
