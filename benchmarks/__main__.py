@@ -17,6 +17,7 @@ import opendp.prelude as dp
 from benchmarks import (
     accuracy_first,
     audit,
+    blocks,
     compositors,
     display,
     durable,
@@ -33,6 +34,7 @@ HERE = Path(__file__).parent
 GROUPS = {
     "noise": noise.rows,
     "compositors": compositors.rows,
+    "blocks": blocks.rows,
     "accuracy_first": accuracy_first.rows,
     "rules": rules.rows,
     "display": display.rows,

@@ -25,8 +25,7 @@ from composition.compositors.books import (
     Block,
     BlockAccounts,
     Book,
-    Groups,
-    candidates,
+    Step,
     in_words,
     largest,
 )
@@ -192,7 +191,7 @@ class Blocks(InteractiveMechanism[BlocksState]):
 
     def account(self) -> BlockAccounts:
         """The accounts before anything is charged."""
-        return BlockAccounts(self._empty, (), self._most_blocks)
+        return BlockAccounts(self._empty, (), (), self._most_blocks)
 
     @property
     def _empty(self) -> Account:
@@ -307,31 +306,28 @@ class Blocks(InteractiveMechanism[BlocksState]):
         The answer to a launch that is charged is `Failed` until it has run.
         """
         claim = order.claim
-        before = state.book.groups(order.blocks)
-        groups = candidates(before, claim.loss)
-        refusal = self._refusal(state, before, groups, claim.loss)
-        shown = groups if refusal is None else before
-        accounts = BlockAccounts(state.book.empty, shown, self._most_blocks)
+        steps = state.book.steps(order.blocks, claim.loss)
+        refusal = self._refusal(state, order, steps)
+        shown = tuple([step.before if refusal else step.after for step in steps])
+        accounts = BlockAccounts(state.book.empty, order.blocks, shown, self._most_blocks)
         receipt = Receipt(claim.mechanism, order.launch.d_out, claim.d_in, claim.loss, accounts)
         if refusal is not None:
             return state, attrs.evolve(refusal, receipt=receipt)
         claims = state.claims.set(len(state.claims), state.shared(claim))
         living = NO_CHILDREN if claim.mechanism.retires_others else state.children
-        book, units = state.book.charged(groups), state.units
+        book, units = state.book.charged(order.blocks, steps), state.units
         return BlocksState(state.dataset, book, claims, living, units), Failed(receipt=receipt)
 
-    def _refusal(
-        self, state: BlocksState, before: Groups, after: Groups, loss: Loss
-    ) -> Refused | None:
+    def _refusal(self, state: BlocksState, order: Order, steps: Sequence[Step]) -> Refused | None:
         """The refusal, if a block cannot pay or there were too many launches; it names blocks."""
-        unable = [place for place, (account, _) in enumerate(after) if not account.within]
-        first = min(unable, key=lambda place: before[place][1][0].place, default=0)
-        asked = CompositionState(None, before[first][0], state.claims)
-        refusal = self.filter._launch_refused(asked, after[first][0], loss)
+        unable = [place for place, step in enumerate(steps) if not step.within]
+        first = steps[unable[0] if unable else 0]
+        asked = CompositionState(None, first.before, state.claims)
+        refusal = self.filter._launch_refused(asked, first.after, order.claim.loss)
         if refusal is None or not unable:
             return refusal
-        blocks = [block for place in unable for block in before[place][1]]
-        who = f"block{'s' if len(blocks) > 1 else ''} {in_words(blocks)}"
+        who = f"block{'s' if len(unable) > 1 else ''} "
+        who += in_words(order.blocks[place] for place in unable)
         return attrs.evolve(refusal, reason=f"{who} cannot pay: {refusal.reason}")
 
     def _launch(

@@ -11,7 +11,7 @@ from datetime import date
 from fractions import Fraction
 from heapq import nlargest
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import attrs
 from immutables import Map
@@ -39,19 +39,84 @@ Groups: TypeAlias = tuple[tuple[Account, tuple[Block, ...]], ...]
 """Accounts, each with the blocks that have it."""
 
 
+class Step(NamedTuple):
+    """An account, the account after one more launch, and whether that is within the budget."""
+
+    before: Account
+    after: Account
+    within: bool
+
+
+_MOST_STEPS = 20_000
+
+
+class Memory:
+    """The accounts that launches have led to, so that accounts of one value are one object.
+
+    A day's launches lead many blocks through the same accounts, one after the other. It changes no
+    result, only how long it takes. Values that follow from each other share one memory.
+    """
+
+    __slots__ = ("_known", "_steps", "_taken")
+
+    def __init__(self) -> None:
+        self._known: dict[Any, Account] = {}
+        self._steps: dict[Loss, dict[int, Step]] = {}
+        self._taken = 0
+
+    def steps(self, accounts: Iterable[Account], loss: Any) -> list[Step]:
+        """A step of each account, with one more launch of this loss."""
+        if self._taken > _MOST_STEPS:
+            self.__init__()  # type: ignore[misc]
+        known, found = self._steps.setdefault(loss, {}), []
+        for account in accounts:
+            step = known.get(id(account))
+            if step is None or step.before is not account:
+                after = self._one(account.add(loss))
+                step = known[id(account)] = Step(account, after, after.within)
+                self._taken += 1
+            found.append(step)
+        return found
+
+    def _one(self, account: Account) -> Account:
+        packed = account.packed(account)
+        return self._known.setdefault(packed, account) if type(packed) is tuple else account
+
+    def __repr__(self) -> str:
+        return "Memory(..)"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Memory, ()
+
+
 @attrs.frozen
 class BlockAccounts(Shown):
     """The accounts of some blocks, as a receipt and displays have them.
 
     Attributes:
         empty: the account of a block that was never charged.
-        groups: the blocks, by account.
+        blocks: the blocks, in order.
+        accounts: the account of each of them.
         blocks_of_unit: how many blocks a unit may be in; the total is that of so many blocks.
     """
 
     empty: Account
-    groups: Groups = ()
+    blocks: tuple[Block, ...] = ()
+    accounts: tuple[Account, ...] = ()
     blocks_of_unit: int = 1
+
+    @classmethod
+    def of(cls, empty: Account, groups: Groups, blocks_of_unit: int = 1) -> "BlockAccounts":
+        """The accounts of the blocks of groups."""
+        pairs = [(block, account) for account, blocks in groups for block in blocks]
+        pairs.sort(key=lambda pair: pair[0].place)
+        blocks, accounts = zip(*pairs, strict=True) if pairs else ((), ())
+        return cls(empty, tuple(blocks), tuple(accounts), blocks_of_unit)
+
+    @property
+    def groups(self) -> Groups:
+        """The blocks by account."""
+        return grouped(self.blocks, self.accounts)
 
     @property
     def budget(self) -> Any:
@@ -79,7 +144,7 @@ class BlockAccounts(Shown):
     @property
     def about(self) -> str:
         """The names of the blocks."""
-        return f"over {in_words(block for _, blocks in self.groups for block in blocks)}"
+        return f"over {in_words(self.blocks)}"
 
     def breakdown(self) -> Sequence[tuple[str, Shown]]:
         """The accounts, each with the names of its blocks."""
@@ -89,19 +154,21 @@ class BlockAccounts(Shown):
         """These accounts, and those of the other blocks that were shown before."""
         if not isinstance(before, BlockAccounts):
             return self
-        mine = {block for _, blocks in self.groups for block in blocks}
-        kept = [
-            (account, [b for b in blocks if b not in mine]) for account, blocks in before.groups
-        ]
-        return attrs.evolve(self, groups=_grouped([*kept, *self.groups]))
+        known = dict(zip(before.blocks, before.accounts, strict=True))
+        return self._with(known | dict(zip(self.blocks, self.accounts, strict=True)))
 
     def before(self, known: Shown | None) -> Shown | None:
         """The accounts of these blocks among those that were shown."""
         if not isinstance(known, BlockAccounts):
             return known
-        mine = {block for _, blocks in self.groups for block in blocks}
-        kept = [(account, [b for b in blocks if b in mine]) for account, blocks in known.groups]
-        return attrs.evolve(self, groups=_grouped(kept))
+        mine = frozenset(self.blocks)
+        pairs = zip(known.blocks, known.accounts, strict=True)
+        return self._with({block: account for block, account in pairs if block in mine})
+
+    def _with(self, accounts: dict[Block, Account]) -> "BlockAccounts":
+        blocks = tuple(sorted(accounts, key=_place))
+        held = tuple(accounts[block] for block in blocks)
+        return attrs.evolve(self, blocks=blocks, accounts=held)
 
 
 @attrs.frozen
@@ -116,6 +183,7 @@ class Book:
         closed: how many blocks are closed, the first ones. At most one more is open.
         met: the place of the block that was the last one when this book began. It may have been
             closed before, so the next block may be opened while it is open.
+        memory: accounts that were computed before.
     """
 
     empty: Account
@@ -124,6 +192,7 @@ class Book:
     accounts: "Map[int, Account]" = Map()
     closed: int = 0
     met: int = -1
+    memory: Memory = attrs.field(factory=Memory, eq=False, repr=False)
 
     @classmethod
     def of(cls, empty: Account, names: Iterable[Any]) -> "Book":
@@ -236,25 +305,16 @@ class Book:
         """The account of a block."""
         return self.accounts.get(block.place, self.empty)
 
-    def groups(self, blocks: Iterable[Block]) -> Groups:
-        """The blocks by account. Accounts of one value in two objects become one."""
-        accounts, empty = self.accounts, self.empty
-        by_object: dict[int, tuple[Account, list[Block]]] = {}
-        for block in blocks:
-            account = accounts.get(block.place, empty)
-            group = by_object.get(id(account))
-            if group is None:
-                by_object[id(account)] = (account, [block])
-            else:
-                group[1].append(block)
-        return _grouped(by_object.values())
+    def steps(self, blocks: Iterable[Block], loss: Any) -> list[Step]:
+        """For each block, its account with one more launch, whether or not that fits."""
+        get, empty = self.accounts.get, self.empty
+        return self.memory.steps([get(block.place, empty) for block in blocks], loss)
 
-    def charged(self, groups: Groups) -> "Book":
-        """The book with these accounts."""
+    def charged(self, blocks: Iterable[Block], steps: Iterable[Step]) -> "Book":
+        """The book after these steps."""
         accounts = self.accounts.mutate()
-        for account, blocks in groups:
-            for block in blocks:
-                accounts[block.place] = account
+        for block, step in zip(blocks, steps, strict=True):
+            accounts[block.place] = step.after
         return attrs.evolve(self, accounts=accounts.finish())
 
     def stated(self) -> Iterator[BlockStated]:
@@ -270,7 +330,9 @@ class Book:
 
     def all_accounts(self) -> Groups:
         """All blocks that were charged, by account."""
-        return self.groups(self.blocks[place] for place in self.accounts)
+        places = sorted(self.accounts)
+        held = tuple(self.accounts[place] for place in places)
+        return grouped(tuple(self.blocks[place] for place in places), held)
 
 
 _PLAIN = (str, int, date)
@@ -286,11 +348,6 @@ def block_name(name: Any) -> BlockName:
         raise QueryError(f"the name of a block is a text, an int or a date, not {named(name)}")
     known: BlockName = plain(name)
     return known
-
-
-def candidates(groups: Groups, loss: Any) -> Groups:
-    """The groups with accounts that have one more launch, whether or not that fits."""
-    return tuple((account.add(loss), blocks) for account, blocks in groups)
 
 
 def largest(groups: Groups, count: int, empty: Account) -> Loss:
@@ -332,29 +389,22 @@ def in_words(blocks: Iterable[Block]) -> str:
     return ", ".join(texts)
 
 
-def _grouped(groups: Iterable[tuple[Account, Sequence[Block]]]) -> Groups:
-    """The groups with one for each value of an account, and their blocks in order."""
+def grouped(blocks: Sequence[Block], accounts: Sequence[Account]) -> Groups:
+    """The blocks by account, in the order of their first block."""
+    by_object: dict[int, Any] = {}
     found: dict[Any, tuple[Account, list[Block]]] = {}
-    for account, blocks in groups:
-        if not blocks:
-            continue
-        packed = account.packed(account)
-        key = packed if type(packed) is tuple else id(account)
-        known = found.get(key)
-        if known is None:
-            found[key] = (account, list(blocks))
-        else:
-            known[1].extend(blocks)
-    groups = ((known, sorted(blocks, key=_place)) for known, blocks in found.values())
-    return tuple(sorted(((known, tuple(blocks)) for known, blocks in groups), key=_first))
+    for block, account in zip(blocks, accounts, strict=True):
+        key = by_object.get(id(account))
+        if key is None:
+            packed = account.packed(account)
+            key = by_object[id(account)] = packed if type(packed) is tuple else id(account)
+            found.setdefault(key, (account, []))
+        found[key][1].append(block)
+    return tuple((account, tuple(held)) for account, held in found.values())
 
 
 def _place(block: Block) -> int:
     return block.place
-
-
-def _first(group: tuple[Account, tuple[Block, ...]]) -> int:
-    return group[1][0].place
 
 
 def _additive(loss: Any) -> AdditiveLoss:

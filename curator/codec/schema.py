@@ -15,7 +15,7 @@ from immutables import Map
 import composition as c
 import mechanisms as m
 import queryable as q
-from composition.compositors.books import Block, BlockAccounts
+from composition.compositors.books import Block, BlockAccounts, Groups
 from composition.compositors.ex_post_claims import ExPostAccount
 from composition.rules.additive import Additive, AdditiveAccount, RunningSum
 from composition.rules.base import Account
@@ -73,7 +73,6 @@ _CLASSES: dict[str, type] = {
     "ask-many/1": q.AskMany,
     "ask-receipt/1": receipts.AskReceipt,
     "block/1": Block,
-    "block-accounts/1": BlockAccounts,
     "block-level/1": q.BlockLevel,
     "block-loss-query/1": q.BlockLossQuery,
     "block-stated/1": q.BlockStated,
@@ -303,6 +302,13 @@ _SPECIAL = (
         {"unit": Fraction, "priced": _PRICED, "slack": Fraction | None},
         lambda menu: (menu.unit, menu.priced, menu.slack),
         _menu,
+    ),
+    Entry(
+        "block-accounts/1",
+        (BlockAccounts,),
+        {"empty": Account, "groups": Groups, "blocks_of_unit": int},
+        lambda held: (held.empty, held.groups, held.blocks_of_unit),
+        BlockAccounts.of,
     ),
     Entry(
         "menu-account/1",

@@ -25,9 +25,12 @@ from queryable import (
     LaunchOver,
     Loss,
     PureDP,
+    Queryable,
+    QueryRefusedError,
     Update,
 )
 from queryable.audit import HockeyStick, MaxDivergence, Pair, Verdict, audit, worst_case
+from queryable.data.growing import Grown
 from tests.audit.cases import HALF_RHO, RHO
 from tests.audit.toys import PadReveal, Response, nats
 
@@ -85,10 +88,29 @@ class Stream:
             differing=self.differing,
         )
 
+    def keeps(self) -> Verdict:
+        """Assert that the claim holds against every adversary."""
+        verdict = self.audited()
+        assert verdict.holds, verdict
+        return verdict
+
 
 LEAKY = (over(Response(2, delta="1/10", bit=odd), "a", "b"), over(HALF, "a"), over(HALF, "b"))
 STREAMS: dict[str, Stream] = {
     "pure": Stream(lambda: Blocks(FiltCon(PureDP(SIX))), PureDP(nats(F(599, 100)))),
+    "records that arrive later": Stream(
+        lambda: Blocks(FiltCon(PureDP(nats(2)))),
+        PureDP(nats(F(199, 100))),
+        (
+            differs("a"),
+            CloseBlock("a"),
+            Update((1,), "b"),
+            CloseBlock("b"),
+            over(HALF, "a"),
+            over(HALF, "b"),
+        ),
+        6,
+    ),
     "approximate": Stream(
         lambda: Blocks(FiltCon(ApproxDP(2 * nats(2), "1/10"))), F(1, 10), OWNER + LEAKY
     ),
@@ -140,12 +162,33 @@ STREAMS: dict[str, Stream] = {
 def test_the_claim_holds_and_is_nearly_reached(name: str) -> None:
     """No adversary exceeds the claim; one reaches a false claim below it, or a divergence."""
     stream = STREAMS[name]
-    verdict = stream.audited()
-    assert verdict.holds, verdict
+    verdict = stream.keeps()
     if isinstance(stream.reached, Loss):
         assert stream.audited(stream.reached).refuted
     else:
         assert max(finding.below for finding in verdict.findings) >= stream.reached
+
+
+def nothing_is_read_before_it_is_paid() -> None:
+    """A launch that is refused, a dry run and a wrong launch read no block."""
+    q = Queryable(Blocks(FiltCon(PureDP(1))), [])
+    q.feed([1], block="a")
+    q.feed.close("a")
+    read = list[Any]()
+    real = Grown.over
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Grown, "over", lambda self, names: read.append(names) or real(self, names))
+        assert not q.can_afford(Response(5, bit=odd), blocks=["a"])
+        assert q.can_afford(HALF, blocks=["a"])
+        with pytest.raises(QueryRefusedError):
+            q.launch_over(Response(5, bit=odd), ["a"])
+        assert read == []
+        q.launch_over(HALF, ["a"])
+        assert len(read) == 1
+
+
+def test_nothing_is_read_before_it_is_paid() -> None:
+    nothing_is_read_before_it_is_paid()
 
 
 def test_the_budget_of_the_differing_block_is_reached_exactly() -> None:

@@ -14,6 +14,7 @@ import pytest
 from flint import arb
 
 from composition import (
+    Blocks,
     ConComp,
     FiltCon,
     FiltSeq,
@@ -22,6 +23,7 @@ from composition import (
 )
 from composition.compositors import adaptive, children, claims, parallel
 from composition.compositors.adaptive import AdaptiveComposition, CompositionState
+from composition.compositors.books import Book
 from composition.rules.additive import AdditiveAccount
 from composition.rules.slack import SlackAccount
 from mechanisms import RandomizedResponse, SparseVector, randomized_response
@@ -38,12 +40,14 @@ from queryable import (
     View,
     view,
 )
+from queryable.data.growing import Part
 from queryable.faults import advance, begin
 from queryable.losses.conversions import log_up
 from queryable.losses.numbers import round_down
 from queryable.randomness.coins import SeededCoins
 from queryable.running import root
 from tests.attacks import test_sparse_vectors as sparse
+from tests.audit import test_blocks as blocks
 from tests.audit.cases import CASES
 from tests.laws import compositors as laws
 from tests.laws import growing
@@ -221,6 +225,44 @@ def a_halt_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
         return state, real(self, state, refusal)[1]
 
     monkeypatch.setattr(FiltCon, "_declined", declined)
+
+
+# Blocks of growing data.
+
+
+@caught_by(blocks.nothing_is_read_before_it_is_paid)
+def a_block_is_read_before_it_is_paid(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Blocks._charged
+
+    def charged(self: Any, state: Any, order: Any) -> Any:
+        Part(state.dataset, [block.name for block in order.blocks]).whole  # noqa: B018 (it reads)
+        return real(self, state, order)
+
+    monkeypatch.setattr(Blocks, "_charged", charged)
+
+
+@caught_by(blocks.STREAMS["records that arrive later"].keeps)
+def an_update_is_charged_to_no_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A launch over some blocks reads all records."""
+    monkeypatch.setattr(Part, "whole", property(lambda self: self._dataset.whole))
+
+
+@caught_by(blocks.STREAMS["pure"].keeps)
+def only_the_last_of_several_blocks_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Book.charged
+    monkeypatch.setattr(
+        Book, "charged", lambda self, blocks, steps: real(self, blocks[-1:], steps[-1:])
+    )
+
+
+@caught_by(blocks.STREAMS["pure"].keeps)
+def one_block_that_can_pay_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Blocks._refusal
+
+    def refusal(self: Any, state: Any, order: Any, steps: Any) -> Any:
+        return None if any(step.within for step in steps) else real(self, state, order, steps)
+
+    monkeypatch.setattr(Blocks, "_refusal", refusal)
 
 
 # What is charged.

@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from composition import FiltCon, OdomCon, Whitehouse2023
+from composition import Blocks, FiltCon, OdomCon, Whitehouse2023
 from mechanisms import DiscreteGaussian, DiscreteLaplace, RandomizedResponse
 from mechanisms.sampling import blocks
 from queryable import (
     SYSTEM,
     ApproxDP,
     Ask,
+    Last,
     Launch,
     PrivacyLossQuery,
     PureDP,
@@ -249,6 +250,31 @@ def test_calls_do_not_grow_with_the_children() -> None:
         counted = calls(lambda act=act: act(few)), calls(lambda act=act: act(many))  # type: ignore[misc]
         assert counted[0] == counted[1]
         assert max(counted) <= most
+
+
+def in_days(days: int) -> Queryable:
+    """So many blocks, of which the last 20 have lost different amounts."""
+    q = Queryable(Blocks(FiltCon(PureDP(10**6))), [])
+    for day in range(days):
+        q.feed([day], block=day)
+        q.feed.close(day)
+    for last in range(1, 21):
+        q.launch_over(RandomWord(SMALL), Last(last))
+    return q
+
+
+def test_calls_of_a_launch_grow_with_the_blocks_that_it_names_only() -> None:
+    """Among 2,000 blocks as many as among 50, and for each further block a few more."""
+    few, many = in_days(50), in_days(2000)
+    word = RandomWord(SMALL)
+    counted = [
+        calls(lambda q=q, last=last: q.launch_over(word, Last(last)))  # type: ignore[misc]
+        for last in (1, 10, 20)
+        for q in (few, many)
+    ]
+    assert counted[::2] == counted[1::2]
+    assert counted[4] - counted[2] <= 12 * 10
+    assert counted[0] <= 320
 
 
 def test_calls_grow_evenly_with_depth() -> None:

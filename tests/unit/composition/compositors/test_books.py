@@ -1,5 +1,6 @@
 """Names, order and accounts of blocks."""
 
+import pickle
 from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
@@ -9,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from composition import FiltCon
+from composition.compositors import books
 from composition.compositors.books import (
     Block,
     BlockAccounts,
     Book,
-    candidates,
     in_words,
     largest,
 )
@@ -31,7 +32,13 @@ def closed(count: int, empty: Any = EMPTY) -> Book:
 
 
 def charge(book: Book, names: Any, loss: Any) -> Book:
-    return book.charged(candidates(book.groups(book.named(names)), loss))
+    blocks = book.named(names)
+    return book.charged(blocks, book.steps(blocks, loss))
+
+
+def shown(book: Book, names: Any, empty: Any = EMPTY) -> BlockAccounts:
+    blocks = book.named(names)
+    return BlockAccounts(empty, blocks, tuple(map(book.account, blocks)))
 
 
 def test_names_are_texts_ints_and_dates() -> None:
@@ -71,7 +78,7 @@ def test_each_block_has_lost_the_sum_of_its_launches(launches: list[tuple[set[in
         for name in names:
             lost[name] += Fraction(tenths, 10)
     assert [each.spent for each in book.stated()] == [PureDP(lost[name]) for name in range(6)]
-    groups = book.groups(book.named(list(range(6))))
+    groups = shown(book, list(range(6))).groups
     assert len(groups) == len(set(lost.values()))  # one account for each amount
     assert sorted(block.name for _, blocks in groups for block in blocks) == list(range(6))
     for count in (1, 2, 7):
@@ -83,14 +90,40 @@ def test_blocks_with_one_history_share_an_account() -> None:
     book = charge(closed(100), list(range(100)), PureDP("1/10"))
     assert len({id(account) for account in book.accounts.values()}) == 1
     book = charge(charge(book, [3], PureDP("1/10")), [5], PureDP("1/10"))
-    assert len({id(account) for account in book.accounts.values()}) == 3
+    assert len({id(account) for account in book.accounts.values()}) == 2
     book = charge(book, [3, 5], PureDP("1/10"))
     assert len({id(account) for account in book.accounts.values()}) == 2
 
 
+def test_orders_that_come_to_the_same_sum_share_an_account() -> None:
+    """As the blocks of two days, each with the launches of its own age."""
+    book = closed(2)
+    for names, cost in (([0], "1/10"), ([0], "1/5"), ([1], "1/5"), ([1], "1/10")):
+        book = charge(book, names, PureDP(cost))
+    assert book.account(book.blocks[0]) is book.account(book.blocks[1])
+
+
+def test_a_copy_of_a_book_goes_on_as_the_book() -> None:
+    """A copy has no memory: ids of objects mean nothing in it."""
+    book = charge(closed(3), [0, 1], PureDP("1/10"))
+    copied = pickle.loads(pickle.dumps(book))
+    assert copied == book
+    assert charge(copied, [1, 2], PureDP("1/5")) == charge(book, [1, 2], PureDP("1/5"))
+
+
+def test_a_memory_that_is_full_starts_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(books, "_MOST_STEPS", 2)
+    book = closed(4)
+    for name in (0, 1, 2, 3, 0):
+        book = charge(book, [name], PureDP(Fraction(1, name + 2)))
+    assert [each.spent for each in book.stated()] == [
+        PureDP(1), PureDP("1/3"), PureDP("1/4"), PureDP("1/5"),
+    ]  # fmt: skip
+
+
 def test_of_coordinates_the_largest_of_each() -> None:
     book = charge(charge(closed(2, PAIRS), [0], ApproxDP("1/2", 0)), [1], ApproxDP(0, "1/20"))
-    accounts = BlockAccounts(PAIRS, book.all_accounts())
+    accounts = BlockAccounts.of(PAIRS, book.all_accounts())
     assert accounts.total() == ApproxDP("1/2", "1/20")
     assert accounts.remaining() == ApproxDP("1/2", "1/20")
     assert accounts.share() == Fraction(1, 2)
@@ -106,11 +139,11 @@ def test_accounts_of_nothing() -> None:
 def test_what_is_shown_after_a_receipt_has_the_blocks_of_before() -> None:
     first = charge(closed(4), [0, 1, 2], PureDP("1/10"))
     second = charge(first, [2, 3], PureDP("1/10"))
-    one = BlockAccounts(EMPTY, first.groups(first.named([0, 1, 2])))
-    other = BlockAccounts(EMPTY, second.groups(second.named([2, 3])))
+    one = shown(first, [0, 1, 2])
+    other = shown(second, [2, 3])
     assert one.after(None) is one
-    shown = other.after(one)
-    assert [(name, str(each.total())) for name, each in shown.breakdown()] == [
+    both = other.after(one)
+    assert [(name, str(each.total())) for name, each in both.breakdown()] == [
         ("0, 1, 3", "PureDP(epsilon=0.1)"),
         ("2", "PureDP(epsilon=0.2)"),
     ]
