@@ -212,6 +212,7 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
         A message of the data's owner goes to the mechanism, and the person does not learn of it.
         """
         if isinstance(query, OWNERS):
+            self.require_growing()
             inner, _ = self.mechanism.step(
                 state.mechanism, query, coins.spawn("mechanism", state.asked)
             )
