@@ -5,6 +5,7 @@ to the root as an `Update`. What a batch may be is checked by the data set that 
 """
 
 from datetime import date
+from pathlib import PurePath
 from typing import Any, Never
 
 import numpy as np
@@ -23,10 +24,10 @@ class Feed:
     """The owner's handle: gives the running mechanisms further records.
 
     Call it with a batch of records, in the form of the data set: a list of records, an array, a
-    dict of columns, or a frame. An empty batch is a batch. When batches arrive is public; what is
-    in them is not. Mechanisms that are continual, such as filters and sparse vectors, go on with
-    all records; others keep the records that they were launched on. Nothing is charged, and the
-    view has no entry.
+    dict of columns, or a frame; for a table also a path of files. An empty batch is a batch. When
+    batches arrive is public; what is in them is not. Mechanisms that are continual, such as filters
+    and sparse vectors, go on with all records; others keep the records that they were launched on.
+    Nothing is charged, and the view has no entry.
 
     Examples:
         >>> from composition import FiltCon
@@ -102,6 +103,8 @@ def _own(records: Any) -> Any:
         return copied
     if kind is dict:
         return {name: _own(column) for name, column in records.items()}
+    if isinstance(records, str | PurePath):  # files, for a table
+        return records
     if kind.__module__.partition(".")[0] == "pandas" and hasattr(records, "copy"):
         return records.copy()
     try:

@@ -17,16 +17,18 @@ from mechanisms.tables.column_types import Kind, require_keys
 from mechanisms.tables.corrections import no_column, require_column
 from mechanisms.tables.engines.limits import seconds
 from mechanisms.tables.engines.misread import Misread
+from mechanisms.tables.engines.opening import Sources
 from mechanisms.tables.engines.protocol import Choice, Engine
 from mechanisms.tables.expressions import column_name, operand_name, operand_of
 from mechanisms.tables.front_door import FromTable
+from mechanisms.tables.growth import GrowingTable, found_blocks
 from mechanisms.tables.joins import Join, with_private, with_public
 from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.remembered import ROOM, Key, Remembered, key_of, weight
 from mechanisms.tables.request import Categories, Request, Tabular
 from mechanisms.tables.wording import protected_unit
 from queryable.data.cells import Array
-from queryable.datasets import ROW, Described, Protected, is_private
+from queryable.datasets import ROW, Protected, is_private
 from queryable.losses.numbers import natural, several
 from queryable.quoting import quoted
 from queryable.randomness.coins import SYSTEM, Coins
@@ -34,7 +36,7 @@ from queryable.randomness.laws import UniformBelow
 from queryable.statistics import IntegerStatistic
 
 
-class Table(FromTable, Tabular, Described):
+class Table(FromTable, Tabular, GrowingTable):
     """A dataset of rows in a file, a frame or a database: `Queryable(mechanism, Table(...))`.
 
     Opening it reads the names and types of columns, which are public, and copies the rows of a CSV
@@ -56,6 +58,7 @@ class Table(FromTable, Tabular, Described):
     Args:
         source: a path of a CSV or Parquet file, or as a string a pattern of such paths; a pandas,
             polars or Arrow frame, a numpy structured array, a dict of columns, or an Ibis table.
+            With `blocks`, a folder.
         privacy_unit: the column that names who is protected; without it each row is a unit.
         max_rows, max_groups, max_rows_per_group: how much of a unit is counted, see `PrivacyUnit`.
             With a privacy unit, `max_rows` is required.
@@ -69,8 +72,13 @@ class Table(FromTable, Tabular, Described):
             charged; the table can be used afterwards. It guards the owner's machine, and whether it
             strikes depends on the data.
         on_misread: a function of the data's owner, such as `print`. It is called at opening with
-            the table's `misread` if something could not be read or is probably not read as
-            intended. What it is given is private. If it raises, the table is not opened.
+            the table's `misread`, and later with a batch's, if something could not be read or is
+            probably not read as intended. What it is given is private. If it raises, the table is
+            not opened, or the batch not appended.
+        blocks: the column by which rows are in blocks, such as "day". Of files it names folders:
+            in `source` the block "2026-03-01" is the folder `day=2026-03-01`. For an Ibis table
+            it is a column of text, whole numbers or dates, or such a column with the public names
+            of the blocks: {"day": ["2026-03-01", "2026-03-02"]}.
         **options: of DuckDB: memory_limit, threads, temp_directory, max_temp_directory_size, and
             progress=True for a bar during long scans, which only the owner may see; of a CSV file:
             types, separator (or sep), quote, encoding, decimal, thousands, date_format,
@@ -92,12 +100,16 @@ class Table(FromTable, Tabular, Described):
         engine: Engine | None = None,
         timeout: Any = None,
         on_misread: Callable[[Misread], object] | None = None,
+        blocks: Any = None,
         **options: Any,
     ) -> None:
         self._unit = _unit(privacy_unit, max_rows, max_groups, max_rows_per_group)
         limit = None if timeout is None else seconds(timeout)
+        opened = source
+        if blocks is not None and isinstance(source, str | Path):
+            opened, blocks = found_blocks(source, blocks)
         if engine is None:
-            engine = _engine(source, columns, options)
+            engine = _engine(opened, columns, options)
         elif source is not None or columns is not None or options:
             raise TypeError("give either an engine or a source; the engine has its own source")
         if limit is not None:
@@ -108,8 +120,7 @@ class Table(FromTable, Tabular, Described):
         self._source = source if isinstance(source, str | Path) else None
         self._reading = {name: each for name, each in options.items() if name not in _RESOURCES}
         self._public: tuple[Any, ...] = ()  # what was joined, and how
-        self._remembered = Remembered()
-        self._checked: tuple[Key | None, Any] = None, None
+        self._forget()
         self._joined: tuple[Table, ...] = ()
         given = coins.draw(UniformBelow(2**63)) if seed is None else natural(seed, "seed")
         if not given < 2**63:
@@ -120,12 +131,18 @@ class Table(FromTable, Tabular, Described):
         for column in (self._unit.column if self._unit else None, self._choice.column):
             if column is not None and column not in engine.kinds:
                 raise ValueError(no_column(column, engine.kinds))
-        if on_misread is not None and self.misread is not None and self.misread.findings:
-            try:
-                on_misread(self.misread)
-            except BaseException:
-                self.close()
-                raise
+        self._on_misread = on_misread
+        try:
+            self._tell(None if isinstance(opened, Sources) else self.misread)
+            self._begin(blocks)
+        except BaseException:
+            self.close()
+            raise
+
+    def _forget(self) -> None:
+        """Forget what was remembered about other rows."""
+        self._remembered = Remembered()
+        self._checked: tuple[Key | None, Any] = None, None
 
     @property
     def unit(self) -> PrivacyUnit | None:
@@ -238,8 +255,8 @@ class Table(FromTable, Tabular, Described):
         else:
             raise TypeError(f"write join(public=.., on=..) for a {type(other).__name__}")
         joined = copy(self)
-        joined._engine, joined._unit, joined._remembered = engine, unit, Remembered()
-        joined._checked = None, None
+        joined._engine, joined._unit, joined._parts = engine, unit, None
+        joined._forget()
         joined._joined = (self,) if other is None else (self, other)
         joined._public = (join, given)
         return joined
@@ -253,7 +270,7 @@ class Table(FromTable, Tabular, Described):
         """The same table with another random choice of rows, such as that of an earlier process."""
         other = copy(self)
         other._choice = attrs.evolve(self._choice, seed=natural(seed, "seed"))
-        other._remembered, other._checked = Remembered(), (None, None)
+        other._forget()
         return other
 
     def step(self, column: str) -> Fraction | None:
@@ -308,6 +325,7 @@ class Table(FromTable, Tabular, Described):
         Raises:
             TimeoutError: it took longer than `timeout`, on a database; questions choose then.
         """
+        self._chooses = True
         choose = getattr(self._engine, "choose_rows", None)
         if choose is not None and self._unit is not None and not self._unit.joined:
             choose(self._unit, self._choice)
@@ -439,7 +457,7 @@ def _engine(source: Any, columns: Any, options: dict[str, Any]) -> Engine:
     from mechanisms.tables.engines.duckdb import DuckDB
     from mechanisms.tables.engines.frames import as_arrow
 
-    if isinstance(source, str | Path):
+    if isinstance(source, str | Path | Sources):
         return DuckDB(source, columns=columns, **options)
     table, written = as_arrow(source)
     if not table.column_names:

@@ -12,7 +12,7 @@ changes. A list has no schema, so its records are not checked.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -58,6 +58,22 @@ class Growing(ABC):
     def blocks(self) -> tuple[Hashable, ...]:
         """The names of its blocks, in the order in which they were opened. Public."""
         return ()
+
+    def batch(self, records: Any) -> Any:
+        """A batch in the form of the data set; `append` takes it as it takes the batch.
+
+        Raises:
+            KeyError, TypeError, ValueError: the batch does not fit what is public about the data.
+        """
+        return records
+
+    def column_values(self, name: str) -> list[Any]:
+        """The cells of a column of a batch, as Python values with None for a missing cell."""
+        raise TypeError(f"the rows of a {type(self).__name__} are not read one by one")
+
+    def take(self, rows: Sequence[int]) -> Any:
+        """The rows of a batch at these places, as `column_values` counts them."""
+        raise TypeError(f"the rows of a {type(self).__name__} are not read one by one")
 
 
 class _Shared:
@@ -243,12 +259,27 @@ def grown(dataset: Any, records: Any, block: Hashable = None) -> Any:
         QueryError: the data set cannot grow, or the batch does not fit what is public about it.
     """
     if isinstance(dataset, Growing):
-        try:
-            return dataset.append(records, block)
-        except (KeyError, TypeError, ValueError) as error:
-            why = error.args[0] if error.args else type(error).__name__
-        raise QueryError(f"{why}; nothing has changed")
+        return _fitting(lambda: dataset.append(records, block))
     return growable(dataset).after(records, block)
+
+
+def batch_of(dataset: Any, records: Any) -> Any:
+    """A batch in the form of the data set, which mechanisms read as they read the data set.
+
+    Raises:
+        QueryError: the batch does not fit what is public about the data.
+    """
+    return _fitting(lambda: dataset.batch(records)) if isinstance(dataset, Growing) else records
+
+
+def _fitting(run: Callable[[], Any]) -> Any:
+    try:
+        return run()
+    except (KeyError, TypeError, ValueError) as error:
+        why = error.args[0] if error.args else type(error).__name__
+    except OSError as error:
+        why = error.strerror or str(error)
+    raise QueryError(f"{why}; nothing has changed")
 
 
 def snapshot(dataset: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from queryable.data.cells import cells, python_values
+from queryable.data.growing import Growing
 
 
 def column_values(dataset: Any, name: str) -> list[Any]:
@@ -22,6 +23,8 @@ def column_values(dataset: Any, name: str) -> list[Any]:
     Raises:
         KeyError, ValueError, TypeError: there is no such column.
     """
+    if isinstance(dataset, Growing):
+        return dataset.column_values(name)
     present, values = cells(dataset, name)
     given = iter(python_values(values))
     return [next(given) if there else None for there in present.tolist()]
@@ -47,6 +50,8 @@ def take(dataset: Any, rows: Sequence[int]) -> Any:
 
     Arrays become read-only. The index of a pandas frame is dropped.
     """
+    if isinstance(dataset, Growing):
+        return dataset.take(rows)
     if isinstance(dataset, list | tuple):
         return type(dataset)([dataset[row] for row in rows])
     if isinstance(dataset, dict):

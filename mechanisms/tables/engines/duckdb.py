@@ -4,6 +4,7 @@ It opens a source, finds the kinds of its columns, and runs one SQL statement pe
 """
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
@@ -92,7 +93,8 @@ class DuckDB:
     the opened files and nothing else.
 
     Args:
-        source: a path of a CSV or Parquet file or a pattern of such paths, or an Arrow table.
+        source: a path of a CSV or Parquet file or a pattern of such paths, files that were found,
+            or an Arrow table.
         columns: the columns to use; by default all.
         written: the names of columns of an Arrow table whose text represents Python objects.
         types: of columns of a CSV file and of `written` ones, by name, as DuckDB names them; a cell
@@ -110,6 +112,14 @@ class DuckDB:
     """
 
     misread: Misread | None = None
+    numbers: Iterator[int]
+    """Numbers for the names of further tables, which no two have in common."""
+    unused: deque[str]
+    """Statements that drop what nothing refers to any more."""
+    allowed: Mapping[Path, str]
+    """The files of blocks, as the connection may read them."""
+    narrowed: bool
+    """Whether only some columns of the source are used."""
     _numbered: str | None = None
     """The name of a column of the Arrow table that numbers its rows."""
 
@@ -129,8 +139,8 @@ class DuckDB:
     ) -> None:
         import duckdb
 
-        self.sources = Sources.of(source) if isinstance(source, str | Path) else Sources()
-        csv = self.sources.form == "csv"
+        self.sources = files = _files(source)
+        csv = files.form == "csv"
         if not csv and dialect:
             raise TypeError(f"leave {next(iter(dialect))} out; it is for CSV files")
         types = {} if types is None else types
@@ -138,18 +148,18 @@ class DuckDB:
         self.formats = CellFormats(**of_cells)
         if not csv and any(name not in written for name in types):
             raise TypeError("types is for CSV files and Python objects; others have their own")
-        self._folder = mkdtemp(prefix="queryable-", dir=temp_directory)
+        self.folder = mkdtemp(prefix="queryable-", dir=temp_directory)
+        self.narrowed = columns is not None
         limits = {"memory_limit": memory_limit, "threads": threads}
         # A folder of its own: DuckDB keeps access to it.
-        config: dict[str, Any] = {"temp_directory": self._folder}
+        config: dict[str, Any] = {"temp_directory": self.folder}
         config |= {name: limit for name, limit in limits.items() if limit is not None}
-        database = Path(self._folder, "rows") if csv else ":memory:"
+        database = Path(self.folder, "rows") if csv else ":memory:"
         self._connection = duckdb.connect(str(database), config=config | SETTINGS)
-        self._finish = finalize(self, _let_go, self._connection, self._folder)
+        self._finish = finalize(self, _let_go, self._connection, self.folder)
         self._lock = Lock()
         self.timeout: Fraction | None = None
-        self.numbers = count(1)
-        """Numbers for the names of joined tables, which no two have in common."""
+        self.numbers, self.unused = count(1), deque[str]()
         self._connection.execute("SET GLOBAL TimeZone = 'UTC'")
         if max_temp_directory_size is not None:  # without effect as an option of `connect`
             self._connection.execute("SET max_temp_directory_size = $1", [max_temp_directory_size])
@@ -161,11 +171,11 @@ class DuckDB:
                 relation = self._csv(types, dialect)
                 written = relation.columns
             case "parquet":
-                opened = self.sources.plain(self._folder)
+                opened = self.sources.plain(self.folder)
                 relation = parquet_files(self._connection, opened)
                 if not all_valid(relation, opened):
                     relation, self.misread = valid_copy(
-                        self._connection, relation, opened, Path(self._folder)
+                        self._connection, relation, opened, Path(self.folder)
                     )
                     self.sources.require_unchanged()
                     self.sources, opened = Sources(), []  # the copy is what is asked
@@ -180,7 +190,8 @@ class DuckDB:
             for name, declared in found.items()
         }
         self._view(relation, *self._positions(relation, opened))
-        lock_down(self._connection, opened)
+        self.allowed = files.plainly(self.folder)
+        lock_down(self._connection, [*opened, *self.allowed.values()], self.folder)
         self._keeper = Keeper(self._connection)
 
     def _view(self, relation: Any, position: str | None, length: int) -> None:
@@ -421,6 +432,10 @@ class DuckDB:
         with self._lock, interrupts(), bar_of(self._progress), limit:
             yield
 
+    def release_files(self) -> None:
+        """Do not check the opened files any more: parts that read files check their own."""
+        self.sources = Sources()
+
     def fetch(self, statement: str) -> list[tuple[Any, ...]]:
         """Run a statement of ours, without parameters."""
         with self._lock, interrupts():
@@ -455,6 +470,13 @@ class DuckDB:
     def close(self) -> None:
         """Close the connection and delete what was written to disk."""
         self._finish()
+
+
+def _files(source: Any) -> Sources:
+    """The files of a source that is one or more files."""
+    if isinstance(source, str | Path):
+        return Sources.of(source)
+    return source if isinstance(source, Sources) else Sources()
 
 
 def _let_go(connection: Any, folder: str) -> None:

@@ -110,14 +110,13 @@ class Ibis:
         require_row_wise(source, self.backend.name)
         require_session(self.backend)
         schema = source.schema()
+        self.narrowed = columns is not None
         wanted = list(schema) if columns is None else list(columns)
         for name in wanted:
             if name not in schema:
                 raise ValueError(no_column(name, schema))
         self.source = source.select(*wanted)
-        self.kinds: Mapping[str, Kind] = {
-            name: kind_of(schema[name]) for name in wanted
-        } | instants_of_spark(self.backend, self.source)
+        self.kinds: Mapping[str, Kind] = self.kinds_of(self.source)
         self.digest = digest_of(self.backend)
         if self.backend.name not in TESTED:
             warnings.warn(
@@ -137,6 +136,12 @@ class Ibis:
         self._kept = KeptRows(self.backend)
         self._keys = Keys(self.backend)
         self._chosen: dict[tuple[Bounded, tuple[str, ...]], tuple[Any, str]] = {}
+
+    def kinds_of(self, source: Any) -> dict[str, Kind]:
+        """The kinds of the columns of an expression."""
+        schema = source.schema()
+        kinds = {name: kind_of(schema[name]) for name in schema}
+        return kinds | instants_of_spark(self.backend, source)
 
     @property
     def rows(self) -> Rows:

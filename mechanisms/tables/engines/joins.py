@@ -57,6 +57,10 @@ class Rows:
     columns: Columns = attrs.field(repr=False)
     formats: Mapping[str, CellFormat] = attrs.field(repr=False)
 
+    def ready(self) -> str:
+        """The name of the view, which is there."""
+        return self.view
+
     @property
     def misread(self) -> Misread | None:
         """What could not be read in the left table's source. Private."""
@@ -92,6 +96,7 @@ class Rows:
 def rows_of(engine: DuckDB | Rows) -> Rows:
     """The rows of a table, joined or not."""
     if isinstance(engine, Rows):
+        engine.ready()
         return engine
     formats = {name: engine.formats.of(name) for name in engine.columns.written}
     return Rows(engine, "data", engine.kinds, engine.columns, formats)

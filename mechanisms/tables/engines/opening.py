@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from glob import glob, has_magic
 from pathlib import Path
+from shutil import copyfile
 from typing import Any
 
 import attrs
@@ -26,11 +27,16 @@ _PARQUET = (".parquet", ".pq")
 
 @attrs.frozen
 class Sources:
-    """Files, by their paths with all links resolved, and their stamps at opening."""
+    """Files, by their paths with all links resolved, and their stamps at opening.
+
+    Args:
+        more: further files that may be read later, such as those of blocks.
+    """
 
     form: str = "frame"
     paths: tuple[Path, ...] = ()
     stamps: tuple[tuple[int, ...], ...] = attrs.field(default=(), repr=False)
+    more: tuple[Path, ...] = attrs.field(default=(), repr=False)
 
     @classmethod
     def of(cls, source: str | Path) -> "Sources":
@@ -72,15 +78,36 @@ class Sources:
 
     def plain(self, folder: str) -> list[str]:
         """Paths that DuckDB does not read as patterns; others are replaced by links."""
-        named = []
-        for i, path in enumerate(self.paths):
-            if has_magic(str(path)) or "\\" in str(path):
-                link = Path(folder, f"{i}.parquet")
-                link.symlink_to(path)
-                named.append(str(link))
-            else:
-                named.append(str(path))
-        return named
+        return _plain(self.paths, folder, "")
+
+    def plainly(self, folder: str) -> dict[Path, str]:
+        """The same for the files that may be read later."""
+        return dict(zip(self.more, _plain(self.more, folder, "more"), strict=True))
+
+
+def _plain(paths: Iterable[Path], folder: str, prefix: str) -> list[str]:
+    named = []
+    for i, path in enumerate(paths):
+        if has_magic(str(path)) or "\\" in str(path):
+            link = Path(folder, f"{prefix}{i}.parquet")
+            link.symlink_to(path)
+            named.append(str(link))
+        else:
+            named.append(str(path))
+    return named
+
+
+def linked(path: Path, folder: str, name: str) -> str:
+    """A second name of a file in a folder, or a copy of it if it is on another disk.
+
+    A connection may read its own folder, and symbolic links lead out of it.
+    """
+    here = Path(folder, name)
+    try:
+        here.hardlink_to(path)
+    except OSError:
+        copyfile(path, here)
+    return str(here)
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
@@ -91,9 +118,11 @@ def _stamp(path: Path) -> tuple[int, ...]:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def lock_down(connection: Any, opened: Iterable[str]) -> None:
-    """Restrict a connection to the opened files, and lock its configuration."""
+def lock_down(connection: Any, opened: Iterable[str], folder: str) -> None:
+    """Restrict a connection to the opened files and its own folder, and lock its configuration."""
     paths = ", ".join("'" + path.replace("'", "''") + "'" for path in opened)
     connection.execute(f"SET allowed_paths = [{paths}]")
+    own = folder.replace("'", "''")
+    connection.execute(f"SET allowed_directories = ['{own}']")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")

@@ -263,7 +263,7 @@ def test_missing_cells_are_selected_by_negation(tmp_path: Path) -> None:
 def test_spilled_files_are_removed(tmp_path: Path) -> None:
     """Nothing of the data stays on disk when the table is closed."""
     table = visits()
-    folder = Path(table._engine._folder)
+    folder = Path(table._engine.folder)
     assert folder.stat().st_mode & 0o077 == 0
     table.close()
     assert not folder.exists()

@@ -176,8 +176,8 @@ def test_options_are_handed_on(tmp_path: Path) -> None:
         "SELECT current_setting('threads'), current_setting('temp_directory'), "
         "current_setting('TimeZone')"
     ).fetchone()
-    assert rows == (1, table._engine._folder, "UTC")
-    assert Path(table._engine._folder).parent == tmp_path
+    assert rows == (1, table._engine.folder, "UTC")
+    assert Path(table._engine.folder).parent == tmp_path
     table.close()
     assert list(tmp_path.iterdir()) == []
 

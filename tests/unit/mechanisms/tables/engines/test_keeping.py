@@ -153,7 +153,7 @@ def test_without_room_on_disk_rows_are_chosen_anew() -> None:
 
 def folder(table: Table) -> Path:
     """The folder of the table's temporary files."""
-    return Path(table._engine._folder)
+    return Path(table._engine.folder)
 
 
 def test_threads_share_the_kept_rows() -> None:
