@@ -33,6 +33,11 @@ def fingerprint(dataset: Any, key: bytes) -> dict[str, str]:
     if not isinstance(dataset, Table):
         _feed(dataset, digest)
         return {"kind": "values", "contents": digest.hexdigest()}
+    if not dataset.as_opened:
+        raise TypeError(
+            "give the table as it was opened, and feed the batches: an appended table cannot be "
+            "recognised after a restart"
+        )
     described = {"kind": "table", "columns": _columns(dataset), "unit": _unit(dataset)}
     _feed(sorted((name, repr(value)) for name, value in dataset._reading.items()), digest)
     for part in dataset.made_of:
@@ -108,11 +113,16 @@ def _of_files(source: str | Path, digest: "hmac.HMAC") -> None:
             f"open a Table of files on this machine: the contents of {source} cannot be recognised "
             "after a restart"
         )
-    for path in found:
+    for path in (file for each in found for file in _in_folder(each)):
         digest.update(b"%d:" % path.stat().st_size)
         with path.open("rb") as file:
             while chunk := file.read(_CHUNK):
                 digest.update(chunk)
+
+
+def _in_folder(path: Path) -> list[Path]:
+    """The files of a folder of blocks, or the file itself."""
+    return sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
 
 
 def _absolute(pattern: Path) -> list[Path]:

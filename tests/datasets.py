@@ -8,7 +8,7 @@ opened once for all tables of a form, so that a small table costs milliseconds.
 import csv
 import datetime as dt
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache, partial
 from itertools import count
 from pathlib import Path
@@ -170,7 +170,20 @@ def opened(form: str, types: Types, rows: list[Row], **options: Any) -> Iterator
 
 
 @contextmanager
-def source(form: str, types: Types, rows: list[Row]) -> Iterator[Callable[..., Table]]:
+def appended(form: str, types: Types, batches: list[list[Row]], **options: Any) -> Iterator[Any]:
+    """A table with the rows of several batches: opened with the first, the others appended."""
+    first, *others = batches
+    with ExitStack() as stack:
+        table_of = stack.enter_context(source(form, types, first))
+        table = stack.enter_context(table_of(**options))
+        for place, rows in enumerate(others):
+            batch = stack.enter_context(source(form, types, rows)).args[0]
+            table = table.append(batch, block=place)
+        yield table
+
+
+@contextmanager
+def source(form: str, types: Types, rows: list[Row]) -> Iterator[partial[Table]]:
     """A function that opens these rows as a new `Table`, with the options that it is given."""
     with quietly():
         if form in FRAMES:

@@ -17,6 +17,7 @@ import attrs
 
 from mechanisms.tables.corrections import no_column
 from mechanisms.tables.expressions import column_name
+from mechanisms.tables.privacy_unit import PrivacyUnit
 from queryable.data.growing import Grown, growable, snapshot
 from queryable.datasets import Described
 from queryable.losses.numbers import several as listed
@@ -33,6 +34,7 @@ class GrowingTable(Described):
     _on_misread: Callable[[Any], object] | None
     _root: Any
     """The engine of the source that was opened first."""
+    _unit: PrivacyUnit | None
     _parts: Grown | None
     """The parts of its engine; None if it cannot grow."""
     _names: dict[Hashable, None]
@@ -40,6 +42,8 @@ class GrowingTable(Described):
     """The column of a database that names the block of a row."""
     _chooses = False
     """Whether rows are chosen when they arrive, and not at the first question."""
+    as_opened = True
+    """Whether it has the rows that it was opened with. Public."""
     _rows: Any = None
     """A copy of a batch's rows, in an order."""
     _next: tuple[Any, Hashable, "ref[Self]"] | None = None
@@ -123,6 +127,8 @@ class GrowingTable(Described):
     def batch(self, records: Any) -> Self:
         """A batch alone, as a table of the same columns. `append` takes it as it takes the batch.
 
+        Each of its rows is a unit: counters bound the rows of a unit over all batches.
+
         Raises:
             TypeError, ValueError: the batch has other columns or types, or is no batch.
         """
@@ -130,7 +136,7 @@ class GrowingTable(Described):
             raise TypeError(_CANNOT)
         if isinstance(records, GrowingTable) and records._root is self._root:
             return records  # type: ignore[return-value]
-        return self._of(growable(self._parts_of(records)), {})
+        return self._alone(self._parts_of(records))
 
     def over(self, blocks: Iterable[Hashable]) -> Self:
         """The rows of the named blocks alone; other blocks are not read.
@@ -167,7 +173,13 @@ class GrowingTable(Described):
 
     def take(self, rows: Sequence[int]) -> Self:
         """The rows of a batch at these places, as `column_values` counts them."""
-        return self._of(growable([self._in_order().part(rows)]), {})
+        return self._alone([self._in_order().part(rows)])
+
+    def _alone(self, parts: list[Any]) -> Self:
+        """A batch of some parts."""
+        other = self._of(growable(parts), {})
+        other._unit, other._chooses = None, False
+        return other
 
     def _in_order(self) -> Any:
         if self._rows is None:
@@ -182,7 +194,7 @@ class GrowingTable(Described):
         """The table over some parts."""
         other = copy(self)
         other._parts, other._names, other._next, other._rows = parts, names, None, None
-        other._engine = _over(self._root, parts)
+        other._engine, other.as_opened = _over(self._root, parts), False
         other._forget()
         return other
 

@@ -24,6 +24,7 @@ import attrs
 import numpy as np
 from immutables import Map
 
+from queryable.data.growing import Growing, batch_of
 from queryable.datasets import Protected
 from queryable.errors import HandleError, MechanismFault, QueryError, ReentrantQueryError
 from queryable.faults import (
@@ -47,6 +48,7 @@ from queryable.messages import (
     LaunchMany,
     Query,
     Refused,
+    Update,
     addressed,
     bare,
     is_many,
@@ -129,6 +131,7 @@ class MemoryRoot:
         self.coins = coins
         self.on_fault = on_fault
         self.protects = protects
+        self._schema = dataset if isinstance(dataset, Growing) else None
         self.log = Log()
         self.handles: Handles[Any] = Handles()
         self.journal: Journal | None = None
@@ -229,6 +232,8 @@ class MemoryRoot:
         if self.journal is not None:
             raise HandleError("a root on a ledger does not take batches; nothing has changed")
         require_continual(self.mechanism)
+        if isinstance(message, Update):  # once, so that all mechanisms share it
+            message = Update(batch_of(self._schema, message.records), message.block)
         self._messages += 1
         enter(scope)
         mechanism, number = self.mechanism, self._messages

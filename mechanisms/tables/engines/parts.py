@@ -259,6 +259,7 @@ class Several(Rows):
     def ready(self) -> str:
         """The name of the view, after it was made."""
         if not self._made:
+            self.require_unchanged()
             with self.root._lock, interrupts():
                 while self.root.unused:
                     self.root._connection.execute(self.root.unused.pop())

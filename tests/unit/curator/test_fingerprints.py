@@ -140,3 +140,19 @@ def test_files_that_are_not_here_are_refused() -> None:
     for source in ("https://data.example/visits.csv", "/nowhere/*.parquet"):
         with pytest.raises(TypeError, match="open a Table of files on this machine"):
             _of_files(source, digest)
+
+
+def test_folders_of_blocks_and_appended_tables(tmp_path: Path) -> None:
+    """A folder is known by all of its files. A table with further rows cannot be recognised."""
+    for day in ("1", "2"):
+        path = tmp_path / f"day={day}" / "x.csv"
+        path.parent.mkdir()
+        path.write_text("a\n1\n")
+    with Table(tmp_path, blocks="day") as table:
+        before = fingerprint(table, KEY)
+        assert fingerprint(table, KEY) == before
+        path.write_text("a\n2\n")
+        assert fingerprint(table, KEY) != before
+        for other in (table.append({"a": [1]}), table.over(["1"])):
+            with pytest.raises(TypeError, match="as it was opened"):
+                fingerprint(other, KEY)
