@@ -236,10 +236,18 @@ def require_neighbours(dataset: Any, mechanism: Any) -> None:
     """Check that a continual mechanism protects the units that a described data set protects.
 
     Raises:
-        QueryError: it protects single records, and the data protect all records of a unit.
+        QueryError: it protects single records, and the data protect all records of a unit; or it
+            bounds the blocks of a unit, and the data have blocks that it did not see arrive.
     """
     if isinstance(dataset, Described):
         streams.require_neighbours(dataset.protects.whose, mechanism)
+        level = mechanism.neighbours if mechanism.continual else None
+        if isinstance(level, streams.BlockLevel) and dataset.blocks:
+            raise QueryError(
+                f"{type(mechanism).__name__} counts the blocks of each {level.column} as their "
+                "records arrive, and these data have blocks already; launch it before the first "
+                "block. Nothing is charged"
+            )
 
 
 def read_ahead(dataset: Any, statistics: Sequence[IntegerStatistic]) -> None:

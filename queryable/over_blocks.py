@@ -51,9 +51,11 @@ class OverBlocks(ABC):
         Each of the blocks is charged the whole loss. If one cannot pay, none is charged.
 
         Args:
-            blocks: the names of the blocks, each once; or `Last(7)` for the last seven.
+            blocks: the names of the blocks, each once; or `Last(7)` for the last seven. A launch
+                with a `name` happens once, also if there are new blocks since.
             d_out, name: as for `launch`.
 
         Raises: as `launch`; a refusal names the blocks that cannot pay.
         """
-        return self._launched(LaunchOver(mechanism, blocks, d_out), name)
+        named = tuple(blocks) if type(blocks) is list else blocks  # a list might change later
+        return self._launched(LaunchOver(mechanism, named, d_out), name)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from composition import Blocks, ExPost, Filt, FiltCon, Menu, Whitehouse2023
+from composition.compositors import blocks
 from mechanisms import Count, Gaussian, Table, column
 from queryable import (
     ZCDP,
@@ -39,6 +40,8 @@ from queryable import (
     UnprovenCompositionError,
 )
 from queryable.audit.laws import snapshot
+from queryable.data.growing import grown
+from queryable.datasets import Described, Protected
 from queryable.errors import HandleError
 from queryable.messages import CloseBlock, MeasureQuery, Stated, Update
 from tests.strategies import Faulty, Toy, raising
@@ -219,6 +222,42 @@ def test_released_statistics_over_blocks() -> None:
     assert q.launch_over(Gaussian(Count(), rho="1/5"), [date(2024, 1, 1)]) > 0
 
 
+def test_an_interrupted_launch_is_charged_and_ends() -> None:
+    q = week()
+    with pytest.raises(KeyboardInterrupt):
+        q.launch_over(Faulty(raising(KeyboardInterrupt()), True, charged=LITTLE), Last(2))
+    assert spent(q) == [0, 1, 1, 0]
+    assert q.launch_over(Reads(), ["day 0"]) == [0, 1]
+    launches = [LaunchOver(Reads(), ["day 0"])] * 2
+    launches.insert(
+        1, LaunchOver(Faulty(raising(KeyboardInterrupt()), True, charged=LITTLE), Last(1))
+    )
+    with pytest.raises(KeyboardInterrupt):
+        q.launch_many(launches)
+    assert spent(q) == [3, 1, 2, 0]
+
+
+def test_an_interrupted_batch_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the records were added already or not."""
+    for late in (False, True):
+        q = week()
+        before = snapshot(state_of(q))
+
+        def stopped(*arguments: Any, late: bool = late) -> Any:
+            if late:
+                grown(*arguments)
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(blocks, "grown", stopped)
+            with pytest.raises(KeyboardInterrupt):
+                q.feed([98], block="today")
+        assert snapshot(state_of(q)) == before
+        q.feed([97], block="today")
+        q.feed.close("today")
+        assert q.launch_over(Reads(), Last(1)) == [99, 97]
+
+
 # Where Blocks runs.
 
 
@@ -369,6 +408,23 @@ def test_data_that_protect_units_need_the_same_unit() -> None:
         with pytest.raises(QueryError, match="unit='who' in Blocks"):
             q.launch(wrong)
         assert q.privacy_loss() == PureDP(0)
+
+
+class Folders(Described):
+    """A data set with units and blocks of its own."""
+
+    protects = Protected("person", "all rows", "who")
+    blocks = ("a",)
+
+    def check(self, statistic: Any) -> None:
+        pass
+
+
+def test_blocks_that_were_there_before_are_not_bounded_by_units() -> None:
+    """Their rows cannot be dropped any more, and it is refused before anything is charged."""
+    for mechanism in (Blocks(FiltCon(PureDP(1)), "who"), FiltCon(PureDP(1))):
+        with pytest.raises(QueryError, match="launch it before the first block"):
+            Queryable(mechanism, Folders()).launch(Blocks(FiltCon(PureDP(1)), "who"))
 
 
 # What is wrong.
