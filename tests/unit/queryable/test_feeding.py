@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from collections import Counter
 from typing import Any
 
 import attrs
@@ -32,6 +33,7 @@ from queryable import (
 from queryable.data.growing import Grown, grown, snapshot
 from queryable.feeding import Feed
 from queryable.messages import entries_of
+from tests.attacks.test_interrupts import interrupted_at
 from tests.strategies import Courier, RandomBits, Toy
 
 SMALL = PureDP("1/100")
@@ -443,3 +445,21 @@ def test_a_statistic_of_data_that_grow() -> None:
     with pytest.raises(QueryError, match="size"):
         q(Laplace(Count(column("size") >= 40), epsilon=1000))
     assert Statistic(len, l1=1, l2=1)([1]) == 1
+
+
+def test_an_interrupt_anywhere_leaves_no_half_of_a_batch() -> None:
+    """At every instruction that a batch runs: either everything has the batch, or nothing has."""
+    kept, point, stopped = Counter[int](), 0, True
+    while stopped:
+        q = Queryable(FiltCon(PureDP(10)), [1])
+        inner = q(FiltCon(PureDP(1)))
+        watchers = [q(Watcher()), inner(Watcher())]
+        stopped = interrupted_at(point, lambda feed=q.feed: feed([2]))  # type: ignore[misc]
+        has = [len(each.ask("now")) for each in (*watchers, q(Watcher()), inner(Watcher()))]
+        assert len(set(has)) == 1, point
+        kept[has[0]] += 1
+        q.feed([3])
+        assert {len(each.ask("now")) for each in watchers} == {has[0] + 1}
+        point += 1
+    assert kept[1] > 100
+    assert kept[2] >= 1
