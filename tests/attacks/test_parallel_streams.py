@@ -187,6 +187,27 @@ def test_ours_takes_batches_for_pure_parts() -> None:
     assert audit(mechanism, NOTHING, queries=into(2), horizon=4, **twice).holds  # type: ignore[arg-type]
 
 
+class Pure(Flagged):
+    """A careless part is 1-DP, and knows a zCDP of its own that is smaller."""
+
+    continual = True
+
+    def step(self, state: Any, query: Any, coins: Any = SYSTEM) -> tuple[Any, Any]:
+        return super().step(state, query, coins)
+
+    def privacy_map(self, d_in: int, measure: Any = None) -> Any:
+        return ONE_RHO if measure is ZCDP else super().privacy_map(d_in, measure)
+
+
+def test_a_pure_part_is_charged_by_conversion() -> None:
+    """It keeps its epsilon from every history, but not its own rho."""
+    part = Pure(RARE, E, claimed=PureDP(1))
+    assert part.privacy_map(1, ZCDP) == ONE_RHO
+    stated = parallel(MANY, part).privacy_map(1, ZCDP)
+    assert stated == PureDP(1).to(ZCDP)
+    assert stated.rho > concentration(*flagged_response(MANY, RARE, E)).above  # type: ignore[attr-defined]
+
+
 # A part that claims more than it keeps.
 
 

@@ -20,6 +20,7 @@ from composition import (
     FiltSeq,
     Odom,
     OdomCon,
+    Parallel,
 )
 from composition.compositors import adaptive, children, claims, parallel
 from composition.compositors.adaptive import AdaptiveComposition, CompositionState
@@ -46,6 +47,7 @@ from queryable.losses.conversions import log_up
 from queryable.losses.numbers import round_down
 from queryable.randomness.coins import SeededCoins
 from queryable.running import root
+from tests.attacks import test_parallel_streams as streams
 from tests.attacks import test_sparse_vectors as sparse
 from tests.audit import test_blocks as blocks
 from tests.audit.cases import CASES
@@ -115,6 +117,49 @@ def an_update_answers(patch: pytest.MonkeyPatch) -> None:
         return state, len(query.records) if isinstance(query, Update) else answer
 
     patch.setattr(FiltCon, "step", step, raising=False)
+
+
+@caught_by(law(growing.batches_draw_from_the_coins_of_each_child, filters))
+def batches_go_round_in_another_order_with_shared_coins(patch: pytest.MonkeyPatch) -> None:
+    real = adaptive.pass_on
+
+    def shared(living: Any, identities: Any, message: Any, coins: Any) -> Any:
+        together = coins.spawn(0, len(living))
+        for identity in reversed(identities):
+            one = attrs.evolve(living[identity], messages=0)
+            told = real(living.set(identity, one), (identity,), message, Together(together))
+            living = living.set(identity, told[identity])
+        return living
+
+    patch.setattr(adaptive, "pass_on", shared)
+
+
+@attrs.frozen
+class Together:
+    """Coins that all children share."""
+
+    coins: Any
+
+    def spawn(self, child: Any, message: int) -> Any:
+        return self.coins
+
+
+@caught_by(law(growing.a_child_that_is_not_continual_keeps_its_snapshot, filters))
+def a_filter_does_not_grow(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(adaptive, "grown", lambda data, *others: data)
+
+
+@caught_by(lambda: streams.test_ours_refuses_batches(streams.ONE_RHO))
+def a_careless_part_gets_batches(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(parallel, "keeps_its_claim", lambda *others: True)
+    patch.setattr(Parallel, "require_growing", lambda self: None)
+
+
+@caught_by(streams.test_a_pure_part_is_charged_by_conversion)
+def a_pure_part_is_charged_its_own_zcdp(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(
+        Parallel, "_map", lambda self, each, d_in, measure: each.privacy_map(d_in, measure)
+    )
 
 
 # The order of a launch.

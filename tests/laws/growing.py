@@ -26,7 +26,7 @@ from queryable.audit.laws import snapshot as snapshot_of
 from queryable.data.growing import grown, snapshot
 from queryable.messages import addressed
 from tests.laws.compositors import CONCURRENT, LITTLE, Compositor, Run
-from tests.strategies import Toy
+from tests.strategies import WORD, Toy
 
 
 @attrs.frozen
@@ -98,7 +98,34 @@ def batches_cost_nothing_and_are_not_shown(build: Callable[[], Compositor]) -> N
     assert run(Launch(Taking())).child == without(Launch(Taking())).child
 
 
+@attrs.frozen
+class Drawing(Toy):
+    """Draws 64 random bits for each batch; "bits" gives all of them."""
+
+    charged: Any = LITTLE
+    continual: bool = True
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> Any:
+        return (), None
+
+    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> Any:
+        if isinstance(query, Update):
+            return (*state, coins.draw(WORD)), None
+        return state, state
+
+
+def batches_draw_from_the_coins_of_each_child(build: Callable[[], Compositor]) -> None:
+    """What a child draws for a batch does not depend on its siblings, and nobody else draws it."""
+    run, alone = Run(build()), Run(build())
+    run.all([Launch(Drawing()), Launch(Drawing()), Update([4]), Update([5])])
+    alone.all([Launch(Drawing()), Update([4]), Update([5])])
+    first, second = run.all([Ask(0, "bits"), Ask(1, "bits")])
+    assert first == alone(Ask(0, "bits"))
+    assert len({*first, *second}) == 4
+
+
 LAWS = (
+    batches_draw_from_the_coins_of_each_child,
     a_child_that_is_not_continual_keeps_its_snapshot,
     an_analyst_sends_no_batch,
     a_batch_arrives_whole_or_not_at_all,
