@@ -12,6 +12,7 @@ import attrs
 
 from composition import (
     ConComp,
+    ExPost,
     Filt,
     FiltCon,
     FiltSeq,
@@ -289,6 +290,7 @@ STREAMS: dict[str, Stream] = {
     # other filters
     "Filt": Stream(lambda: Filt(PureDP(TOTAL)), (Launch(response(3)), Launch(response(2))), UNDER),
     "FiltSeq": Stream(lambda: FiltSeq(PureDP(TOTAL)), (*BOTH, Launch(response(2))), UNDER),
+    "ExPost": Stream(lambda: ExPost(PureDP(TOTAL)), BOTH, UNDER),
     "nested filters": Stream(
         lambda: FiltCon(PureDP(TOTAL)),
         (

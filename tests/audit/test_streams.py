@@ -4,10 +4,13 @@ The adversary sends batches and asks questions in any order. In one place the st
 record arrives, or none does.
 """
 
+import inspect
 from typing import Any
 
 import pytest
 
+import composition
+import mechanisms
 from composition import (
     ConComp,
     FiltCon,
@@ -18,7 +21,17 @@ from composition import (
     TimeUniform,
 )
 from mechanisms import SparseVector
-from queryable import Ask, Launch, Loss, PrivacyLossQuery, PureDP, Statistic, Update, View
+from queryable import (
+    Ask,
+    InteractiveMechanism,
+    Launch,
+    Loss,
+    PrivacyLossQuery,
+    PureDP,
+    Statistic,
+    Update,
+    View,
+)
 from queryable.audit import HockeyStick, MaxDivergence, Pair, audit, worst_case
 from tests.attacks.test_sparse_vectors import Finite, HalfTheNoise
 from tests.audit.cases import TOTAL
@@ -35,6 +48,7 @@ from tests.audit.streams import (
     odd,
     response,
 )
+from tests.audit.test_every_compositor import parts
 from tests.audit.test_odometers import OFTEN
 from tests.audit.toys import F, PadReveal, excess, nats, passing, script, worst_cases
 
@@ -69,6 +83,29 @@ def test_the_claim_holds_for_four_updates_and_four_questions(name: str) -> None:
     case = STREAMS[name]
     verdict = case.audited(case.most)
     assert verdict.holds, verdict
+
+
+ELSEWHERE = {
+    "Blocks": "tests/audit/test_blocks.py",
+    "SparseVector": "below",
+    **dict.fromkeys(["ToeplitzCounter", "TreeCounter"], "tests/unit/mechanisms/counters"),
+}
+
+
+def test_every_exported_continual_mechanism_is_audited() -> None:
+    """Every one that may get batches is in a case, or is tested elsewhere."""
+    audited = {name for case in STREAMS.values() for name in parts(case.build())} | set(ELSEWHERE)
+    exported = {
+        name
+        for package in (composition, mechanisms)
+        for name in package.__all__
+        if inspect.isclass(kind := getattr(package, name))
+        and issubclass(kind, InteractiveMechanism)
+        and not inspect.isabstract(kind)
+        and kind.continual is not False
+    }
+    assert exported <= audited
+    assert len(exported) > 12
 
 
 def test_the_two_searches_agree() -> None:
