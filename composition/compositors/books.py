@@ -71,7 +71,7 @@ class Memory:
         known, found = self._steps.setdefault(loss, {}), []
         for account in accounts:
             step = known.get(id(account))
-            if step is None or step.before is not account:
+            if step is None:  # a step keeps its account alive, so no other one has its id
                 after = self._one(account.add(loss))
                 step = known[id(account)] = Step(account, after, after.within)
                 self._taken += 1
