@@ -237,12 +237,12 @@ def require_neighbours(dataset: Any, mechanism: Any) -> None:
 
     Raises:
         QueryError: it protects single records, and the data protect all records of a unit; or it
-            bounds the blocks of a unit, and the data have blocks that it did not see arrive.
+            bounds the blocks of a unit, and the data have blocks whose rows it cannot read again.
     """
     if isinstance(dataset, Described):
         streams.require_neighbours(dataset.protects.whose, mechanism)
         level = mechanism.neighbours if mechanism.continual else None
-        if isinstance(level, streams.BlockLevel) and dataset.blocks:
+        if isinstance(level, streams.BlockLevel) and dataset.blocks and not dataset.gives_rows:
             raise QueryError(
                 f"{type(mechanism).__name__} counts the blocks of each {level.column} as their "
                 "records arrive, and these data have blocks already; launch it before the first "

@@ -45,7 +45,7 @@ from composition.compositors.units import NO_UNITS, Units, kept_rows
 from composition.proofs import ask
 from composition.rules import Account, Basic
 from composition.verdicts import Column
-from queryable.data.growing import Part, growable, grown, names_of_blocks
+from queryable.data.growing import Part, blocks_are_closed, growable, grown, names_of_blocks
 from queryable.datasets import protects, require_answerable, require_neighbours
 from queryable.errors import UnknownQueryError
 from queryable.guarantees import Guarantee, documented
@@ -203,7 +203,8 @@ class Blocks(InteractiveMechanism[BlocksState]):
         """Start with the blocks that the data have already; there is no opening answer."""
         require_neighbours(dataset, self)
         data, units = growable(dataset), NO_UNITS
-        book = Book.of(self._empty, names_of_blocks(data))
+        closed = blocks_are_closed(data)
+        book = Book.of(self._empty, names_of_blocks(data), closed=closed)
         if self.unit is not None and book.blocks:
             data, units = self._restricted(data, book)
         return BlocksState(data, book, units=units), None

@@ -195,12 +195,17 @@ class Book:
     memory: Memory = attrs.field(factory=Memory, eq=False, repr=False)
 
     @classmethod
-    def of(cls, empty: Account, names: Iterable[Any]) -> "Book":
-        """The book of data that have these blocks already."""
+    def of(cls, empty: Account, names: Iterable[Any], *, closed: bool = False) -> "Book":
+        """The book of data that have these blocks already.
+
+        Args:
+            closed: whether the last one is closed too.
+        """
         book = cls(empty)
         for name in names:
             book = attrs.evolve(book, met=book.closed).opened(name)
-        return attrs.evolve(book, met=len(book.blocks) - 1)
+        count = len(book.blocks)
+        return attrs.evolve(book, closed=count) if closed else attrs.evolve(book, met=count - 1)
 
     @property
     def open(self) -> Block | None:

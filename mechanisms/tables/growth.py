@@ -38,6 +38,8 @@ class GrowingTable(Described):
     _parts: Grown | None
     """The parts of its engine; None if it cannot grow."""
     _names: dict[Hashable, None]
+    _closed: frozenset[Hashable] = frozenset()
+    """The blocks that were there at opening."""
     _column: str | None = None
     """The column of a database that names the block of a row."""
     _chooses = False
@@ -69,6 +71,7 @@ class GrowingTable(Described):
                 given = [] if sources is None else self._parts_of(sources)
                 parts, self._names = parts.after(given, name), {**self._names, name: None}
             self._root.release_files()
+            self._closed = frozenset(self._names)
             self._parts = parts
             self._engine = _over(self._root, parts)
         elif _of_ibis(self._root):
@@ -78,6 +81,7 @@ class GrowingTable(Described):
             if self._root.kinds[name].name not in ("text", "integer", "date"):
                 raise TypeError(f"blocks={name!r} should be a column of text, integers or dates")
             self._column, self._names = name, dict.fromkeys(names)
+            self._closed = frozenset(names)
         else:
             raise TypeError(
                 "leave blocks out: it is for a folder of files or an Ibis table. Rows in memory "
@@ -88,6 +92,11 @@ class GrowingTable(Described):
     def blocks(self) -> tuple[Hashable, ...]:
         """The names of the blocks, in order. Public."""
         return tuple(self._names)
+
+    @property
+    def may_go_on(self) -> bool:
+        """Whether rows may still arrive for the last block: not if it was there at opening."""
+        return not self._names or next(reversed(self._names)) not in self._closed
 
     def append(self, records: Any, block: Hashable = None) -> Self:
         """The table with one more batch. This table keeps its rows.
@@ -162,6 +171,11 @@ class GrowingTable(Described):
             parts = parts.after([among(self._root, self._column, old)], None)
         return self._of(parts, dict.fromkeys(names))
 
+    @property
+    def gives_rows(self) -> bool:
+        """Whether its rows can be read one by one: not those of a database or a join. Public."""
+        return self._parts is not None and not _of_ibis(self._root)
+
     def column_values(self, name: str) -> list[Any]:
         """The cells of a column of a batch, as Python values with None for a missing cell.
 
@@ -183,7 +197,7 @@ class GrowingTable(Described):
 
     def _in_order(self) -> Any:
         if self._rows is None:
-            if self._parts is None or _of_ibis(self._root):
+            if self._parts is None or not self.gives_rows:
                 raise TypeError("rows are taken one by one from files and frames only")
             from mechanisms.tables.engines.in_order import in_order
 

@@ -59,6 +59,11 @@ class Growing(ABC):
         """The names of its blocks, in the order in which they were opened. Public."""
         return ()
 
+    @property
+    def may_go_on(self) -> bool:
+        """Whether records may still arrive for the last of its blocks. Public."""
+        return True
+
     def batch(self, records: Any) -> Any:
         """A batch in the form of the data set; `append` takes it as it takes the batch.
 
@@ -66,6 +71,11 @@ class Growing(ABC):
             KeyError, TypeError, ValueError: the batch does not fit what is public about the data.
         """
         return records
+
+    @property
+    def gives_rows(self) -> bool:
+        """Whether `column_values` and `take` read its rows one by one. Public."""
+        return False
 
     def column_values(self, name: str) -> list[Any]:
         """The cells of a column of a batch, as Python values with None for a missing cell."""
@@ -291,6 +301,11 @@ def snapshot(dataset: Any) -> Any:
 def names_of_blocks(dataset: Any) -> tuple[Hashable, ...]:
     """The names of the blocks of a data set, in the order in which they were opened. Public."""
     return dataset.blocks if isinstance(dataset, Grown | Growing) else ()
+
+
+def blocks_are_closed(dataset: Any) -> bool:
+    """Whether no records arrive any more for the blocks that a data set has. Public."""
+    return isinstance(dataset, Growing) and not dataset.may_go_on
 
 
 def over(dataset: Any, blocks: Iterable[Hashable]) -> Any:

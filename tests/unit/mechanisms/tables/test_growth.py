@@ -14,10 +14,11 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from composition import FiltCon
+from composition import Blocks, FiltCon
 from mechanisms import (
     Count,
     CountUnits,
+    Gaussian,
     Histogram,
     Laplace,
     SparseVector,
@@ -28,7 +29,7 @@ from mechanisms import (
     TreeCounter,
     column,
 )
-from queryable import ZCDP, PureDP, Queryable, QueryError, SeededCoins, UserLevel
+from queryable import ZCDP, BlocksQuery, Last, PureDP, Queryable, QueryError, SeededCoins, UserLevel
 from tests.engines import opened, quietly
 
 AGES = {"who": ["a", "b", "c"], "age": np.array([31, 47, 62])}
@@ -357,3 +358,37 @@ def test_names_of_blocks(first: Any) -> None:
     table = Table(AGES).append(MORE, block=first).append(MORE, block="b").append(MORE, block=first)
     assert table.blocks == (first, "b")
     assert [Count()(table.over([first])), Count()(table.over(["b", first]))] == [4, 6]
+
+
+def test_blocks_with_budgets_of_their_own(tmp_path: Path) -> None:
+    """Folders that exist are closed blocks; files and frames are fed as further ones."""
+    visits = Queryable(Blocks(FiltCon(ZCDP(10**6))), Table(days(tmp_path), blocks="day"))
+    exact = Gaussian(Count(), rho=10**4)
+    assert [each.closed for each in visits(BlocksQuery())] == [True] * 5
+    assert round(float(visits.launch_over(exact, ["2026-03-02", "2026-03-05"]))) == 7
+    visits.feed({"who": ["z"], "age": [7]}, block="new")
+    visits.feed(written(tmp_path / "b.parquet", MORE), block="new")
+    with pytest.raises(QueryError, match="still open"):
+        visits.launch_over(exact, ["new"])
+    visits.feed.close("new")
+    assert round(float(visits.launch_over(exact, Last(2)))) == 3 + 5
+    with pytest.raises(QueryError, match="2026-03-01"):
+        visits.feed(MORE, block="2026-03-01")
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_units_count_in_their_first_blocks(tmp_path: Path, form: str) -> None:
+    """In the blocks that were there at opening, and in those that arrive as files."""
+    options: dict[str, Any] = {"types": {"age": "BIGINT"}} if form == "csv" else {}
+    options |= {"privacy_unit": "who", "max_rows": 9}
+    with Table(days(tmp_path, form=form), blocks="day", **options) as table:
+        visits = Queryable(Blocks(FiltCon(ZCDP(10**6)), unit="who", unit_blocks=2), table)
+        exact = Gaussian(Count(per=table.unit), rho=10**4)
+        found = [visits.launch_over(exact, [name]) for name in table.blocks]
+        assert [round(float(each)) for each in found] == [1, 2, 2, 3, 4]
+        batch = written(tmp_path / f"b.{form}", {"who": ["p", "q1", "q1"], "age": [1, 2, 3]})
+        for name, kept in (("x", 2), ("y", 0)):
+            visits.feed(batch, block=name)
+            visits.feed.close(name)
+            assert round(float(visits.launch_over(exact, [name]))) == kept
+        assert round(float(visits.launch_over(exact, Last(7)))) == 14
