@@ -18,9 +18,9 @@ import attrs
 
 from queryable.audit.auditing import audit
 from queryable.audit.beliefs import Belief, Machine
-from queryable.audit.pairs import Pair
+from queryable.audit.pairs import Around, Pair
 from queryable.audit.verdict import Finding, Verdict
-from queryable.losses import Loss, Measure
+from queryable.losses import Loss
 from queryable.losses.numbers import natural
 from queryable.mechanism import Answer, InteractiveMechanism, Query
 from queryable.randomness.coins import SYSTEM, Coins
@@ -52,20 +52,10 @@ class Hidden(Law[Any]):
 
 
 @attrs.frozen
-class FromHistory(InteractiveMechanism[Any]):
+class FromHistory(Around):
     """A mechanism from some moment on; the data are in its state already."""
 
-    mechanism: InteractiveMechanism[Any]
     hidden: Hidden
-
-    @property
-    def composes(self) -> bool:  # type: ignore[override]
-        """The mechanism's `composes`."""
-        return self.mechanism.composes
-
-    def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
-        """The mechanism's privacy map."""
-        return self.mechanism.privacy_map(d_in, measure)
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Any, Answer]:
         """Draw the hidden state; there is no opening answer."""

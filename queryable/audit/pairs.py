@@ -95,15 +95,10 @@ def require_side(side: Any) -> int:
 
 
 @attrs.frozen
-class OneSide(InteractiveMechanism[Any]):
-    """A mechanism that takes pairs; of each pair the message of one side arrives.
-
-    Args:
-        side: 0 for x, 1 for x'.
-    """
+class Around(InteractiveMechanism[Any]):
+    """Base of what an audit puts around a mechanism; the claim is the mechanism's."""
 
     mechanism: InteractiveMechanism[Any]
-    side: int = attrs.field(converter=require_side)
 
     @property
     def composes(self) -> bool:  # type: ignore[override]
@@ -113,6 +108,17 @@ class OneSide(InteractiveMechanism[Any]):
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
         """The mechanism's privacy map."""
         return self.mechanism.privacy_map(d_in, measure)
+
+
+@attrs.frozen
+class OneSide(Around):
+    """A mechanism that takes pairs; of each pair the message of one side arrives.
+
+    Args:
+        side: 0 for x, 1 for x'.
+    """
+
+    side: int = attrs.field(converter=require_side)
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Any, Answer]:
         """Start the mechanism."""

@@ -48,8 +48,8 @@ from queryable import (
     Update,
 )
 from queryable.audit import Pair, Verdict, audit
+from queryable.audit.pairs import Around
 from queryable.data.growing import snapshot
-from queryable.losses import Measure
 from queryable.messages import is_owners
 from tests.audit.cases import HALF_RHO, RHO, TOTAL, UNDER, Stutter, Truncated
 from tests.audit.toys import PadReveal, Response, nats, yes
@@ -129,7 +129,7 @@ class Pads(PadReveal):
 
 
 @attrs.frozen
-class Limited(InteractiveMechanism[tuple[Any, int, int]]):
+class Limited(Around):
     """Takes at most `updates` messages of the owner, and `questions` of the analyst.
 
     Every other message is wrong. What is counted is public.
@@ -137,16 +137,8 @@ class Limited(InteractiveMechanism[tuple[Any, int, int]]):
 
     continual = True
 
-    mechanism: InteractiveMechanism[Any]
     updates: int = 4
     questions: int = 4
-
-    @property
-    def composes(self) -> bool:  # type: ignore[override]
-        return self.mechanism.composes
-
-    def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
-        return self.mechanism.privacy_map(d_in, measure)
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[tuple[Any, int, int], Any]:
         inner, opening = self.mechanism.init(dataset, coins)
