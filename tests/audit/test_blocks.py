@@ -158,7 +158,14 @@ STREAMS: dict[str, Stream] = {
 }
 
 
-@pytest.mark.parametrize("name", STREAMS)
+SLOW = ("zCDP", "approximate zCDP", "Gaussian")
+"""Searches of some seconds."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in STREAMS],
+)
 def test_the_claim_holds_and_is_nearly_reached(name: str) -> None:
     """No adversary exceeds the claim; one reaches a false claim below it, or a divergence."""
     stream = STREAMS[name]
