@@ -1,19 +1,22 @@
-"""Data that grow: the time and memory of batches of one record."""
+"""Data that grow: the time and memory of batches of one record, and of blocks of a table."""
 
 import tracemalloc
 from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from time import process_time
 from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import Row, at_most
+from benchmarks.measure import Row, at_most, seconds
 from composition import FiltCon
-from mechanisms import SparseVector
+from mechanisms import Count, SparseVector, Table, column
 from queryable import PureDP, Queryable
 
-SOME, MANY, RUNS = 100_000, 1_000_000, 5
+SOME, MANY, RUNS, YEAR = 100_000, 1_000_000, 5, 365
 LIMIT = 20e-6
 
 
@@ -66,6 +69,53 @@ def much() -> Iterator[Row]:
     del root
 
 
+def folders() -> Iterator[Row]:
+    """Counts over a year of folders, beside the same files without blocks."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    with TemporaryDirectory() as name:
+        ages = np.random.default_rng(1).integers(0, 100, (YEAR, 10_000))
+        for day in range(YEAR):
+            folder = Path(name, f"day={day}")
+            folder.mkdir()
+            parquet.write_table(pa.table({"age": ages[day]}), folder / "x.parquet")
+        whole, year = Table(f"{name}/*/x.parquet"), Table(name, blocks="day")
+        days, other = year.blocks, count()
+
+        def ask(table: Table) -> None:
+            Count(column("age") != next(other)).totals(table)  # another one each time
+
+        taken = seconds(
+            {
+                "name": (lambda: year.over(days), 100),
+                "over": (lambda: ask(year.over(days)), 3),
+                "week": (lambda: ask(year.over(days[:7])), 20),
+                "whole": (lambda: ask(whole), 3),
+            }
+        )
+        whole.close()
+        year.close()
+    goals = (at_most(taken["name"], 1e-3, "1 ms"),)
+    yield Row(
+        "growing", f"name {YEAR} folders of a table, without the scan", taken["name"], goals=goals
+    )
+    yield Row("growing", f"count over {YEAR} folders of 10,000 rows", taken["over"])
+    yield Row("growing", "count over 7 of them", taken["week"])
+    yield Row("growing", "count in these files without blocks", taken["whole"])
+
+
+def appended() -> Iterator[Row]:
+    """Batches of one row for a table in memory."""
+    batch = {"age": np.array([31])}
+    table, began = Table(batch), process_time()
+    for _ in range(SOME // 10):
+        table = table.append(batch)
+    yield Row("growing", "append one row to a table", (process_time() - began) / (SOME // 10))
+
+
 def rows() -> Iterator[Row]:
     yield from batches()
     yield from much()
+    yield from folders()
+    yield from appended()

@@ -116,6 +116,8 @@ class DuckDB:
     """Numbers for the names of further tables, which no two have in common."""
     unused: deque[str]
     """Statements that drop what nothing refers to any more."""
+    schemas: dict[Any, dict[str, str]]
+    """The types of columns in DuckDB, by the schema of an Arrow table."""
     allowed: Mapping[Path, str]
     """The files of blocks, as the connection may read them."""
     narrowed: bool
@@ -159,7 +161,7 @@ class DuckDB:
         self._finish = finalize(self, _let_go, self._connection, self.folder)
         self._lock = Lock()
         self.timeout: Fraction | None = None
-        self.numbers, self.unused = count(1), deque[str]()
+        self.numbers, self.unused, self.schemas = count(1), deque[str](), {}
         self._connection.execute("SET GLOBAL TimeZone = 'UTC'")
         if max_temp_directory_size is not None:  # without effect as an option of `connect`
             self._connection.execute("SET max_temp_directory_size = $1", [max_temp_directory_size])

@@ -31,6 +31,7 @@ from mechanisms.tables.privacy_unit import PrivacyUnit
 from queryable.data.cells import Array
 
 _MOST_CHUNKS = 64
+_MOST_SCHEMAS = 64
 
 
 @attrs.frozen(eq=False)
@@ -144,8 +145,7 @@ def _of_frame(root: DuckDB, records: Any) -> tuple[list[Part], Misread | None]:
     """Rows in memory. Python objects are read as the declared types, each cell on its own."""
     table, objects = as_arrow(records)
     with root._lock, interrupts():
-        rows = root._connection.from_arrow(table.slice(0, 0))
-        found = dict(zip(rows.columns, map(str, rows.types), strict=True))
+        found = _types(root, table)
         kinds = {name: kind_of(it, written=name in objects) for name, it in found.items()}
         require_same(root, {name: _as_read(root, name, kind) for name, kind in kinds.items()})
         table = table.select(list(root.kinds))
@@ -163,13 +163,24 @@ def _of_frame(root: DuckDB, records: Any) -> tuple[list[Part], Misread | None]:
         root._connection.register("batch", table)
         root._connection.execute(f"CREATE TABLE {identifier(name)} AS SELECT {selected} FROM batch")
         root._connection.unregister("batch")
-        rows = root._connection.table(identifier(name))
         lost = {it: table.column(it).null_count for it in read}
         asked = ", ".join(f"count(*) - count({identifier(it)})" for it in read)
         [missing] = root._connection.sql(f"SELECT {asked} FROM {identifier(name)}").fetchall()
         lost = {it: now - lost[it] for it, now in zip(read, missing, strict=True)}
         misread = Misread(table.num_rows, 0, lost, declared={it: cells[it][1] for it in read})
         return [_in_memory(root, name)], misread
+
+
+def _types(root: DuckDB, table: Any) -> dict[str, str]:
+    """The types of an Arrow table's columns in DuckDB. They depend on its schema alone."""
+    found = root.schemas.get(table.schema)
+    if found is None:
+        rows = root._connection.from_arrow(table.slice(0, 0))
+        found = dict(zip(rows.columns, map(str, rows.types), strict=True))
+        if len(root.schemas) == _MOST_SCHEMAS:
+            root.schemas.clear()
+        root.schemas[table.schema] = found
+    return found
 
 
 def _in_memory(root: DuckDB, name: str) -> Part:
