@@ -273,10 +273,15 @@ class DuckDB:
 
     def _read(self, text: Any, declared: str) -> Any:
         """The only column of an Arrow table of text, read as a type."""
+        import pyarrow as pa
+
         [name] = text.column_names
         kind, declared = self._declared(name, declared)
-        cells = self._connection.from_arrow(text).project(cast(identifier(name), declared, kind))
-        return cells.to_arrow_table().column(0)
+        number = _unlike([name], "row")
+        text = text.append_column(number, pa.array(np.arange(text.num_rows), "int64"))
+        cells = self._connection.from_arrow(text)
+        cells = cells.project(f"{cast(identifier(name), declared, kind)}, {identifier(number)}")
+        return cells.order(identifier(number)).to_arrow_table().column(0)  # else in any order
 
     def _declared(self, name: str, declared: str) -> tuple[Kind, str]:
         """The kind and the checked name of a declared type."""

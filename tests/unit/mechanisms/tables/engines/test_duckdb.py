@@ -227,3 +227,11 @@ def test_no_time_makes_a_query_fail(kind: str) -> None:
             assert below.value(table) == (sign > 0), (declared, constant)
             assert Count((x < constant) | ~(x < constant), per=table.unit).value(table) == 5
             Histogram("x", [constant], per=table.unit).value(table)
+
+
+def test_declared_columns_of_many_objects_stay_beside_the_others() -> None:
+    """DuckDB computes blocks of rows in any order; a cell stays in its own row."""
+    count = 300_000
+    table = Table({"a": list(range(count)), "b": np.arange(count)}, types={"a": "BIGINT"})
+    with table:
+        assert Count(column("a") == column("b"))(table) == count
