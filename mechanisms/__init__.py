@@ -10,6 +10,7 @@
 - `privacy_maps`: the smaller of two bounds on a mechanism's privacy loss.
 - `sampling`: exact noise.
 - `tables`: tables, predicates and statistics.
+- `frugal`: a person that answers from earlier answers, and buys only what is missing.
 - `refinement`: estimates that are refined until they are accurate enough.
 """
 
@@ -17,6 +18,8 @@ from mechanisms.counters.questions import Total, Window
 from mechanisms.counters.toeplitz import ToeplitzCounter
 from mechanisms.counters.tree import TreeCounter
 from mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, TopK
+from mechanisms.frugal.frugal import Frugal
+from mechanisms.frugal.messages import Estimated, EstimateQuery
 from mechanisms.gaussian import Gaussian
 from mechanisms.laplace import Laplace
 from mechanisms.linear_queries import LinearQuery
@@ -62,7 +65,10 @@ __all__ = [
     "DiscreteLaplace",
     "Doubling",
     "Estimate",
+    "EstimateQuery",
+    "Estimated",
     "ExponentialMechanism",
+    "Frugal",
     "Gaussian",
     "GroupBy",
     "Histogram",

@@ -20,6 +20,9 @@ from composition.rules import Additive
 from curator.codec import CODEC, Entry, entry_of
 from curator.lost import Lost
 from mechanisms import column, when
+from mechanisms.frugal.combined import Combined
+from mechanisms.frugal.spread import Spread
+from mechanisms.frugal.together import GaussiansTogether
 from mechanisms.linear_queries import Weighted
 from mechanisms.multiplicative_weights import _same
 from mechanisms.tables.lattice import Lattice
@@ -166,6 +169,14 @@ SCRIPTS = (
         (m.SyntheticHistogram(),),
     ),
     (
+        m.Frugal() @ c.FiltCon(q.ZCDP(9)),
+        (
+            m.EstimateQuery(m.Count(AGE > 3), 5),
+            m.EstimateQuery(m.Count((AGE > 3) & (column("city") == "a")), 5),
+            m.EstimateQuery(m.Histogram("city", ["a", "b"]), 9),
+        ),
+    ),
+    (
         c.Parallel(c.Partition("city", ["a", "b"]), {"a": c.FiltCon(PureDP(1)), "b": toys.Toy()}),
         (Ask("a", WORD), Ask("b", "bits")),
     ),
@@ -210,8 +221,12 @@ OTHERS = (
     q.View(None, (q.view.Exchange((0, "part"), q.PrivacyLossQuery(2), PureDP(1)),)),
     Release(m.Laplace(m.Count(), scale="1/3")),
     m.Laplace(Weighted(_same, np.arange(4)), scale=1),
+    Combined(m.GroupBy({"city": ["a", "b"]}, m.Count()), [[[1, -1]]]),
+    GaussiansTogether([m.Gaussian(Combined(m.Count(), [[[3]]]), variance=9)]),
+    Spread(Fraction(2), Fraction(1, 3), 1, Fraction(0), Fraction(4), ((Fraction(1), 1, 1),)),
     m.Laplace(Weighted(_same, np.arange(2), m.Histogram("city", ["a", "b"])), scale=1),
     m.LinearQuery.where(column("city") == "a"),
+    m.Frugal([m.Count(AGE > 3)], axes={"city": ["a", "b"]}, patience=3),
     m.PrivateMultiplicativeWeights(
         m.Histogram("city", ["a", "b"]), records=4, epsilon=1, threshold=1, updates=2
     ),

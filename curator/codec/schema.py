@@ -39,6 +39,9 @@ from curator.codec.values import VALUES
 from curator.lost import Lost
 from mechanisms.counters.sums import GaussianSum, LaplaceSum
 from mechanisms.counters.toeplitz_noise import ToeplitzNoise
+from mechanisms.frugal.combined import Combined
+from mechanisms.frugal.spread import Spread
+from mechanisms.frugal.together import GaussiansTogether
 from mechanisms.linear_queries import Weighted
 from mechanisms.multiplicative_weights import _same
 from mechanisms.refinement.tails import MeanTails, Reach, ReleaseTails
@@ -114,8 +117,10 @@ _CLASSES: dict[str, type] = {
     # mechanisms and persons
     "brownian-noise-reduction/1": m.BrownianNoiseReduction,
     "doubling/1": m.Doubling,
+    "frugal/1": m.Frugal,
     "exponential-mechanism/1": m.ExponentialMechanism,
     "gaussian/1": m.Gaussian,
+    "gaussians-together/1": GaussiansTogether,
     "lost/1": Lost,
     "laplace/1": m.Laplace,
     "laplace-noise-reduction/1": m.LaplaceNoiseReduction,
@@ -130,6 +135,8 @@ _CLASSES: dict[str, type] = {
     # what they are asked and answer
     "absolute-error/1": m.AbsoluteError,
     "estimate/1": m.Estimate,
+    "estimate-query/1": m.EstimateQuery,
+    "estimated/1": m.Estimated,
     "latest/1": m.Latest,
     "linear-query/1": m.LinearQuery,
     "mean-tails/1": MeanTails,
@@ -139,6 +146,7 @@ _CLASSES: dict[str, type] = {
     "relative-error/1": m.RelativeError,
     "release-tails/1": ReleaseTails,
     "revealed/1": m.Revealed,
+    "spread/1": Spread,
     "stopped/1": m.Stopped,
     "synthetic-histogram/1": m.SyntheticHistogram,
     "total/1": m.Total,
@@ -146,6 +154,7 @@ _CLASSES: dict[str, type] = {
     "until/1": m.Until,
     "window/1": m.Window,
     # statistics
+    "combined/1": Combined,
     "correlation/1": m.Correlation,
     "count/1": m.Count,
     "count-units/1": m.CountUnits,

@@ -288,6 +288,23 @@ MECHANISMS = (
     refining("BrownianNoiseReduction", mechanisms.BrownianNoiseReduction(), (900, 300, 30)),
     refining("Doubling", mechanisms.Doubling(500), None),
     refining("Doubling Laplace", mechanisms.Doubling(500, noise="laplace"), None),
+    Subject(
+        "Frugal",
+        mechanisms.Frugal() @ FiltCon(ZCDP(1)),
+        (
+            mechanisms.EstimateQuery(mechanisms.Count(), 5),
+            WORD,
+            mechanisms.EstimateQuery(mechanisms.Count(), 5),
+            mechanisms.EstimateQuery(mechanisms.Count(), 3, "0.9", anytime=True),
+            OPEN,
+            mechanisms.EstimateQuery(mechanisms.Count(), 1),
+            PrivacyLossQuery(),
+        ),
+    ),
+    compositor(
+        "Frugal of FiltCon",
+        mechanisms.Frugal() @ FiltCon(PureDP(1)),
+    ),
     compositor(
         "BrownianNoiseReduction of FiltCon",
         mechanisms.BrownianNoiseReduction() @ FiltCon(PureDP(1)),

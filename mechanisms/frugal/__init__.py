@@ -1,0 +1,14 @@
+"""A person in the middle that never buys twice what can be worked out from what was bought.
+
+- `axes`: the atoms into which public predicates cut a column.
+- `asking`: questions as boxes of atoms: counts, sums and histograms.
+- `combined`: `Combined`, integer combinations of counts in groups: what is launched.
+- `together`: `GaussiansTogether`, several launches as one.
+- `shapes`: strategies: how accurate which combination of atoms should be.
+- `ledgers`: what was released, and estimates from it by generalised least squares.
+- `buying`: the least precision that answers a question.
+- `spread`: how far an estimate may be from the truth.
+- `messages`: `EstimateQuery`, and its answer `Estimated`.
+- `books`: what is known about one sum of rows: axes and ledgers.
+- `frugal`: `Frugal`.
+"""

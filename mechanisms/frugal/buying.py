@@ -1,0 +1,133 @@
+"""The least precision that answers questions with a given variance: a small convex program.
+
+Precision p of a component costs p/2 in zCDP, whatever the component. With p more of it, the
+variance of a question's part is sum_j b_j / (e_j + p), which is convex. The program minimises the
+sum of p over the components, such that each question's variance, summed over its parts, is at most
+the target. It is solved by its dual: one weight for each question. Reads no data.
+"""
+
+import attrs
+import numpy as np
+
+from mechanisms.frugal.ledgers import Ledger, Part
+from queryable.data.cells import Array
+
+_ROUNDS = 200
+_HALVINGS = 100
+
+
+@attrs.frozen(eq=False)
+class Profile:
+    """The variances of the questions' parts in one component, as functions of further precision.
+
+    Attributes:
+        known: e, the precision that is there in each direction.
+        shares: b, one row for each question; 0 if it has no part here.
+    """
+
+    known: Array
+    shares: Array
+
+    def variances(self, more: float) -> Array:
+        """The variance of each question's part with further precision."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = np.where(self.shares > 0, self.shares / (self.known + more), 0.0)
+        found: Array = terms.sum(axis=1)
+        return found
+
+    def best(self, weights: Array) -> float:
+        """The further precision at which one unit more gains 1 in the weighted variances."""
+        total = weights @ self.shares
+        if not total.any():
+            return 0.0
+        there = total > 0
+        total, known = total[there], self.known[there]
+
+        def gain(more: float) -> float:
+            with np.errstate(divide="ignore", over="ignore"):
+                return float((total / (known + more) ** 2).sum())
+
+        if gain(0.0) <= 1:
+            return 0.0
+        low, high = 0.0, float(np.sqrt(total.sum()))  # the gain there is at most 1
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if gain(middle) > 1 else (low, middle)
+            if high - low <= 1e-12 * high:
+                break
+        return high
+
+
+def profile_of(parts: list[Part | None], bought: list[Ledger], opened: Ledger) -> Profile:
+    """How the parts of questions in one component depend on further releases of `opened`.
+
+    Args:
+        bought: ledgers of the component with releases; `opened` may be among them.
+    """
+    square = float(opened.square)
+    pseudo = [np.linalg.pinv(matrix) for matrix in opened.floats]
+    solutions = np.zeros((len(parts), opened.size))
+    for row, part in zip(solutions, parts, strict=True):
+        if part is not None:
+            row[:] = _product([p.T @ f for p, f in zip(pseudo, part.floats(), strict=True)])
+    if not bought:
+        return Profile(np.zeros(1), square * (solutions**2).sum(axis=1, keepdims=True))
+    if bought == [opened]:
+        known = np.full(1, float(opened.precision) * square)
+        return Profile(known, square * (solutions**2).sum(axis=1, keepdims=True))
+    inverse = _product_of_matrices(pseudo)
+    information = np.zeros((opened.size, opened.size))
+    for ledger in bought:
+        lifted = _product_of_matrices(list(ledger.lifted(opened.axes))) @ inverse
+        information += float(ledger.precision) * (lifted.T @ lifted)
+    values, vectors = np.linalg.eigh(information)
+    return Profile(np.maximum(values, 0) * square, square * (solutions @ vectors) ** 2)
+
+
+def allocation(profiles: list[Profile], targets: Array) -> list[float] | None:
+    """The further precision of each component; None if no precision is enough."""
+    more = [0.0] * len(profiles)
+    if not bool((_reached(profiles, more) > targets).any()):
+        return more
+    weights = np.ones(len(targets))
+    for _ in range(_ROUNDS):
+        more = [profile.best(weights) for profile in profiles]
+        ratio = _reached(profiles, more) / targets
+        slack = (ratio > 0.99) | (weights < 1e-6 * weights.max())
+        if abs(ratio.max() - 1) < 1e-3 and bool(slack.all()):
+            break
+        weights = np.maximum(weights * np.clip(ratio, 1e-3, 1e6) ** 1.5, 1e-12 * weights.max())
+    return _enough(profiles, more, targets)
+
+
+def _reached(profiles: list[Profile], more: list[float]) -> Array:
+    found: Array = np.sum([p.variances(m) for p, m in zip(profiles, more, strict=True)], axis=0)
+    return found
+
+
+def _enough(profiles: list[Profile], more: list[float], targets: Array) -> list[float] | None:
+    """The allocation times the least factor with which every target is reached."""
+    low, high = 0.0, 1.0
+    while bool((_reached(profiles, [each * high for each in more]) > targets).any()):
+        low, high = high, 2 * high
+        if high > 1e9:
+            return None
+    for _ in range(40):
+        middle = (low + high) / 2
+        short = bool((_reached(profiles, [each * middle for each in more]) > targets).any())
+        low, high = (middle, high) if short else (low, middle)
+    return [each * high for each in more]
+
+
+def _product(vectors: list[Array]) -> Array:
+    found = vectors[0]
+    for vector in vectors[1:]:
+        found = np.multiply.outer(found, vector)
+    return found.reshape(-1)
+
+
+def _product_of_matrices(matrices: list[Array]) -> Array:
+    found = matrices[0]
+    for matrix in matrices[1:]:
+        found = np.kron(found, matrix)
+    return found

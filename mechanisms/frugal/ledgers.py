@@ -1,0 +1,232 @@
+"""What was released, and estimates from it by generalised least squares. Reads no data.
+
+Functions of several axes split into components, one for each set of axes: sums of products of
+functions of mean 0 of these axes. A `Ledger` has releases within one component, so the components
+of an estimate are worked out on their own. Weights are floats rounded to multiples of 2**-100, and
+the noise and the bias of the estimate with exactly these weights are computed from integers.
+"""
+
+from fractions import Fraction
+from math import prod
+from typing import Any
+
+import attrs
+import numpy as np
+
+from mechanisms.frugal.axes import Axis, Key
+from mechanisms.frugal.combined import Factor, along_axes, largest_square
+from mechanisms.frugal.shapes import CONSTANT, as_floats
+from queryable.data.cells import Array
+
+GRID = 1 << 100
+Component = tuple[Key, ...]
+Members = tuple[tuple[bool, ...], ...]
+
+
+@attrs.frozen(eq=False)
+class Ledger:
+    """Releases of the same combinations, with independent discrete Gaussian noise.
+
+    Attributes:
+        axes: of the component, in the version that the combinations are of; none for the total.
+        factors: the matrices of the combinations.
+        releases: for each release the variance of its noise, and the noisy integers (None for one
+            that is only considered).
+    """
+
+    axes: tuple[Axis, ...]
+    factors: tuple[Factor, ...]
+    releases: tuple[tuple[Fraction, Any], ...] = ()
+    floats: tuple[Array, ...] = attrs.field(init=False, repr=False)
+
+    @floats.default
+    def _floats(self) -> tuple[Array, ...]:
+        return tuple(as_floats(factor) for factor in self.factors)
+
+    @property
+    def component(self) -> Component:
+        """The keys of the axes."""
+        return tuple(axis.key for axis in self.axes)
+
+    @property
+    def square(self) -> int:
+        """The largest squared norm of a column."""
+        return prod(map(largest_square, self.factors))
+
+    @property
+    def size(self) -> int:
+        """The number of combinations."""
+        return prod(map(len, self.factors))
+
+    @property
+    def precision(self) -> Fraction:
+        """The sum of 1/variance over the releases."""
+        return sum((1 / variance for variance, _ in self.releases), Fraction(0))
+
+    def with_release(self, variance: Fraction, noisy: Any = None) -> "Ledger":
+        """The ledger with a further release."""
+        return attrs.evolve(self, releases=(*self.releases, (variance, noisy)))
+
+    def lifted(self, axes: tuple[Axis, ...]) -> tuple[Array, ...]:
+        """The matrices as functions of the atoms of the present axes."""
+        pairs = zip(self.floats, self.axes, axes, strict=True) if self.axes else ()
+        if not self.axes:
+            return self.floats
+        return tuple(m if new is old else m[:, list(new.parents(old))] for m, old, new in pairs)
+
+
+def total() -> Ledger:
+    """The ledger of the component without axes."""
+    return Ledger((), (CONSTANT,))
+
+
+@attrs.frozen(eq=False)
+class Part:
+    """The part of a question in one component: a product of functions of its axes.
+
+    Attributes:
+        axes: present versions.
+        members: the atoms that are asked for, on each axis.
+        share: the product of the means on the axes of the question outside the component.
+    """
+
+    axes: tuple[Axis, ...]
+    members: Members
+    share: Fraction
+
+    def exact(self) -> tuple[list[Array], int]:
+        """The functions as integers, and the common denominator of their product.
+
+        For the component without axes the one function is constant.
+        """
+        top, bottom = self.share.as_integer_ratio()
+        if not self.axes:
+            return [np.array([top], dtype=object)], bottom
+        functions = []
+        for axis, members in zip(self.axes, self.members, strict=True):
+            shares = axis.whole_shares
+            common = sum(shares)
+            mean = sum(share for share, member in zip(shares, members, strict=True) if member)
+            functions.append(np.array([common * member - mean for member in members], dtype=object))
+            bottom *= common
+        functions[0] = functions[0] * top
+        return functions, bottom
+
+    def floats(self) -> list[Array]:
+        """The functions as floats."""
+        functions, bottom = self.exact()
+        found = [np.array(each, dtype=float) for each in functions]
+        found[0] = found[0] / bottom
+        return found
+
+
+def parts_of(axes: tuple[Axis, ...], members: Members) -> list[Part]:
+    """The parts of a box in all components of its axes."""
+    found = []
+    for chosen in range(1 << len(axes)):
+        inside = [place for place in range(len(axes)) if chosen >> place & 1]
+        outside = [place for place in range(len(axes)) if not chosen >> place & 1]
+        means = [
+            sum((s for s, m in zip(axes[i].shares, members[i], strict=True) if m), Fraction(0))
+            for i in outside
+        ]
+        mine = tuple(axes[i] for i in inside), tuple(members[i] for i in inside)
+        found.append(Part(*mine, prod(means, start=Fraction(1))))
+    return [part for part in found if part.share and not _is_constant(part)]
+
+
+def _is_constant(part: Part) -> bool:
+    return any(all(members) or not any(members) for members in part.members)
+
+
+@attrs.frozen(eq=False)
+class Weights:
+    """How the releases of one ledger enter an estimate: integers over 2**100."""
+
+    ledger: Ledger
+    weights: Array
+
+    @property
+    def square(self) -> Fraction:
+        """The squared norm of the weights."""
+        return Fraction(int((self.weights * self.weights).sum()), GRID * GRID)
+
+    def value(self) -> Fraction:
+        """The weighted mean of the releases, each by its precision."""
+        precision = self.ledger.precision
+        found = Fraction(0)
+        for variance, noisy in self.ledger.releases:
+            flat = np.asarray(noisy).astype(object).reshape(-1)
+            found += Fraction(int((self.weights.reshape(-1) * flat).sum())) / variance / precision
+        return found / GRID
+
+
+def solved(part: Part, ledgers: list[Ledger]) -> tuple[list[Weights], Fraction] | None:
+    """Weights of the ledgers of the part's component, and their bias; None if there are none."""
+    bought = [ledger for ledger in ledgers if ledger.releases]
+    if not bought:
+        return None
+    functions = part.floats()
+    if len(bought) == 1:
+        along = [
+            np.linalg.lstsq(m.T, function, rcond=None)[0]
+            for m, function in zip(bought[0].lifted(part.axes), functions, strict=True)
+        ]
+        vectors = [_outer(along)]
+    else:
+        vectors = _dense(part, bought, _outer(functions))
+    found = [
+        Weights(ledger, _on_grid(vector).reshape(tuple(map(len, ledger.factors))))
+        for ledger, vector in zip(bought, vectors, strict=True)
+    ]
+    # a direction that no ledger has would be left over, as would a solution that has gone wrong
+    biased = bias(part, found)
+    return (found, biased) if biased < Fraction(1, 10**10) else None
+
+
+def _dense(part: Part, ledgers: list[Ledger], wanted: Array) -> list[Array]:
+    lifted = [_kron(ledger.lifted(part.axes)) for ledger in ledgers]
+    scaled = np.concatenate(
+        [m * np.sqrt(float(ledger.precision)) for m, ledger in zip(lifted, ledgers, strict=True)]
+    )
+    solution = np.linalg.lstsq(scaled.T, wanted.reshape(-1), rcond=1e-13)[0]
+    ends = np.cumsum([len(m) for m in lifted])[:-1]
+    pieces = np.split(solution, ends)
+    return [
+        piece * np.sqrt(float(ledger.precision))
+        for piece, ledger in zip(pieces, ledgers, strict=True)
+    ]
+
+
+def _kron(matrices: tuple[Array, ...]) -> Array:
+    found = matrices[0]
+    for matrix in matrices[1:]:
+        found = np.kron(found, matrix)
+    return found
+
+
+def _outer(vectors: list[Array]) -> Array:
+    found = vectors[0]
+    for vector in vectors[1:]:
+        found = np.multiply.outer(found, vector)
+    return found
+
+
+def _on_grid(vector: Array) -> Array:
+    found: Array = np.empty(vector.size, dtype=object)
+    found[:] = [round(Fraction(float(each)) * GRID) for each in vector.reshape(-1)]
+    return found
+
+
+def bias(part: Part, weighted: list[Weights]) -> Fraction:
+    """The largest difference, over all atoms, of what the weights estimate from the part; exact."""
+    functions, bottom = part.exact()
+    left = _outer(functions) * GRID
+    for each in weighted:
+        matrices = [np.array(f, dtype=object).T for f in each.ledger.factors]
+        reached = along_axes(matrices, each.weights)
+        for place, (old, new) in enumerate(zip(each.ledger.axes, part.axes, strict=True)):
+            if old is not new:
+                reached = np.take(reached, new.parents(old), axis=place)
+        left = left - reached * bottom
+    return Fraction(max(map(abs, left.reshape(-1).tolist())), GRID * bottom)

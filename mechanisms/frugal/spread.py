@@ -1,0 +1,107 @@
+"""How far an estimate may be from the truth. Proofs are in docs/theory/proofs/frugal.md."""
+
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import lru_cache
+
+import attrs
+from flint import arb
+
+from mechanisms.frugal.ledgers import Weights
+from queryable.losses.numbers import round_up
+
+MOST_ROWS = 10**10
+"""Intervals hold for data of at most so many rows. It bounds the effect of rounding weights."""
+LEAST_VARIANCE = 64
+"""The least variance of a release; noise on the integers is then nearly as continuous noise."""
+_SMOOTHED = 4  # the variance of the Gaussian that is added to show that
+_MOVED = Fraction(1, 10**30)  # and the distance in total variation, of each coordinate
+
+
+@attrs.frozen
+class Spread:
+    """What the half-width of an interval is computed from; exact numbers, all public.
+
+    Attributes:
+        variance: of the estimate's noise.
+        square: the squared norm of all weights.
+        coordinates: the number of noisy integers that have a weight.
+        offset: an upper bound on the bias that rounded weights cause.
+        mixed: the sum over ledgers of the squared norm of the weights, times (p + p0) / p^2.
+        dimensions: for each ledger p / p0, the number of its combinations, and its number.
+        fresh: whether all the noise was drawn after the question was asked.
+    """
+
+    variance: Fraction
+    square: Fraction
+    coordinates: int
+    offset: Fraction
+    mixed: Fraction
+    dimensions: tuple[tuple[Fraction, int, int], ...]
+    fresh: bool = False
+
+    def half_width(self, missed: Fraction, *, anytime: bool) -> Fraction:
+        """The noise is beyond it with probability at most `missed`."""
+        if not self.variance:
+            return self.offset
+        plain = _in_advance(self.variance, self.square, self.coordinates, missed)
+        if not anytime or self.fresh:
+            return plain + self.offset
+        return _at_all_times(self.mixed, self.dimensions, missed) + self.offset
+
+
+def spread_of(weighted: Iterable[tuple[int, Weights]], offset: Fraction, *, fresh: bool) -> Spread:
+    """The spread of an estimate.
+
+    Args:
+        weighted: the weights, with the number of their ledger.
+    """
+    variance = square = mixed = Fraction(0)
+    coordinates, dimensions = 0, []
+    for number, each in weighted:
+        ledger, norm = each.ledger, each.square
+        precision, first = ledger.precision, 1 / ledger.releases[0][0]
+        variance += norm / precision
+        # a mean of n releases: the squared norm of its weights is at most the norm
+        square += norm
+        mixed += norm * (precision + first) / precision**2
+        coordinates += ledger.size * len(ledger.releases)
+        dimensions.append((precision / first, ledger.size, number))
+    return Spread(variance, square, coordinates, offset, mixed, tuple(dimensions), fresh)
+
+
+@lru_cache(maxsize=4096)
+def _in_advance(
+    variance: Fraction, square: Fraction, coordinates: int, missed: Fraction
+) -> Fraction:
+    """The smaller of Chernoff's bound and the continuous Gaussian's, moved to the integers."""
+
+    def chernoff(v: arb, m: arb) -> arb:
+        return (2 * v * (2 / m).log()).sqrt()
+
+    def smoothed(v: arb, s: arb, n: arb, m: arb) -> arb:
+        moved = n * _MOVED.numerator / _MOVED.denominator
+        tiny = m / 1000
+        far = (2 * (v + _SMOOTHED * s)).sqrt() * (m - 2 * tiny - moved).erfcinv()
+        return far + (2 * _SMOOTHED * s * (2 / tiny).log()).sqrt()
+
+    bounds = [round_up(chernoff, variance, missed)]
+    if missed > Fraction(1, 10**20):
+        bounds.append(round_up(smoothed, variance, square, Fraction(coordinates), missed))
+    return min(bounds)
+
+
+@lru_cache(maxsize=4096)
+def _at_all_times(
+    mixed: Fraction, dimensions: tuple[tuple[Fraction, int, int], ...], missed: Fraction
+) -> Fraction:
+    """sqrt(mixed (2 log(1/missed) + sum of d log(1 + p/p0) + 4 log(number) + 2 log 4)))."""
+
+    def radius(m: arb, v: arb) -> arb:
+        total = 2 * (4 / m).log()
+        for ratio, size, number in dimensions:
+            total += size * (1 + arb(ratio.numerator) / arb(ratio.denominator)).log()
+            total += 4 * arb(number).log()
+        return (v * total).sqrt()
+
+    return round_up(radius, missed, mixed)

@@ -1,0 +1,65 @@
+"""Several Gaussian measurements as one launch: all of them are paid for, or none."""
+
+from fractions import Fraction
+from typing import Any
+
+import attrs
+
+from mechanisms.frugal.combined import Combined
+from mechanisms.gaussian import Gaussian
+from queryable.answers import NoisyArray, NoisyInt
+from queryable.losses import ZCDP
+from queryable.mechanism import Measurement
+from queryable.quoting import quoted
+from queryable.randomness.coins import Coins
+
+
+def _parts(value: Any) -> tuple[Gaussian, ...]:
+    parts = tuple(value) if isinstance(value, tuple | list) else ()
+    if not parts or any(
+        type(each) is not Gaussian or type(each.statistic) is not Combined for each in parts
+    ):
+        raise TypeError(
+            f"parts is {quoted(value)}; it should be a list of Gaussian(Combined(..), ..)"
+        )
+    return parts
+
+
+@attrs.frozen
+class GaussiansTogether(Measurement[tuple[NoisyInt | NoisyArray, ...]]):
+    """Gaussian measurements of several combinations of counts. Answers a tuple.
+
+    Privacy:
+        Claim: the sum of the losses of the parts.
+        Theorem: composition of zCDP (Bun, Steinke 2016, Lemma 1.7); the noise is independent.
+        Assumes: the statistics' sensitivities.
+        Checked by: tests/unit/mechanisms/frugal/test_together.py
+
+    Args:
+        parts: a `Gaussian` of a `Combined` each.
+    """
+
+    parts: tuple[Gaussian, ...] = attrs.field(converter=_parts)
+    widest: Combined = attrs.field(init=False, repr=False, eq=False)
+    """The statistic of most columns, by which data are checked before they are charged."""
+
+    @widest.default
+    def _of_most_columns(self) -> Any:
+        statistics = [each.statistic for each in self.parts]
+        return max(statistics, key=lambda each: len(each.request.columns))  # type: ignore[attr-defined]
+
+    def loss(self, d_in: int) -> ZCDP:
+        """The sum."""
+        return ZCDP(sum((each.loss(d_in).rho for each in self.parts), Fraction(0)))
+
+    def release(self, dataset: Any, coins: Coins) -> tuple[NoisyInt | NoisyArray, ...]:
+        """The answer of each part."""
+        return tuple(
+            each.release(dataset, coins.spawn("part", place))
+            for place, each in enumerate(self.parts)
+        )
+
+    @property
+    def public_name(self) -> str:
+        """`Gaussians of` and the widest statistic."""
+        return f"Gaussians of {self.widest.public_name}"

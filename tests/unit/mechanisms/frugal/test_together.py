@@ -1,0 +1,43 @@
+"""Several Gaussians as one launch: its loss and its answers; a wrong column is not charged."""
+
+from fractions import Fraction
+
+import pytest
+
+from composition import FiltCon
+from mechanisms import Count, Gaussian, GroupBy
+from mechanisms.frugal.combined import Combined
+from mechanisms.frugal.together import GaussiansTogether
+from queryable import ZCDP, Queryable, QueryError, SeededCoins
+
+DATA = {"city": ["a", "a", "b"]}
+TOTAL = Gaussian(Combined(Count(), [[[1000]]]), variance=Fraction(100))
+
+
+def by(column: str) -> Gaussian:
+    """Two combinations of the counts of a and b."""
+    groups = GroupBy({column: ["a", "b"]}, Count())
+    return Gaussian(Combined(groups, [[[1000, 0], [0, 1000]]]), variance=Fraction(100))
+
+
+def test_losses_add_up_and_answers_are_those_of_the_parts() -> None:
+    together = GaussiansTogether([TOTAL, by("city")])
+    assert together.loss(1) == ZCDP(TOTAL.loss(1).rho + by("city").loss(1).rho)
+    assert together.loss(2).rho == 4 * together.loss(1).rho
+    total, each = together.release(DATA, SeededCoins(1))
+    assert abs(int(total[0]) - 3000) < 100
+    assert abs(each - [2000, 1000]).max() < 100
+    assert int(total[0]) - 3000 != int(each.sum()) - 3000  # the noise is drawn for each
+
+
+def test_a_wrong_column_is_not_charged() -> None:
+    root = Queryable(FiltCon(ZCDP(10**9)), DATA, coins=SeededCoins(3), allow_seeded=True)
+    with pytest.raises(QueryError):
+        root.launch(GaussiansTogether([TOTAL, by("town")]))
+    assert root.privacy_loss() == ZCDP(0)
+
+
+@pytest.mark.parametrize("parts", [[], [Gaussian(Count(), scale=3)], TOTAL, [TOTAL, 3]])
+def test_wrong_parts(parts: object) -> None:
+    with pytest.raises(TypeError):
+        GaussiansTogether(parts)
