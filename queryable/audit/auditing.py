@@ -26,6 +26,7 @@ from queryable.audit.claims import Check, DeltaAt
 from queryable.audit.divergences import Bound, Law, best_event, cut_off, least_epsilon
 from queryable.audit.enumeration import NotEnumerable, view_law
 from queryable.audit.keys import require_alike
+from queryable.audit.laws import require_mechanism
 from queryable.audit.objectives import Divergence, MaxDivergence
 from queryable.audit.pairs import OneSide, turned_alphabet
 from queryable.audit.statistical import sampled, separate
@@ -93,8 +94,7 @@ def audit(
             queries, no horizon, or no query that is ever legal.
         PrivacyClaimError: the mechanism claims no loss of its own; pass `claim`.
     """
-    if not isinstance(mechanism, InteractiveMechanism):
-        raise TypeError(f"mechanism is {quoted(mechanism)}; it should be an InteractiveMechanism")
+    require_mechanism(mechanism)
     if claim is not None and not isinstance(claim, Loss):
         raise TypeError(f"claim is {quoted(claim)}; it should be a privacy loss, such as PureDP(1)")
     looking = _Looking(

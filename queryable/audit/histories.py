@@ -18,6 +18,7 @@ import attrs
 
 from queryable.audit.auditing import audit
 from queryable.audit.beliefs import Belief, Machine
+from queryable.audit.laws import require_mechanism
 from queryable.audit.pairs import Around, Pair
 from queryable.audit.verdict import Finding, Verdict
 from queryable.losses import Loss
@@ -109,9 +110,11 @@ def audit_histories(
         limit: the largest number of histories, and of beliefs in each search.
 
     Raises:
+        TypeError: `mechanism` is not a mechanism.
         ValueError: no `Pair` is among the queries, there are too many histories, or a draw has
             infinite support.
     """
+    require_mechanism(mechanism)
     queries = tuple(queries)
     if not any(isinstance(query, Pair) for query in queries):
         raise ValueError("queries should contain a Pair: a message that differs between streams")

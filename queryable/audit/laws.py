@@ -360,9 +360,18 @@ def broken_laws(
         >>> broken_laws(SparseVector(5, epsilon=1), {"age": [31, 47]}, [Count()] * 3)
         ()
     """
-    if not isinstance(mechanism, InteractiveMechanism):
-        raise TypeError(f"mechanism is {quoted(mechanism)}; it should be an InteractiveMechanism")
+    require_mechanism(mechanism)
     script = Script(mechanism, dataset, tuple(queries), tuple(wrong), random)
     return tuple(
         Broken(name, how) for name, law in LAWS.items() for how in dict.fromkeys(law(script))
     )
+
+
+def require_mechanism(mechanism: Any) -> None:
+    """Check that what is to be examined is a mechanism.
+
+    Raises:
+        TypeError: it is not one.
+    """
+    if not isinstance(mechanism, InteractiveMechanism):
+        raise TypeError(f"mechanism is {quoted(mechanism)}; it should be an InteractiveMechanism")

@@ -29,6 +29,7 @@ from queryable import (
     Queryable,
     SeededCoins,
     Statistic,
+    Update,
     View,
 )
 from queryable.audit import view_law
@@ -223,6 +224,7 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
         "EnumeratedCoins": {"script": [], "tail": None},
         "HockeyStick": {"epsilon": 1},
         "MaxDivergence": {},
+        "Pair": {"under_x": Update([1]), "under_x_prime": Update([])},
         "Renyi": {"alpha": 2},
         "Strategy": {"root": Node()},
         "Wrong": {"text": ""},
@@ -241,6 +243,18 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
             "limit": 1000,
             "coins": SYSTEM,
             "progress": None,
+            "differing": 1,
+        },
+        "audit_histories": {
+            "mechanism": FiltCon(PureDP(1)),
+            "dataset": [],
+            "queries": (queryable.audit.Pair(Update([1]), Update([])),),
+            "history": 0,
+            "horizon": 1,
+            "claim": None,
+            "d_in": 1,
+            "differing": 1,
+            "limit": 100,
         },
         "broken_laws": {
             "mechanism": RESPONSE,
