@@ -223,7 +223,7 @@ def test_sensitivity_is_checked(sensitivity: Any) -> None:
 class TooLittleNoise(SparseVector):
     """The wrong split: the noise on queries is that on the threshold."""
 
-    def _query_noise(self) -> DiscreteLaplace:
+    def _query_noise(self, moves: Any) -> DiscreteLaplace:
         return self._threshold_noise()
 
 
