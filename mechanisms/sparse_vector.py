@@ -39,6 +39,10 @@ def _threshold(value: Any) -> Fraction:
     return signed(value, "threshold")
 
 
+def _gap(value: Any) -> Fraction:
+    return exact(value, "gap")
+
+
 def _cutoff(value: Any) -> int:
     cutoff = natural(value, "cutoff")
     if cutoff == 0:
@@ -71,7 +75,7 @@ class Above:
             estimate is too high on average, the more so the less likely True was.
     """
 
-    gap: Fraction
+    gap: Fraction = attrs.field(converter=_gap)
 
 
 @attrs.frozen
