@@ -127,7 +127,7 @@ def test_monotone_statistics_move_one_way() -> None:
         for each in refused:
             with pytest.raises(QueryError, match="monotone=False"):
                 mechanism.step(begun, each, Noise())
-            with pytest.raises(QueryError, match="entry 1: .*monotone=False"):
+            with pytest.raises(QueryError, match=r"entry 1: .*monotone=False"):
                 mechanism.step(state, AskMany([first, each]), Noise())
         assert mechanism.step(state, AskMany([first, *allowed]), Noise(*[0] * 9))[0] == begun
 
