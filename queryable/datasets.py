@@ -232,17 +232,22 @@ def require_answerable(dataset: Any, holder: Any) -> None:
             )
 
 
-def require_neighbours(dataset: Any, mechanism: Any) -> None:
-    """Check that a continual mechanism protects the units that a described data set protects.
+def require_neighbours(dataset: Any, mechanism: Any, *, launched: bool = False) -> None:
+    """Check that a continual mechanism protects what a data set protects, units or rows.
+
+    Args:
+        launched: whether a compositor charges its claim, rather than it being a root.
 
     Raises:
-        QueryError: it protects single records, and the data protect all records of a unit; or it
-            bounds the blocks of a unit, and the data have blocks whose rows it cannot read again.
+        QueryError: it protects single records, and the data protect all records of a unit, or the
+            other way round; or it bounds the blocks of a unit, and the data have blocks whose rows
+            it cannot read again.
     """
+    streams.require_neighbours(protects(dataset).whose, mechanism, launched=launched)
     if isinstance(dataset, Described):
-        streams.require_neighbours(dataset.protects.whose, mechanism)
-        level = mechanism.neighbours if mechanism.continual else None
-        if isinstance(level, streams.BlockLevel) and dataset.blocks and not dataset.gives_rows:
+        levels = mechanism.levels if mechanism.continual and dataset.blocks else ()
+        level = next((each for each in levels if isinstance(each, streams.BlockLevel)), None)
+        if level is not None and not dataset.gives_rows:
             raise QueryError(
                 f"{type(mechanism).__name__} counts the blocks of each {level.column} as their "
                 "records arrive, and these data have blocks already; launch it before the first "

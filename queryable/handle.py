@@ -154,7 +154,7 @@ class Queryable(Several, OverBlocks):
         """
         asked, query = unnested(query)
         path = (*self._path, *asked)
-        if isinstance(query, OWNERS):
+        if issubclass(type(query), OWNERS):
             raise not_the_owner(query)
         if isinstance(query, MANY):
             return self._told(path, query, ())

@@ -72,6 +72,11 @@ class InteractiveMechanism(ABC, Generic[State]):
     neighbours: Neighbours = EventLevel()
     """In what neighbouring streams differ, if it is continual."""
 
+    @property
+    def levels(self) -> tuple[Neighbours, ...]:
+        """The `neighbours` of each mechanism that gets batches through this one."""
+        return (self.neighbours,)
+
     from_any_history = False
     """Whether the claim holds from every history on which the messages agreed.
 

@@ -103,8 +103,18 @@ class PrivacyLossQuery:
     d_in: Any = None
 
 
+class _ByClass(type):
+    """The metaclass of the owner's messages: what an object says of its class does not count.
+
+    An analyst's object could name another `__class__` at each look.
+    """
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return cls in type(instance).__mro__
+
+
 @attrs.frozen
-class Update:
+class Update(metaclass=_ByClass):
     """The next batch of records, a message of the data's owner. The answer is always None.
 
     A mechanism that is `continual` takes it. An analyst's messages never contain it: handles,
@@ -120,7 +130,7 @@ class Update:
 
 
 @attrs.frozen
-class CloseBlock:
+class CloseBlock(metaclass=_ByClass):
     """No more records belong to this block: a message of the data's owner. The answer is None."""
 
     block: Any
@@ -132,7 +142,7 @@ OWNERS = (Update, CloseBlock)
 def is_owners(query: Query) -> bool:
     """Whether only the owner of the data may send a message: an `Update` or a `CloseBlock`.
 
-    A class that claims to be one of these counts, so that no mechanism mistakes it.
+    A subclass counts, so that no mechanism mistakes it.
     """
     return isinstance(query, OWNERS)
 

@@ -160,6 +160,11 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
         return self.mechanism.neighbours
 
     @property
+    def levels(self) -> tuple[Neighbours, ...]:
+        """The mechanism's `levels`."""
+        return self.mechanism.levels
+
+    @property
     def in_blocks(self) -> bool:
         """The mechanism's `in_blocks`."""
         return in_blocks(self.mechanism)

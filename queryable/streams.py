@@ -101,23 +101,51 @@ class BlockLevel:
 Neighbours = DataLevel | EventLevel | UserLevel | BlockLevel
 
 
-def require_neighbours(whose: str | None, mechanism: Any) -> None:
-    """Check that a continual mechanism protects what the data protect.
+def require_neighbours(whose: str | None, mechanism: Any, *, launched: bool = False) -> None:
+    """Check that a continual mechanism, and each one in it, protects what the data protect.
 
     Args:
         whose: the column that names the units of the data; None if rows are protected.
+        launched: whether a compositor charges its claim for what the data protect. A root's claim
+            is about its own `neighbours`.
 
     Raises:
-        QueryError: the data protect units, and the mechanism only single records.
+        QueryError: the data protect units, and the mechanism only single records; or the data
+            protect single records, and the mechanism bounds what a unit may do, not a record.
     """
-    if whose is None or not mechanism.continual:
+    if not mechanism.continual:
         return
-    level = mechanism.neighbours
+    of_units = not launched and isinstance(mechanism.neighbours, UserLevel | BlockLevel)
+    for level in mechanism.levels:
+        if whose is None and not of_units:
+            _require_for_rows(level, type(mechanism).__name__)
+        if whose is not None:
+            _require_for_units(whose, level, type(mechanism).__name__)
+
+
+def _require_for_rows(level: Neighbours, name: str) -> None:
+    """Check that a claim about units holds for one record.
+
+    A record that comes first may displace the last one of its unit that counted, so two records
+    differ, perhaps in two blocks. A claim about units covers that if two or more of a unit count.
+    """
+    if isinstance(level, UserLevel) and level.max_records < 2:
+        advice = f"let two records of each {level.column} count"
+    elif isinstance(level, BlockLevel) and level.max_blocks < 2:
+        advice = f"let two blocks of each {level.column} count"
+    else:
+        return
+    raise QueryError(
+        f"these data protect single records, and {name} protects {level}. One record more may take "
+        f"the place of another one there, and then two differ: {advice}. Nothing is charged"
+    )
+
+
+def _require_for_units(whose: str, level: Neighbours, name: str) -> None:
     if isinstance(level, DataLevel):
         return
     if isinstance(level, UserLevel | BlockLevel) and level.column == whose:
         return
-    name = type(mechanism).__name__
     raise QueryError(
         f"these data protect all rows of one {whose}, and {name} protects {level}. State "
         f"neighbours=UserLevel({whose!r}, max_records) where it takes that, or unit={whose!r} in "

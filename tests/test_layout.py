@@ -75,7 +75,7 @@ FLOORS = {
         *("privacy_maps", "sampling", "additive", "gaussian", "laplace", "randomized_response"),
         "counters",
         *("exponential", "tables", "sparse_vector", "refinement", "frugal"),
-        *("linear_queries", "multiplicative_weights", "earlier"),
+        *("linear_queries", "multiplicative_weights"),
     ),
     "composition": (
         *("rules", "verdicts", "validity", "proofs", "compositors", "budgets", "planning", "plot"),

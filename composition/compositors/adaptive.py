@@ -337,7 +337,7 @@ class AdaptiveComposition(GrowsByProof[CompositionState]):
         launch = parsed(query)
         require_answerable(state.dataset, launch.mechanism)
         if launch.mechanism.continual:
-            require_neighbours(state.dataset, launch.mechanism)
+            require_neighbours(state.dataset, launch.mechanism, launched=True)
         claim = self._claim(launch)
         self._require_proven(claim)
         return launch, claim

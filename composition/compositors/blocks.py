@@ -75,7 +75,7 @@ from queryable.messages import (
 )
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.receipts import Receipt
-from queryable.streams import BlockLevel, EventLevel, Neighbours
+from queryable.streams import BlockLevel, EventLevel, Neighbours, UserLevel
 
 
 @attrs.frozen
@@ -153,6 +153,13 @@ class Blocks(InteractiveMechanism[BlocksState]):
     def neighbours(self) -> Neighbours:  # type: ignore[override]
         """One record, or all records of one unit."""
         return EventLevel() if self.unit is None else BlockLevel(self.unit, self.unit_blocks)
+
+    @property
+    def levels(self) -> tuple[Neighbours, ...]:
+        """The `neighbours`, and how many rows of a unit count in a block."""
+        if self.unit is None:
+            return (self.neighbours,)
+        return self.neighbours, UserLevel(self.unit, self.unit_rows)
 
     @property
     def d_in(self) -> int:

@@ -156,7 +156,7 @@ def ask_child(
     Raises:
         QueryError: the child says the query is wrong, or it is a message of the data's owner.
     """
-    if isinstance(query, OWNERS):
+    if issubclass(type(query), OWNERS):
         raise not_the_owner(query)
     child = children[identity]
     if isinstance(query, PrivacyLossQuery) and not child.mechanism.reports_loss:

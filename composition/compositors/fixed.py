@@ -38,7 +38,7 @@ from queryable.messages import (
     d_in_of,
 )
 from queryable.randomness.coins import SYSTEM, ChildId, Coins
-from queryable.streams import DataLevel, Neighbours
+from queryable.streams import DataLevel, EventLevel, Neighbours
 
 
 @attrs.frozen
@@ -66,9 +66,18 @@ class FixedComposition(InteractiveMechanism[FixedState]):
 
     @property
     def neighbours(self) -> Neighbours:  # type: ignore[override]
-        """That of the data, or the first other one among the mechanisms that get batches."""
-        found = (each.neighbours for each in self._named.values() if each.continual)
-        return next((each for each in found if not isinstance(each, DataLevel)), DataLevel())
+        """What all mechanisms protect together; those that get no batches protect what data do."""
+        named = self._named.values()
+        found = {each.neighbours if each.continual else DataLevel() for each in named}
+        if len(found) == 1:
+            return found.pop()
+        return EventLevel() if EventLevel() in found else DataLevel()
+
+    @property
+    def levels(self) -> tuple[Neighbours, ...]:
+        """The `levels` of all mechanisms that get batches."""
+        found = [level for m in self._named.values() if m.continual for level in m.levels]
+        return tuple(dict.fromkeys(found))
 
     @abstractmethod
     def require_growing(self) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from queryable.data.constants import plain
 from queryable.data.rows import column_values, rows_of, take
+from queryable.datasets import protects
 from queryable.quoting import quoted
 from queryable.randomness.coins import ChildId
 
@@ -89,7 +90,16 @@ class Partition:
             )
 
     def split(self, dataset: Any, wanted: Iterable[ChildId]) -> Mapping[ChildId, Any]:
-        """The wanted parts, each in the form of the dataset."""
+        """The wanted parts, each in the form of the dataset.
+
+        Raises:
+            TypeError: the data protect units, which may have rows in several parts.
+        """
+        whose = protects(dataset).whose
+        if whose is not None:
+            raise TypeError(
+                f"these data protect all rows of one {whose}, which may be in several parts"
+            )
         rows: dict[ChildId, list[int]] = {name: [] for name in self.parts}
         for row, key in enumerate(self._keys(dataset)):
             rows[self._part(key)].append(row)

@@ -12,7 +12,6 @@ from mechanisms.tables.request import Groups, Request
 from queryable.data.cells import Array
 from queryable.quoting import quoted
 from queryable.released import Axis, Released
-from queryable.statistics import Monotone
 
 MOST_ENTRIES = 10**7
 """The largest number of entries of an answer; they are held in memory."""
@@ -80,9 +79,9 @@ class GroupBy(Aggregate):
         return self.statistic.largest
 
     @property
-    def monotone(self) -> Monotone | None:  # type: ignore[override]
+    def may_be_monotone(self) -> bool:
         """As for the statistic."""
-        return self.statistic.monotone
+        return self.statistic.may_be_monotone
 
     @property
     def public_name(self) -> str:

@@ -15,7 +15,6 @@ from mechanisms.tables.ranges import Range
 from mechanisms.tables.request import Request, Term
 from mechanisms.tables.statistics import ColumnStatistic
 from queryable.data.cells import Array
-from queryable.statistics import Monotone
 
 
 @attrs.frozen
@@ -91,9 +90,9 @@ class Mean(_Moments):
         return (self.radius,) * 2
 
     @property
-    def monotone(self) -> Monotone | None:  # type: ignore[override]
-        """Up if no number is below the middle; the middle is then the lower bound."""
-        return "up" if self.lattice.low >= self.center else None
+    def may_be_monotone(self) -> bool:
+        """Whether no number is below the middle; the middle is then the lower bound."""
+        return self.lattice.low >= self.center
 
     @property
     def request(self) -> Request:

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 import pytest
 
-from composition import FiltCon, OdomCon
+from composition import Blocks, FiltCon, OdomCon
 from queryable import (
     SYSTEM,
     Ask,
@@ -179,28 +179,51 @@ class Owning(Courier):
         return super().step(state, message, coins)
 
 
-class Disguised:
-    """Claims to be an `Update`."""
+@attrs.frozen
+class Heir(Update):
+    """A subclass."""
 
-    records, block = (9,), None
+
+class Disguised:
+    """Claims to be a message of the owner, from a certain look on."""
+
+    records, block = (9,), "day"
+
+    def __init__(self, kind: type, honest: int) -> None:
+        self.kind, self.honest = kind, honest
 
     @property
     def __class__(self) -> Any:  # type: ignore[override]
-        return Update
+        self.honest -= 1
+        return Disguised if self.honest >= 0 else self.kind
 
     @__class__.setter
     def __class__(self, value: Any) -> None:
         raise TypeError
 
 
-@attrs.frozen
-class Heir(Update):
-    """A subclass."""
+@pytest.mark.parametrize("kind", [Update, CloseBlock])
+def test_what_an_object_says_of_its_class_does_not_count(kind: type) -> None:
+    """An analyst's object that answers each look differently gets past no check."""
+    blocks = Queryable(Blocks(FiltCon(PureDP(1))), [])
+    blocks.feed([1], block="day")
+    for honest in range(20):
+        message: Any = Disguised(kind, honest)
+        assert not isinstance(message, kind)
+        q = table()
+        inner = q(FiltCon(PureDP(1)))
+        state, book = q._root.state, blocks._root.state  # type: ignore[attr-defined]
+        asks = [q.ask, inner.ask, blocks.ask]
+        for ask in (*asks, lambda m, q=q: q.ask(Ask(0, m))):
+            with pytest.raises(QueryError):
+                ask(message)
+        assert q._root.state is state  # type: ignore[attr-defined]
+        assert blocks._root.state is book  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
     "message",
-    [Update([9]), CloseBlock("day"), Heir([9]), Disguised()],
+    [Update([9]), CloseBlock("day"), Heir([9])],
     ids=lambda m: type(m).__name__,
 )
 def test_an_analyst_cannot_send_an_owners_message(message: Any) -> None:

@@ -390,13 +390,14 @@ def test_a_launch_is_charged_for_all_rows_of_a_unit_in_its_blocks() -> None:
 
 def test_blocks_that_are_there_already_are_restricted_too() -> None:
     q = Queryable(FiltCon(PureDP(3)), [])
-    q.feed(visits("x", "y", "x"), block="a")
+    q.feed(visits("x", "y", "x", "x"), block="a")
     q.feed.close("a")
-    inner = q.launch(Blocks(FiltCon(PureDP(1)), "who"))
-    q.feed(visits("x", "z"), block="b")
-    q.feed.close("b")
-    rows = inner.launch_over(Reads(), Last(2))
-    assert [row["who"] for row in rows] == ["x", "y", "z"]
+    inner = q.launch(Blocks(FiltCon(PureDP(1)), "who", 2, unit_rows=2))
+    for name in ("b", "c"):
+        q.feed(visits("x", "z"), block=name)
+        q.feed.close(name)
+    rows = inner.launch_over(Reads(), Last(3))
+    assert [row["who"] for row in rows] == ["x", "y", "x", "x", "z", "z"]
 
 
 def test_data_that_protect_units_need_the_same_unit() -> None:

@@ -1,0 +1,139 @@
+"""What a composition protects if its data grow: the levels of all mechanisms in it."""
+
+from typing import Any
+
+import pytest
+from immutables import Map
+
+from composition import Blocks, ConComp, FiltCon, Parallel, Partition, Universal
+from mechanisms import Count, Histogram, Laplace, Table, TreeCounter
+from mechanisms.counters.contributions import first_records
+from queryable import (
+    ApproxDP,
+    EventLevel,
+    Launch,
+    MechanismFault,
+    PureDP,
+    Queryable,
+    QueryError,
+    UserLevel,
+)
+from queryable.streams import BlockLevel, DataLevel
+
+ROWS = {"who": ["z"], "kind": ["a"]}
+PARTS = Partition("kind", ["a", "b"])
+
+
+def counter(level: Any) -> TreeCounter:
+    return TreeCounter(Histogram("kind", ["a", "b"]), epsilon=1, horizon=4, neighbours=level)
+
+
+def units() -> Table:
+    return Table(ROWS, privacy_unit="who", max_rows=1)
+
+
+def test_one_record_more_may_displace_another_one() -> None:
+    """The counterexample: two records differ, and `UserLevel("who", 1)` is charged for one."""
+    level = UserLevel("who", 1)
+    first, second = {"who": ["u"], "kind": ["a"]}, {"who": ["u"], "kind": ["b"]}
+    none = {"who": [], "kind": []}
+    kept, seen = first_records(first, level, Map())
+    assert (kept, first_records(second, level, seen)[0]) == (first, none)
+    kept, seen = first_records(none, level, Map())
+    assert (kept, first_records(second, level, seen)[0]) == (none, second)
+
+
+NARROW = [
+    counter(UserLevel("who", 1)),
+    ConComp([counter(UserLevel("who", 1)), counter(EventLevel())]),
+    Parallel(PARTS, {"a": counter(UserLevel("who", 1))}),
+    Blocks(FiltCon(PureDP(1)), "who"),
+    Blocks(FiltCon(PureDP(1)), "who", 2),
+    Blocks(FiltCon(PureDP(1)), "who", 1, unit_rows=2),
+]
+
+
+@pytest.mark.parametrize("mechanism", NARROW, ids=str)
+def test_claims_about_units_that_do_not_hold_for_one_record(mechanism: Any) -> None:
+    """A filter over records is charged at one record, so it refuses them."""
+    q = Queryable(FiltCon(PureDP(9)), ROWS)
+    for way in (
+        lambda: q(mechanism),
+        lambda: q.launch_many([mechanism]),
+        lambda: q(Universal(PureDP(2))).ask(Launch(mechanism)),
+    ):
+        with pytest.raises(QueryError, match="and then two differ: let two"):
+            way()
+    spent = q.privacy_loss()
+    assert isinstance(spent, PureDP)
+    assert spent <= PureDP(2)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        counter(UserLevel("who", 2)),
+        ConComp([counter(UserLevel("who", 2)), counter(EventLevel())]),
+        Parallel(PARTS, {"a": counter(UserLevel("who", 2))}),
+        Blocks(FiltCon(PureDP(1)), "who", 2, unit_rows=2),
+    ],
+    ids=str,
+)
+def test_claims_about_units_that_hold_for_one_record(mechanism: Any) -> None:
+    assert Queryable(FiltCon(PureDP(9)), ROWS)(mechanism) is not None
+
+
+def test_a_root_protects_its_own_units() -> None:
+    for mechanism in (NARROW[0], ConComp([NARROW[0]]), NARROW[3]):
+        assert Queryable(mechanism, dict(ROWS)) is not None
+    with pytest.raises(QueryError, match="let two records"):
+        Queryable(NARROW[1], dict(ROWS))
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "level"),
+    [
+        (ConComp([counter(UserLevel("who", 2))]), UserLevel("who", 2)),
+        (ConComp([counter(UserLevel("who", 2)), counter(EventLevel())]), EventLevel()),
+        (ConComp([counter(UserLevel("who", 2)), counter(UserLevel("kind", 2))]), DataLevel()),
+        (ConComp([counter(UserLevel("who", 2)), Laplace(Count(), epsilon=1)]), DataLevel()),
+        (ConComp([counter(EventLevel()), FiltCon(PureDP(1))]), EventLevel()),
+        (Parallel(PARTS, {"a": counter(UserLevel("who", 2))}), EventLevel()),
+        (Parallel(PARTS, {"a": FiltCon(PureDP(1))}), EventLevel()),
+        (Blocks(FiltCon(PureDP(1)), "who", 2), BlockLevel("who", 2)),
+    ],
+    ids=str,
+)
+def test_a_composition_states_what_all_in_it_protect(mechanism: Any, level: Any) -> None:
+    """It was that of the first mechanism which is about streams of its own."""
+    assert mechanism.neighbours == level
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        ConComp([counter(UserLevel("who", 1)), counter(EventLevel())]),
+        ConComp([counter(UserLevel("who", 1)), counter(UserLevel("kind", 1))]),
+        Parallel(PARTS, {each: counter(UserLevel("who", 1)) for each in "ab"}),
+        Parallel(PARTS, {each: FiltCon(PureDP(1)) for each in "ab"}),
+    ],
+    ids=str,
+)
+def test_data_that_protect_units_refuse_a_composition_with_weaker_parts(mechanism: Any) -> None:
+    """Also parallel parts: a unit has rows in several, so the largest loss is not the whole."""
+    q = Queryable(FiltCon(PureDP(9)), units())
+    with pytest.raises(QueryError, match="protect all rows of one who"):
+        q(mechanism)
+    with pytest.raises(QueryError, match="protect all rows of one who"):
+        Queryable(mechanism, units())
+    assert q.privacy_loss() == PureDP(0)
+
+
+def test_parts_of_data_that_protect_units_are_not_made() -> None:
+    """Also where the parts keep the data: rows of a table without its unit are unbounded."""
+    mechanism = Parallel(PARTS, {"a": FiltCon(ApproxDP(1, "1e-9"))})
+    assert not mechanism.continual
+    with pytest.raises(MechanismFault):
+        Queryable(FiltCon(ApproxDP(9, "1e-6")), units())(mechanism)
+    with pytest.raises(TypeError, match="may be in several parts"):
+        PARTS.split(units(), ["a"])
