@@ -168,7 +168,11 @@ class Gathered:
                 claims = claims.set(identity, claim)
         if target.children:
             children = children.update(target.children)
-        return CompositionState(target.dataset, account, claims, children)
+        streams = state.streams
+        if streams is not None:
+            started = (each for each in sorted(target.claims) if each in target.children)
+            streams += tuple(each for each in started if target.children[each].mechanism.continual)
+        return CompositionState(target.dataset, account, claims, children, streams=streams)
 
     def _account(self, node: Node) -> RunningAccount:
         """The logged account after the last launch.
@@ -192,6 +196,6 @@ def _made(parent: Node | None, path: Path, child: Child) -> Target | None:
         return Unit(parent, path, state, child.messages)
     if not isinstance(mechanism, AdaptiveComposition) or type(mechanism) not in _PLAIN:
         return None
-    if type(state) is CompositionState and state.halted is None and state.streams is None:
+    if type(state) is CompositionState and state.halted is None:
         return Node(parent, path, state, child.messages, mechanism)
     return None

@@ -15,6 +15,9 @@ Responsible for the bodies of events. They are JSON objects whose fields are:
   are not those of the intent, and `retired`: how many `Ask`s deep the child was that failed, 0 for
   the root mechanism.
 - `exchange`: the fields of an intent and of an answer. `still`: no state has changed.
+- `update`: a message of the data's owner, see `curator.batches`. The fields of an exchange; n and
+  history count it like the messages of analysts, path is that of the root, the answer None. It is
+  durable before the state moves. `retired` is 0 if the root mechanism failed.
 - `closed`: nothing.
 
 Queries, answers and receipts are texts of `curator.codec`.
@@ -28,6 +31,7 @@ from contextlib import suppress
 from typing import Any
 
 from composition.compositors.state import CompositionState
+from curator.batches import Batches
 from curator.codec import Codec
 from curator.ledgers import Event, Ledger, LedgerError, UnknownOutcomeError, following
 from curator.moorings import Mooring
@@ -35,7 +39,8 @@ from curator.requests import Request, Requests, entries_among
 from curator.story import request_of
 from queryable.errors import CodecError, HandleError
 from queryable.faults import Dead
-from queryable.messages import Answer, bare, is_many
+from queryable.messages import Answer, Query, bare, is_many
+from queryable.randomness.sealed import SealedCoins
 from queryable.receipts import Receipt
 from queryable.running.handles import Path
 from queryable.running.journal import Message, Told
@@ -69,6 +74,7 @@ class LedgerJournal:
         pending: the intent that has no answer yet, if the last process crashed.
         now: the time of the day, in seconds since 1970.
         ttl: seconds that the lease is held.
+        batches: those of the data's owner.
 
     Attributes:
         request: that of the message that is sent next; None if it has none.
@@ -87,6 +93,7 @@ class LedgerJournal:
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
         ttl: float = TTL,
+        batches: Batches | None = None,
     ) -> None:
         self.ledger, self.root, self.epoch, self.codec = ledger, root, epoch, codec
         self.released = self.lost = False
@@ -101,7 +108,8 @@ class LedgerJournal:
         self.go_on(head, pending)
         self._texts: dict[int, tuple[Any, str]] = {}  # of the message that is under way
         self._answered = b""  # the history of the last message that was answered
-        self._unsure = False
+        self._unsure = self._unmoved = False
+        self.batches, self._batch = batches or Batches(codec), ""
         self._clock, self._renewed, self._ttl = clock, clock(), ttl
 
     def go_on(self, head: Event | None, pending: Event | None) -> None:
@@ -136,7 +144,7 @@ class LedgerJournal:
         head = self.head  # an interrupt may come before it is noted as pending
         open_intent = head is not None and head.kind == "intent" and head is not self._crashed
         waits = self.pending is not None and self.pending is not self._crashed
-        if self._unsure or open_intent or waits:
+        if self._unsure or self._unmoved or open_intent or waits:
             raise HandleError(f"open root {self.root!r} again: {_INTERRUPTED}")
         self.renew()
 
@@ -223,6 +231,35 @@ class LedgerJournal:
             self.requests.add(self._requested, count, self._since)
             if changed:
                 self._moor(message, told, answered=True)
+
+    def batch(self, message: Query) -> bytes:
+        """The path and the text of a message of the data's owner; see `Journal.batch`."""
+        self._batch = self.batches.text(message)
+        return f"[[],{self._batch}]".encode()
+
+    def grow(self, coins: SealedCoins, *, dead: bool) -> None:
+        """Append an update; see `Journal.grow`."""
+        body: dict[str, Any] = {
+            "answer": self._text(None),
+            "history": coins.history.hex(),
+            "n": coins.count,
+            "on": self._second(),
+            "path": (),
+            "query": self._batch,
+        }
+        self._unmoved = True  # whatever comes, the log is ahead of the state until that has moved
+        try:
+            self.append("update", body | ({"retired": 0} if dead else {}))
+        except LedgerError:
+            self._unmoved = False  # or the ledger does not know, which `append` has noted
+            raise
+        if self.mooring is not None and self.head is not None:
+            self.mooring.keep(self.head)
+        self.batches.course.take(self._batch)
+
+    def grown(self) -> None:
+        """The state has moved; see `Journal.grown`."""
+        self._unmoved = False
 
     def void(self) -> None:
         """Answer an intent that is no part of the history; see `Journal.void`."""

@@ -20,6 +20,7 @@ import attrs
 from curator.access import OWN
 from curator.anchors import Anchor
 from curator.arguments import name_of, require_codec
+from curator.batches import Batches, Marks, Updates
 from curator.codec import CODEC, Codec
 from curator.identities import (
     Place,
@@ -57,6 +58,7 @@ def open(  # noqa: A001 (`curator.open`)
     dataset: Any,
     *,
     name: str,
+    updates: Updates = (),
     key: Key | None = None,
     codec: Codec = CODEC,
     on_fault: Callable[[BaseException], object] | None = None,
@@ -75,6 +77,9 @@ def open(  # noqa: A001 (`curator.open`)
         mechanism: the mechanism to run, the same as at the first time.
         dataset: the data, the same as at the first time.
         name: the root's name in the ledger.
+        updates: the batches that the root has got from `feed`, in order: a sequence, or a function
+            that gives the batch of a number, counted from 0. The ledger has only a fingerprint of
+            each, with which it is compared.
         key: 32 secret bytes, the path of a file with them, or "env:NAME". By default the file of
             the ledger with `.key` after its name; for a new root it is made if it is not there.
             A ledger in a database has no such file: give the key.
@@ -90,8 +95,8 @@ def open(  # noqa: A001 (`curator.open`)
             without a word; at least 5. It is renewed while the root is open.
 
     Raises:
-        LedgerError: the root has another mechanism, other data or another key, or was closed, or
-            another process writes to it.
+        LedgerError: the root has another mechanism, other data, other batches or another key, or
+            was closed, or another process writes to it.
         SealedError: the ledger has lost messages, as its anchor tells.
         MechanismFault: the mechanism failed when it was started; its charge is kept.
 
@@ -149,7 +154,7 @@ def open(  # noqa: A001 (`curator.open`)
         elif mooring is not None and telling.opening is None and telling.head is not None:
             mooring.keep(telling.head)
         root = _running(
-            journal, telling, ledger, mechanism, given, secret, on_fault, give_up=give_up
+            journal, telling, ledger, mechanism, given, secret, on_fault, updates, give_up=give_up
         )
         if mooring is not None:
             journal.mooring = mooring
@@ -214,12 +219,14 @@ def _running(
     dataset: Any,
     secret: bytes,
     on_fault: Callable[[BaseException], object] | None,
+    updates: Updates,
     *,
     give_up: bool,
 ) -> MemoryRoot:
     """The root with all that the log has, after what was under way has been finished."""
     opened, codec = telling.opened, journal.codec
     assert opened is not None
+    journal.batches = Batches(codec, Marks(secret, opened["salt"]), updates)
     if isinstance(dataset, Table):
         dataset = dataset.with_seed(int(opened["seed"]))
     coins = SealedCoins(secret, root_id(journal.root, opened), canonical=codec.encode)
@@ -241,6 +248,7 @@ def _running(
     if telling.opening is not None:
         reader = Reader(journal.ledger, ledger, journal.root, coins, codec)
         _go_on(root, journal, telling, reader, coins, lost=give_up)
+    journal.batches.require_all()
     return root
 
 
@@ -254,8 +262,13 @@ def _go_on(
     lost: bool,
 ) -> None:
     """Make the state again from the messages of the log; finish the one that was under way."""
-    skim = Skim(root, reader, coins, journal.codec)
-    skim.fold(telling.messages())
+    skim = Skim(root, reader, coins, journal.codec, journal.batches)
+    try:
+        skim.fold(telling.messages())
+    except LedgerError:
+        require_not_closed(journal.root, telling)
+        raise
+    journal.batches.require_all()
     require_live(journal.root, telling)
     journal.go_on(telling.head, telling.pending)
     journal.requests = skim.requests

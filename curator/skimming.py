@@ -15,10 +15,12 @@ refused is what the log says was refused. The verifier computes all of them agai
 import json
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from composition import ExPost
 from composition.compositors.adaptive import AdaptiveComposition
 from composition.compositors.claims import Claim, claim_of
+from curator.batches import Batches
 from curator.codec import Codec
 from curator.gathering import Gathered, Names
 from curator.ledgers import Event
@@ -33,7 +35,7 @@ from queryable.mechanism import Measurement
 from queryable.messages import Launch, Launched
 from queryable.randomness.sealed import SealedCoins
 from queryable.recalling import Recall
-from queryable.running.folding import fold
+from queryable.running.folding import fold, fold_update
 from queryable.running.root import MemoryRoot
 
 # Parts of bodies as `journal.written` spells them. A quotation mark within a text has a backslash
@@ -72,13 +74,21 @@ class Skim:
     Args:
         root: with the state after its opening.
         coins: those of the root, at any history.
+        batches: gives the messages of the data's owner again.
 
     Attributes:
         requests: those that have been answered.
     """
 
-    def __init__(self, root: MemoryRoot, reader: Reader, coins: SealedCoins, codec: Codec) -> None:
-        self._root, self._coins, self._codec = root, coins, codec
+    def __init__(
+        self,
+        root: MemoryRoot,
+        reader: Reader,
+        coins: SealedCoins,
+        codec: Codec,
+        batches: Batches,
+    ) -> None:
+        self._root, self._coins, self._codec, self._batches = root, coins, codec, batches
         self._gathered = Gathered(root, reader, coins, codec)
         self._measurements: dict[str, bool] = {}
         self._alone: set[str] = set()
@@ -91,12 +101,15 @@ class Skim:
 
         Raises:
             HandleError: a message does not lead to its answer: the code is not the same.
+            LedgerError: a batch is missing, or is another one.
         """
         requests, gathered = self.requests, self._gathered
         last: tuple[Event, Event] | None = None
         for asked, answered in messages:
             self._request = self._since = None
-            if answered is asked:
+            if asked.kind == "update":
+                count = 0
+            elif answered is asked:
                 count = self._exchanged(asked)
             elif answered.seq != asked.seq + 1:
                 count = 0  # it was run again
@@ -110,12 +123,22 @@ class Skim:
                 gathered.settle(*last)
                 last = None
             body, answer = json.loads(asked.body), json.loads(answered.body)
+            if asked.kind == "update":
+                self._grow(body)
+                continue
             fold(self._root, [past_of(body, answer, self._coins, self._codec)])
             count = entries_in(body, answer, self._codec)
             requests.add(request_of(body), count, body.get("on"))
             gathered.forget()
         if last is not None:
             gathered.settle(*last)
+
+    def _grow(self, body: dict[str, Any]) -> None:
+        """Fold a message of the data's owner."""
+        coins = self._coins.resumed(bytes.fromhex(body["history"]), body["n"])
+        message = self._batches.again(body["query"])
+        fold_update(self._root, message, coins, dead="retired" in body)
+        self._gathered.forget()
 
     # Each of these returns how many entries a message has; 0 if it is to be folded.
 

@@ -101,7 +101,10 @@ class Telling:
             self.head = event
 
     def messages(self) -> Iterator[tuple[Event, Event]]:
-        """The messages that are part of the history: the query's event, and the answer's."""
+        """The messages that are part of the history: the query's event, and the answer's.
+
+        Those of the data's owner are among them; their event is an `update`.
+        """
         for event in self._events:
             kind, pending, self.head = event.kind, self.pending, event
             if self.closed:
@@ -118,7 +121,7 @@ class Telling:
                         continue
                 self.pending = None
                 yield pending, event
-            elif kind == "exchange" and pending is None:
+            elif kind in ("exchange", "update") and pending is None:
                 yield event, event
             elif kind == "again" and self._belongs(json.loads(event.body)):
                 self.tries += 1
@@ -142,7 +145,11 @@ def story_of(events: Iterable[Event]) -> Story:
         LedgerError: they do not make sense.
     """
     telling = Telling(events)
-    told = [tuple(json.loads(event.body) for event in pair) for pair in telling.messages()]
+    told = [
+        (json.loads(asked.body), json.loads(answered.body))
+        for asked, answered in telling.messages()
+        if asked.kind != "update"
+    ]
     return Story(
         telling.opened,
         telling.opening,

@@ -13,6 +13,7 @@ from typing import Any
 
 import attrs
 
+from curator.batches import Course
 from curator.codec import CODEC, Codec
 from curator.ledgers import BrokenChainError, Event, LedgerError, chained
 from curator.verification.accounts import Amounts, WrongAccountError
@@ -36,6 +37,7 @@ class Verified:
         messages: the number of messages that have an answer.
         unanswered: whether the last message has none.
         closed: whether the root is closed.
+        batches: what the data's owner has sent: how many batches, in which blocks.
         charges: the number of charges and refusals after which an account was computed again.
         claims: the number of charges that were compared with the loss that the mechanism states.
         uncompared: the number of those that were not, because the mechanism states none here.
@@ -52,6 +54,7 @@ class Verified:
     messages: int
     unanswered: bool
     closed: bool
+    batches: Course
     charges: int
     claims: int
     uncompared: int
@@ -92,6 +95,7 @@ def verify(events: Iterable[Event], *, head: str | None = None, codec: Codec = C
         messages=checks.messages,
         unanswered=unanswered,
         closed=checks.closed,
+        batches=checks.course,
         charges=found.charges,
         claims=found.claims,
         uncompared=found.uncompared,
@@ -110,6 +114,8 @@ class _Checks:
         self._asked: dict[str, Any] = {}
         self._again = self.closed = False
         self.messages = 0
+        self._counted = 0  # those of the data's owner too
+        self.course = Course()
         self.found = Messages(codec)
         self._histories: Histories | None = None
 
@@ -157,6 +163,10 @@ class _Checks:
                 if waits is not None:
                     raise _wrong(event, f"comes before the answer of event {waits}")
                 self._message(body, body)
+            case "update":
+                if waits is not None:
+                    raise _wrong(event, f"comes before the answer of event {waits}")
+                self._update(body)
             case "closed":
                 self.closed = True
 
@@ -172,11 +182,25 @@ class _Checks:
 
     def _message(self, asked: dict[str, Any], answered: dict[str, Any]) -> None:
         self.messages += 1
-        if asked["n"] != self.messages:
-            raise WrongAccountError(f"is message {self.messages}, and says that it is {asked['n']}")
+        self._follow(asked, answered)
+        self.found.take(asked, answered)
+
+    def _update(self, body: dict[str, Any]) -> None:
+        """Check a message of the data's owner: no account changes, and the answer is None."""
+        if {*body} - {"answer", "history", "n", "on", "path", "query", "retired"}:
+            raise WrongAccountError("has parts that no message of the data's owner has")
+        if body["path"] or body["answer"] != "null" or body.get("retired", 0) != 0:
+            raise WrongAccountError("is a message of the data's owner, and has an answer or a path")
+        self._follow(body, body)
+        self.course.take(body["query"])
+
+    def _follow(self, asked: dict[str, Any], answered: dict[str, Any]) -> None:
+        """Check the number and the history of the next message."""
+        self._counted += 1
+        if asked["n"] != self._counted:
+            raise WrongAccountError(f"is message {self._counted}, and says that it is {asked['n']}")
         assert self._histories is not None
         self._histories.take(asked, answered)
-        self.found.take(asked, answered)
 
 
 def _wrong(event: Event, problem: str) -> VerificationError:

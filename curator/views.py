@@ -9,6 +9,7 @@ import os
 from typing import Any
 
 from curator.arguments import name_of, require_codec, require_file
+from curator.batches import Absent, Batches
 from curator.codec import CODEC, Codec
 from curator.ledgers import Ledger, LedgerError, chained, ledger_of
 from curator.reading import Reader
@@ -117,6 +118,20 @@ class _Unwritten:
         """
         raise HandleError(_ONLY_A_VIEW)
 
+    def batch(self, message: Query) -> bytes:
+        """Refuse.
+
+        Raises:
+            HandleError: always.
+        """
+        raise HandleError(_ONLY_A_VIEW)
+
+    def grow(self, coins: SealedCoins, *, dead: bool) -> None:
+        """No batch comes so far."""
+
+    def grown(self) -> None:
+        """No batch comes so far."""
+
     def void(self) -> None:
         """Nothing was written."""
 
@@ -131,10 +146,12 @@ def _shown(name: str, telling: Telling, place: Ledger, ledger: Place, codec: Cod
         raise LedgerError(f"root {name!r} was not opened to the end: it has no answers")
     coins = SealedCoins(bytes(32), name, canonical=codec.encode)  # nothing is drawn
     protects = Protected(*opened["protects"]) if "protects" in opened else RECORD
-    root = _Shown(mechanism, None, coins, None, protects, opening=Recall(opening, same_by(codec)))
+    root = _Shown(
+        mechanism, Absent(), coins, None, protects, opening=Recall(opening, same_by(codec))
+    )
     root.handles.register((), root.opening)
     reader = Reader(place, ledger, name, coins, codec)
-    Skim(root, reader, coins, codec).fold(telling.messages())
+    Skim(root, reader, coins, codec, Batches(codec)).fold(telling.messages())
     if telling.pending is not None and telling.pending.kind == "intent":
         give_up(root, message_of(json.loads(telling.pending.body), coins, codec))
     root.journal = _Unwritten()

@@ -59,7 +59,7 @@ class Feed:
             require_name(block)
         elif in_blocks(self._root.mechanism):
             raise QueryError("name the block, as in feed(records, block='monday'); nothing changed")
-        own = _own(records)
+        own = owned(records)
         self._root.feed(Update(own, block))
         if type(own) is not list:
             remember(records)
@@ -92,7 +92,7 @@ def require_name(block: Any) -> None:
         raise QueryError(f"a block's name is a text, an int or a date, not {named(block)}")
 
 
-def _own(records: Any) -> Any:
+def owned(records: Any) -> Any:
     """The batch, copied if its owner could still change it."""
     kind = type(records)
     if kind is list:
@@ -102,7 +102,7 @@ def _own(records: Any) -> Any:
         copied.flags.writeable = False
         return copied
     if kind is dict:
-        return {name: _own(column) for name, column in records.items()}
+        return {name: owned(column) for name, column in records.items()}
     if isinstance(records, str | PurePath):  # files, for a table
         return records
     if kind.__module__.partition(".")[0] == "pandas" and hasattr(records, "copy"):

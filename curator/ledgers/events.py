@@ -16,7 +16,7 @@ import attrs
 
 from curator.ledgers.errors import BrokenChainError
 
-KINDS = ("opened", "intent", "again", "answer", "exchange", "retired", "closed")
+KINDS = ("opened", "intent", "again", "answer", "exchange", "update", "retired", "closed")
 """The kinds of events.
 
 - `opened`: the first event: the mechanism, the data's fingerprint and the opening answer.
@@ -24,6 +24,7 @@ KINDS = ("opened", "intent", "again", "answer", "exchange", "retired", "closed")
 - `again`: a second execution of an intent after a crash.
 - `answer`: the answer of an intent.
 - `exchange`: a query that touches no data, with its answer.
+- `update`: a message of the data's owner: a batch, by its fingerprint, or the end of a block.
 - `retired`: a child that answers no more queries.
 - `closed`: the last event.
 """

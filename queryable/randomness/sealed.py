@@ -84,9 +84,12 @@ class SealedCoins(StreamCoins):
         Raises:
             QueryError: the query cannot be written.
         """
-        message = self._canonical((path, query))
+        return self.asked_with(self._canonical((path, query)))
+
+    def asked_with(self, written: bytes) -> "SealedCoins":
+        """As `asked`, with the path and the query as `canonical` writes them."""
         count = self._count + 1
-        return self._at(_hash(b"asked", self._history, b"%d" % count, message), count)
+        return self._at(_hash(b"asked", self._history, b"%d" % count, written), count)
 
     def answered(self, answer: Any) -> "SealedCoins":
         """The coins after a message was answered, from which `asked` goes on."""

@@ -12,9 +12,10 @@ from typing import Any
 
 import attrs
 
-from queryable.errors import HandleError, QueryError
-from queryable.faults import advance_with_receipts, alive
-from queryable.messages import Answer, Launched, addressed
+from queryable.errors import HandleError, MechanismFault, QueryError
+from queryable.faults import Scope, advance_with_receipts, advance_with_update, alive, enter
+from queryable.messages import Answer, Launched, Query, addressed
+from queryable.randomness.sealed import SealedCoins
 from queryable.recalling import Recall
 from queryable.running.journal import Message, Past
 from queryable.running.root import Flight, MemoryRoot, answer_to
@@ -29,6 +30,31 @@ def fold(root: MemoryRoot, pasts: Iterable[Past]) -> None:
         HandleError: a message does not lead to its answer: the code is not the same.
     """
     copy_context().run(_fold, root, pasts)
+
+
+def fold_update(root: MemoryRoot, message: Query, coins: SealedCoins, *, dead: bool) -> None:
+    """Make the state again after a message of the data's owner; children run it when next asked.
+
+    Args:
+        coins: those of the message.
+        dead: whether the root mechanism failed then.
+
+    Raises:
+        HandleError: the message does not fit: the code is not the same.
+    """
+
+    def run() -> None:
+        enter(Scope())
+        now = root.settled()
+        state = alive(None)[0]
+        if not dead:
+            try:
+                state = advance_with_update(root.mechanism, now.state, message, coins, 1)
+            except (QueryError, MechanismFault) as error:
+                raise other_versions() from error
+        root.resume(attrs.evolve(now, state=state, coins=coins.answered(None)))
+
+    copy_context().run(run)
 
 
 def tell_again(root: MemoryRoot, message: Message) -> None:

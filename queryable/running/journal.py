@@ -60,6 +60,24 @@ class Journal(Protocol):
             after: the state after it; the same object if nothing has changed.
         """
 
+    def batch(self, message: Query) -> bytes:
+        """What stands for a message of the data's owner in the history; it has no records.
+
+        Raises:
+            QueryError: the message is wrong.
+        """
+
+    def grow(self, coins: SealedCoins, *, dead: bool) -> None:
+        """Keep the message that `batch` was last asked for, before the state moves.
+
+        Args:
+            coins: those of the message.
+            dead: whether the root mechanism failed.
+        """
+
+    def grown(self) -> None:
+        """The state has moved."""
+
     def void(self) -> None:
         """The last message was wrong or only asked for a report; it is no part of the history."""
 

@@ -228,20 +228,28 @@ class MemoryRoot:
                 del raised  # as in `tell`
 
     def _grow(self, message: Query, scope: Scope) -> None:
-        before = self.settled()
-        if self.journal is not None:
-            raise HandleError("a root on a ledger does not take batches; nothing has changed")
+        before, journal = self.settled(), self.journal
         require_continual(self.mechanism)
         if isinstance(message, Update):  # once, so that all mechanisms share it
             message = Update(batch_of(self._schema, message.records), message.block)
         self._messages += 1
+        coins, number = before.coins, self._messages
+        if journal is not None:  # there is one with sealed coins only
+            assert isinstance(coins, SealedCoins)
+            journal.require_ready()
+            coins, number = coins.asked_with(journal.batch(message)), 1
         enter(scope)
-        mechanism, number = self.mechanism, self._messages
-        state = advance_with_update(mechanism, before.state, message, before.coins, number)
+        state = advance_with_update(self.mechanism, before.state, message, coins, number)
         if any(map(is_interrupt, scope.faults)):
             return
+        if journal is not None:
+            assert isinstance(coins, SealedCoins)
+            journal.grow(coins, dead=isinstance(state, Dead))
+            coins = coins.answered(None)
         now = before
-        self._now = Moment(state, now.coins, now.exchanges, now.polls, now.names, now.named)
+        self._now = Moment(state, coins, now.exchanges, now.polls, now.names, now.named)
+        if journal is not None:
+            journal.grown()
         if isinstance(state, Dead):
             raise MechanismFault
 
