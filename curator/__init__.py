@@ -3,6 +3,7 @@
 - `root`: `open`, a `Queryable` whose log is its state; `release`, `close`. `journal`: its events.
 - `views`: `view`, a look at a root without data and key. `leases`: roots that nobody asks.
 - `codec`: every query and answer as canonical JSON, by a closed schema.
+- `batches`: batches of data that grow, by their fingerprints.
 - `ledgers`: stores of events that only grow.
 - `configuration`: the same from a file of TOML; `datasets`, `budgets`, `sections`: its parts.
 - `replaying`: the whole analysis again, compared with its log.

@@ -49,7 +49,7 @@ class Course:
         """
         said = json.loads(text)
         kind, block = said.pop("@"), said.pop("block", None)
-        name = None if block is None else json.dumps(block, sort_keys=True)
+        name = None if block is None else _text(block)
         if kind == _UPDATE:
             if said.pop("number") != self.batches + 1:
                 raise ValueError(f"batch {self.batches + 1} comes next")
@@ -89,6 +89,11 @@ class Course:
     def _named(self) -> list[tuple[str, bool]]:
         """The last blocks, as people name them."""
         return [(str(_value(name)), is_open) for name, is_open in [*self.blocks.items()][-3:]]
+
+
+def _text(value: Any) -> str:
+    """As the codec writes it."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def _value(name: str) -> Any:
@@ -148,7 +153,7 @@ class Batches:
                 said["number"] = number
             if message.block is not None:
                 said["block"] = json.loads(self._codec.encode(message.block))
-            text = json.dumps(said, sort_keys=True, separators=(",", ":"))
+            text = _text(said)
             self.course.check(text)
         except (TypeError, ValueError) as error:
             raise QueryError(f"{error}; nothing has changed") from None

@@ -307,6 +307,7 @@ def _line(found: Verified) -> str:
         text += f"; {found.uncompared} of mechanisms whose loss is not known here"
     for kind, number in found.unchecked.items():
         text += f"; {number} not computed ({kind})"
+    text += f"; {found.batches}" if found.batches.batches else ""
     text += "; closed" if found.closed else ""
     text += "; the last message has no answer yet" if found.unanswered else ""
     return f"{text}; head {found.head}"

@@ -17,6 +17,7 @@ from typing import Any
 import attrs
 
 from curator.arguments import name_of, require_codec
+from curator.batches import Batches, Marks, Updates
 from curator.codec import CODEC, Codec
 from curator.fingerprints import differences
 from curator.identities import Place, described, is_key, root_id, secret_of
@@ -26,16 +27,17 @@ from curator.ledgers import Event, LedgerError, chained, ledger_of
 from curator.story import message_of, past_of, same_by, story_of
 from mechanisms import Table
 from queryable.datasets import protected, protects
-from queryable.errors import QueryError
+from queryable.errors import InteractiveError, QueryError
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, Failed, Halted, Refused, bare
 from queryable.randomness.sealed import SealedCoins
 from queryable.recalling import Recall
-from queryable.running.folding import fold
+from queryable.running.folding import fold, fold_update
 from queryable.running.journal import Message
 from queryable.running.root import MemoryRoot
 
 _UNREAD = (Failed, Refused, Halted)  # answers for which nothing was read, or that tell nothing
+_FED = "fed"  # in the body of a message of the data's owner
 _SHORT = {"fingerprint": "data", "answer": "answer", "charges": "charge and account"}
 
 
@@ -75,6 +77,7 @@ class Replayed:
         failed: the number of those that the log says have failed; they were not run again.
         unanswered: whether the last message has no answer in the log.
         difference: the first difference; None if there is none.
+        batches: the number of batches that were fed again.
     """
 
     root: str
@@ -82,6 +85,7 @@ class Replayed:
     failed: int
     unanswered: bool
     difference: Difference | None
+    batches: int = 0
 
     def __str__(self) -> str:
         one = self.messages == 1
@@ -89,6 +93,8 @@ class Replayed:
         text += f"{'' if one else 's'} and charges of the log"
         if self.failed:
             text += f"; {self.failed} of them failed and were not run again"
+        if self.batches:
+            text += f"; {self.batches} batch{'' if self.batches == 1 else 'es'} fed again"
         if self.difference is not None:
             text += f"; then {self.difference}"
         return text + ("; the last message has no answer yet" if self.unanswered else "")
@@ -100,6 +106,7 @@ def replay(
     dataset: Any,
     *,
     name: str,
+    updates: Updates = (),
     key: Key | None = None,
     codec: Codec = CODEC,
 ) -> Replayed:
@@ -108,10 +115,11 @@ def replay(
     Reads all the data that the analysis has read. Writes nothing to the ledger, and needs no lease.
 
     Args:
-        ledger, mechanism, dataset, name, key, codec: as for `curator.open`.
+        ledger, mechanism, dataset, name, updates, key, codec: as for `curator.open`.
 
     Raises:
-        LedgerError: there is no such root, its events do not make sense, or the key is another.
+        LedgerError: there is no such root, its events do not make sense, the key is another, or a
+            batch is missing or another one.
 
     Examples:
         >>> import tempfile
@@ -155,7 +163,9 @@ def replay(
     if story.opening is None:
         return replayed
     coins = SealedCoins(secret, root_id(name, story.opened), canonical=codec.encode)
-    return _Replay(mechanism, given, coins, codec, story.opening).of(events, replayed)
+    marks = Marks(secret, story.opened["salt"])
+    batches = Batches(codec, marks, updates), Batches(codec, marks)
+    return _Replay(mechanism, given, coins, codec, story.opening, batches).of(events, replayed)
 
 
 class _Replay:
@@ -168,7 +178,9 @@ class _Replay:
         coins: SealedCoins,
         codec: Codec,
         opening: str,
+        batches: tuple[Batches, Batches],
     ) -> None:
+        self._given, self._fed = batches  # by the owner, and to the root in memory
         self._coins, self._codec, self._logged = coins, codec, opening
         logged = codec.decode(opening)
         failed = Recall(logged, same_by(codec)) if isinstance(logged, Failed) else None
@@ -183,21 +195,50 @@ class _Replay:
         opening = {"answer": self._logged}, {"answer": self._opening}
         if (difference := _first(1, (), *opening, ("answer",))) is not None:
             return attrs.evolve(replayed, difference=difference)
-        self._root.journal = LedgerJournal(self._notes, replayed.root, 1, self._codec)
-        messages = failed = 0
+        self._root.journal = LedgerJournal(
+            self._notes, replayed.root, 1, self._codec, batches=self._fed
+        )
+        messages, failed, difference = 0, 0, None
         for number, asked, answered in _messages(events):
+            fed = _FED in asked
             try:
-                lost, difference = self._differs(number, asked, answered)
+                if fed:
+                    lost, difference = False, self._grows_otherwise(number, asked)
+                else:
+                    lost, difference = self._differs(number, asked, answered)
             except (ValueError, TypeError, KeyError, IndexError) as error:
                 raise LedgerError(
                     f"root {replayed.root!r}: event {number} is not what a curator writes"
                 ) from error
             if difference is not None:
-                return attrs.evolve(
-                    replayed, messages=messages, failed=failed, difference=difference
-                )
-            messages, failed = messages + 1, failed + lost
-        return attrs.evolve(replayed, messages=messages, failed=failed)
+                break
+            messages, failed = messages + (not fed), failed + lost
+        else:
+            self._given.require_all()
+        batches = self._fed.course.batches
+        return attrs.evolve(
+            replayed, messages=messages, failed=failed, difference=difference, batches=batches
+        )
+
+    def _grows_otherwise(self, number: int, fed: dict[str, Any]) -> Difference | None:
+        """How a message of the data's owner differs from the log now."""
+        now = self._history.asked_with(f"[[],{fed['query']}]".encode())
+        self._history = now.answered_with(fed["answer"].encode())
+        found = {"history": now.history.hex()}
+        if (difference := _first(number, (), fed, found, ("history",))) is not None:
+            return difference
+        message = self._given.again(fed["query"])
+        if "retired" in fed:
+            self._fed.course.take(fed["query"])
+            fold_update(self._root, message, now, dead=True)
+            return None
+        self._notes.events.clear()
+        try:
+            self._root.feed(message)
+        except InteractiveError as error:
+            return Difference(number, (), "answer", fed["answer"], type(error).__name__)
+        ((_, found, _),) = _messages(self._notes.events)
+        return _first(number, (), fed, found, ("history", "query"))
 
     def _differs(
         self, number: int, asked: dict[str, Any], answered: dict[str, Any]
@@ -268,6 +309,9 @@ def _messages(events: Iterable[Event]) -> Iterator[tuple[int, dict[str, Any], di
             waiting = event
         elif event.kind == "exchange":
             body = json.loads(event.body)
+            yield event.seq, body, body
+        elif event.kind == "update":
+            body = json.loads(event.body) | {_FED: True}
             yield event.seq, body, body
         elif event.kind == "answer" and waiting is not None:
             asked, waiting, answered = json.loads(waiting.body), None, json.loads(event.body)

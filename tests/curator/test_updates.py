@@ -1,0 +1,537 @@
+"""Batches of the data's owner on a ledger: they survive, they are compared, and nobody reads them.
+
+The script has children that keep a snapshot, children that draw noise at a batch, filters in
+filters, a person, and a child that fails at a batch.
+"""
+
+import json
+import os
+import signal
+from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+import curator
+from composition import FiltCon
+from curator.batches import Batches, Marks
+from curator.codec import entry_of
+from curator.journal import LedgerJournal
+from curator.ledgers import Event, LedgerError, LedgerFullError, SQLiteLedger, following
+from curator.story import Telling
+from curator.verify import VerificationError, verify
+from mechanisms import Count, Gaussian, Sum, column
+from mechanisms.counters.questions import Total
+from mechanisms.counters.toeplitz import ToeplitzCounter
+from mechanisms.counters.tree import TreeCounter
+from mechanisms.sparse_vector import SparseVector
+from queryable import (
+    SYSTEM,
+    ZCDP,
+    Ask,
+    CloseBlock,
+    Coins,
+    HandleError,
+    InteractiveError,
+    Launch,
+    LaunchMany,
+    PureDP,
+    Queryable,
+    QueryError,
+    UnknownQueryError,
+    Update,
+)
+from queryable.data.growing import grown, snapshot
+from queryable.datasets import protects
+from queryable.messages import bare
+from queryable.running.log import is_poll
+from queryable.running.root import MemoryRoot
+from tests.curator.processes import FORKED
+from tests.stored import KEY, STORED, Crash, MemoryLedger, coins_of, opening_of
+from tests.strategies import Courier, RandomBits, Toy
+
+pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
+
+SMALL = PureDP("0.001")
+
+
+@attrs.frozen
+class Exact(Toy):
+    """Answers the ages that it has; "bits" at a batch of more than three it raises, if it fails."""
+
+    charged: PureDP = SMALL
+    continual: bool = False
+    fails: bool = False
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> Any:
+        return dataset, None
+
+    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> Any:
+        if isinstance(query, CloseBlock):
+            return state, None
+        if isinstance(query, Update):
+            if self.fails and len(query.records["age"]) > 3:
+                raise ValueError("about the data")
+            return grown(state, query.records, query.block), None
+        if query != "bits":
+            raise UnknownQueryError("ask for 'bits'")
+        return state, tuple(snapshot(state)["age"])
+
+
+TAGGED = STORED.joined([entry_of("tests.exact/1", Exact)])
+DATA = {"age": [31, 47, 62]}
+OLD = Count(column("age") >= 60)
+NOISY = Launch(Gaussian(OLD, rho="1/50"))
+DAY = date(2026, 3, 1)
+BITS = "bits"
+NONSENSE = Ask(1, "nonsense")
+
+
+def batch(*ages: int, block: Any = None) -> Update:
+    return Update({"age": [*ages]}, block)
+
+
+SCRIPT: tuple[Any, ...] = (
+    NOISY,
+    Launch(Exact()),  # 1
+    batch(70, 71, block=DAY),
+    Launch(Exact(continual=True)),  # 2
+    Launch(TreeCounter(OLD, horizon=16, rho="1/10")),  # 3
+    Launch(SparseVector(3, epsilon="1/10", cutoff=3)),  # 4
+    Launch(FiltCon(ZCDP("1/2"))),  # 5
+    Ask(3, Total()),
+    batch(block=DAY),
+    batch(block=DAY),
+    CloseBlock(DAY),
+    Ask(5, Launch(ToeplitzCounter(OLD, horizon=16, rho="1/10"))),  # 5/0
+    Ask(5, Launch(Exact(continual=True, fails=True))),  # 5/1
+    Ask(5, Launch(Exact())),  # 5/2
+    NOISY,
+    Launch(Courier() @ FiltCon(ZCDP("1/10"))),  # 7
+    Ask(7, Launch(Exact())),
+    batch(80, 81, 82, 83, block="b"),
+    Ask(5, Ask(1, BITS)),  # it failed at the batch
+    Ask(3, Total()),
+    Ask(5, Ask(0, Total())),
+    Ask(4, OLD),
+    LaunchMany((NOISY, Launch(RandomBits(SMALL)), NOISY)),  # 9
+    Ask(5, Launch(Exact(continual=True))),  # 5/3
+    NONSENSE,
+    Ask(7, Launch(RandomBits(SMALL))),
+    batch(20),
+    Ask(1, BITS),
+    Ask(2, BITS),
+    Ask(5, Ask(2, BITS)),
+    Ask(5, Ask(3, BITS)),
+    Ask(3, Total()),
+    Ask(5, Ask(0, Total())),
+    Ask(7, Ask(0, BITS)),
+    Launch(Gaussian(Sum("age", 0, 100), rho="1/50")),
+)
+"""Ids of children are beside their launches."""
+
+EXACT = {
+    (1,): (31, 47, 62),
+    (2,): (31, 47, 62, 70, 71, 80, 81, 82, 83, 20),
+    (5, 2): (31, 47, 62, 70, 71),
+    (5, 3): (31, 47, 62, 70, 71, 80, 81, 82, 83, 20),
+}
+"""What the children that tell all have in the end."""
+
+
+def batches_of(script: Sequence[Any]) -> list[Any]:
+    """The batches, as their owner keeps them."""
+    return [each.records for each in script if isinstance(each, Update)]
+
+
+ALL = batches_of(SCRIPT)
+
+
+def opened(ledger: Any, updates: Any = (), **others: Any) -> Queryable:
+    return curator.open(
+        ledger, FiltCon(ZCDP(10)), DATA, name="a", key=KEY, codec=TAGGED, updates=updates, **others
+    )
+
+
+def again(ledger: MemoryLedger) -> Queryable:
+    """Open it with the batches that it got, which the log counts."""
+    return opened(ledger, ALL[: fed(ledger)])
+
+
+def fed(ledger: Any, name: str = "a") -> int:
+    return verify(ledger.read(name), codec=TAGGED).batches.batches
+
+
+class Noted(MemoryLedger):
+    """A ledger that nobody leases."""
+
+    def append(self, root: str, events: Sequence[Event]) -> None:
+        """Nothing is kept."""
+
+
+def in_memory(ledger: MemoryLedger) -> Queryable:
+    """The same in memory: nothing is ever made again."""
+    root = MemoryRoot(FiltCon(ZCDP(10)), DATA, coins_of(ledger, "a", TAGGED), None, protects(DATA))
+    marks = Marks(KEY, opening_of(ledger, "a")["salt"])
+    root.journal = LedgerJournal(Noted(), "a", 1, TAGGED, batches=Batches(TAGGED, marks))
+    return Queryable._over(root)
+
+
+def sent(handle: Queryable, message: Any) -> None:
+    """Send a message; refusals and failures are in the view."""
+    try:
+        if isinstance(message, Update):
+            handle.feed(message)
+        elif isinstance(message, CloseBlock):
+            handle.feed.close(message.block)
+        elif isinstance(message, LaunchMany):
+            handle.launch_many(message.launches)
+        elif isinstance(message, Launch):
+            handle.launch(message.mechanism)
+        else:
+            handle.ask(message)
+    except InteractiveError:
+        pass
+
+
+def view_of(handle: Queryable) -> list[bytes]:
+    kept = [each for each in handle.view if not is_poll(each)]
+    return [TAGGED.encode((each.path, each.query, bare(each.answer))) for each in kept]
+
+
+def test_a_restart_after_each_message_gives_the_view_of_memory() -> None:
+    """Byte for byte, also the noise that was drawn at batches; and the accounts and the tree."""
+    often = MemoryLedger()
+    restarted = opened(often)
+    memory = in_memory(often)
+    for message in SCRIPT:
+        sent(memory, message)
+        restarted = again(often)
+        sent(restarted, message)
+        assert view_of(restarted) == view_of(memory)
+    last = again(often)
+    assert view_of(last) == view_of(memory)
+    assert str(last.ledger()) == str(memory.ledger())
+    assert (
+        last.privacy_loss()
+        == memory.privacy_loss()
+        == curator.view(often, "a", codec=TAGGED).privacy_loss()
+    )
+    assert [each.body for each in often.read("a") if each.kind == "update"]
+    for path, ages in EXACT.items():
+        handle = last
+        for child in path:
+            handle = handle.children[child]
+        assert handle.ask(BITS) == ages
+
+
+@pytest.mark.parametrize(
+    "every", [pytest.param(1, marks=pytest.mark.slow, id="all"), pytest.param(5, id="every fifth")]
+)
+def test_a_crash_at_any_append_loses_nothing(every: int) -> None:
+    """The batch of an event that is durable is in the state; one without an event is fed again."""
+    whole = MemoryLedger()
+    handle = opened(whole)
+    for message in SCRIPT:
+        sent(handle, message)
+    updates = {each.seq - 1 for each in whole.events["a"] if each.kind == "update"}
+    for at in sorted({*range(2, whole.appends, every), *updates}):
+        for stored in (False, True):
+            ledger = MemoryLedger()
+            ledger.events["a"], ledger.epochs = whole.events["a"][:2], {"a": 1}
+            handle, place, done = opened(ledger), 0, list[bytes]()
+            ledger.appends, ledger.crash_at, ledger.stored = 2, at, stored
+            try:
+                for place, message in enumerate(SCRIPT):  # noqa: B007 (where it crashed)
+                    sent(handle, message)
+                    done = view_of(handle)
+            except Crash:
+                pass
+            if ledger.crash_at is not None and ledger.appends > at:
+                ledger.crash_at = None
+                handle = again(ledger)
+                assert view_of(handle)[: len(done)] == done
+                missed = _missed(ledger, place)
+                for message in SCRIPT[missed:]:
+                    sent(handle, message)
+            assert view_of(handle) == view_of(again(whole)), (at, stored)
+            assert fed(ledger) == len(ALL)
+
+
+def _missed(ledger: MemoryLedger, place: int) -> int:
+    """Where the script goes on: at the message that crashed, unless the log has it."""
+    has = sum(1 for _ in Telling(ledger.read("a")).messages())
+    before = sum(message != NONSENSE for message in SCRIPT[:place])
+    return place + 1 if has > before else place
+
+
+@pytest.mark.parametrize("change", ["missing", "other", "order", "more", "raises"])
+def test_other_batches_are_refused(change: str) -> None:
+    """Nothing is lost: with the batches of then, it goes on."""
+    ledger = MemoryLedger()
+    handle = opened(ledger)
+    for message in SCRIPT:
+        sent(handle, message)
+    events, wrong = [*ledger.read("a")], list(ALL)
+    if change == "missing":
+        del wrong[-1]
+    elif change == "other":
+        wrong[3] = {"age": [80, 81, 82, 84]}
+    elif change == "order":
+        wrong[0], wrong[-1] = wrong[-1], wrong[0]
+    elif change == "more":
+        wrong.append({"age": []})
+
+    def given(number: int) -> Any:
+        raise OSError("/secret/path")
+
+    said = "missing" if change in ("missing", "raises") else "batch"
+    with pytest.raises(LedgerError, match=said):
+        opened(ledger, given if change == "raises" else wrong)
+    assert [*ledger.read("a")] == events
+    assert view_of(opened(ledger, ALL.__getitem__)) == view_of(handle)
+
+
+def test_a_wrong_batch_changes_nothing() -> None:
+    ledger = MemoryLedger()
+    handle = opened(ledger)
+    sent(handle, NOISY)
+    handle.feed({"age": [5]}, block="a")
+    events = [*ledger.read("a")]
+    for wrong in ({"size": [3]}, {"age": [object()]}, [3], {"age": "text"}):
+        with pytest.raises(QueryError):
+            handle.feed(wrong)
+    for block in ("b", 7):
+        with pytest.raises(QueryError, match="no open block"):
+            handle.feed.close(block)
+    assert [*ledger.read("a")] == events
+    handle.feed.close("a")
+    with pytest.raises(QueryError, match="is closed"):
+        handle.feed({"age": [6]}, block="a")
+    with pytest.raises(QueryError, match="no open block"):
+        handle.feed.close("a")
+    assert len([*ledger.read("a")]) == len(events) + 1
+    handle.feed({"age": [6]})
+    assert fed(ledger) == 2
+
+
+def test_a_ledger_has_no_records_and_equal_batches_differ() -> None:
+    """Two empty batches have two fingerprints, and none is that of another root."""
+    marks = set()
+    for name in ("a", "b"):
+        ledger = MemoryLedger()
+        handle = curator.open(ledger, FiltCon(ZCDP(1)), DATA, name=name, key=KEY)
+        for each in ([], [], [987654321]):
+            handle.feed({"age": each}, block=DAY)
+        bodies = [each.body for each in ledger.read(name) if each.kind == "update"]
+        assert "987654321" not in "".join(bodies)
+        assert all("2026-03-01" in body for body in bodies)
+        marks |= {json.loads(json.loads(body)["query"])["contents"] for body in bodies}
+    assert len(marks) == 6
+
+
+def test_an_old_copy_that_gets_another_batch_draws_other_noise() -> None:
+    """Otherwise the noise of a counter would cancel between the two."""
+    ledger = MemoryLedger()
+    handle = opened(ledger)
+    sent(handle, Launch(TreeCounter(OLD, horizon=4, rho="1/1000")))
+    copies = []
+    for ages in ([70], [70], [71]):
+        copy = MemoryLedger()
+        copy.events["a"], copy.epochs = [*ledger.events["a"]], dict(ledger.epochs)
+        went_on = opened(copy)
+        went_on.feed({"age": ages})
+        copies.append(went_on.ask(Ask(0, Total())))
+    assert copies[0] == copies[1] != copies[2]
+
+
+def test_a_replay_feeds_the_batches_again() -> None:
+    ledger = MemoryLedger()
+    handle = opened(ledger)
+    for message in SCRIPT:
+        sent(handle, message)
+
+    def replayed(updates: Any) -> Any:
+        mechanism = FiltCon(ZCDP(10))
+        return curator.replay(
+            ledger, mechanism, DATA, name="a", key=KEY, codec=TAGGED, updates=updates
+        )
+
+    found = replayed(ALL)
+    assert found.difference is None
+    assert found.batches == len(ALL)
+    assert "5 batches fed again" in str(found)
+    with pytest.raises(LedgerError, match="batch 4 is not the one"):
+        replayed([*ALL[:3], {"age": [80]}, *ALL[4:]])
+
+
+def _edited(events: Sequence[Event], place: int, change: Callable[[Any], None]) -> list[Event]:
+    """The events with a changed body, and hashes that fit."""
+    found: list[Event] = []
+    for each in events:
+        body = each.body
+        if each.seq == events[place].seq:
+            said = json.loads(body)
+            change(said)
+            body = json.dumps(said, sort_keys=True, separators=(",", ":"))
+        before = found[-1] if found else None
+        found.append(following(before, each.root, each.epoch, each.kind, body))
+    return found
+
+
+def _said(**parts: Any) -> Callable[[Any], None]:
+    def change(body: Any) -> None:
+        said = json.loads(body["query"]) | parts
+        body["query"] = json.dumps(said, sort_keys=True, separators=(",", ":"))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _said(number=3),
+        _said(contents="70"),
+        _said(records=[70]),
+        _said(**{"@": "update/2"}),
+        lambda body: body.update(answer="1"),
+        lambda body: body.update(records=[70]),
+        lambda body: body.update(n=7),
+        lambda body: body.update(path=[1]),
+        lambda body: body.update(history="0" * 64),
+    ],
+)
+def test_the_verifier_checks_updates(change: Callable[[Any], None]) -> None:
+    ledger = MemoryLedger()
+    handle = opened(ledger)
+    handle.feed({"age": [1]}, block="a")
+    handle.feed({"age": [1]}, block="a")
+    handle.feed.close("a")
+    events = [*ledger.read("a")]
+    assert str(verify(events).batches) == "2 batches in 1 block: a (closed)"
+    assert verify(_edited(events, 2, lambda body: None)).batches.batches == 2
+    with pytest.raises(VerificationError):
+        verify(_edited(events, 2, change))
+
+
+def test_the_verifier_checks_the_order_of_blocks() -> None:
+    """With histories that fit, since a curator could write them."""
+    ledger = MemoryLedger()
+    handle = opened(ledger)
+    handle.feed({"age": [1]}, block="a")
+    journal: Any = handle._root.journal  # type: ignore[attr-defined]
+    handle.feed.close("a")
+    journal.batches.course.blocks.clear()  # a curator that forgets what it closed
+    handle.feed({"age": [1]}, block="a")
+    with pytest.raises(VerificationError, match="is closed"):
+        verify(ledger.read("a"))
+
+
+def test_two_handles() -> None:
+    """The older handle feeds nothing any more, and says so."""
+    ledger = MemoryLedger()
+    old = opened(ledger)
+    old.feed({"age": [70]})
+    new = opened(ledger, [{"age": [70]}])
+    with pytest.raises(LedgerError):
+        old.feed({"age": [71]})
+    new.feed({"age": [72]})
+    assert fed(ledger) == 2
+    with pytest.raises(LedgerError):
+        old.launch(Exact())
+
+
+def test_a_full_disk_refuses_a_batch() -> None:
+    ledger = MemoryLedger()
+    handle = opened(ledger)
+    child = handle.launch(Exact(continual=True))
+    ledger.crash_at, ledger.stored, ledger.crash = ledger.appends, False, LedgerFullError("full")
+    with pytest.raises(LedgerFullError):
+        handle.feed({"age": [70]})
+    assert child.ask(BITS) == (31, 47, 62)
+    handle.feed({"age": [71]})
+    assert child.ask(BITS) == (31, 47, 62, 71)
+
+
+def test_an_interrupt_after_the_event_stops_the_handle() -> None:
+    """The log is ahead of the state then: nothing more is told until it was opened again."""
+    ledger = MemoryLedger()
+    handle = opened(ledger)
+    child = handle.launch(Exact(continual=True))
+    ledger.crash_at, ledger.crash = ledger.appends, KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt):
+        handle.feed({"age": [70]})
+    with pytest.raises(HandleError, match="open root 'a' again"):
+        child.ask(BITS)
+    with pytest.raises(HandleError, match="open root 'a' again"):
+        handle.feed({"age": [71]})
+    handle = opened(ledger, [{"age": [70]}])
+    assert handle.children[0].ask(BITS) == (31, 47, 62, 70)
+
+
+def test_an_anchor_knows_batches(tmp_path: Path) -> None:
+    """An old copy without the last batch is told."""
+    ledger, anchor = MemoryLedger(), tmp_path / "anchor"
+    handle = opened(ledger, anchor=anchor)
+    handle.feed({"age": [70]})
+    handle.feed({"age": [71]})
+    del ledger.events["a"][-1]
+    with pytest.raises(curator.SealedError):
+        opened(ledger, [{"age": [70]}], anchor=anchor)
+
+
+def test_a_view_takes_no_batch() -> None:
+    ledger = MemoryLedger()
+    handle = opened(ledger)
+    for message in SCRIPT:
+        sent(handle, message)
+    seen = curator.view(ledger, "a", codec=TAGGED)
+    assert view_of(seen) == view_of(handle)
+    with pytest.raises(HandleError, match="a view of a ledger"):
+        seen.feed({"age": [1]})
+
+
+def test_a_closed_root_says_so_whatever_batches_are_given() -> None:
+    ledger = MemoryLedger()
+    opened(ledger).feed({"age": [1]})
+    curator.close(ledger, "a", key=KEY)
+    with pytest.raises(LedgerError, match="is closed"):
+        opened(ledger)
+
+
+def _feeds(path: str, start: int) -> None:
+    """Feed batches and launch between them, until it is killed."""
+    handle = opened(path, lambda number: {"age": [number]}, lease=5.0)
+    for number in range(start, 10_000):
+        handle.feed({"age": [number]})
+        handle.launch(RandomBits(SMALL))
+
+
+@pytest.mark.slow
+def test_kills_between_batches(tmp_path: Path) -> None:
+    """kill -9 at any moment: the log and the state have the same batches, and the views agree."""
+    path, kept = str(tmp_path / "visits.db"), list[bytes]()
+    curator.release(opened(path))
+    for cycle in range(20):
+        ledger = SQLiteLedger(path)
+        start = fed(ledger)
+        ledger.close()
+        process = FORKED.Process(target=_feeds, args=(path, start), daemon=True)
+        process.start()
+        process.join(0.3 + cycle % 7 / 50)
+        assert process.pid is not None
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        handle = opened(path, lambda number: {"age": [number]})
+        assert view_of(handle)[: len(kept)] == kept
+        kept = view_of(handle)
+        ledger = SQLiteLedger(path)
+        count = fed(ledger)
+        ledger.close()
+        assert handle.launch(Exact()).ask(BITS) == (31, 47, 62, *range(count))
+        kept = view_of(handle)
+        curator.release(handle)
+    assert count > 10
