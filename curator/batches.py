@@ -12,10 +12,11 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from curator.codec import Codec
-from curator.fingerprints import fingerprint
+from curator.fingerprints import fingerprint, fingerprint_of_files
 from curator.ledgers import LedgerError
 from queryable.data.growing import Growing
 from queryable.errors import QueryError
@@ -118,7 +119,9 @@ class Marks:
         Raises:
             TypeError: it cannot be recognised again.
         """
-        return json.dumps(fingerprint(records, self._key), sort_keys=True).encode()
+        of_files = isinstance(records, str | Path)  # files of a table, not their name
+        found = (fingerprint_of_files if of_files else fingerprint)(records, self._key)
+        return json.dumps(found, sort_keys=True).encode()
 
     def of(self, contents: bytes, number: int) -> str:
         """The fingerprint of a batch with these contents as batch `number`, counted from 1."""

@@ -49,7 +49,9 @@ def fold_update(root: MemoryRoot, message: Query, coins: SealedCoins, *, dead: b
         state = alive(None)[0]
         if not dead:
             try:
-                state = advance_with_update(root.mechanism, now.state, message, coins, 1)
+                state = advance_with_update(
+                    root.mechanism, now.state, root.fitted(message), coins, 1
+                )
             except (QueryError, MechanismFault) as error:
                 raise other_versions() from error
         root.resume(attrs.evolve(now, state=state, coins=coins.answered(None)))

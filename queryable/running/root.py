@@ -230,14 +230,13 @@ class MemoryRoot:
     def _grow(self, message: Query, scope: Scope) -> None:
         before, journal = self.settled(), self.journal
         require_continual(self.mechanism)
-        if isinstance(message, Update):  # once, so that all mechanisms share it
-            message = Update(batch_of(self._schema, message.records), message.block)
         self._messages += 1
         coins, number = before.coins, self._messages
         if journal is not None:  # there is one with sealed coins only
             assert isinstance(coins, SealedCoins)
             journal.require_ready()
             coins, number = coins.asked_with(journal.batch(message)), 1
+        message = self.fitted(message)
         enter(scope)
         state = advance_with_update(self.mechanism, before.state, message, coins, number)
         if any(map(is_interrupt, scope.faults)):
@@ -252,6 +251,16 @@ class MemoryRoot:
             journal.grown()
         if isinstance(state, Dead):
             raise MechanismFault
+
+    def fitted(self, message: Query) -> Query:
+        """A batch in the form of the data, once, so that all mechanisms share it.
+
+        Raises:
+            QueryError: it does not fit.
+        """
+        if not isinstance(message, Update):
+            return message
+        return Update(batch_of(self._schema, message.records), message.block)
 
     def _require_mine(self) -> None:
         """Check that this process and no call of its own is at the root."""
