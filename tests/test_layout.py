@@ -82,7 +82,16 @@ FLOORS = {
     ),
     "curator": (
         *("lost", "codec", "wire", "client", "ledgers", "access", "anchors", "moorings", "keys"),
-        *("arguments", "fingerprints", "requests", "story", "journal", "reading", "targets"),
+        *(
+            "arguments",
+            "fingerprints",
+            "batches",
+            "requests",
+            "story",
+            "journal",
+            "reading",
+            "targets",
+        ),
         *(
             "several",
             "gathering",
