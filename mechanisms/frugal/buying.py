@@ -81,7 +81,9 @@ def profile_of(parts: list[Part | None], bought: list[Ledger], opened: Ledger) -
         lifted = _product_of_matrices(list(ledger.lifted(opened.axes))) @ inverse
         information += float(ledger.precision) * (lifted.T @ lifted)
     values, vectors = np.linalg.eigh(information)
-    return Profile(np.maximum(values, 0) * square, square * (solutions @ vectors) ** 2)
+    shares = square * (solutions @ vectors) ** 2
+    shares[shares < 1e-18 * shares.sum(axis=1, keepdims=True)] = 0  # what rounding has left over
+    return Profile(np.maximum(values, 0) * square, shares)
 
 
 def allocation(profiles: list[Profile], targets: Array) -> list[float] | None:

@@ -68,8 +68,9 @@ def strategy(exact: tuple[Fraction, ...], sets: Array) -> Factor:
         weights *= np.maximum(errors, 1e-12) ** 0.7
         weights /= weights.sum()
         gram = _fixed_point(centred, weights, spare)
+    # the symmetric root: unlike single eigenvectors it does not depend on the numerical library
     values, vectors = np.linalg.eigh(gram)
-    return _integers(exact, np.sqrt(np.maximum(values[1:], 0))[:, None] * vectors[:, 1:].T)
+    return _integers(exact, (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T)
 
 
 def _fixed_point(centred: Array, weights: Array, spare: Array) -> Array:

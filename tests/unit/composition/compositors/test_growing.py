@@ -23,6 +23,7 @@ from composition.compositors.parallel import Parallel as ParallelClass
 from mechanisms import (
     BrownianNoiseReduction,
     Count,
+    Frugal,
     Gaussian,
     Laplace,
     LaplaceNoiseReduction,
@@ -219,8 +220,9 @@ def test_a_noise_reduction_keeps_its_snapshot() -> None:
     [
         BrownianNoiseReduction(),
         PrivateMultiplicativeWeights(4, records=9, epsilon=1, threshold=1, updates=1),
+        Frugal(),
     ],
-    ids=["brownian", "weights"],
+    ids=["brownian", "weights", "frugal"],
 )
 def test_a_person_over_one_data_set_keeps_it(person: Any) -> None:
     """Estimates that are refined, or answered from one table, are about the data at the launch."""
