@@ -15,6 +15,7 @@ from typing import Any
 import attrs
 
 from composition import FiltCon
+from curator.batches import Updates
 from curator.codec import CODEC, Codec, with_site
 from curator.datasets import ENV, Dataset, dataset_of, key_place, of_environment, seconds
 from curator.journal import TTL
@@ -108,6 +109,7 @@ class Configuration:
         self,
         name: str,
         *,
+        updates: Updates = (),
         on_fault: Callable[[BaseException], object] | None = None,
         charge_to_anchor: bool = False,
         give_up: bool = False,
@@ -124,6 +126,7 @@ class Configuration:
                 budget,
                 rows,
                 name=name,
+                updates=updates,
                 key=self.key_of(name),
                 codec=self.codec,
                 on_fault=on_fault,
@@ -137,7 +140,7 @@ class Configuration:
             raise
         return rows, root
 
-    def replay(self, name: str) -> Replayed:
+    def replay(self, name: str, *, updates: Updates = ()) -> Replayed:
         """Run the whole analysis of a data set again, and compare it with its log.
 
         See `curator.replay`.
@@ -145,7 +148,13 @@ class Configuration:
         rows, budget = self.open_dataset(name)
         with rows:
             return replay(
-                self.ledger, budget, rows, name=name, key=self.key_of(name), codec=self.codec
+                self.ledger,
+                budget,
+                rows,
+                name=name,
+                updates=updates,
+                key=self.key_of(name),
+                codec=self.codec,
             )
 
 

@@ -52,7 +52,7 @@ from queryable.running.log import is_poll
 from queryable.running.root import MemoryRoot
 from tests.curator.processes import FORKED
 from tests.stored import KEY, STORED, Crash, MemoryLedger, coins_of, opening_of
-from tests.strategies import Courier, RandomBits, Toy
+from tests.strategies import Courier, RandomBits, Toy, raising
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 
@@ -466,12 +466,17 @@ def test_a_full_disk_refuses_a_batch() -> None:
     assert child.ask(BITS) == (31, 47, 62, 71)
 
 
-def test_an_interrupt_after_the_event_stops_the_handle() -> None:
+@pytest.mark.parametrize("where", ["in the ledger", "after it"])
+def test_an_interrupt_after_the_event_stops_the_handle(where: str) -> None:
     """The log is ahead of the state then: nothing more is told until it was opened again."""
     ledger = MemoryLedger()
     handle = opened(ledger)
     child = handle.launch(Exact(continual=True))
-    ledger.crash_at, ledger.crash = ledger.appends, KeyboardInterrupt()
+    if where == "after it":
+        journal: Any = handle._root.journal  # type: ignore[attr-defined]
+        journal.batches.course.take = raising(KeyboardInterrupt())
+    else:
+        ledger.crash_at, ledger.crash = ledger.appends, KeyboardInterrupt()
     with pytest.raises(KeyboardInterrupt):
         handle.feed({"age": [70]})
     with pytest.raises(HandleError, match="open root 'a' again"):

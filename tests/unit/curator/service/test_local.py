@@ -154,6 +154,42 @@ def test_a_text_that_is_no_query_is_a_wrong_query(client: Client, query: str, to
     assert told in str(outcome.text)
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        '{"@":"update/1","contents":"%s","number":1}' % ("0" * 64),
+        '{"@":"update/1","records":{"age":[1]}}',
+        '{"@":"close-block/1","block":"a"}',
+        '{"@":"ask/1","child":0,"query":{"@":"update/1","number":1}}',
+    ],
+)
+def test_messages_of_the_owner_are_wrong_queries(
+    ledger: MemoryLedger, client: Client, query: str
+) -> None:
+    """They have no tag on the wire, so that no analyst gives a batch; nothing changes."""
+    client(SEARCH)
+    events = [*ledger.read("visits")]
+    told = client.told(Tell((), query, (), key()).written())
+    assert (told.outcome.kind, told.outcome.type) == ("query error", "CodecError")
+    assert [*ledger.read("visits")] == events
+
+
+def test_batches_between_messages(ledger: MemoryLedger) -> None:
+    """The owner feeds in the same process: analysts see answers and no batch; heads go on."""
+    handle = opened(ledger)
+    client = Client(LocalService(handle))
+    first = client(NOISY)
+    handle.feed({"age": [70]}, block="a")
+    text = str(encode(NOISY), "ascii")
+    second = client.told(Tell((), text, (), key(), first.head).written())
+    assert second.seq == first.seq + 1
+    handle = opened(ledger, updates=[{"age": [70]}])
+    client = Client(LocalService(handle))
+    third = client.told(Tell((), text, (), key(), second.head).written())
+    assert third.seq == second.seq + 1
+    assert len(client.page().exchanges) == 3
+
+
 def test_a_body_that_is_no_message_is_told_so(client: Client) -> None:
     for body in (b"", b"{}", Tell((), "1,2", (), key()).written()):
         status, reply = client.service.tell((), body)
