@@ -37,7 +37,7 @@ from mechanisms.refinement.stopping import (
     geometric_schedule,
 )
 from mechanisms.sampling.laws import BernoulliExp, DiscreteGaussian, DiscreteLaplace, TruthfulAnswer
-from mechanisms.sparse_vector import SparseVector
+from mechanisms.sparse_vector import Above, SparseVector
 from mechanisms.tables.choices import Quantiles
 from mechanisms.tables.columns import Column, column, when
 from mechanisms.tables.group_by import GroupBy
@@ -53,6 +53,7 @@ from mechanisms.tables.top import Top
 from mechanisms.tables.units import CountUnits, UnitSizes
 
 __all__ = [
+    "Above",
     "AbsoluteError",
     "BernoulliExp",
     "BrownianNoiseReduction",

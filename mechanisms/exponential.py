@@ -74,9 +74,12 @@ class _ChoiceByScore(Measurement[Chosen]):
                 f"sensitivity is {self.sensitivity}; it should be at least {known}: one score may "
                 f"move by {known}"
             )
-        if self.monotone and not getattr(self.scores, "may_be_monotone", True):
+        if self.monotone and self.scores.monotone is None:
             name = type(self.scores).__name__
-            raise ValueError(f"monotone should be False: scores of a {name} may move both ways")
+            raise ValueError(
+                f"monotone should be False: scores of this {name} may move both ways, or it does "
+                'not say which way, as Statistic(.., monotone="up") does'
+            )
 
     def loss(self, d_in: int) -> PureDP:
         """d_in * epsilon."""
@@ -132,7 +135,7 @@ class ExponentialMechanism(_SingleChoice):
             statistic of your own in which one record counts for many candidates, give the largest
             change of one score: it is far below the sum.
         monotone: whether adding a record moves no score down, or moves no score up. It doubles the
-            rate. Rejected for statistics that are known to move both ways.
+            rate. Rejected unless the statistic's own `monotone` says so.
     """
 
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:

@@ -69,6 +69,7 @@ class Weighted(IntegerStatistic):
     counted: Aggregate | None = None
 
     shape = None
+    monotone = "up"  # weights are at least 0
 
     @property
     def l1(self) -> Fraction:  # type: ignore[override]

@@ -220,11 +220,18 @@ class PrivateMultiplicativeWeights(PersonInTheMiddle[WeightsState]):
                 return WeightsState(state.histogram, child), ToAnalyst(None)
             case None:
                 most = 1 if self.counted is None else self.counted.l1.__ceil__()
-                detector = SparseVector(
-                    self.threshold, self.epsilon / 2, cutoff=self.updates, sensitivity=most
-                )
-                return state, ToMechanism(Launch(detector))
+                return state, ToMechanism(Launch(self._detector(most)))
         return WeightsState(state.histogram, -1), ToAnalyst(answer)
+
+    def _detector(self, most: int) -> SparseVector:
+        """What finds the queries that are answered wrongly. A gap may move both ways."""
+        return SparseVector(
+            self.threshold,
+            self.epsilon / 2,
+            cutoff=self.updates,
+            sensitivity=most,
+            monotone=False,
+        )
 
     def _on_answer(
         self, state: WeightsState, answer: Any

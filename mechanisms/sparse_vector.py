@@ -1,16 +1,19 @@
-"""The sparse vector technique (Dwork, Roth 2014, Algorithms 1 and 2), on the integers."""
+"""The sparse vector technique (Dwork, Roth 2014; Lyu, Su, Li 2017), on the integers."""
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import attrs
+from flint import fmpz
 
+from mechanisms.privacy_maps import with_zcdp
 from mechanisms.sampling.laws import DiscreteLaplace
 from mechanisms.tables.signed import signed
 from queryable.data.growing import grown, snapshot
 from queryable.datasets import read_ahead, require_answerable
 from queryable.errors import MechanismFault, QueryError, UnknownQueryError
-from queryable.losses import PureDP
+from queryable.losses import Loss, Measure, PureDP
+from queryable.losses.conversions import pure_to_zcdp
 from queryable.losses.fields import read_positive_epsilon
 from queryable.losses.numbers import exact, natural, shown
 from queryable.mechanism import InteractiveMechanism
@@ -26,13 +29,18 @@ from queryable.messages import (
     entries_of,
     entry,
 )
+from queryable.quoting import an_instance
 from queryable.randomness.coins import SYSTEM, Coins
-from queryable.statistics import IntegerStatistic
+from queryable.statistics import IntegerStatistic, Monotone
 from queryable.streams import DataLevel
 
 
 def _threshold(value: Any) -> Fraction:
     return signed(value, "threshold")
+
+
+def _gap(value: Any) -> Fraction:
+    return exact(value, "gap")
 
 
 def _cutoff(value: Any) -> int:
@@ -49,7 +57,25 @@ def _sensitivity(value: Any) -> int:
     return sensitivity
 
 
+_THOUSANDTHS = 1000
 _USED_UP = "launch another SparseVector; this one has answered True cutoff times. Nothing was read"
+
+
+Moves = Monotone | Literal["either"]
+"""Which way the statistics of one sparse vector may move."""
+
+
+@attrs.frozen
+class Above:
+    """The answer True of a `SparseVector` with `gap=True`.
+
+    Args:
+        gap: how far the noisy value is above the noisy threshold, at least 0. The threshold plus
+            the gap estimates the value, with the noise of both. Given that the answer is True the
+            estimate is too high on average, the more so the less likely True was.
+    """
+
+    gap: Fraction = attrs.field(converter=_gap)
 
 
 @attrs.frozen
@@ -57,12 +83,14 @@ class SparseVectorState:
     """How many more times the mechanism may answer True; the two fields after it are private.
 
     `failed`: whether a statistic failed among several, so that nothing is answered any more.
+    `moves`: which way the statistics move that it takes; None before the first one. Public.
     """
 
     left: int
     dataset: Any = attrs.field(repr=False)
     threshold_noise: int = attrs.field(repr=False)
     failed: bool = attrs.field(default=False, repr=False)
+    moves: Moves | None = None
 
 
 @attrs.frozen
@@ -74,26 +102,21 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
     holds no data. `AskMany` with statistics is answered with a tuple, as if they were asked one
     after the other, from as few scans of a table as possible.
 
+    The noise on a statistic is half as large if all statistics move one way when a record is added:
+    all are `monotone="up"`, as counts are, or all are "down". By default the first one decides. If
+    it is monotone, later ones have to move the same way; otherwise later ones may be any.
+
     Privacy:
-        Claim: PureDP(d_in * epsilon), for every adversary and any number of queries.
-        Theorem: Dwork, Roth 2014, Theorems 3.23 and 3.25. The proof for integer noise: an epoch is
-            the answers from one draw of the threshold noise to the next; there are at most c =
-            `cutoff` epochs. Between neighbouring x and x' each value moves by an integer in
-            {-s, ..., s}, where s is the sensitivity. Add s to the threshold noise, of scale
-            2cs/epsilon. This maps the integers onto themselves and changes the noise's probability
-            by a factor of at most e^(epsilon/2c). All noise with which x answers False makes x'
-            answer False. Add 2s to the noise, of scale 4cs/epsilon, of the one query that is
-            answered True: a factor of at most e^(epsilon/2c), and x' answers True as x did. So each
-            epoch costs at most epsilon/c.
-            The threshold may be any rational: the shifts are integers and do not move it.
-            d_in records are d_in neighbouring steps. Statistics that are asked together are those
-            of an adversary who chose them without looking at the answers in between.
-            The data may grow meanwhile: the shifts only need that each value moves by at most s
-            between the two data sets at the moment when it is asked (docs/theory.md, data that
-            grow).
-        Assumes: the statistics' declared `l1`.
-        Checked by: tests/unit/mechanisms/test_sparse_vector.py,
-            tests/attacks/test_sparse_vectors.py
+        Claim: PureDP(d_in * epsilon), for every adversary and any number of queries. With `refresh`
+            also ZCDP(c * e * tanh(e / 2)), where c is `cutoff` and e = d_in * epsilon / c.
+        Theorem: docs/theory.md, sparse vector (5.21): Lyu, Su, Li 2017, Algorithm 7, for integer
+            noise; Ding et al. 2019 for the gap; Dwork, Roth 2014, Theorem 3.25 for `refresh`.
+            The threshold may be any rational: noise is shifted by integers and that does not move
+            it. Statistics that are asked together are those of an adversary who chose them without
+            looking at the answers in between. The data may grow meanwhile.
+        Assumes: the statistics' declared `l1` and `monotone`.
+        Checked by: tests/audit/test_sparse_vectors.py,
+            tests/unit/mechanisms/test_sparse_vector.py, tests/attacks/test_sparse_vectors.py
 
     Args:
         threshold: any rational, public.
@@ -101,6 +124,11 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
         cutoff: how many times True may be answered.
         sensitivity: the largest `l1` of a statistic that is accepted, at least 1. The noise grows
             with it. For counts of a table with a privacy unit it is the unit's `max_rows`.
+        monotone: True rejects statistics that are not monotone, from the first on. False takes
+            statistics of any kind, with twice the noise. None lets the first one decide.
+        gap: whether True is answered as `Above`, with the gap. It costs nothing.
+        refresh: whether the threshold has new noise after each True. The noise is larger at the
+            same epsilon, but from `cutoff` 2 on it is smaller at the same rho in zCDP.
     """
 
     threshold: Fraction = attrs.field(converter=_threshold)
@@ -108,12 +136,44 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
     cutoff: int = attrs.field(default=1, converter=_cutoff)
     sensitivity: int = attrs.field(default=1, kw_only=True, converter=_sensitivity)
 
+    monotone: bool | None = attrs.field(
+        default=None,
+        kw_only=True,
+        validator=attrs.validators.optional(an_instance(bool)),
+    )
+    gap: bool = attrs.field(default=False, kw_only=True, validator=an_instance(bool))
+    refresh: bool = attrs.field(default=False, kw_only=True, validator=an_instance(bool))
+    epsilons: tuple[Fraction, Fraction] = attrs.field(init=False, repr=False, eq=False)
+    """What one draw of the threshold's noise costs, and what one answer True costs."""
+
+    @epsilons.default
+    def _split(self) -> tuple[Fraction, Fraction]:
+        """They add up to epsilon over all draws, exactly.
+
+        The variance of the sum of both noises is least where they are as 1 to m^(2/3), with m the
+        answers True for one draw, twice as many if statistics may move both ways.
+        """
+        answers = 1 if self.refresh else self.cutoff
+        among = self.epsilon * answers / self.cutoff
+        twice = answers * (2 if self.monotone is False else 1)
+        thousandths = int((fmpz(_THOUSANDTHS**3) * twice**2).root(3))
+        threshold = among * _THOUSANDTHS / (_THOUSANDTHS + thousandths)
+        return threshold, (among - threshold) / answers
+
     continual = True
     neighbours = DataLevel()
 
     def loss(self, d_in: int) -> PureDP:
         """d_in * epsilon."""
         return PureDP(d_in * self.epsilon)
+
+    def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
+        """The loss at `d_in` records; with `refresh` in zCDP and RDP the smaller of two bounds."""
+        converted = super().privacy_map(d_in, measure)
+        if not self.refresh:
+            return converted
+        epoch = d_in * self.epsilon / self.cutoff
+        return with_zcdp(converted, lambda: self.cutoff * pure_to_zcdp(epoch), measure)
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[SparseVectorState, None]:
         """Draw the first threshold noise. There is no first answer."""
@@ -133,9 +193,11 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
             return self._grown(state, query), None
         if isinstance(query, AskMany):
             return self._compared_all(state, query, coins)
-        statistic = self._checked(state, query)
+        statistic, moves = self._checked(state, query, state.moves)
         if state.failed:
             raise MechanismFault
+        if moves != state.moves:
+            state = attrs.evolve(state, moves=moves)
         return self._compared(state, statistic, coins)
 
     def _grown(self, state: SparseVectorState, message: Update | CloseBlock) -> SparseVectorState:
@@ -143,35 +205,47 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
             return state
         return attrs.evolve(state, dataset=grown(state.dataset, message.records, message.block))
 
-    def _checked(self, state: SparseVectorState, query: Query) -> IntegerStatistic:
-        statistic = _comparable(query, self.sensitivity)
-        if state.left:
-            require_answerable(state.dataset, statistic)
-        return statistic
+    def _checked(
+        self, state: SparseVectorState, query: Query, moves: Moves | None
+    ) -> tuple[IntegerStatistic, Moves | None]:
+        """The statistic, and which way it and those before it move."""
+        statistic, monotone = _comparable(query, self.sensitivity)
+        if not state.left:
+            return statistic, moves
+        if self.monotone is not False and moves != "either":
+            moves = _moves(monotone, moves, strict=self.monotone is True)
+        require_answerable(state.dataset, statistic)
+        return statistic, moves
 
     def _compared(
         self, state: SparseVectorState, statistic: IntegerStatistic, coins: Coins
-    ) -> tuple[SparseVectorState, bool | Refused]:
+    ) -> tuple[SparseVectorState, bool | Above | Refused]:
         if not state.left:
             return state, Refused("cutoff reached", instead=_USED_UP)
-        noisy_value = statistic(snapshot(state.dataset)) + coins.draw(self._query_noise())
+        noisy_value = statistic(snapshot(state.dataset)) + coins.draw(
+            self._query_noise(state.moves)
+        )
         if noisy_value < self.threshold + state.threshold_noise:
             return state, False
+        gap = noisy_value - self.threshold - state.threshold_noise if self.gap else None
+        answer = True if gap is None else Above(gap)
         if state.left == 1:
-            return SparseVectorState(0, None, 0), True
-        fresh = coins.draw(self._threshold_noise())
-        return SparseVectorState(state.left - 1, state.dataset, fresh), True
+            return SparseVectorState(0, None, 0), answer
+        noise = coins.draw(self._threshold_noise()) if self.refresh else state.threshold_noise
+        return attrs.evolve(state, left=state.left - 1, threshold_noise=noise), answer
 
     def _compared_all(
         self, state: SparseVectorState, query: AskMany, coins: Coins
     ) -> tuple[SparseVectorState, tuple[Answer, ...]]:
         """Compare one after the other; the first statistic that fails is the last one compared."""
-        statistics, answers = [], list[Answer]()
+        statistics, answers, moves = [], list[Answer](), state.moves
         for place, each in enumerate(entries_of(query)):
             with entry(place):
-                statistics.append(self._checked(state, each))
+                statistic, moves = self._checked(state, each, moves)
+                statistics.append(statistic)
         if state.failed:
             raise MechanismFault
+        state = attrs.evolve(state, moves=moves)
         if state.left:
             read_ahead(state.dataset, statistics)
         try:
@@ -184,22 +258,47 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
         return state, tuple(answers)
 
     def _threshold_noise(self) -> DiscreteLaplace:
-        return DiscreteLaplace(2 * self.cutoff * self.sensitivity / self.epsilon)
+        return DiscreteLaplace(self.sensitivity / self.epsilons[0])
 
-    def _query_noise(self) -> DiscreteLaplace:
-        return DiscreteLaplace(4 * self.cutoff * self.sensitivity / self.epsilon)
+    def _query_noise(self, moves: Moves | None) -> DiscreteLaplace:
+        ways = 1 if moves in ("up", "down") else 2
+        return DiscreteLaplace(ways * self.sensitivity / self.epsilons[1])
 
 
-def _comparable(query: Query, most: int) -> IntegerStatistic:
+def _moves(moves: Monotone | None, before: Monotone | None, *, strict: bool) -> Moves:
+    """Which way statistics may move after one that moves so, if those before it moved one way.
+
+    Raises:
+        QueryError: it does not move as they do.
+    """
+    if moves is None and (strict or before is not None):
+        raise QueryError(
+            "launch a SparseVector with monotone=False, which adds twice the noise: this one takes "
+            "statistics that move one way when a record is added, such as counts, and this "
+            "statistic may move both ways or does not say which (monotone)"
+        )
+    if before is not None and moves != before:
+        raise QueryError(
+            "launch another SparseVector, or one with monotone=False, which adds twice the noise: "
+            f"the statistics of this one move {before} when a record is added, and this statistic "
+            f"moves {moves}"
+        )
+    return moves or "either"
+
+
+def _comparable(query: Query, most: int) -> tuple[IntegerStatistic, Monotone | None]:
+    """The statistic, and which way it moves. Each declaration is read once, and then used."""
     if not isinstance(query, IntegerStatistic):
         raise UnknownQueryError(
             "ask SparseVector an IntegerStatistic such as Count(column('age') >= 30), not "
             f"{type(query).__name__}"
         )
     try:
-        shape, l1 = query.shape, exact(query.l1, "l1")
+        shape, l1, moves = query.shape, exact(query.l1, "l1"), query.monotone
     except (AttributeError, TypeError, ValueError) as error:
         raise QueryError(f"the statistic does not declare a shape and an l1: {error}") from None
+    if type(moves) not in (str, type(None)) or moves not in ("up", "down", None):
+        raise QueryError('the statistic\'s monotone should be "up", "down" or None')
     if shape is not None:
         raise QueryError(
             f"SparseVector compares one integer; the statistic has shape {shape}, it should be None"
@@ -209,4 +308,4 @@ def _comparable(query: Query, most: int) -> IntegerStatistic:
             f"launch a SparseVector with sensitivity={shown(l1)}, which adds more noise: this one "
             f"takes an l1 of at most {most}, and the statistic's is {shown(l1)}"
         )
-    return query
+    return query, moves

@@ -199,7 +199,7 @@ say()
 age = 18
 while not at_least_half(f"a mother by the age of {age}", Count(column("agefstm") <= age)):
     age += 1
-scales = f"{2 * sparse.cutoff / sparse.epsilon}, {4 * sparse.cutoff / sparse.epsilon}"
+scales = ", ".join(f"{float(1 / each):.1f}" for each in sparse.epsilons)
 medians = "medians: years of school, age at first birth"
 rows.append(Row(medians, f"{years}, {age}", scales, sparse.privacy_map(1, ZCDP), "table"))
 

@@ -7,7 +7,7 @@ has the declared shape and consists of integers.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 import numpy as np
@@ -18,10 +18,16 @@ from queryable.faults import touching_data
 from queryable.losses import Loss, Measure
 from queryable.losses.numbers import Number, exact, natural
 from queryable.mechanism import Measurement
+from queryable.quoting import quoted
 from queryable.released import Released
 
 _INTEGERS: tuple[Any, ...] = (int, np.integer, np.bool_)
 _NO_ENTRIES: tuple[Any, ...] = (bool, np.bool_, np.timedelta64)  # numpy takes them for integers
+
+
+Monotone = Literal["up", "down"]
+"""Which way all entries of a statistic move, if at all, when a record is added."""
+_WAYS: tuple[Any, ...] = ("up", "down", None)
 
 
 class Releasable(ABC):
@@ -54,11 +60,14 @@ class IntegerStatistic(Releasable):
         l1: bound on the L1 norm of the change when one record is added or removed.
         l2: the same in the L2 norm.
         shape: None for one integer, else the shape of the array.
+        monotone: "up" if adding a record lowers no entry, whatever the data and the record are;
+            "down" if it raises none; None if neither is known.
     """
 
     l1: Fraction
     l2: Fraction
     shape: tuple[int, ...] | None
+    monotone: Monotone | None = None
 
     @property
     def public_name(self) -> str:
@@ -156,6 +165,15 @@ def _l2(value: Any) -> Fraction:
     return exact(value, "l2")
 
 
+def _monotone(value: Any) -> Monotone | None:
+    if not isinstance(value, str | None) or value not in _WAYS:
+        raise ValueError(
+            f'monotone is {quoted(value)}; it should be "up" if adding a record lowers no entry, '
+            '"down" if it raises none, or None'
+        )
+    return value  # type: ignore[return-value]
+
+
 @attrs.frozen
 class Statistic(IntegerStatistic):
     """A user's function of the data with sensitivities that the user guarantees.
@@ -166,12 +184,15 @@ class Statistic(IntegerStatistic):
             no default: they cannot be checked, and every claim depends on them.
         shape: the shape of the array, or None for one integer. It is part of the claim and is
             checked at every evaluation.
+        monotone: "up" for counts and other statistics that no added record lowers, "down" for
+            those that no added record raises. Declare it only if it holds for all data.
     """
 
     function: Callable[[Any], Any] = attrs.field(validator=attrs.validators.is_callable())
     l1: Fraction = attrs.field(kw_only=True, converter=_l1)
     l2: Fraction = attrs.field(kw_only=True, converter=_l2)
     shape: tuple[int, ...] | None = attrs.field(kw_only=True, default=None, converter=_shape)
+    monotone: Monotone | None = attrs.field(kw_only=True, default=None, converter=_monotone)
 
     def value(self, dataset: Any) -> Any:
         """The value of `function`."""

@@ -75,7 +75,7 @@ FLOORS = {
         *("privacy_maps", "sampling", "additive", "gaussian", "laplace", "randomized_response"),
         "counters",
         *("exponential", "tables", "sparse_vector", "refinement", "frugal"),
-        *("linear_queries", "multiplicative_weights"),
+        *("linear_queries", "multiplicative_weights", "earlier"),
     ),
     "composition": (
         *("rules", "verdicts", "validity", "proofs", "compositors", "budgets", "planning", "plot"),

@@ -78,7 +78,9 @@ class Analyst(ABC):
         """
         items = np.array(left)
         root = isqrt(len(left) - 1) + 1
-        scores = Statistic(lambda counts: counts[items], l1=len(left), l2=root, shape=(len(left),))
+        scores = Statistic(
+            lambda counts: counts[items], l1=len(left), l2=root, shape=len(left), monotone="up"
+        )
         mechanism = ExponentialMechanism(scores, self.setting.choice, sensitivity=1, monotone=True)
         try:
             return left.pop(self.choosing(mechanism))

@@ -39,6 +39,7 @@ from curator.codec.values import VALUES
 from curator.lost import Lost
 from mechanisms.counters.sums import GaussianSum, LaplaceSum
 from mechanisms.counters.toeplitz_noise import ToeplitzNoise
+from mechanisms.earlier import EarlierSparseVector, EarlierWeights
 from mechanisms.frugal.combined import Combined
 from mechanisms.frugal.spread import Spread
 from mechanisms.frugal.together import GaussiansTogether
@@ -128,11 +129,13 @@ _CLASSES: dict[str, type] = {
     "private-quantiles/1": choices.PrivateQuantiles,
     "private-top/1": top.PrivateTop,
     "release/1": Release,
-    "sparse-vector/1": m.SparseVector,
+    "sparse-vector/1": EarlierSparseVector,
+    "sparse-vector/2": m.SparseVector,
     "toeplitz-counter/1": m.ToeplitzCounter,
     "top-k/1": m.TopK,
     "tree-counter/1": m.TreeCounter,
     # what they are asked and answer
+    "above/1": m.Above,
     "absolute-error/1": m.AbsoluteError,
     "estimate/1": m.Estimate,
     "estimate-query/1": m.EstimateQuery,
@@ -304,6 +307,19 @@ def _without_encode(*names: str) -> Callable[[Any], tuple[Any, ...]]:
 
 _WEIGHTS = ("universe", "records", "epsilon", "threshold", "updates", "learning_rate")
 
+
+def _weights(tag: str, kind: type[m.PrivateMultiplicativeWeights]) -> Entry:
+    return Entry(
+        tag,
+        (kind,),
+        dict.fromkeys(_WEIGHTS, int)
+        | {"universe": int | Aggregate, "epsilon": Fraction, "threshold": Fraction}
+        | {"learning_rate": float},
+        _without_encode(*_WEIGHTS),
+        lambda *values: kind(**dict(zip(_WEIGHTS, values, strict=True))),
+    )
+
+
 _SPECIAL = (
     Entry(
         "menu/1",
@@ -342,15 +358,8 @@ _SPECIAL = (
         lambda value: (value.partition, value.max_depth, tuple(value.mechanisms.items())),
         lambda partition, depth, parts: c.Parallel(partition, dict(parts), max_depth=depth),
     ),
-    Entry(
-        "private-multiplicative-weights/1",
-        (m.PrivateMultiplicativeWeights,),
-        dict.fromkeys(_WEIGHTS, int)
-        | {"universe": int | Aggregate, "epsilon": Fraction, "threshold": Fraction}
-        | {"learning_rate": float},
-        _without_encode(*_WEIGHTS),
-        lambda *values: m.PrivateMultiplicativeWeights(**dict(zip(_WEIGHTS, values, strict=True))),
-    ),
+    _weights("private-multiplicative-weights/1", EarlierWeights),
+    _weights("private-multiplicative-weights/2", m.PrivateMultiplicativeWeights),
     Entry(
         "weighted/1",
         (Weighted,),

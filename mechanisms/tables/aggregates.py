@@ -51,11 +51,6 @@ class Aggregate(Estimable):
     """Whether an entry of a group depends on the rows of that group alone."""
 
     @property
-    def may_be_monotone(self) -> bool:
-        """Whether what a row adds has the same sign in all entries, for every row."""
-        return False
-
-    @property
     @abstractmethod
     def request(self) -> Request:
         """The sums that it asks of a table: public, and independent of the data."""

@@ -69,7 +69,7 @@ class Quantiles(Aggregate):
 
     groupable = False
     largest = (1,)
-    may_be_monotone = True
+    monotone = "up"
     scores_instead = "Quantile(column, level, grid)"
     """What to give to a mechanism that chooses by scores."""
 

@@ -12,6 +12,7 @@ from mechanisms.tables.request import Groups, Request
 from queryable.data.cells import Array
 from queryable.quoting import quoted
 from queryable.released import Axis, Released
+from queryable.statistics import Monotone
 
 MOST_ENTRIES = 10**7
 """The largest number of entries of an answer; they are held in memory."""
@@ -79,9 +80,9 @@ class GroupBy(Aggregate):
         return self.statistic.largest
 
     @property
-    def may_be_monotone(self) -> bool:
+    def monotone(self) -> Monotone | None:  # type: ignore[override]
         """As for the statistic."""
-        return self.statistic.may_be_monotone
+        return self.statistic.monotone
 
     @property
     def public_name(self) -> str:

@@ -15,6 +15,7 @@ from mechanisms.tables.ranges import Range
 from mechanisms.tables.request import Request, Term
 from mechanisms.tables.statistics import ColumnStatistic
 from queryable.data.cells import Array
+from queryable.statistics import Monotone
 
 
 @attrs.frozen
@@ -90,9 +91,9 @@ class Mean(_Moments):
         return (self.radius,) * 2
 
     @property
-    def may_be_monotone(self) -> bool:
-        """Whether no number is below the middle; the middle is then the lower bound."""
-        return self.lattice.low >= self.center
+    def monotone(self) -> Monotone | None:  # type: ignore[override]
+        """Up if no number is below the middle; the middle is then the lower bound."""
+        return "up" if self.lattice.low >= self.center else None
 
     @property
     def request(self) -> Request:

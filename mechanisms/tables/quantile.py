@@ -56,7 +56,6 @@ class Quantile(Aggregate):
     per: PrivacyUnit | None = attrs.field(default=None, kw_only=True, converter=per_field)
 
     groupable = False
-    may_be_monotone = False
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]

@@ -23,6 +23,7 @@ from mechanisms.tables.scalars import Scalar
 from mechanisms.tables.signed import signed
 from queryable.data.cells import Array
 from queryable.losses.numbers import positive, shown
+from queryable.statistics import Monotone
 
 
 @attrs.frozen
@@ -42,7 +43,7 @@ class Count(Aggregate):
 
     shape = None
     largest = (1,)
-    may_be_monotone = True
+    monotone = "up"
 
     @property
     def request(self) -> Request:
@@ -128,9 +129,9 @@ class Sum(ColumnStatistic):
         return (self.lattice.largest,)
 
     @property
-    def may_be_monotone(self) -> bool:
-        """Whether both bounds have the same sign."""
-        return self.lattice.low >= 0 or self.lattice.high <= 0
+    def monotone(self) -> Monotone | None:  # type: ignore[override]
+        """Up if no number is below 0, down if none is above 0."""
+        return "up" if self.lattice.low >= 0 else "down" if self.lattice.high <= 0 else None
 
     @property
     def request(self) -> Request:
@@ -176,7 +177,7 @@ class Histogram(Aggregate):
     per: PrivacyUnit | None = attrs.field(default=None, kw_only=True, converter=per_field)
 
     largest = (1,)
-    may_be_monotone = True
+    monotone = "up"
 
     def __attrs_post_init__(self) -> None:
         """Check that it has either categories or bins.

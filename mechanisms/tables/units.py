@@ -57,7 +57,7 @@ class CountUnits(Aggregate):
 
     shape = None
     largest = (1,)
-    may_be_monotone = True
+    monotone = "up"
 
     @property
     def public_name(self) -> str:
@@ -172,7 +172,7 @@ class UnitSizes(Aggregate):
     per: PrivacyUnit = attrs.field(kw_only=True, converter=_per)
 
     largest = (1,)
-    may_be_monotone = True
+    monotone = "up"
     answers = ReleasedSizes
 
     @property

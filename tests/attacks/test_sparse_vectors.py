@@ -22,6 +22,7 @@ import attrs
 import pytest
 
 from mechanisms import SparseVector
+from mechanisms.earlier import EarlierSparseVector
 from queryable import SYSTEM, Bernoulli, Coins, InteractiveMechanism, Statistic, UnknownQueryError
 from queryable.audit import HockeyStick, WorstCase, hockey_stick, view_law, worst_case
 from queryable.randomness.laws import FairBits, Law
@@ -204,8 +205,8 @@ def test_the_fourth_is_private_at_more(name: str, cutoff: int, x: int, x_prime: 
 
 
 @attrs.frozen
-class Finite(SparseVector):
-    """`SparseVector` at odds 16 a cutoff; scales 2c/epsilon and 4c/epsilon make ratios 1/4 and 1/2.
+class Finite(EarlierSparseVector):
+    """As old logs have it, at odds 16 a cutoff. 2c/epsilon and 4c/epsilon make ratios 1/4 and 1/2.
 
     Gaps lie within reach + 1, and the noise on queries reaches 2 beyond, so that moving the gap by
     2 costs what it should. Only the threshold's noise has an end from where it cannot be moved up:
@@ -217,7 +218,7 @@ class Finite(SparseVector):
     def _threshold_noise(self) -> Any:
         return lumped(F(1, 4), -self.reach, self.reach)
 
-    def _query_noise(self) -> Any:
+    def _query_noise(self, moves: Any) -> Any:
         return lumped(F(1, 2), -self.reach - 3, self.reach + 3)
 
     @property
@@ -230,7 +231,7 @@ class Finite(SparseVector):
 class HalfTheNoise(Finite):
     """The scale on queries is that on the threshold."""
 
-    def _query_noise(self) -> Any:
+    def _query_noise(self, moves: Any) -> Any:
         return lumped(F(1, 4), -self.reach - 3, self.reach + 3)
 
 
@@ -270,3 +271,90 @@ def test_with_less_noise_or_no_cutoff_ours_would_be(kind: Any) -> None:
     """The same check finds both faults."""
     sparse = kind(0, nats(16))
     assert worst(sparse, 16, 6, queries=asked(UP_AND_DOWN)).value > 10 * sparse.unmoved
+
+
+# Ours as it is launched today: one draw of the threshold, or one an epoch.
+
+RATIOS = F(1, 4), F(1, 2)
+"""Of the noise on the threshold and on queries. Odds are 4 a draw, and 2 or 4 an answer True."""
+
+
+@attrs.frozen
+class FiniteToday(SparseVector):
+    """Noise of `RATIOS` where a query moves by at most one, and twice the scale for both ways."""
+
+    reach: int = attrs.field(default=5, kw_only=True)
+
+    def _threshold_noise(self) -> Any:
+        return lumped(RATIOS[0], -self.reach, self.reach)
+
+    def _query_noise(self, moves: Any) -> Any:
+        return lumped(RATIOS[1], -self.reach - 3, self.reach + 3)
+
+    def odds(self, price: int) -> int:
+        """What it claims, if an answer True costs this factor."""
+        return int((4 ** (self.cutoff if self.refresh else 1)) * price**self.cutoff)
+
+    @property
+    def unmoved(self) -> Fraction:
+        """The delta of being finite; a gap also tells where the noise on queries ends."""
+        draws = self.cutoff if self.refresh else 1
+        ends = 2 * self.cutoff * at_least(RATIOS[1], self.reach + 2) if self.gap else F(0)
+        return draws * at_least(RATIOS[0], self.reach) + ends
+
+
+def declared(pairs: Any, monotone: Any = "up") -> list[Statistic]:
+    return [
+        Statistic(lambda bit, pair=pair: pair[bit], l1=1, l2=1, monotone=monotone) for pair in pairs
+    ]
+
+
+UPWARD = tuple((a, b) for a, b in AROUND if a <= b)
+
+
+@pytest.mark.parametrize(("x", "x_prime"), BOTH_WAYS)
+@pytest.mark.parametrize(
+    "today",
+    [
+        FiniteToday(0, 1),
+        FiniteToday(0, 1, 2, reach=4),
+        FiniteToday(0, 1, 2, refresh=True, reach=4),
+    ],
+    ids=repr,
+)
+def test_ours_is_not_refuted_by_monotone_queries(today: Any, x: int, x_prime: int) -> None:
+    """Each answer True costs half of what it costs for queries that move both ways."""
+    odds = today.odds(2)
+    assert worst(today, odds, 3, x, x_prime, declared(UPWARD)).value <= today.unmoved
+    assert worst(today, odds, 5, x, x_prime, declared(((0, 1), (0, 0)))).value <= today.unmoved
+
+
+@pytest.mark.parametrize("monotone", [None, False])
+@pytest.mark.parametrize("cutoff", [1, 2])
+def test_ours_is_not_refuted_by_queries_that_move_both_ways(cutoff: int, monotone: Any) -> None:
+    """At twice the noise; the first query decides, or the analyst."""
+    today = FiniteToday(0, 1, cutoff, monotone=monotone, reach=4)
+    assert worst(today, today.odds(4), 4, queries=asked(UP_AND_DOWN)).value <= today.unmoved
+    assert worst(today, 4, 4, queries=asked(UP_AND_DOWN)).value > today.unmoved
+
+
+def test_the_noise_for_one_way_is_too_little_for_both() -> None:
+    """Statistics that are declared wrongly refute the claim."""
+    today = FiniteToday(0, 1)
+    found = worst(today, today.odds(2), 6, queries=declared(UP_AND_DOWN))
+    assert found.value > 10 * today.unmoved
+
+
+def test_refreshing_at_the_price_of_one_draw_is_refuted() -> None:
+    """Each new draw of the threshold's noise costs as much as the first one."""
+    today = FiniteToday(0, 1, 2, refresh=True, reach=6)
+    once = attrs.evolve(today, refresh=False).odds(2)
+    assert worst(today, once, 7, queries=declared(((0, 1), (0, 0)))).value > today.unmoved * 3 / 2
+
+
+@pytest.mark.parametrize(("x", "x_prime"), BOTH_WAYS)
+def test_gaps_above_are_free(x: int, x_prime: int) -> None:
+    """The same odds, with the gap in every answer that is not False."""
+    today = FiniteToday(0, 1, gap=True, reach=8)
+    queries = declared(((0, 1), (0, 0)))
+    assert worst(today, today.odds(2), 2, x, x_prime, queries).value <= today.unmoved

@@ -117,7 +117,7 @@ class Finite(SparseVector):
     def _threshold_noise(self) -> Choice:  # type: ignore[override]
         return lumped(F(1, 2), -1, 1)
 
-    def _query_noise(self) -> Choice:  # type: ignore[override]
+    def _query_noise(self, moves: Any = None) -> Choice:  # type: ignore[override]
         return lumped(F(1, 3), -1, 1)
 
 

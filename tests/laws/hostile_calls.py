@@ -76,7 +76,11 @@ FILTER = {"budget": PureDP(1), "d_in": 1, "max_mechanisms": 3, "max_depth": 9}
 RULED = {**FILTER, "rule": Basic(), "on_exceed": "refuse"}
 ODOMETER = {"measure": PureDP, "rule": Additive(PureDP), "d_in": 1, "max_mechanisms": 3}
 UNIFORM = {"delta": "1e-3", "deltas": "1e-4", "margin": "1/10"}
-CHOICE = {"scores": Statistic(len, l1=1, l2=1, shape=3), "epsilon": 1, "sensitivity": 1}
+CHOICE = {
+    "scores": Statistic(len, l1=1, l2=1, shape=3, monotone="up"),
+    "epsilon": 1,
+    "sensitivity": 1,
+}
 SUMMED = {"column": "a", "lower": 0, "upper": 9, "where": column("a") >= 1, "unit": 1}
 TWO = {"a": (0, 9), "b": (0, 9)}
 COUNTS = [Toy(PureDP(1))]
@@ -133,7 +137,7 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
         },
         "Refused": REFUSAL,
         "SeededCoins": {"seed": 1},
-        "Statistic": {"function": len, "l1": 1, "l2": 1, "shape": 2},
+        "Statistic": {"function": len, "l1": 1, "l2": 1, "shape": 2, "monotone": "up"},
         "SystemCoins": {},
         "ToAnalyst": {"answer": None},
         "ToMechanism": {"query": None},
@@ -362,7 +366,16 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
         "RelativeError": {"alpha": NUMBER, "deviations": 1},
         "Regression": {"y": "a", "x": ["b"], "bounds": TWO, "where": None, "per": None},
         "Revealed": {"bit": True},
-        "SparseVector": {"threshold": 1, "epsilon": 1, "cutoff": 1, "sensitivity": 1},
+        "Above": {"gap": 1},
+        "SparseVector": {
+            "threshold": 1,
+            "epsilon": 1,
+            "cutoff": 1,
+            "sensitivity": 1,
+            "monotone": None,
+            "gap": False,
+            "refresh": False,
+        },
         "Stopped": {"value": NUMBER, "variance": NUMBER, "met": True, "reach": None},
         "Sum": {**SUMMED, "per": None},
         "SyntheticHistogram": {},

@@ -45,7 +45,7 @@ Scores = tuple[int, ...]
 
 def given(candidates: int, l1: Any = 1, l2: Any = 1) -> Statistic:
     """Scores that are the data themselves."""
-    return Statistic(np.array, l1=l1, l2=l2, shape=candidates)
+    return Statistic(np.array, l1=l1, l2=l2, shape=candidates, monotone="up")
 
 
 @cache

@@ -328,7 +328,7 @@ def test_noise_is_proportional_to_what_a_person_contributes() -> None:
     person = of_groups(table, epsilon=6, updates=3)
     state, message = person.step(person.init(), FromMechanism(None), SeededCoins(0))
     assert isinstance(message, ToMechanism)
-    assert message.query == Launch(SparseVector(10, 3, cutoff=3, sensitivity=3))
+    assert message.query == Launch(SparseVector(10, 3, cutoff=3, sensitivity=3, monotone=False))
     state, _ = person.step(state, FromMechanism(Launched(0, None)), SeededCoins(0))
     state, asked = person.step(state, FromAnalyst(LinearQuery(np.ones((3, 2)))), SeededCoins(0))
     assert isinstance(asked, ToMechanism)

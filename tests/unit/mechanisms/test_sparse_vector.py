@@ -8,9 +8,10 @@ from typing import Any
 import attrs
 import pytest
 
-from mechanisms import Count, DiscreteLaplace, Histogram, Laplace, SparseVector
+from mechanisms import Above, Count, DiscreteLaplace, Histogram, Laplace, SparseVector
 from mechanisms.sparse_vector import SparseVectorState
 from queryable import (
+    ZCDP,
     AskMany,
     Failed,
     MechanismFault,
@@ -56,7 +57,7 @@ def run(mechanism: SparseVector, dataset: Any, start: int, *queries: tuple[int, 
 
 def test_compares_noisy_values_with_a_noisy_threshold() -> None:
     """True where value and noise reach threshold and noise; equality is True."""
-    mechanism = SparseVector(10, 1, cutoff=5)
+    mechanism = SparseVector(10, 1, cutoff=5, refresh=True)
     data = [10, 9, 11]
     assert run(mechanism, data, 0, (0, 0, 0), (1, 0), (2, 0, 0)) == [True, False, True]
     assert run(mechanism, data, 1, (0, 0), (0, 1, 1), (2, -1)) == [False, True, False]
@@ -68,23 +69,128 @@ def test_threshold_may_be_rational_or_negative() -> None:
     assert run(SparseVector("-19/2", 1), [-9], 0, (0, 0)) == [True]
 
 
-def test_scales_are_the_theorems() -> None:
-    """Threshold noise has scale 2c/epsilon, query noise 4c/epsilon."""
+def laws_of(mechanism: SparseVector, statistic: Any) -> list[Any]:
+    """The laws of the noise on the threshold and on one statistic that is answered True."""
     coins = Noise(0, 0, 0)
-    mechanism = SparseVector(0, "1/2", cutoff=3)
     state, _ = mechanism.init([5], coins)
-    mechanism.step(state, value_of(0), coins)
-    threshold, query = DiscreteLaplace(12), DiscreteLaplace(24)
-    assert coins.laws == [threshold, query, threshold]
+    mechanism.step(state, statistic, coins)
+    return coins.laws
+
+
+UP, DOWN = (Statistic(lambda data, sign=sign: sign * data[0], l1=1, l2=1, monotone=moves)
+            for sign, moves in ((1, "up"), (-1, "down")))  # fmt: skip
+
+
+def test_scales_are_the_theorems() -> None:
+    """1/e1 on the threshold, 1/e2 on a monotone query, twice that on others; e1 + c e2 = 1/2."""
+    for cutoff in (1, 2, 3, 10, 10**6):
+        for monotone in (None, True, False):
+            mechanism = SparseVector(-9, "1/2", cutoff, monotone=monotone)
+            threshold, query = mechanism.epsilons
+            assert threshold + cutoff * query == Fraction(1, 2)
+            best = (cutoff * (1 if monotone is not False else 2)) ** (2 / 3)
+            assert abs(float(cutoff * query / threshold) - best) <= 0.001 * best
+            ways = 2 if monotone is False else 1
+            for each in (UP, DOWN):
+                laws = laws_of(mechanism, each)
+                assert laws == [DiscreteLaplace(1 / threshold), DiscreteLaplace(ways / query)]
+    assert laws_of(SparseVector(0, 1), value_of(0)) == [DiscreteLaplace(2), DiscreteLaplace(4)]
+    assert laws_of(SparseVector(0, 1), UP) == [DiscreteLaplace(2)] * 2
+
+
+def test_scales_of_refreshed_thresholds() -> None:
+    """Each of three epochs has a third of epsilon, and a draw of its own."""
+    mechanism = SparseVector(0, "3/2", cutoff=3, refresh=True)
+    assert mechanism.epsilons == (Fraction(1, 4), Fraction(1, 4))
+    assert laws_of(mechanism, UP) == [DiscreteLaplace(4)] * 3
 
 
 def test_scales_grow_with_the_sensitivity() -> None:
     """Values that move four times as far need four times the noise."""
     one, four = (SparseVector(0, "1/2", cutoff=3, sensitivity=s) for s in (1, 4))
-    for coins, mechanism, scale in ((Noise(0, 0, 0), one, 12), (Noise(0, 0, 0), four, 48)):
-        state, _ = mechanism.init([5], coins)
-        mechanism.step(state, value_of(0), coins)
-        assert coins.laws[:2] == [DiscreteLaplace(scale), DiscreteLaplace(2 * scale)]
+    for small, large in zip(laws_of(one, UP), laws_of(four, UP), strict=True):
+        assert large.scale == 4 * small.scale
+
+
+def test_monotone_statistics_move_one_way() -> None:
+    """The first one decides, and one of another kind is refused before data and coins."""
+    mechanism = SparseVector(10**6, 1, cutoff=5)
+    state, _ = mechanism.init([5], Noise(0))
+    for first, allowed, refused in (
+        (UP, [UP, Count()], [DOWN, value_of(0)]),
+        (DOWN, [DOWN], [UP, Count(), value_of(0)]),
+        (value_of(0), [UP, DOWN, value_of(0)], []),
+    ):
+        begun, _ = mechanism.step(state, first, Noise(0))
+        for each in allowed:
+            assert mechanism.step(begun, each, Noise(0))[0] == begun
+        for each in refused:
+            with pytest.raises(QueryError, match="monotone=False"):
+                mechanism.step(begun, each, Noise())
+            with pytest.raises(QueryError, match=r"entry 1: .*monotone=False"):
+                mechanism.step(state, AskMany([first, each]), Noise())
+        assert mechanism.step(state, AskMany([first, *allowed]), Noise(*[0] * 9))[0] == begun
+
+
+def test_monotone_may_be_asked_for_or_waived() -> None:
+    """True refuses the first statistic already; False takes all, at twice the noise."""
+    strict, free = (SparseVector(10**6, 1, monotone=monotone) for monotone in (True, False))
+    state, _ = strict.init([5], Noise(0))
+    with pytest.raises(QueryError, match="monotone=False"):
+        strict.step(state, value_of(0), Noise())
+    after, _ = strict.step(state, DOWN, Noise(0))
+    with pytest.raises(QueryError, match="move down"):
+        strict.step(after, UP, Noise())
+    state, _ = free.init([5], Noise(0))
+    for each in (UP, DOWN, value_of(0), UP):
+        coins = Noise(0)
+        state, _ = free.step(state, each, coins)
+        assert coins.laws == [DiscreteLaplace(2 / free.epsilons[1])]
+
+
+@attrs.frozen
+class Pretends(Count):
+    """A statistic that says something else at every look."""
+
+    @property
+    def monotone(self) -> Any:  # type: ignore[override]
+        LOOKS.append(1)
+        return "up" if len(LOOKS) % 2 else None
+
+
+LOOKS: list[int] = []
+
+
+def test_a_declaration_is_read_once() -> None:
+    """And what is no declaration is refused."""
+    mechanism, coins = SparseVector(10**6, 1), Noise(0)
+    state, _ = mechanism.init([5], Noise(0))
+    after, _ = mechanism.step(state, Pretends(), coins)
+    assert (len(LOOKS), after.moves, coins.laws) == (1, "up", [DiscreteLaplace(2)])
+    for wrong in (True, "Up", 1, ("up",)):
+        each = attrs.evolve(UP)
+        object.__setattr__(each, "monotone", wrong)
+        with pytest.raises(QueryError, match="monotone"):
+            mechanism.step(state, each, Noise())
+
+
+def test_gaps() -> None:
+    """An answer True is the distance from the noisy threshold; False is False."""
+    mechanism = SparseVector("7/2", 1, cutoff=2, gap=True)
+    answers = run(mechanism, [5, 2], 1, (1, 0), (0, 0), (0, 2), (0,))
+    assert answers[:3] == [False, Above(Fraction(1, 2)), Above(Fraction(5, 2))]
+    assert answers[3] == Refused("cutoff reached")
+
+
+@pytest.mark.parametrize("monotone", [None, True, False])
+def test_refreshed_thresholds_have_a_bound_in_zcdp(monotone: bool | None) -> None:
+    """c e tanh(e/2) at e = d_in epsilon / c, rounded up; without refreshing the conversion."""
+    one, many = (SparseVector(0, 2, 4, monotone=monotone, refresh=r) for r in (False, True))
+    for d_in in (0, 1, 3):
+        epoch = PureDP(Fraction(d_in, 2)).to(ZCDP)
+        assert many.privacy_map(d_in, ZCDP) == ZCDP(4 * epoch.rho)  # type: ignore[attr-defined]
+        assert one.privacy_map(d_in, ZCDP) == PureDP(2 * d_in).to(ZCDP)
+        assert many.privacy_map(d_in) == one.privacy_map(d_in) == PureDP(2 * d_in)
 
 
 def test_a_statistic_may_move_as_far_as_the_sensitivity() -> None:
@@ -97,9 +203,15 @@ def test_a_statistic_may_move_as_far_as_the_sensitivity() -> None:
         SparseVector(0, 1, sensitivity=4).step(state, Statistic(sum, l1="4.01", l2=4), Noise())
 
 
+def test_threshold_noise_is_kept() -> None:
+    """It is drawn once."""
+    answers = run(SparseVector(0, 1, cutoff=3), [0, -50], 10, (0, 9), (0, 10), (0, 9), (1, 60))
+    assert answers == [False, True, False, True]
+
+
 def test_threshold_noise_is_fresh_after_each_true() -> None:
-    """The next epoch compares with new noise; a False keeps the old."""
-    mechanism = SparseVector(0, 1, cutoff=3)
+    """If it is refreshed, the next epoch compares with new noise; a False keeps the old."""
+    mechanism = SparseVector(0, 1, cutoff=3, refresh=True)
     answers = run(mechanism, [0, -50], 0, (1, 0), (0, 0, 100), (0, 0), (0, 100, -70), (1, 0, 0))
     assert answers == [False, True, False, True, True]
 
@@ -188,7 +300,7 @@ def test_a_failing_statistic_is_a_fault() -> None:
 def test_state_shows_nothing_private() -> None:
     """Neither data nor threshold noise are in the state's repr."""
     state, _ = SparseVector(0, 1).init("the patient is 47", Noise(12345))
-    assert repr(state) == "SparseVectorState(left=1)"
+    assert repr(state) == "SparseVectorState(left=1, moves=None)"
 
 
 @pytest.mark.parametrize("d_in", [0, 1, 3])
@@ -223,7 +335,7 @@ def test_sensitivity_is_checked(sensitivity: Any) -> None:
 class TooLittleNoise(SparseVector):
     """The wrong split: the noise on queries is that on the threshold."""
 
-    def _query_noise(self) -> DiscreteLaplace:
+    def _query_noise(self, moves: Any) -> DiscreteLaplace:
         return self._threshold_noise()
 
 
@@ -295,7 +407,7 @@ def test_too_little_noise_is_caught() -> None:
 
 def test_several_are_compared_one_after_the_other() -> None:
     """With the same draws in the same order, until the cutoff."""
-    mechanism, data = SparseVector(0, 1, cutoff=2), [5, -5, 5, 5]
+    mechanism, data = SparseVector(0, 1, cutoff=2, refresh=True), [5, -5, 5, 5]
     draws = [0, 0, 0, 0, 0, 0]
     single = run(mechanism, data, 0, (1, 0), (0, 0, 0), (2, 0), (3,))
     state, _ = mechanism.init(data, Noise(0))
