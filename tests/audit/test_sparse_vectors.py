@@ -159,7 +159,8 @@ class GapBelow(SparseVector):
     def _compared(self, state: Any, statistic: Any, coins: Any) -> Any:
         noisy = statistic(state.dataset) + coins.draw(self._query_noise(state.moves))
         gap = noisy - self.threshold - state.threshold_noise
-        return attrs.evolve(state, left=state.left - (gap >= 0)), Above(gap)
+        left = state.left - (gap >= 0)
+        return attrs.evolve(state, left=left), Above(gap) if gap >= 0 else gap
 
 
 @pytest.mark.parametrize("gap", [0, 1, 3])
@@ -167,4 +168,4 @@ def test_a_gap_above_is_free_and_one_below_is_not(gap: int) -> None:
     """Every gap below costs as much as an answer True."""
     right, wrong = (kind(0, 4, gap=True) for kind in (SparseVector, GapBelow))
     assert loss_of_gaps(right, below=False, above=Above(gap)) < 4
-    assert loss_of_gaps(wrong, below=Above(-2), above=Above(gap)) > 5
+    assert loss_of_gaps(wrong, below=-2, above=Above(gap)) > 5
