@@ -25,6 +25,7 @@ from benchmarks import (
     noise,
     rules,
     served,
+    sparse_vectors,
     tables,
 )
 from benchmarks.chart import draw
@@ -40,6 +41,7 @@ GROUPS = {
     "display": display.rows,
     "audit": audit.rows,
     "growing": growing.rows,
+    "sparse_vectors": sparse_vectors.rows,
 }
 LARGE = {  # they write gigabytes to disk, so they run only if named
     "tables": tables.rows,

@@ -28,10 +28,8 @@ class EarlierSparseVector(SparseVector):
     monotone: bool | None = attrs.field(init=False, default=False, repr=False)
     gap: bool = attrs.field(init=False, default=False, repr=False)
     refresh: bool = attrs.field(init=False, default=True, repr=False)
-    epsilons: tuple[Fraction, Fraction] = attrs.field(init=False, repr=False, eq=False)
 
-    @epsilons.default
-    def _even(self) -> tuple[Fraction, Fraction]:
+    def _split(self) -> tuple[Fraction, Fraction]:
         half = self.epsilon / self.cutoff / 2
         return half, half
 

@@ -146,7 +146,19 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
     epsilons: tuple[Fraction, Fraction] = attrs.field(init=False, repr=False, eq=False)
     """What one draw of the threshold's noise costs, and what one answer True costs."""
 
+    noises: tuple[DiscreteLaplace, ...] = attrs.field(init=False, repr=False, eq=False)
+    """The noise on the threshold, and on statistics that move one way or both ways."""
+
     @epsilons.default
+    def _parts(self) -> tuple[Fraction, Fraction]:
+        return self._split()
+
+    @noises.default
+    def _laws(self) -> tuple[DiscreteLaplace, ...]:
+        threshold, answer = self.epsilons
+        scales = 1 / threshold, 1 / answer, 2 / answer
+        return tuple(DiscreteLaplace(self.sensitivity * each) for each in scales)
+
     def _split(self) -> tuple[Fraction, Fraction]:
         """They add up to epsilon over all draws, exactly.
 
@@ -258,11 +270,10 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
         return state, tuple(answers)
 
     def _threshold_noise(self) -> DiscreteLaplace:
-        return DiscreteLaplace(self.sensitivity / self.epsilons[0])
+        return self.noises[0]
 
     def _query_noise(self, moves: Moves | None) -> DiscreteLaplace:
-        ways = 1 if moves in ("up", "down") else 2
-        return DiscreteLaplace(ways * self.sensitivity / self.epsilons[1])
+        return self.noises[1 if moves in ("up", "down") else 2]
 
 
 def _moves(moves: Monotone | None, before: Monotone | None, *, strict: bool) -> Moves:

@@ -573,6 +573,17 @@ def a_bit_is_revealed_twice_as_often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RandomizedResponse, "release", release)
 
 
+@caught_by(lambda: sparse.test_ours_is_not_refuted_by_queries_that_move_both_ways(1, False))
+def a_sparse_vector_forgets_which_way_queries_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = sparse.FiniteToday._query_noise
+    less = sparse.lumped(sparse.F(1, 4), -9, 9)
+    monkeypatch.setattr(
+        sparse.FiniteToday,
+        "_query_noise",
+        lambda self, moves: real(self, moves) if moves in ("up", "down") else less,
+    )
+
+
 @caught_by(lambda: sparse.test_ours_is_not_refuted(1, 6, 0, 1))
 def a_sparse_vector_goes_on_after_its_cutoff(monkeypatch: pytest.MonkeyPatch) -> None:
     real = SparseVector.step
