@@ -20,9 +20,11 @@ import numpy as np
 
 from queryable import streams
 from queryable.data.growing import Growing, Grown, Part
+from queryable.data.rows import column_names
 from queryable.errors import MechanismFault, PrivacyWarning, QueryError
 from queryable.faults import interrupted, touching_data
 from queryable.optional import one_line, public_name
+from queryable.quoting import quoted
 from queryable.statistics import IntegerStatistic, Statistic
 
 _FILE = re.compile(r"\.(csv|tsv|parquet)$", re.IGNORECASE)
@@ -241,9 +243,12 @@ def require_neighbours(dataset: Any, mechanism: Any, *, launched: bool = False) 
     Raises:
         QueryError: it protects single records, and the data protect all records of a unit, or the
             other way round; or it bounds the blocks of a unit, and the data have blocks whose rows
-            it cannot read again.
+            it cannot read again; or the column that names the units is not there.
     """
     streams.require_neighbours(protects(dataset).whose, mechanism, launched=launched)
+    if mechanism.continual and not isinstance(dataset, Described):
+        for level in mechanism.levels:
+            _require_column(dataset, level)
     if isinstance(dataset, Described):
         levels = mechanism.levels if mechanism.continual and dataset.blocks else ()
         level = next((each for each in levels if isinstance(each, streams.BlockLevel)), None)
@@ -252,6 +257,17 @@ def require_neighbours(dataset: Any, mechanism: Any, *, launched: bool = False) 
                 f"{type(mechanism).__name__} counts the blocks of each {level.column} as their "
                 "records arrive, and these data have blocks already; launch it before the first "
                 "block. Nothing is charged"
+            )
+
+
+def _require_column(dataset: Any, level: streams.Neighbours) -> None:
+    if isinstance(level, streams.UserLevel | streams.BlockLevel):
+        names = column_names(dataset.base if isinstance(dataset, Grown | Part) else dataset)
+        if names is not None and level.column not in names:
+            listed = ", ".join(map(quoted, names)) or "none"
+            raise QueryError(
+                f"there is no column {quoted(level.column)} that names units; the columns are "
+                f"{listed}. Nothing is charged"
             )
 
 

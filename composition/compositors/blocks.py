@@ -78,6 +78,9 @@ from queryable.receipts import Receipt
 from queryable.streams import BlockLevel, EventLevel, Neighbours, UserLevel
 
 
+_LEAVE_OUT = ". Or launch over blocks that can pay: BlocksQuery lists what each has left"
+
+
 @attrs.frozen
 class Blocks(InteractiveMechanism[BlocksState]):
     """Growing data in named blocks, such as days, each with a budget of its own.
@@ -336,7 +339,8 @@ class Blocks(InteractiveMechanism[BlocksState]):
             return refusal
         who = f"block{'s' if len(unable) > 1 else ''} "
         who += in_words(order.blocks[place] for place in unable)
-        return attrs.evolve(refusal, reason=f"{who} cannot pay: {refusal.reason}")
+        reason = f"{who} cannot pay: {refusal.reason}"
+        return attrs.evolve(refusal, reason=reason, instead=refusal.instead + _LEAVE_OUT)
 
     def _launch(
         self, state: BlocksState, query: LaunchOver, coins: Coins

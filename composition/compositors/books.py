@@ -261,8 +261,10 @@ class Book:
             first = self.closed - self._count(blocks)
             return tuple(self.blocks[place] for place in range(first, self.closed))
         if type(blocks) not in (list, tuple) or not blocks:
+            like = f"[{blocks!r}]" if isinstance(blocks, str) else "['monday']"
             raise QueryError(
-                "name blocks in a list that is not empty, or by Last(count); nothing is charged"
+                f"name blocks in a list that is not empty, as in {like}, or by Last(count); "
+                "nothing is charged"
             )
         places, found = self.places, []
         for name in tuple(blocks):
@@ -293,6 +295,10 @@ class Book:
             count = natural(last.count, "count")
         except (TypeError, ValueError) as error:
             raise QueryError(f"Last: {error}; nothing is charged") from None
+        if not self.closed:
+            raise QueryError(
+                "no block is closed yet, and launches read closed blocks; nothing is charged"
+            )
         if not 1 <= count <= self.closed:
             raise QueryError(
                 f"Last takes a count from 1 to {self.closed}, the number of closed blocks; nothing "

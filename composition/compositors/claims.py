@@ -14,7 +14,7 @@ from queryable.faults import called, named
 from queryable.losses import AdditiveLoss, ApproxDP, Loss, Measure, PureDP, group_size, measure_name
 from queryable.losses.loss import genuine, stated_in
 from queryable.mechanism import InteractiveMechanism
-from queryable.messages import Launch, Query
+from queryable.messages import BlockLossQuery, BlocksQuery, Launch, LaunchOver, Query
 from queryable.postprocessing import PersonInTheMiddle
 from queryable.statistics import Bit, IntegerStatistic
 
@@ -249,4 +249,6 @@ def correction(value: object) -> str:
         return f"write {name}(..) @ FiltCon(budget): {name} alone is a postprocessor"
     if isinstance(value, InteractiveMechanism):
         return f"write Launch({name}(..)): {name} alone is not a message"
+    if isinstance(value, LaunchOver | BlocksQuery | BlockLossQuery):
+        return f"send {name} to a Blocks, such as launch(Blocks(FiltCon(budget)))"
     return f"launch a mechanism, such as Gaussian(Count(), scale=..): this is not one, but {name}"

@@ -1,7 +1,7 @@
 """Requests evaluated on arrays and data frames in memory, exactly, with numpy."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -31,6 +31,7 @@ from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Bins, Categories, Combinations, Groups, Request, Tabular, Term
 from mechanisms.tables.scalars import Scalar
 from queryable.data.cells import Array, Mask, count_records, python_values, read
+from queryable.data.rows import column_names
 
 
 def needs_table(per: PrivacyUnit) -> str:
@@ -172,7 +173,7 @@ def require_fitting(dataset: Any, request: Request) -> None:
     Raises:
         KeyError, TypeError, ValueError: it does not fit.
     """
-    names = _names(dataset)
+    names = column_names(dataset)
     if names is None:
         return
     for name in request.columns:
@@ -187,16 +188,6 @@ def require_fitting(dataset: Any, request: Request) -> None:
     where = request.where if isinstance(request.where, Predicate) else None
     if empty:
         totals_of_arrays(empty, attrs.evolve(request, where=where))
-
-
-def _names(dataset: Any) -> list[str] | None:
-    """The names of the columns, if they are public."""
-    if isinstance(dataset, Mapping):
-        return list(dataset)
-    if isinstance(dataset, np.ndarray):
-        return list(dataset.dtype.names or ())
-    names = getattr(dataset, "column_names", None) or getattr(dataset, "columns", None)
-    return None if names is None else list(names)
 
 
 def _kind(values: Array) -> Kind | None:

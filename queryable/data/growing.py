@@ -21,6 +21,7 @@ from immutables import Map
 from queryable.data.cells import count_records
 from queryable.data.stores import Store, store_of
 from queryable.errors import QueryError
+from queryable.quoting import quoted
 
 Spans = tuple[tuple[int, int], ...]
 """Where records are: from, and up to but not including."""
@@ -288,7 +289,8 @@ def _fitting(run: Callable[[], Any]) -> Any:
     except (KeyError, TypeError, ValueError) as error:
         why = error.args[0] if error.args else type(error).__name__
     except OSError as error:
-        why = error.strerror or str(error)
+        named = f": {quoted(error.filename)}" if error.filename else ""
+        why = f"{error.strerror}{named}" if error.strerror else str(error)
     raise QueryError(f"{why}; nothing has changed")
 
 

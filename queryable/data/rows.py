@@ -5,7 +5,7 @@ imported: frames are recognised by their methods. All functions touch data, so t
 fault boundary. The content of a row does not depend on other rows.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,16 @@ def rows_of(dataset: Any) -> Iterable[Any]:
     names = list(dataset.keys() if isinstance(dataset, dict) else _columns(dataset))
     columns = [column_values(dataset, name) for name in names]
     return (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
+
+
+def column_names(dataset: Any) -> tuple[str, ...] | None:
+    """The names of the columns; None if they are not public, as those of a list of records."""
+    if isinstance(dataset, Mapping):
+        return tuple(dataset)
+    if isinstance(dataset, np.ndarray):
+        return dataset.dtype.names or ()
+    names = getattr(dataset, "column_names", None) or getattr(dataset, "columns", None)
+    return None if names is None else tuple(names)
 
 
 def _columns(frame: Any) -> Iterable[str]:

@@ -9,9 +9,18 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from composition import FiltCon, OdomCon
-from mechanisms import Count, Gaussian, Histogram, SparseVector, Table, column
-from queryable import ZCDP, PrivacyWarning, PureDP, Queryable, QueryError, Statistic, rehearse
+from composition import Blocks, FiltCon, OdomCon
+from mechanisms import Count, Gaussian, Histogram, SparseVector, Table, TreeCounter, column
+from queryable import (
+    ZCDP,
+    PrivacyWarning,
+    PureDP,
+    Queryable,
+    QueryError,
+    Statistic,
+    UserLevel,
+    rehearse,
+)
 from queryable.datasets import Described, is_private, protected, remember, require_answerable
 from tests.strategies import Recorder
 
@@ -239,3 +248,33 @@ def test_the_name_of_a_unit_is_shown_as_text() -> None:
     shown = Queryable(FiltCon(ZCDP(1)), table)
     assert "protects one a<b>: at most 1" in shown.tree()
     assert "<b>:" not in shown._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "data", [{"who": []}, pd.DataFrame({"who": []}), pa.table({"who": []}), np.zeros(0)]
+)
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        TreeCounter(Count(), epsilon=1, neighbours=UserLevel("whom", 2)),
+        Blocks(FiltCon(ZCDP(1)), unit="whom"),
+    ],
+    ids=["counter", "blocks"],
+)
+@pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
+def test_a_column_of_units_that_is_not_there_is_not_charged(data: Any, mechanism: Any) -> None:
+    """Names of columns are public. A list of records states none, so it is not checked."""
+    table = Queryable(FiltCon(ZCDP(1)), data)
+    with pytest.raises(QueryError, match="no column 'whom' that names units; the columns are"):
+        table.launch(mechanism)
+    assert table.privacy_loss() == ZCDP(0)
+    table.feed(data)
+    with pytest.raises(QueryError, match="Nothing is charged"):
+        table.launch(mechanism)
+    assert isinstance(Queryable(FiltCon(ZCDP(1)), []).launch(mechanism), Queryable)
+
+
+def test_a_missing_file_is_named() -> None:
+    table = Queryable(FiltCon(ZCDP(1)), Table({"who": ["ann"]}))
+    with pytest.raises(QueryError, match=r"'nowhere\.csv'; nothing has changed"):
+        table.feed("nowhere.csv")

@@ -113,6 +113,7 @@ def test_all_blocks_pay_or_none() -> None:
     with pytest.raises(QueryRefusedError) as refused:
         q.launch_over(Reads(PureDP("3/5")), Last(3))
     assert "blocks day 1, day 2 cannot pay" in str(refused.value)
+    assert "Or launch over blocks that can pay" in str(refused.value)
     assert refused.value.spent == PureDP("1/2")
     assert snapshot(state_of(q)) == before
     assert spent(q) == [0, 5, 6, 0]

@@ -18,7 +18,7 @@ from composition.compositors.books import (
     in_words,
     largest,
 )
-from queryable import ApproxDP, PureDP, QueryError
+from queryable import ApproxDP, Last, PureDP, QueryError
 
 EMPTY: Any = FiltCon(PureDP(1)).account()
 PAIRS: Any = FiltCon(ApproxDP(1, "1/10")).account()
@@ -166,3 +166,12 @@ def test_what_is_shown_after_a_receipt_has_the_blocks_of_before() -> None:
 )
 def test_names_in_words(places: list[int], words: str) -> None:
     assert in_words(Block(place, f"d{place}") for place in places) == words
+
+
+def test_wrong_names_of_a_launch_are_explained() -> None:
+    with pytest.raises(QueryError, match="no block is closed yet"):
+        closed(0).named(Last(1))
+    with pytest.raises(QueryError, match=r"as in \['may'\], or by Last"):
+        closed(1).named("may")
+    with pytest.raises(QueryError, match="from 1 to 1"):
+        closed(1).named(Last(2))

@@ -16,8 +16,11 @@ from queryable import (
     ApproxDP,
     ApproxZCDP,
     Bit,
+    BlockLossQuery,
+    BlocksQuery,
     Dominated,
     Launch,
+    LaunchOver,
     Loss,
     PrivacyClaimError,
     PureDP,
@@ -212,3 +215,11 @@ def test_the_advice_never_names_a_budget_of_curves() -> None:
     with pytest.raises(PrivacyClaimError, match="charges its conversion") as caught:
         claim_of(Launch(Toy(FDP.of_gaussian("0.1"))), ApproxDP, 1)
     assert "budget of FDP" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "query", [LaunchOver(Toy(), ["may"]), BlocksQuery(), BlockLossQuery("may")], ids=repr
+)
+def test_a_question_about_blocks_says_who_answers_it(query: Any) -> None:
+    with pytest.raises(QueryError, match=r"send \w+ to a Blocks"):
+        Queryable(FiltCon(PureDP(1)), []).ask(query)
