@@ -77,7 +77,6 @@ from queryable.randomness.coins import SYSTEM, Coins
 from queryable.receipts import Receipt
 from queryable.streams import BlockLevel, EventLevel, Neighbours, UserLevel
 
-
 _LEAVE_OUT = ". Or launch over blocks that can pay: BlocksQuery lists what each has left"
 
 
