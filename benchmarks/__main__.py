@@ -19,6 +19,7 @@ from benchmarks import (
     audit,
     blocks,
     compositors,
+    counters,
     display,
     durable,
     growing,
@@ -43,9 +44,10 @@ GROUPS = {
     "growing": growing.rows,
     "sparse_vectors": sparse_vectors.rows,
 }
-LARGE = {  # they write gigabytes to disk, so they run only if named
+LARGE = {  # they run only if named: they write gigabytes to disk, or take a minute
     "tables": tables.rows,
     "large_tables": tables.large_rows,
+    "counters": counters.rows,
     "durable": durable.rows,
     "served": served.rows,
 }

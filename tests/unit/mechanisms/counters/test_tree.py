@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 import pytest
 
-from composition import FiltCon
+from composition import FiltCon, Parallel, Partition
 from mechanisms import (
     Count,
     Histogram,
@@ -27,12 +27,14 @@ from mechanisms.counters.sums import GaussianSum, LaplaceSum
 from mechanisms.sampling.laws import DiscreteGaussian
 from queryable import (
     ZCDP,
+    Ask,
     EventLevel,
     InteractiveMechanism,
     MechanismFault,
     PureDP,
     Queryable,
     QueryError,
+    QueryRefusedError,
     Refused,
     SeededCoins,
     Statistic,
@@ -40,6 +42,7 @@ from queryable import (
     UserLevel,
 )
 from queryable.audit import MaxDivergence, Pair, every_outcome, worst_case
+from queryable.display.explanation import explain
 from queryable.messages import CloseBlock
 from queryable.randomness.laws import FairBits, Law
 
@@ -604,3 +607,36 @@ def test_the_claim_holds_from_any_history(updates: int) -> None:
     }
     levels = (3, 2, 2, 1)[updates]  # nodes that are open, or will be
     assert max(losses) == pytest.approx(levels * log(2))
+
+
+# Under compositors.
+
+
+def test_counters_interleave_with_other_mechanisms() -> None:
+    """Below a filter, one is fed with everything else, and is charged once."""
+    root = Queryable(FiltCon(ZCDP(4 * EXACT)), [1, 2, 3])
+    one, other = (root.launch(make(horizon=4)) for make in (MAKERS["tree"], MAKERS["toeplitz"]))
+    root.feed([7, 7])
+    late = root.launch(MAKERS["tree, some past"]())
+    root.feed([7])
+    assert [each(Total()) for each in (one, other, late)] == [3, 3, 1]
+    assert one.ask_many([Total(at=1), Window(last=1)]) == (2, 1)
+    for _ in range(4):
+        root.feed([])
+    with pytest.raises(QueryRefusedError, match="horizon"):
+        one(Total())
+    assert root.privacy_loss() == ZCDP(3 * EXACT)
+
+
+def test_counters_are_parts_of_parallel() -> None:
+    """In zCDP too: their claims hold from any history."""
+    parts = {"a": TreeCounter(Count(), rho=EXACT), "b": ToeplitzCounter(Count(), rho=EXACT)}
+    root = Queryable(Parallel(Partition("ward", ["a", "b"]), parts), {"ward": ["a"]})
+    root.feed({"ward": ["a", "b", "b"]})
+    root.feed({"ward": ["b", "c"]})
+    assert [root.ask(Ask(name, Total())) for name in "ab"] == [1, 3]
+
+
+def test_explain_says_that_streams_are_protected() -> None:
+    text = explain(TreeCounter(Count(), rho="1/10", neighbours=UserLevel("patient", 4)))
+    assert "the first 4 records" in " ".join(text.split())
