@@ -257,7 +257,7 @@ def test_the_name_of_a_unit_is_shown_as_text() -> None:
     "mechanism",
     [
         TreeCounter(Count(), epsilon=1, neighbours=UserLevel("whom", 2)),
-        Blocks(FiltCon(ZCDP(1)), unit="whom", unit_blocks=2, unit_rows=2),
+        Blocks(FiltCon(ZCDP("1/2")), unit="whom", unit_blocks=2, unit_rows=2),
     ],
     ids=["counter", "blocks"],
 )
