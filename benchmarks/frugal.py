@@ -35,7 +35,7 @@ from queryable.randomness.coins import SeededCoins
 
 ASKED = 300
 WITHIN = 50
-STEPS = 300
+STEPS = 60
 
 
 def mothers() -> tuple[Any, dict[str, list[int]], dict[str, list[Any]]]:

@@ -9,6 +9,7 @@ the target. It is solved by its dual: one weight for each question. Reads no dat
 import attrs
 import numpy as np
 
+from mechanisms.frugal.combined import kron, outer
 from mechanisms.frugal.ledgers import Ledger, Part
 from queryable.data.cells import Array
 
@@ -69,16 +70,18 @@ def profile_of(parts: list[Part | None], bought: list[Ledger], opened: Ledger) -
     solutions = np.zeros((len(parts), opened.size))
     for row, part in zip(solutions, parts, strict=True):
         if part is not None:
-            row[:] = _product([p.T @ f for p, f in zip(pseudo, part.floats(), strict=True)])
+            row[:] = outer([p.T @ f for p, f in zip(pseudo, part.floats(), strict=True)]).reshape(
+                -1
+            )
     if not bought:
         return Profile(np.zeros(1), square * (solutions**2).sum(axis=1, keepdims=True))
     if bought == [opened]:
         known = np.full(1, float(opened.precision) * square)
         return Profile(known, square * (solutions**2).sum(axis=1, keepdims=True))
-    inverse = _product_of_matrices(pseudo)
+    inverse = kron(pseudo)
     information = np.zeros((opened.size, opened.size))
     for ledger in bought:
-        lifted = _product_of_matrices(list(ledger.lifted(opened.axes))) @ inverse
+        lifted = kron(ledger.lifted(opened.axes)) @ inverse
         information += float(ledger.precision) * (lifted.T @ lifted)
     values, vectors = np.linalg.eigh(information)
     shares = square * (solutions @ vectors) ** 2
@@ -119,17 +122,3 @@ def _enough(profiles: list[Profile], more: list[float], targets: Array) -> list[
         short = bool((_reached(profiles, [each * middle for each in more]) > targets).any())
         low, high = (middle, high) if short else (low, middle)
     return [each * high for each in more]
-
-
-def _product(vectors: list[Array]) -> Array:
-    found = vectors[0]
-    for vector in vectors[1:]:
-        found = np.multiply.outer(found, vector)
-    return found.reshape(-1)
-
-
-def _product_of_matrices(matrices: list[Array]) -> Array:
-    found = matrices[0]
-    for matrix in matrices[1:]:
-        found = np.kron(found, matrix)
-    return found

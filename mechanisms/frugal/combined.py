@@ -1,6 +1,8 @@
 """What a frugal person launches: integer combinations of counts or sums in groups of rows."""
 
+from collections.abc import Sequence
 from fractions import Fraction
+from functools import reduce
 from math import isqrt, prod
 from typing import Any
 
@@ -131,3 +133,13 @@ def along_axes(matrices: list[Array], tensor: Array) -> Array:
     for place, matrix in enumerate(matrices):
         tensor = np.moveaxis(np.tensordot(matrix, tensor, axes=(1, place)), 0, place)
     return tensor
+
+
+def kron(matrices: Sequence[Array]) -> Array:
+    """The Kronecker product."""
+    return reduce(np.kron, matrices)
+
+
+def outer(vectors: Sequence[Array]) -> Array:
+    """The tensor of all products."""
+    return reduce(np.multiply.outer, vectors)

@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 
 from mechanisms.frugal.axes import Axis, Key
-from mechanisms.frugal.combined import Factor, along_axes, largest_square
+from mechanisms.frugal.combined import Factor, along_axes, kron, largest_square, outer
 from mechanisms.frugal.shapes import CONSTANT, as_floats
 from queryable.data.cells import Array
 
@@ -172,9 +172,9 @@ def solved(part: Part, ledgers: list[Ledger]) -> tuple[list[Weights], Fraction] 
             np.linalg.lstsq(m.T, function, rcond=None)[0]
             for m, function in zip(bought[0].lifted(part.axes), functions, strict=True)
         ]
-        vectors = [_outer(along)]
+        vectors = [outer(along)]
     else:
-        vectors = _dense(part, bought, _outer(functions))
+        vectors = _dense(part, bought, outer(functions))
     found = [
         Weights(ledger, _on_grid(vector).reshape(tuple(map(len, ledger.factors))))
         for ledger, vector in zip(bought, vectors, strict=True)
@@ -185,7 +185,7 @@ def solved(part: Part, ledgers: list[Ledger]) -> tuple[list[Weights], Fraction] 
 
 
 def _dense(part: Part, ledgers: list[Ledger], wanted: Array) -> list[Array]:
-    lifted = [_kron(ledger.lifted(part.axes)) for ledger in ledgers]
+    lifted = [kron(ledger.lifted(part.axes)) for ledger in ledgers]
     scaled = np.concatenate(
         [m * np.sqrt(float(ledger.precision)) for m, ledger in zip(lifted, ledgers, strict=True)]
     )
@@ -198,20 +198,6 @@ def _dense(part: Part, ledgers: list[Ledger], wanted: Array) -> list[Array]:
     ]
 
 
-def _kron(matrices: tuple[Array, ...]) -> Array:
-    found = matrices[0]
-    for matrix in matrices[1:]:
-        found = np.kron(found, matrix)
-    return found
-
-
-def _outer(vectors: list[Array]) -> Array:
-    found = vectors[0]
-    for vector in vectors[1:]:
-        found = np.multiply.outer(found, vector)
-    return found
-
-
 def _on_grid(vector: Array) -> Array:
     found: Array = np.empty(vector.size, dtype=object)
     found[:] = [round(Fraction(float(each)) * GRID) for each in vector.reshape(-1)]
@@ -221,7 +207,7 @@ def _on_grid(vector: Array) -> Array:
 def bias(part: Part, weighted: list[Weights]) -> Fraction:
     """The largest difference, over all atoms, of what the weights estimate from the part; exact."""
     functions, bottom = part.exact()
-    left = _outer(functions) * GRID
+    left = outer(functions) * GRID
     for each in weighted:
         matrices = [np.array(f, dtype=object).T for f in each.ledger.factors]
         reached = along_axes(matrices, each.weights)

@@ -279,6 +279,9 @@ def test_atoms_say_for_each_row_what_the_predicates_say(predicates: list[Predica
             assert sum(axis.shares) == 1
             if key in older:
                 parents = axis.parents(older[key])
+                for place, share in enumerate(older[key].shares):
+                    found = zip(parents, axis.shares, strict=True)
+                    assert sum(part for parent, part in found if parent == place) == share
                 before = GroupBy((older[key].groups,), Count())(data)
                 assert np.bincount(parents, groups(data), len(before)).tolist() == before.tolist()
     for predicate in predicates:
