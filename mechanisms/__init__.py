@@ -4,6 +4,7 @@
 - `randomized_response`: a bit, told truthfully or not.
 - `exponential`: a candidate chosen by its score; `PermuteAndFlip` and `TopK` too.
 - `sparse_vector`: `SparseVector`, which compares statistics with a threshold.
+- `best`: the best of several runs, for the price of two or three.
 - `counters`: sums over the batches of data that grow, at every moment.
 - `linear_queries`: `LinearQuery`, a weighted count of records.
 - `multiplicative_weights`: many linear queries answered from a synthetic histogram.
@@ -14,6 +15,7 @@
 - `refinement`: estimates that are refined until they are accurate enough.
 """
 
+from mechanisms.best import Best, BestRun
 from mechanisms.counters.questions import Total, Window
 from mechanisms.counters.toeplitz import ToeplitzCounter
 from mechanisms.counters.tree import TreeCounter
@@ -37,6 +39,7 @@ from mechanisms.refinement.stopping import (
     geometric_schedule,
 )
 from mechanisms.sampling.laws import BernoulliExp, DiscreteGaussian, DiscreteLaplace, TruthfulAnswer
+from mechanisms.sampling.repetitions import TruncatedNegativeBinomial
 from mechanisms.sparse_vector import Above, SparseVector
 from mechanisms.tables.choices import Quantiles
 from mechanisms.tables.columns import Column, column, when
@@ -56,6 +59,8 @@ __all__ = [
     "Above",
     "AbsoluteError",
     "BernoulliExp",
+    "Best",
+    "BestRun",
     "BrownianNoiseReduction",
     "Column",
     "Correlation",
@@ -103,6 +108,7 @@ __all__ = [
     "TopK",
     "Total",
     "TreeCounter",
+    "TruncatedNegativeBinomial",
     "TruthfulAnswer",
     "Undecided",
     "UnitSizes",

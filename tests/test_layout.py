@@ -74,7 +74,7 @@ FLOORS = {
     "mechanisms": (
         *("privacy_maps", "sampling", "additive", "gaussian", "laplace", "randomized_response"),
         "counters",
-        *("exponential", "tables", "sparse_vector", "refinement", "frugal"),
+        *("best", "exponential", "tables", "sparse_vector", "refinement", "frugal"),
         *("linear_queries", "multiplicative_weights", "earlier"),
     ),
     "composition": (

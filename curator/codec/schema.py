@@ -113,9 +113,11 @@ _CLASSES: dict[str, type] = {
     "gaussian-sum/1": GaussianSum,
     "laplace-sum/1": LaplaceSum,
     "toeplitz-noise/1": ToeplitzNoise,
+    "truncated-negative-binomial/1": m.TruncatedNegativeBinomial,
     "truthful-answer/1": m.TruthfulAnswer,
     "uniform-below/1": UniformBelow,
     # mechanisms and persons
+    "best/1": m.Best,
     "brownian-noise-reduction/1": m.BrownianNoiseReduction,
     "doubling/1": m.Doubling,
     "frugal/1": m.Frugal,
@@ -137,6 +139,7 @@ _CLASSES: dict[str, type] = {
     # what they are asked and answer
     "above/1": m.Above,
     "absolute-error/1": m.AbsoluteError,
+    "best-run/1": m.BestRun,
     "estimate/1": m.Estimate,
     "estimate-query/1": m.EstimateQuery,
     "estimated/1": m.Estimated,

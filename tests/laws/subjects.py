@@ -283,6 +283,14 @@ MECHANISMS = (
         (*COUNTED, mechanisms.Total(), mechanisms.Total(at=1), mechanisms.Window(last=2)),
     ),
     Subject("ExponentialMechanism", mechanisms.ExponentialMechanism(TALLY, "1/2")),
+    Subject(
+        "Best",
+        mechanisms.Best(
+            [mechanisms.Laplace(SIZE, scale=9), mechanisms.Laplace(SIZE, scale=5)],
+            "largest",
+            mechanisms.TruncatedNegativeBinomial(1, "1/3"),
+        ),
+    ),
     Subject("PermuteAndFlip", mechanisms.PermuteAndFlip(TALLY, "1/2")),
     Subject("TopK", mechanisms.TopK(TALLY, "1/2", k=2)),
     refining("BrownianNoiseReduction", mechanisms.BrownianNoiseReduction(), (900, 300, 30)),

@@ -1,0 +1,260 @@
+"""Private selection: several runs of mechanisms, of which the best one is answered.
+
+Responsible for the claim and for the choice. The number of runs is a law of
+`mechanisms.sampling.repetitions`.
+"""
+
+from fractions import Fraction
+from math import isfinite
+from operator import index
+from typing import Any
+
+import attrs
+import numpy as np
+
+from mechanisms.sampling.repetitions import TruncatedNegativeBinomial
+from queryable.errors import MechanismFault, PrivacyClaimError
+from queryable.losses import RDP, Loss, Measure, PureDP, RenyiCurve, RenyiOrder, RenyiOrders
+from queryable.losses.conversions import log_up
+from queryable.mechanism import InteractiveMechanism, Measurement, nested
+from queryable.optional import public_name
+from queryable.quoting import an_instance, one_of, quoted
+from queryable.randomness.coins import Coins
+from queryable.randomness.laws import UniformBelow
+
+ORDERS = tuple(map(Fraction, (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256)))
+"""The Renyi orders of the claim where the candidates are not pure."""
+
+_HELPERS = {1 + Fraction(round(16 * 2 ** (step / 4)), 64) for step in range(57)} | {*ORDERS}
+"""Orders that are tried for the second order of the theorem: 5/4 to 4097."""
+
+_MOST_CANDIDATES = 100
+
+
+@attrs.frozen
+class BestRun:
+    """The best run.
+
+    Attributes:
+        candidate: which mechanism ran, counted from 0.
+        answer: what it answered.
+    """
+
+    candidate: int
+    answer: Any
+
+
+def _candidates(value: Any) -> tuple[Measurement[Any], ...]:
+    given = tuple(value) if isinstance(value, list | tuple) else (value,)
+    if not 1 <= len(given) <= _MOST_CANDIDATES:
+        raise ValueError(
+            f"there are {len(given)} candidates; it should be 1 to {_MOST_CANDIDATES} of them"
+        )
+    for each in given:
+        if not isinstance(each, Measurement):
+            raise TypeError(
+                f"a candidate is {quoted(each)}; it should be a Measurement, which answers once"
+            )
+        if isinstance(each, Best):
+            raise TypeError("a candidate is a Best; give all candidates to one Best")
+    return given
+
+
+def _field(value: Any) -> int | str | None:
+    if value is None or (type(value) is str and value.isidentifier() and value[0] != "_"):
+        return value
+    if type(value) is int and value >= 0:
+        return value
+    raise ValueError(
+        f"of is {quoted(value)}; it should be the name of a field of the answers, or a place in "
+        "them, counted from 0"
+    )
+
+
+@attrs.frozen
+class Best(Measurement[BestRun]):
+    """Runs candidates a random number of times, and answers the best run alone, as a `BestRun`.
+
+    Each run takes one of the candidates, all equally likely. The best run is the one whose answer
+    has the largest (or smallest) number; of equal ones the first. The number of runs is not told.
+
+    Privacy:
+        Claim: where every candidate is epsilon-DP, PureDP((2 + eta) epsilon). In RDP at every order
+            a: e(a) + (1+eta) (1 - 1/b) e(b) + (1+eta) log(1/gamma) / b + log(mean) / (a-1), where e
+            is the largest curve of the candidates, and b >= 1 is the order at which that is least.
+        Theorem: Papernot, Steinke 2022, Theorem 2; the pure claim is its limit at large orders. A
+            random candidate whose place is told has e as its curve. Equal numbers: the first of
+            them has the law of the one with the least random label. A run that fails fails all, as
+            if it had the best number (docs/theory.md, 5.23).
+        Assumes: the claims of the candidates. That time does not show how often they ran.
+        Checked by: tests/unit/mechanisms/test_best.py (exact laws)
+
+    Args:
+        candidates: a Measurement, or a list of up to 100. Each is epsilon-DP, or has a Renyi curve.
+        score: "largest" or "smallest".
+        repetitions: the law of the number of runs. On average at most 10,000; a draw above its mean
+            runs to its end.
+        of: where in an answer the number is: the name of a field, or a place in a tuple or array.
+            By default the answer is the number itself.
+    """
+
+    candidates: tuple[Measurement[Any], ...] = attrs.field(converter=_candidates)
+    score: str = attrs.field(validator=one_of("largest", "smallest"))
+    repetitions: TruncatedNegativeBinomial = attrs.field(
+        validator=an_instance(TruncatedNegativeBinomial)
+    )
+    of: int | str | None = attrs.field(default=None, converter=_field, kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        """Check that a theorem covers the candidates.
+
+        Raises:
+            ValueError: a candidate has neither a pure claim nor one in Renyi privacy, or they are
+                nested too deeply.
+        """
+        nested(self.candidates)
+        try:
+            self.loss(1)
+        except (PrivacyClaimError, ValueError) as error:
+            raise ValueError(
+                f"candidates should be epsilon-DP or have a common Renyi curve: {error}"
+            ) from None
+
+    @property
+    def height(self) -> int:
+        """One more than that of the candidates."""
+        return nested(self.candidates)
+
+    @property
+    def public_name(self) -> str:
+        """What is chosen among."""
+        names = dict.fromkeys(map(public_name, self.candidates))
+        return f"{self.score} of several runs: {', '.join(names)}"
+
+    def loss(self, d_in: int) -> Loss:
+        """(2 + eta) epsilon, or a Renyi curve at the orders that all candidates have."""
+        pure = self._pure(d_in)
+        if pure is not None:
+            return PureDP((2 + self.repetitions.eta) * pure)
+        points = [(order, self._curve(d_in, order)) for order in ORDERS]
+        known = [(order, epsilon) for order, epsilon in points if epsilon is not None]
+        if not known:
+            raise ValueError(
+                f"they are of {', '.join({str(m.loss(d_in)) for m in self.candidates})}"
+            )
+        extra = self._extra(d_in)
+        orders = [order for order, _ in known]
+        return RenyiCurve(orders, [e + extra + self._selection(order) for order, e in known])
+
+    def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
+        """The loss at `d_in` records; in RDP the smaller of two bounds, if the loss is pure."""
+        if not isinstance(measure, RenyiOrder | RenyiOrders) or not d_in:
+            return super().privacy_map(d_in, measure)
+        super().privacy_map(d_in)  # checks d_in
+        if isinstance(measure, RenyiOrders):
+            points = [self._at(d_in, order) for order in measure.orders]
+            return RenyiCurve(measure.orders, points)
+        return RDP(measure.alpha, self._at(d_in, measure.alpha))
+
+    def release(self, dataset: Any, coins: Coins) -> BestRun:
+        """The best run; a run that fails fails all."""
+        best: tuple[Any, BestRun] | None = None
+        for run in range(coins.draw(self.repetitions)):
+            place = coins.draw(UniformBelow(len(self.candidates))) if self._several else 0
+            _, answer = self.candidates[place].init(dataset, coins.spawn(run, 0))
+            number = self._number(answer)
+            if best is None or number > best[0]:
+                best = number, BestRun(place, answer)
+        if best is None:
+            raise MechanismFault
+        return best[1]
+
+    @property
+    def _several(self) -> bool:
+        return len(self.candidates) > 1
+
+    def _number(self, answer: Any) -> Fraction:
+        """The number of an answer, negated if the smallest is best."""
+        match self.of:
+            case str() as name if name in {each.name for each in _fields(answer)}:
+                answer = getattr(answer, name)
+            case int() as place if isinstance(answer, tuple | np.ndarray) and place < len(answer):
+                answer = answer[place]
+            case None:
+                pass
+            case _:
+                raise MechanismFault
+        number = _exact(answer)
+        return number if self.score == "largest" else -number
+
+    def _pure(self, d_in: int) -> Fraction | None:
+        """The largest epsilon of the candidates; None if one is not pure."""
+        return _largest(self.candidates, d_in, PureDP)
+
+    def _curve(self, d_in: int, order: Fraction) -> Fraction | None:
+        """The largest epsilon of the candidates at a Renyi order; None if one has none there."""
+        return _largest(self.candidates, d_in, RenyiOrder(order))
+
+    def _at(self, d_in: int, order: Fraction) -> Fraction:
+        own = self._curve(d_in, order)
+        if own is None:
+            raise ValueError(f"no theorem states all candidates in RDP.at({order})")
+        bound = own + self._extra(d_in) + self._selection(order)
+        pure = self._pure(d_in)
+        if pure is None:
+            return bound
+        converted = PureDP((2 + self.repetitions.eta) * pure).to(RenyiOrder(order))
+        return min(bound, converted.epsilon) if isinstance(converted, RDP) else bound
+
+    def _selection(self, order: Fraction) -> Fraction:
+        """log(mean) / (order - 1)."""
+        return log_up(max(Fraction(1), self.repetitions.mean)) / (order - 1)
+
+    def _extra(self, d_in: int) -> Fraction:
+        """(1+eta) times the least of (1 - 1/b) e(b) + log(1/gamma) / b, over orders b.
+
+        b = 1 leaves log(1/gamma), and b without bound leaves the epsilon of pure candidates.
+        """
+        runs = log_up(1 / self.repetitions.gamma)
+        pure = self._pure(d_in)
+        found = [runs] if pure is None else [runs, pure]
+        for order in _HELPERS:
+            epsilon = self._curve(d_in, order)
+            if epsilon is not None:
+                found.append((1 - 1 / order) * epsilon + runs / order)
+        return (1 + self.repetitions.eta) * min(found)
+
+
+def _largest(
+    candidates: tuple[InteractiveMechanism[Any], ...], d_in: int, measure: Measure
+) -> Fraction | None:
+    found = []
+    for each in candidates:
+        try:
+            loss = each.privacy_map(d_in, measure)
+        except PrivacyClaimError:
+            raise
+        except ValueError:
+            return None
+        if not isinstance(loss, PureDP | RDP):
+            return None
+        found.append(loss.epsilon)
+    return max(found)
+
+
+def _fields(answer: Any) -> tuple[Any, ...]:
+    kind = type(answer)
+    return attrs.fields(kind) if attrs.has(kind) else ()
+
+
+def _exact(value: Any) -> Fraction:
+    """The exact value of a finite number."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, float | np.floating) and isfinite(value):
+        return Fraction(float(value))
+    if isinstance(value, bool | np.bool_ | int | np.integer):
+        return Fraction(int(value) if isinstance(value, bool | np.bool_) else index(value))
+    raise MechanismFault

@@ -1,0 +1,126 @@
+"""How often a mechanism is repeated: laws of a random number of runs.
+
+Responsible for exact draws and exact probabilities. What the repetitions cost is in
+`mechanisms.best`.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import attrs
+from flint import arb
+
+from queryable.losses.numbers import exact, probability, round_down, round_up, shown
+from queryable.randomness.intervals import Chance, Interval
+from queryable.randomness.laws import FairBits, Law
+
+LARGEST_MEAN = 10_000
+"""The largest expected number of runs."""
+
+_LARGEST_ETA = 100
+_LARGEST_GAMMA = 1 - Fraction(1, 10_000)
+
+
+def _eta(value: Any) -> Fraction:
+    eta = exact(value, "eta")
+    if not eta <= _LARGEST_ETA:
+        raise ValueError(f"eta is {shown(eta)}; it should be at most {_LARGEST_ETA}")
+    return eta
+
+
+def _gamma(value: Any) -> Fraction:
+    gamma = probability(value, "gamma")
+    if not 0 < gamma <= _LARGEST_GAMMA:
+        raise ValueError(
+            f"gamma is {shown(gamma)}; it should be above 0 and at most {shown(_LARGEST_GAMMA)}"
+        )
+    return gamma
+
+
+@attrs.frozen
+class TruncatedNegativeBinomial(Law[int]):
+    """The integers k >= 1, with probability proportional to (1-gamma)^k prod_{l<k} (l+eta)/(l+1).
+
+    At eta=1 it is the geometric law: repeat until a coin of probability gamma shows heads. At eta=0
+    the factor l=0 is left out, which gives the logarithmic law (1-gamma)^k / k. (Papernot, Steinke
+    2022, Definition 1.)
+
+    Args:
+        eta: between 0 and 100. A smaller one costs less; a larger one makes few runs less likely.
+        gamma: above 0 and at most 0.9999. The smaller, the more runs: 1/gamma on average at eta=1.
+    """
+
+    eta: Fraction = attrs.field(converter=_eta)
+    gamma: Fraction = attrs.field(converter=_gamma)
+
+    def __attrs_post_init__(self) -> None:
+        """Check the expected number of runs.
+
+        Raises:
+            ValueError: it is above 10,000.
+        """
+        if not self.gamma * 20 * LARGEST_MEAN >= 1 or not self.mean <= LARGEST_MEAN:
+            raise ValueError(
+                f"gamma is {shown(self.gamma)}; it should be larger: more than {LARGEST_MEAN} runs "
+                "would be expected"
+            )
+
+    @property
+    def mean(self) -> Fraction:
+        """The expected number, rounded up."""
+        if self.eta == 0:
+            return round_up(lambda g: (1 / g - 1) / -g.log(), self.gamma)
+        return round_up(lambda e, g: e * (1 - g) / (g * (1 - g**e)), self.eta, self.gamma)
+
+    def sample(self, source: FairBits) -> int:
+        """One draw, from coins of rational probabilities.
+
+        Up to eta=1 one walk gives it. Above, the law without truncation is a sum of independent
+        ones whose etas add up, and zero is drawn again.
+        """
+        if self.eta <= 1:
+            return _walk(self.eta, self.gamma, 1, source)
+        whole, rest = divmod(self.eta, 1)
+        parts = [Fraction(1)] * whole + [rest] * (rest > 0)
+        while True:
+            drawn = sum(_walk(part, self.gamma, 0, source) for part in parts)
+            if drawn:
+                return drawn
+
+    def truncated(self, tail: Fraction) -> tuple[tuple[tuple[int, Chance], ...], Fraction]:
+        """The first values, until the bound on the probability of all others is within the tail.
+
+        The ratio of consecutive probabilities is monotone and tends to 1-gamma, so the larger of
+        both bounds all later ratios.
+        """
+        chance, kept, k = self._first(), [], 1
+        while True:
+            kept.append((k, chance))
+            following = (1 - self.gamma) * (k + self.eta) / (k + 1)
+            most = max(following, 1 - self.gamma)
+            if most < 1 and chance.high * most <= tail * (1 - most):
+                return tuple(kept), tail
+            chance, k = Interval(chance.low * following, chance.high * following), k + 1
+
+    def _first(self) -> Interval:
+        """The probability of 1."""
+
+        def first(e: arb, g: arb) -> arb:
+            return (1 - g) / -g.log() if self.eta == 0 else (1 - g) * e / (g**-e - 1)
+
+        given = self.eta, self.gamma
+        return Interval(round_down(first, *given), round_up(first, *given))
+
+
+def _walk(eta: Fraction, gamma: Fraction, start: int, source: FairBits) -> int:
+    """One draw of k >= start, proportional to (1-gamma)^k prod_{start<=l<k} (l+eta)/(l+1).
+
+    A walk stops at each k with probability gamma, and otherwise goes on with probability
+    (k+eta)/(k+1), which is at most 1, or starts again.
+    """
+    k = start
+    while source.below(gamma.denominator) >= gamma.numerator:
+        onwards = (k + eta) / (k + 1)
+        went_on = source.below(onwards.denominator) < onwards.numerator
+        k = k + 1 if went_on else start
+    return k
