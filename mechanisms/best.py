@@ -85,7 +85,7 @@ class Best(Measurement[BestRun]):
         Theorem: Papernot, Steinke 2022, Theorem 2; the pure claim is its limit at large orders. A
             random candidate whose place is told has e as its curve. Equal numbers: the first of
             them has the law of the one with the least random label. A run that fails fails all, as
-            if it had the best number (docs/theory.md, 5.23).
+            if it had the best number (docs/theory.md, private selection).
         Assumes: the claims of the candidates. That time does not show how often they ran.
         Checked by: tests/unit/mechanisms/test_best.py (exact laws)
 
