@@ -7,6 +7,7 @@ import attrs
 import pytest
 
 import curator
+from curator.journal import LedgerJournal
 from curator.ledgers import Event
 from queryable import SYSTEM, Coins, InteractiveMechanism, Loss
 from queryable.audit.laws import LAWS, Law, Script
@@ -18,6 +19,13 @@ from tests.strategies import ILLEGAL, ILLEGAL_LAUNCHES
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 QUICK = {"FiltCon", "ExPost", "SparseVector", "Doubling"}
+
+
+class AtMidnight(LedgerJournal):
+    """Notes one time with all messages, so that equal messages make equal logs."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named, now=lambda: 0.0)
 
 
 @attrs.frozen
@@ -42,6 +50,10 @@ class Logged(InteractiveMechanism[Log]):
     def reports_loss(self) -> bool:  # type: ignore[override]
         return self.mechanism.reports_loss
 
+    @property
+    def continual(self) -> bool:  # type: ignore[override]
+        return self.mechanism.continual
+
     def privacy_map(self, d_in: int, measure: Any = None) -> Loss:
         return self.mechanism.privacy_map(d_in, measure)
 
@@ -55,7 +67,10 @@ class Logged(InteractiveMechanism[Log]):
         ledger = MemoryLedger()
         ledger.events["a"] = [*state.events]
         ledger.epochs["a"] = state.events[-1].epoch if state.events else 0
-        with patch("curator.root.random_bytes", bytes):  # the salt
+        with (
+            patch("curator.root.random_bytes", bytes),  # the salt
+            patch("curator.root.LedgerJournal", AtMidnight),
+        ):
             handle = curator.open(
                 ledger, self.mechanism, state.dataset, name="a", key=state.key, codec=LENIENT
             )
