@@ -39,7 +39,7 @@ from mechanisms.refinement.stopping import (
     geometric_schedule,
 )
 from mechanisms.sampling.laws import BernoulliExp, DiscreteGaussian, DiscreteLaplace, TruthfulAnswer
-from mechanisms.sampling.repetitions import TruncatedNegativeBinomial
+from mechanisms.sampling.repetitions import Poisson, TruncatedNegativeBinomial
 from mechanisms.sparse_vector import Above, SparseVector
 from mechanisms.tables.choices import Quantiles
 from mechanisms.tables.columns import Column, column, when
@@ -87,6 +87,7 @@ __all__ = [
     "Neighbours",
     "Open",
     "PermuteAndFlip",
+    "Poisson",
     "Predicate",
     "PrivacyUnit",
     "PrivateMultiplicativeWeights",

@@ -11,11 +11,13 @@ from typing import Any
 
 import attrs
 import numpy as np
+from flint import arb
 
-from mechanisms.sampling.repetitions import TruncatedNegativeBinomial
+from mechanisms.sampling.repetitions import Repetitions, TruncatedNegativeBinomial
 from queryable.errors import MechanismFault, PrivacyClaimError
 from queryable.losses import RDP, Loss, Measure, PureDP, RenyiCurve, RenyiOrder, RenyiOrders
 from queryable.losses.conversions import log_up
+from queryable.losses.numbers import round_up
 from queryable.mechanism import InteractiveMechanism, Measurement, nested
 from queryable.optional import public_name
 from queryable.quoting import an_instance, one_of, quoted
@@ -36,11 +38,12 @@ class BestRun:
     """The best run.
 
     Attributes:
-        candidate: which mechanism ran, counted from 0.
+        candidate: which mechanism ran, counted from 0. None if nothing ran, as happens with
+            `Poisson` repetitions.
         answer: what it answered.
     """
 
-    candidate: int
+    candidate: int | None
     answer: Any
 
 
@@ -79,13 +82,16 @@ class Best(Measurement[BestRun]):
     has the largest (or smallest) number; of equal ones the first. The number of runs is not told.
 
     Privacy:
-        Claim: where every candidate is epsilon-DP, PureDP((2 + eta) epsilon). In RDP at every order
-            a: e(a) + (1+eta) (1 - 1/b) e(b) + (1+eta) log(1/gamma) / b + log(mean) / (a-1), where e
-            is the largest curve of the candidates, and b >= 1 is the order at which that is least.
-        Theorem: Papernot, Steinke 2022, Theorem 2; the pure claim is its limit at large orders. A
-            random candidate whose place is told has e as its curve. Equal numbers: the first of
-            them has the law of the one with the least random label. A run that fails fails all, as
-            if it had the best number (docs/theory.md, private selection).
+        Claim: with truncated negative binomial repetitions of epsilon-DP candidates,
+            PureDP((2 + eta) epsilon), and in RDP at every order a: e(a) + (1+eta) (1 - 1/b) e(b) +
+            (1+eta) log(1/gamma) / b + log(mean) / (a-1), where e is the largest curve of the
+            candidates, and b >= 1 is the order at which that is least. With Poisson repetitions:
+            log(exp(-mu) + mu exp((a-1) (e(a) + mu d))) / (a-1), where one run is
+            (log(a/(a-1)), d)-DP.
+        Theorem: Papernot, Steinke 2022, Theorems 2 and 6; the pure claim is a limit at large
+            orders. A random candidate whose place is told has e as its curve. Equal numbers: the
+            first has the law of the one with the least random label. A run that fails fails all,
+            as if it had the best number (docs/theory.md, private selection).
         Assumes: the claims of the candidates. That time does not show how often they ran.
         Checked by: tests/unit/mechanisms/test_best.py (exact laws)
 
@@ -100,9 +106,7 @@ class Best(Measurement[BestRun]):
 
     candidates: tuple[Measurement[Any], ...] = attrs.field(converter=_candidates)
     score: str = attrs.field(validator=one_of("largest", "smallest"))
-    repetitions: TruncatedNegativeBinomial = attrs.field(
-        validator=an_instance(TruncatedNegativeBinomial)
-    )
+    repetitions: Repetitions = attrs.field(validator=an_instance(Repetitions))
     of: int | str | None = attrs.field(default=None, converter=_field, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
@@ -134,7 +138,7 @@ class Best(Measurement[BestRun]):
     def loss(self, d_in: int) -> Loss:
         """(2 + eta) epsilon, or a Renyi curve at the orders that all candidates have."""
         pure = self._pure(d_in)
-        if pure is not None:
+        if pure is not None and isinstance(self.repetitions, TruncatedNegativeBinomial):
             return PureDP((2 + self.repetitions.eta) * pure)
         points = [(order, self._curve(d_in, order)) for order in ORDERS]
         known = [(order, epsilon) for order, epsilon in points if epsilon is not None]
@@ -142,9 +146,9 @@ class Best(Measurement[BestRun]):
             raise ValueError(
                 f"they are of {', '.join({str(m.loss(d_in)) for m in self.candidates})}"
             )
-        extra = self._extra(d_in)
-        orders = [order for order, _ in known]
-        return RenyiCurve(orders, [e + extra + self._selection(order) for order, e in known])
+        return RenyiCurve(
+            [order for order, _ in known], [self._best(d_in, *point) for point in known]
+        )
 
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
         """The loss at `d_in` records; in RDP the smaller of two bounds, if the loss is pure."""
@@ -165,9 +169,7 @@ class Best(Measurement[BestRun]):
             number = self._number(answer)
             if best is None or number > best[0]:
                 best = number, BestRun(place, answer)
-        if best is None:
-            raise MechanismFault
-        return best[1]
+        return BestRun(None, None) if best is None else best[1]
 
     @property
     def _several(self) -> bool:
@@ -199,30 +201,63 @@ class Best(Measurement[BestRun]):
         own = self._curve(d_in, order)
         if own is None:
             raise ValueError(f"no theorem states all candidates in RDP.at({order})")
-        bound = own + self._extra(d_in) + self._selection(order)
-        pure = self._pure(d_in)
-        if pure is None:
+        bound, pure = self._best(d_in, order, own), self._pure(d_in)
+        if pure is None or not isinstance(self.repetitions, TruncatedNegativeBinomial):
             return bound
         converted = PureDP((2 + self.repetitions.eta) * pure).to(RenyiOrder(order))
         return min(bound, converted.epsilon) if isinstance(converted, RDP) else bound
+
+    def _best(self, d_in: int, order: Fraction, own: Fraction) -> Fraction:
+        """The theorem's bound at an order, at which one run has the bound `own`."""
+        if isinstance(self.repetitions, TruncatedNegativeBinomial):
+            return own + self._extra(d_in, self.repetitions) + self._selection(order)
+        moment = (order - 1) * (own + self.repetitions.mean * self._delta(d_in, order))
+
+        def bound(m: arb, e: arb, a: arb) -> arb:
+            return (e + (m + (-m - e).exp()).log()) / (a - 1)
+
+        return max(Fraction(0), round_up(bound, self.repetitions.mean, moment, order))
+
+    def _delta(self, d_in: int, order: Fraction) -> Fraction:
+        """The least delta found with which one run is (log(order/(order-1)), delta)-DP.
+
+        Of pure candidates it is that of randomized response; from a curve it is by Canonne, Kamath,
+        Steinke 2020, Proposition 12.
+        """
+        factor, pure = order / (order - 1), self._pure(d_in)
+        if pure is not None:
+            delta = round_up(lambda e, r: (1 - r * (-e).exp()) / (1 + (-e).exp()), pure, factor)
+            return max(Fraction(0), delta)
+        found = [Fraction(1)]
+        for helper in sorted(_HELPERS):
+            epsilon = self._curve(d_in, helper)
+            exponent = None if epsilon is None else round_up(_log_delta, helper, epsilon, factor)
+            if exponent is not None and exponent < 0:
+                found.append(round_up(arb.exp, exponent))
+        return min(found)
 
     def _selection(self, order: Fraction) -> Fraction:
         """log(mean) / (order - 1)."""
         return log_up(max(Fraction(1), self.repetitions.mean)) / (order - 1)
 
-    def _extra(self, d_in: int) -> Fraction:
+    def _extra(self, d_in: int, law: TruncatedNegativeBinomial) -> Fraction:
         """(1+eta) times the least of (1 - 1/b) e(b) + log(1/gamma) / b, over orders b.
 
         b = 1 leaves log(1/gamma), and b without bound leaves the epsilon of pure candidates.
         """
-        runs = log_up(1 / self.repetitions.gamma)
+        runs = log_up(1 / law.gamma)
         pure = self._pure(d_in)
         found = [runs] if pure is None else [runs, pure]
         for order in _HELPERS:
             epsilon = self._curve(d_in, order)
             if epsilon is not None:
                 found.append((1 - 1 / order) * epsilon + runs / order)
-        return (1 + self.repetitions.eta) * min(found)
+        return (1 + law.eta) * min(found)
+
+
+def _log_delta(a: arb, epsilon: arb, factor: arb) -> arb:
+    """Of the delta at log(factor) of a mechanism whose Renyi divergence of order a is epsilon."""
+    return (a - 1) * (epsilon + ((1 - 1 / a) / factor).log()) - a.log()
 
 
 def _largest(

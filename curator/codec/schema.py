@@ -112,6 +112,7 @@ _CLASSES: dict[str, type] = {
     "discrete-laplace/1": m.DiscreteLaplace,
     "gaussian-sum/1": GaussianSum,
     "laplace-sum/1": LaplaceSum,
+    "poisson/1": m.Poisson,
     "toeplitz-noise/1": ToeplitzNoise,
     "truncated-negative-binomial/1": m.TruncatedNegativeBinomial,
     "truthful-answer/1": m.TruthfulAnswer,

@@ -4,13 +4,15 @@ Responsible for exact draws and exact probabilities. What the repetitions cost i
 `mechanisms.best`.
 """
 
+from abc import abstractmethod
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import attrs
 from flint import arb
 
-from queryable.losses.numbers import exact, probability, round_down, round_up, shown
+from queryable.losses.numbers import exact, positive, probability, round_down, round_up, shown
 from queryable.randomness.intervals import Chance, Interval
 from queryable.randomness.laws import FairBits, Law
 
@@ -37,8 +39,54 @@ def _gamma(value: Any) -> Fraction:
     return gamma
 
 
+def _mu(value: Any) -> Fraction:
+    mu = positive(value, "mu")
+    if not mu <= LARGEST_MEAN:
+        raise ValueError(f"mu is {shown(mu)}; it should be at most {LARGEST_MEAN}")
+    return mu
+
+
+class Repetitions(Law[int]):
+    """The law of a number of runs, which a theorem about private selection covers."""
+
+    @property
+    @abstractmethod
+    def mean(self) -> Fraction:
+        """The expected number, rounded up."""
+
+
 @attrs.frozen
-class TruncatedNegativeBinomial(Law[int]):
+class Poisson(Repetitions):
+    """The integers k >= 0, with probability proportional to mu^k / k!.
+
+    At 0 nothing runs. (Papernot, Steinke 2022, Theorem 6.)
+
+    Args:
+        mu: the expected number, at most 10,000.
+    """
+
+    mu: Fraction = attrs.field(converter=_mu)
+
+    @property
+    def mean(self) -> Fraction:
+        """The expected number."""
+        return self.mu
+
+    def sample(self, source: FairBits) -> int:
+        """One draw: the sum of draws whose means are at most 1/2 and add up to mu."""
+        parts = -((-2 * self.mu) // 1)
+        share = self.mu / parts
+        half = Fraction(1, 2)
+        return sum(_walk(half, lambda k: 2 * share / (k + 1), 0, source) for _ in range(int(parts)))
+
+    def truncated(self, tail: Fraction) -> tuple[tuple[tuple[int, Chance], ...], Fraction]:
+        """The first values, until the bound on the probability of all others is within the tail."""
+        none = Interval(*(way(lambda m: (-m).exp(), self.mu) for way in (round_down, round_up)))
+        return _first_values(0, none, lambda k: self.mu / (k + 1), Fraction(0), tail), tail
+
+
+@attrs.frozen
+class TruncatedNegativeBinomial(Repetitions):
     """The integers k >= 1, with probability proportional to (1-gamma)^k prod_{l<k} (l+eta)/(l+1).
 
     At eta=1 it is the geometric law: repeat until a coin of probability gamma shows heads. At eta=0
@@ -79,11 +127,11 @@ class TruncatedNegativeBinomial(Law[int]):
         ones whose etas add up, and zero is drawn again.
         """
         if self.eta <= 1:
-            return _walk(self.eta, self.gamma, 1, source)
+            return _walk(self.gamma, _onwards(self.eta), 1, source)
         whole, rest = divmod(self.eta, 1)
         parts = [Fraction(1)] * whole + [rest] * (rest > 0)
         while True:
-            drawn = sum(_walk(part, self.gamma, 0, source) for part in parts)
+            drawn = sum(_walk(self.gamma, _onwards(part), 0, source) for part in parts)
             if drawn:
                 return drawn
 
@@ -93,14 +141,9 @@ class TruncatedNegativeBinomial(Law[int]):
         The ratio of consecutive probabilities is monotone and tends to 1-gamma, so the larger of
         both bounds all later ratios.
         """
-        chance, kept, k = self._first(), [], 1
-        while True:
-            kept.append((k, chance))
-            following = (1 - self.gamma) * (k + self.eta) / (k + 1)
-            most = max(following, 1 - self.gamma)
-            if most < 1 and chance.high * most <= tail * (1 - most):
-                return tuple(kept), tail
-            chance, k = Interval(chance.low * following, chance.high * following), k + 1
+        rest = 1 - self.gamma
+        onwards = _onwards(self.eta)
+        return _first_values(1, self._first(), lambda k: rest * onwards(k), rest, tail), tail
 
     def _first(self) -> Interval:
         """The probability of 1."""
@@ -112,15 +155,36 @@ class TruncatedNegativeBinomial(Law[int]):
         return Interval(round_down(first, *given), round_up(first, *given))
 
 
-def _walk(eta: Fraction, gamma: Fraction, start: int, source: FairBits) -> int:
-    """One draw of k >= start, proportional to (1-gamma)^k prod_{start<=l<k} (l+eta)/(l+1).
+def _onwards(eta: Fraction) -> Callable[[int], Fraction]:
+    return lambda k: (k + eta) / (k + 1)
 
-    A walk stops at each k with probability gamma, and otherwise goes on with probability
-    (k+eta)/(k+1), which is at most 1, or starts again.
+
+def _walk(stop: Fraction, onwards: Callable[[int], Fraction], start: int, source: FairBits) -> int:
+    """One draw of k >= start, proportional to prod_{start<=l<k} (1-stop) onwards(l).
+
+    A walk stops at each k with probability `stop`, and otherwise goes on with probability
+    onwards(k), which is at most 1, or starts again.
     """
     k = start
-    while source.below(gamma.denominator) >= gamma.numerator:
-        onwards = (k + eta) / (k + 1)
-        went_on = source.below(onwards.denominator) < onwards.numerator
-        k = k + 1 if went_on else start
+    while source.below(stop.denominator) >= stop.numerator:
+        chance = onwards(k)
+        k = k + 1 if source.below(chance.denominator) < chance.numerator else start
     return k
+
+
+def _first_values(
+    k: int, chance: Interval, ratio: Callable[[int], Fraction], limit: Fraction, tail: Fraction
+) -> tuple[tuple[int, Chance], ...]:
+    """Values from k on, until all others have at most the probability `tail`.
+
+    Args:
+        ratio: of the probabilities of k + 1 and k; monotone in k, with this limit.
+    """
+    kept: list[tuple[int, Chance]] = []
+    while True:
+        kept.append((k, chance))
+        following = ratio(k)
+        most = max(following, limit)
+        if most < 1 and chance.high * most <= tail * (1 - most):
+            return tuple(kept)
+        chance, k = Interval(chance.low * following, chance.high * following), k + 1

@@ -359,6 +359,7 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
             "learning_rate": 4.0,
             "encode": lambda data: data,
         },
+        "Poisson": {"mu": 3},
         "Quantile": {"column": "a", "level": "1/2", "grid": [1, 2], "where": None, "per": None},
         "Quantiles": {
             "column": "a",

@@ -291,6 +291,10 @@ MECHANISMS = (
             mechanisms.TruncatedNegativeBinomial(1, "1/3"),
         ),
     ),
+    Subject(
+        "Best, Poisson",
+        mechanisms.Best(mechanisms.Laplace(SIZE, scale=9), "smallest", mechanisms.Poisson(3)),
+    ),
     Subject("PermuteAndFlip", mechanisms.PermuteAndFlip(TALLY, "1/2")),
     Subject("TopK", mechanisms.TopK(TALLY, "1/2", k=2)),
     refining("BrownianNoiseReduction", mechanisms.BrownianNoiseReduction(), (900, 300, 30)),

@@ -11,7 +11,7 @@ import mpmath
 import pytest
 
 from composition import FiltCon
-from mechanisms import Best, BestRun, Gaussian, Laplace, TruncatedNegativeBinomial
+from mechanisms import Best, BestRun, Gaussian, Laplace, Poisson, TruncatedNegativeBinomial
 from queryable import (
     RDP,
     ZCDP,
@@ -154,10 +154,57 @@ def test_a_renyi_claim_without_its_middle_terms_is_caught(
     one = max(divergence(*shares, order), divergence(*shares[::-1], order))
     candidate = Dice(RenyiCurve([order, 4096], [Fraction(str(one)), TWO]))
     extra = Best._extra
-    monkeypatch.setattr(Best, "_extra", lambda self, d_in: part * extra(self, d_in))
+    monkeypatch.setattr(Best, "_extra", lambda self, d_in, law: part * extra(self, d_in, law))
     stated = Best(candidate, "largest", law).privacy_map(1, RDP.at(order))
     found = max(divergence(p, q, order), divergence(q, p, order))
     assert (found <= float(stated.epsilon)) == (part == 1)  # type: ignore[attr-defined]
+
+
+def poisson_best(weights: Weights, mu: Fraction) -> tuple[Any, ...]:
+    """The chances that nothing runs, and that each number is the largest."""
+    with mpmath.workdps(60):
+        m = mpmath.mpf(mu.numerator) / mu.denominator
+        ends = [mpmath.mpf(end) / sum(weights) for end in (0, *accumulate(weights))]
+        below = [mpmath.exp(m * (end - 1)) for end in ends]
+        return below[0], *(b - a for a, b in pairwise(below))
+
+
+@pytest.mark.parametrize("mu", [Fraction(1, 2), Fraction(3), Fraction(40)])
+@pytest.mark.parametrize("order", [Fraction(5, 4), Fraction(2), Fraction(8), Fraction(64)])
+def test_poisson_claim_holds_of_exact_laws(mu: Fraction, order: Fraction) -> None:
+    """Of pure candidates, and of those with the exact curve of each pair."""
+    orders = sorted({order, *map(Fraction, (2, 8, 64))})
+    for pair in PAIRS:
+        for x, y in (pair, pair[::-1]):
+            found = divergence(poisson_best(x, mu), poisson_best(y, mu), order)
+            shares = [tuple(mpmath.mpf(n) / sum(each) for n in each) for each in (x, y)]
+            curve = [max(divergence(*shares, a), divergence(*shares[::-1], a)) for a in orders]
+            own = RenyiCurve(orders, [Fraction(str(e)) + Fraction(1, 10**9) for e in curve])
+            for claim in (PureDP(TWO), own):
+                stated = Best(Dice(claim), "largest", Poisson(mu)).privacy_map(1, RDP.at(order))
+                assert found <= float(stated.epsilon) + 1e-12  # type: ignore[attr-defined]
+
+
+def test_a_poisson_claim_without_delta_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best of a pair in which all numbers get more likely or all less."""
+    x, y, mu, order = (1, 2), (2, 1), Fraction(5), Fraction(64)
+    p, q = poisson_best(x, mu), poisson_best(y, mu)
+    found = max(divergence(p, q, order), divergence(q, p, order))
+    best = Best(Dice(), "largest", Poisson(mu))
+    assert found <= float(best.privacy_map(1, RDP.at(order)).epsilon)  # type: ignore[attr-defined]
+    monkeypatch.setattr(Best, "_delta", lambda self, d_in, order: Fraction(0))
+    assert found > float(best.privacy_map(1, RDP.at(order)).epsilon)  # type: ignore[attr-defined]
+
+
+def test_poisson_runs_by_its_law() -> None:
+    """Also the case in which nothing runs, which is told."""
+    weights, mu = (1, 2, 1), Fraction(1, 2)
+    views = view_law(Best(Dice(), "largest", Poisson(mu)), weights, lambda view: None, tail="1e-3")
+    lost = sum((high(chance) for seen, chance in views.items() if seen is CUT), Fraction(0))
+    runs = (BestRun(None, None), *(BestRun(0, k) for k in range(3)))
+    for run, chance in zip(runs, poisson_best(weights, mu), strict=True):
+        seen = views[(run,)]  # type: ignore[index]
+        assert low(seen) - Fraction(1, 10**12) <= Fraction(str(chance)) <= high(seen) + lost
 
 
 @pytest.mark.parametrize("order", [2, 16])
@@ -175,8 +222,8 @@ def test_the_curve_is_the_formula(order: int) -> None:
     assert expected - mpmath.log(runs) / (order - 1) < float(stated.epsilon)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("law", [*SHORT, *LAWS[1::3]], ids=str)
-def test_draws_have_their_probabilities(law: TruncatedNegativeBinomial) -> None:
+@pytest.mark.parametrize("law", [*SHORT, *LAWS[1::3], Poisson("1/3"), Poisson(7)], ids=str)
+def test_draws_have_their_probabilities(law: Any) -> None:
     """Each of the first counts is within five deviations, and the law sums to 1."""
     draws = 4000
     kept, tail = law.truncated(Fraction(1, 10**6))
@@ -261,6 +308,12 @@ def test_bad_repetitions(eta: Any, gamma: Any) -> None:
     """More runs than 10,000 on average are refused."""
     with pytest.raises(ValueError, match="should be"):
         TruncatedNegativeBinomial(eta, gamma)
+
+
+@pytest.mark.parametrize("mu", [0, -1, 10_001, "x", None])
+def test_bad_poisson(mu: Any) -> None:
+    with pytest.raises((ValueError, TypeError), match="mu is"):
+        Poisson(mu)
 
 
 @pytest.mark.parametrize("of", [-1, True, "_hidden", "a.b", 1.5, ""])
