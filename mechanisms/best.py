@@ -4,6 +4,7 @@ Responsible for the claim and for the choice. The number of runs is a law of
 `mechanisms.sampling.repetitions`.
 """
 
+from collections.abc import Callable
 from fractions import Fraction
 from math import isfinite
 from operator import index
@@ -30,7 +31,10 @@ ORDERS = tuple(map(Fraction, (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256)))
 _HELPERS = {1 + Fraction(round(16 * 2 ** (step / 4)), 64) for step in range(57)} | {*ORDERS}
 """Orders that are tried for the second order of the theorem: 5/4 to 4097."""
 
-_MOST_CANDIDATES = 100
+_MOST_CANDIDATES = 20  # more would take more than 50 ms to bound
+
+
+_Curve = list[tuple[Fraction, Fraction]]
 
 
 @attrs.frozen
@@ -96,7 +100,7 @@ class Best(Measurement[BestRun]):
         Checked by: tests/unit/mechanisms/test_best.py (exact laws)
 
     Args:
-        candidates: a Measurement, or a list of up to 100. Each is epsilon-DP, or has a Renyi curve.
+        candidates: a Measurement, or a list of up to 20. Each is epsilon-DP, or has a Renyi curve.
         score: "largest" or "smallest".
         repetitions: the law of the number of runs. On average at most 10,000; a draw above its mean
             runs to its end.
@@ -146,9 +150,8 @@ class Best(Measurement[BestRun]):
             raise ValueError(
                 f"they are of {', '.join({str(m.loss(d_in)) for m in self.candidates})}"
             )
-        return RenyiCurve(
-            [order for order, _ in known], [self._best(d_in, *point) for point in known]
-        )
+        bound = self._bound(d_in)
+        return RenyiCurve([order for order, _ in known], [bound(*point) for point in known])
 
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
         """The loss at `d_in` records; in RDP the smaller of two bounds, if the loss is pure."""
@@ -156,9 +159,8 @@ class Best(Measurement[BestRun]):
             return super().privacy_map(d_in, measure)
         super().privacy_map(d_in)  # checks d_in
         if isinstance(measure, RenyiOrders):
-            points = [self._at(d_in, order) for order in measure.orders]
-            return RenyiCurve(measure.orders, points)
-        return RDP(measure.alpha, self._at(d_in, measure.alpha))
+            return RenyiCurve(measure.orders, self._at(d_in, measure.orders))
+        return RDP(measure.alpha, *self._at(d_in, (measure.alpha,)))
 
     def release(self, dataset: Any, coins: Coins) -> BestRun:
         """The best run; a run that fails fails all."""
@@ -197,62 +199,70 @@ class Best(Measurement[BestRun]):
         """The largest epsilon of the candidates at a Renyi order; None if one has none there."""
         return _largest(self.candidates, d_in, RenyiOrder(order))
 
-    def _at(self, d_in: int, order: Fraction) -> Fraction:
-        own = self._curve(d_in, order)
-        if own is None:
-            raise ValueError(f"no theorem states all candidates in RDP.at({order})")
-        bound, pure = self._best(d_in, order, own), self._pure(d_in)
-        if pure is None or not isinstance(self.repetitions, TruncatedNegativeBinomial):
-            return bound
-        converted = PureDP((2 + self.repetitions.eta) * pure).to(RenyiOrder(order))
-        return min(bound, converted.epsilon) if isinstance(converted, RDP) else bound
+    def _at(self, d_in: int, orders: tuple[Fraction, ...]) -> list[Fraction]:
+        pure, bound, found = self._pure(d_in), self._bound(d_in), []
+        for order in orders:
+            own = self._curve(d_in, order)
+            if own is None:
+                raise ValueError(f"no theorem states all candidates in RDP.at({order})")
+            found.append(bound(order, own))
+            if pure is not None and isinstance(self.repetitions, TruncatedNegativeBinomial):
+                converted = PureDP((2 + self.repetitions.eta) * pure).to(RenyiOrder(order))
+                if isinstance(converted, RDP):
+                    found[-1] = min(found[-1], converted.epsilon)
+        return found
 
-    def _best(self, d_in: int, order: Fraction, own: Fraction) -> Fraction:
-        """The theorem's bound at an order, at which one run has the bound `own`."""
+    def _bound(self, d_in: int) -> Callable[[Fraction, Fraction], Fraction]:
+        """The theorem's bound as a function of an order, and of the bound of one run at it."""
+        pure, mean = self._pure(d_in), self.repetitions.mean
+        unused = pure is not None and isinstance(self.repetitions, Poisson)
+        orders = () if unused else sorted(_HELPERS)
+        helping = [(order, self._curve(d_in, order)) for order in orders]
+        curve = [(order, epsilon) for order, epsilon in helping if epsilon is not None]
         if isinstance(self.repetitions, TruncatedNegativeBinomial):
-            return own + self._extra(d_in, self.repetitions) + self._selection(order)
-        moment = (order - 1) * (own + self.repetitions.mean * self._delta(d_in, order))
+            extra = _extra(self.repetitions, pure, curve)
+            return lambda order, own: own + extra + self._selection(order)
 
         def bound(m: arb, e: arb, a: arb) -> arb:
             return (e + (m + (-m - e).exp()).log()) / (a - 1)
 
-        return max(Fraction(0), round_up(bound, self.repetitions.mean, moment, order))
+        def poisson(order: Fraction, own: Fraction) -> Fraction:
+            moment = (order - 1) * (own + mean * _delta(order, pure, curve))
+            return max(Fraction(0), round_up(bound, mean, moment, order))
 
-    def _delta(self, d_in: int, order: Fraction) -> Fraction:
-        """The least delta found with which one run is (log(order/(order-1)), delta)-DP.
-
-        Of pure candidates it is that of randomized response; from a curve it is by Canonne, Kamath,
-        Steinke 2020, Proposition 12.
-        """
-        factor, pure = order / (order - 1), self._pure(d_in)
-        if pure is not None:
-            delta = round_up(lambda e, r: (1 - r * (-e).exp()) / (1 + (-e).exp()), pure, factor)
-            return max(Fraction(0), delta)
-        found = [Fraction(1)]
-        for helper in sorted(_HELPERS):
-            epsilon = self._curve(d_in, helper)
-            exponent = None if epsilon is None else round_up(_log_delta, helper, epsilon, factor)
-            if exponent is not None and exponent < 0:
-                found.append(round_up(arb.exp, exponent))
-        return min(found)
+        return poisson
 
     def _selection(self, order: Fraction) -> Fraction:
         """log(mean) / (order - 1)."""
         return log_up(max(Fraction(1), self.repetitions.mean)) / (order - 1)
 
-    def _extra(self, d_in: int, law: TruncatedNegativeBinomial) -> Fraction:
-        """(1+eta) times the least of (1 - 1/b) e(b) + log(1/gamma) / b, over orders b.
 
-        b = 1 leaves log(1/gamma), and b without bound leaves the epsilon of pure candidates.
-        """
-        runs = log_up(1 / law.gamma)
-        pure = self._pure(d_in)
-        found = [runs] if pure is None else [runs, pure]
-        for order in _HELPERS:
-            epsilon = self._curve(d_in, order)
-            if epsilon is not None:
-                found.append((1 - 1 / order) * epsilon + runs / order)
-        return (1 + law.eta) * min(found)
+def _extra(law: TruncatedNegativeBinomial, pure: Fraction | None, curve: _Curve) -> Fraction:
+    """(1+eta) times the least of (1 - 1/b) e(b) + log(1/gamma) / b, over orders b.
+
+    b = 1 leaves log(1/gamma), and b without bound leaves the epsilon of pure candidates.
+    """
+    runs = log_up(1 / law.gamma)
+    found = [runs] if pure is None else [runs, pure]
+    found += [(1 - 1 / order) * epsilon + runs / order for order, epsilon in curve]
+    return (1 + law.eta) * min(found)
+
+
+def _delta(order: Fraction, pure: Fraction | None, curve: _Curve) -> Fraction:
+    """The least delta found with which one run is (log(order/(order-1)), delta)-DP.
+
+    Of pure candidates it is that of randomized response; from a curve it is by Canonne, Kamath,
+    Steinke 2020, Proposition 12.
+    """
+    factor = order / (order - 1)
+    if pure is not None:
+        delta = round_up(lambda e, r: (1 - r * (-e).exp()) / (1 + (-e).exp()), pure, factor)
+        return max(Fraction(0), delta)
+    least = min(
+        (round_up(_log_delta, helper, epsilon, factor) for helper, epsilon in curve),
+        default=Fraction(0),
+    )
+    return round_up(arb.exp, least) if least < 0 else Fraction(1)
 
 
 def _log_delta(a: arb, epsilon: arb, factor: arb) -> arb:
