@@ -215,8 +215,8 @@ class Best(Measurement[BestRun]):
     def _bound(self, d_in: int) -> Callable[[Fraction, Fraction], Fraction]:
         """The theorem's bound as a function of an order, and of the bound of one run at it."""
         pure, mean = self._pure(d_in), self.repetitions.mean
-        unused = pure is not None and isinstance(self.repetitions, Poisson)
-        orders = () if unused else sorted(_HELPERS)
+        unused = pure is not None and not isinstance(self.repetitions, TruncatedNegativeBinomial)
+        orders = [] if unused else sorted(_HELPERS)
         helping = [(order, self._curve(d_in, order)) for order in orders]
         curve = [(order, epsilon) for order, epsilon in helping if epsilon is not None]
         if isinstance(self.repetitions, TruncatedNegativeBinomial):
