@@ -348,5 +348,9 @@ def asked(subject: Subject) -> Subject:
     return subject if script == subject.script else attrs.evolve(subject, script=script)
 
 
-ASKED = tuple(map(asked, (*TOYS, *COMPOSITORS, *MECHANISMS)))
+ASKED = tuple(
+    asked(each)
+    for each in (*TOYS, *COMPOSITORS, *MECHANISMS)
+    if each.name != "TreeCounter of users"  # no launch in a filter: DATA have no column of users
+)
 """The subjects as they are where messages come from analysts only."""
