@@ -70,7 +70,7 @@ def refinements() -> Iterator[Row]:
 def choices() -> Iterator[Row]:
     """Choices by Zipf scores, beside OpenDP's noisy maxima, which have the same distributions."""
     scores = (128_000 * np.arange(1, CANDIDATES + 1) ** -0.75 / 75).astype(np.int64)
-    statistic = Statistic(lambda data: data, l1=1, l2=1, shape=CANDIDATES)
+    statistic = Statistic(lambda data: data, l1=1, l2=1, shape=CANDIDATES, monotone="up")
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64", monotonic=True)
     for name, mechanism, measure in (
         ("exponential mechanism", ExponentialMechanism, dp.zero_concentrated_divergence()),

@@ -11,6 +11,8 @@ another.
 - frugal: `Frugal` that is told the public groups of the columns, and none of the questions.
 - frugal, untold: `Frugal()`.
 - known: `Frugal` with all 300 questions as its plan: the matrix mechanism that knows them.
+- drill-down: questions that depend on answers. For all pairs of columns it counts the groups of the
+  first one, and those of the second one within the largest group.
 - at least: no matrix mechanism that knows all 300 questions costs less. For weights y of the
   questions and shares d of the cells, each adding up to 1, and the variance v that is asked for,
   rho is at least n^2 / (2v), n the sum of the singular values of the matrix of questions and cells,
@@ -21,12 +23,14 @@ import random
 import sys
 import time
 from collections.abc import Iterator
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
 
+from benchmarks.measure import Row, faster
 from composition import FiltCon
-from mechanisms import Count, EstimateQuery, Frugal, Keys, Table, column
+from mechanisms import Count, Estimate, Frugal, Keys, Table, column
 from mechanisms.frugal.asking import question_of
 from mechanisms.frugal.frugal import wanted_of
 from mechanisms.tables.predicates import Predicate
@@ -92,13 +96,38 @@ def spent(person: Frugal, source: Any, asked: list[Predicate]) -> tuple[float, f
         )
         start = time.perf_counter()
         for predicate in asked:
-            root.ask(EstimateQuery(Count(predicate), WITHIN))
+            root.ask(Estimate(Count(predicate), WITHIN))
         return float(root.privacy_loss().rho), time.perf_counter() - start
+
+
+def drilled(person: Frugal, source: Any, cuts: Any, values: Any) -> tuple[float, int]:
+    """What drilling down into the largest groups is charged, and how many counts were asked."""
+
+    def inside(name: str) -> list[Predicate]:
+        if name in values:
+            return [column(name) == value for value in values[name]]
+        return [(column(name) >= low) & (column(name) < high) for low, high in pairwise(cuts[name])]
+
+    asked, names = 0, [*cuts, *values]
+    with Table(source) as table:
+        root = Queryable(
+            person @ FiltCon(ZCDP(1000)), table, coins=SeededCoins(1), allow_seeded=True
+        )
+        for first, second in product(names, names):
+            if first != second:
+                largest: Predicate | None = None
+                for name in (first, second):
+                    groups = [each if largest is None else largest & each for each in inside(name)]
+                    queries = [Estimate(Count(each), WITHIN) for each in groups]
+                    counts = [root.ask(query).value for query in queries]
+                    largest = groups[counts.index(max(counts))]
+                    asked += len(groups)
+        return float(root.privacy_loss().rho), asked
 
 
 def at_least(predicates: list[Predicate], axes: Any) -> float:
     """A lower bound on what a matrix mechanism for these counts costs."""
-    wanted = wanted_of(EstimateQuery(Count(), WITHIN))
+    wanted = wanted_of(Estimate(Count(), WITHIN))
     cut = Frugal(axes=axes)._book(Count())
     boxes = [box for each in predicates for box in question_of(Count(each)).boxes]
     members, cells = [], []
@@ -151,6 +180,26 @@ def measured(
             f"{rho / bound:7.2f}x the bound{seconds * 1000 / ASKED:8.1f} ms a question"
         )
     print(f"{'at least':<16}{bound:9.5f}{alone / bound:8.1f}x less")
+    for told, person in (("told", ways["frugal"]), ("untold", ways["frugal, untold"])):
+        rho, number = drilled(person, columns, cuts, values)
+        print(f"drill-down, {number} counts: {told:<7}{rho:9.5f}{number * price / rho:8.1f}x less")
+
+
+def rows() -> Iterator[Row]:
+    """For `make bench`: the streams of seed 1, without the drill-down and the other mechanisms."""
+    alone = ASKED * float(Count().measurement(ZCDP, 1, within=WITHIN).loss(1).rho)
+    for name, found, told in (
+        ("mothers", mothers, True),
+        ("mothers", mothers, False),
+        ("flights", flights, True),
+    ):
+        table, cuts, values = found()
+        axes = (values, *(Keys.bins(name, edges) for name, edges in cuts.items()))
+        person, asked = Frugal(axes=axes) if told else Frugal(), list(questions(cuts, values, 1))
+        rho, _ = spent(person, table[[*cuts, *values]], asked)
+        work = f"{ASKED} counts of {name}, groups {'told' if told else 'not told'}"
+        goal = faster(rho, alone, "less than each alone", 5)
+        yield Row("frugal", work, rho, unit="zCDP", peers={"each alone": alone}, goals=(goal,))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from pathlib import Path
 from shutil import disk_usage
 from tempfile import TemporaryDirectory, gettempdir
 
+from benchmarks.found_keys import found_keys
 from benchmarks.many_groups import grouped_sums, many_keys
 from benchmarks.many_questions import first, hundred, later, memory, slope, sparse_vector
 from benchmarks.measure import Row, line
@@ -59,6 +60,10 @@ def groups(folder: Path) -> Rows:
     yield from grouped_sums(folder, TEN, 3)
 
 
+def founds(folder: Path) -> Rows:
+    yield from found_keys(folder, TEN, 3)
+
+
 PARTS: dict[str, Callable[[Path], Rows]] = {
     "first": firsts,
     "later": laters,
@@ -67,6 +72,7 @@ PARTS: dict[str, Callable[[Path], Rows]] = {
     "slope": slopes,
     "memory": memories,
     "groups": groups,
+    "found": founds,
 }
 
 

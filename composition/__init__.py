@@ -5,7 +5,8 @@
 - `validity`: the table of theorems `VALIDITY`; `verdicts` has the classes of its rows and cells,
   and `proofs` looks a composition up in it.
 - `budgets`: a filter for a budget that is stated as epsilon and delta.
-- `planning`: `admitted` and `recommend`, to choose a rule. `plot`: pictures (extra `plot`).
+- `planning`: `admitted` and `recommend`, to choose a rule; `candidates`: the rules it compares;
+  `hints`: what pays beyond them. `plot`: pictures (extra `plot`).
 """
 
 from composition.budgets import budget
@@ -13,6 +14,7 @@ from composition.compositors.blocks import Blocks
 from composition.compositors.concurrent import ConComp
 from composition.compositors.ex_post import ExPost
 from composition.compositors.filters import Filt, FiltCon, FiltSeq
+from composition.compositors.individual import Individual
 from composition.compositors.odometers import Odom, OdomCon, OdomSeq
 from composition.compositors.pacing import AtMostADay
 from composition.compositors.parallel import Parallel
@@ -65,6 +67,7 @@ __all__ = [
     "FiltSeq",
     "Fitted",
     "GDPResidue",
+    "Individual",
     "LinearOdometer",
     "Menu",
     "MixtureOdometer",

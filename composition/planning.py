@@ -8,38 +8,34 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import partial
 from itertools import groupby
-from math import gcd, lcm, log, sqrt
+from typing import Any, TypeVar
 
 import attrs
 
-from composition.rules import (
-    Account,
-    Basic,
-    GDPResidue,
-    Rogers2016,
-    Rule,
-    ViaGDP,
-    ViaRenyi,
-    ViaZCDP,
-    Whitehouse2023,
-    fitted,
-)
+from composition import hints
+from composition.candidates import Plan, rules_for
+from composition.hints import Planned, stated
+from composition.rules import Account, Basic, Rule
 from composition.rules.declared import least_at
-from composition.rules.slack import delta_of
-from queryable.losses import AdditiveLoss, ApproxDP, Loss, Measure, conversions, total
+from queryable.losses import (
+    ZCDP,
+    AdditiveLoss,
+    ApproxDP,
+    ApproxZCDP,
+    Loss,
+    Measure,
+    PureDP,
+    total,
+)
 from queryable.losses.numbers import BeyondReachError
+from queryable.mechanism import InteractiveMechanism
+from queryable.postprocessing import PersonInTheMiddle
 from queryable.quoting import quoted
 
-Plan = list[tuple[Loss, int]]
-"""Losses, each with the number of its consecutive launches."""
-
-MOST_ENTRIES = 16
-"""Menus are tried for plans with at most this many different epsilons."""
+Item = TypeVar("Item")
 
 _MOST_TIMES = 2**20  # an upper bound for the search
 _MOST_STEPPED = 2_000  # launches, if an account has no add_many of its own
-_FINEST = 20_000  # the most units of a menu
-_LEAST, _MOST = Fraction(1, 10**100), Fraction(10**6)
 
 
 def admitted(budget: Loss, rule: Rule, loss: Loss) -> int:
@@ -154,9 +150,15 @@ class Recommendation:
     delta.
     """
 
+    hints: tuple[str, ...] = ()
+    """What would pay for such a plan beyond a rule; docs/choosing.md has figures."""
+
+    instead: Loss | None = None
+    """What the plan costs if it is asked through the person that was given."""
+
     @property
     def rule(self) -> Rule:
-        """The rule that admits most launches."""
+        """The rule that admits most launches. If `admitted` is 0, perhaps none takes the plan."""
         return self.candidates[0].rule
 
     @property
@@ -175,59 +177,104 @@ class Recommendation:
         if self.fixed is not None:
             fixed = "ConComp(..., delta=), all declared in advance"
             lines.append(f"| {fixed} | {self.fixed} of {self.planned} | |")
+        lines += ["", *(f"- {each}" for each in self.hints)] if self.hints else []
         return "\n".join(lines)
 
 
-def recommend(budget: Loss, losses: Iterable[Loss]) -> Recommendation:
-    """Compare the rules by how many launches of a plan they admit, in any order of the launches.
+def recommend(
+    budget: Loss,
+    losses: Iterable[Planned],
+    *,
+    instead: PersonInTheMiddle[Any] | None = None,
+) -> Recommendation:
+    """Compare the rules by how many launches of a plan they admit.
 
     For each rule the launches before the first refusal are counted, in the worst of these orders:
-    as listed, and by rising and by falling loss. For rules that add one number per launch, the
-    order by falling loss is the worst of all. Ties are broken by how many times the whole plan
-    fits. A slack leaves room for the plan's own deltas, if they are at most half of delta. Costs of
-    a menu are fitted to the plan. A plan that is fixed before anything is answered needs no rule:
-    `fixed` says how much of it `ConComp(..., delta=)` takes.
+    as listed, and by rising and by falling loss, in each coordinate of the losses. For rules that
+    add one number per launch, the order by falling loss is the worst of all. Ties are broken by how
+    many times the whole plan fits. A slack leaves room for the plan's own deltas, if they are at
+    most half of delta. Costs of a menu are fitted to the plan. A plan that is fixed before anything
+    is answered needs no rule: `fixed` says how much of it `ConComp(..., delta=)` takes. `hints`
+    says what else may pay.
 
     Args:
         budget: the budget of the filter.
-        losses: the losses of the planned launches.
+        losses: the planned launches: mechanisms, or their losses.
+        instead: a person in the middle through whom the mechanisms could be asked, such as
+            `Frugal()`; the hints then say what they cost together. No data are read.
 
     Raises:
-        ValueError: the plan is empty.
+        ValueError: the plan is empty, or a launch has no claim, or no price through the person.
+
+    Examples:
+        >>> from mechanisms import Count, Frugal, Gaussian, column
+        >>> age = column("age")
+        >>> counts = [Gaussian(Count(age >= low), rho="1/500") for low in range(20, 70, 10)]
+        >>> found = recommend(ApproxDP(1, "1e-6"), counts, instead=Frugal())
+        >>> print(found.admitted, found.hints[1])
+        5 through Frugal they cost ...
     """
     _require(budget, Loss, "budget", "a privacy loss, such as ApproxDP(1, '1e-6')")
+    if isinstance(losses, Loss | InteractiveMechanism):
+        raise TypeError(f"losses is {quoted(losses)}; it should be a list, also of one launch")
     listed = list(losses)
-    for loss in listed:
-        if not isinstance(loss, Loss):
+    for each in listed:
+        if not isinstance(each, Loss | InteractiveMechanism):
             raise TypeError(
-                f"{quoted(loss)} is no privacy loss; plan with values such as PureDP(0.1)"
+                f"{quoted(each)} is no privacy loss and no mechanism; plan with values such as "
+                "PureDP(0.1) or Gaussian(Count(), rho='1/200')"
             )
-    plan: Plan = [(loss, len(list(run))) for loss, run in groupby(listed)]
-    if not plan:
-        raise ValueError("the plan is empty; list the losses of the planned launches")
-    tried = [_tried(rule, budget, plan) for rule in _rules(budget, plan)]
+    if not listed:
+        raise ValueError("the plan is empty; list the planned launches")
+    launches = _runs(listed)
+    tried = [_tried(rule, budget, launches) for rule in rules_for(budget, launches)]
     tried.sort(key=lambda each: (-1 if each.admitted is None else each.admitted, each.times or 0))
     tried.reverse()
     best = {type(each.rule): each for each in reversed(tried)}  # of several menus one
     compared = tuple(each for each in tried if each in best.values())
-    return Recommendation(len(listed), compared, _fixed(budget, listed))
+    through = None if instead is None else hints.price(instead, listed)
+    return Recommendation(
+        len(listed),
+        compared,
+        _fixed(budget, listed),
+        hints.hints(listed, _fit(budget, compared[0]), instead, through),
+        through,
+    )
 
 
-def _fixed(budget: Loss, listed: list[Loss]) -> int | None:
-    """How many of these losses fit when they are declared in advance."""
+def _fit(budget: Loss, best: Candidate) -> hints.Fit:
+    with_delta = isinstance(budget, ApproxDP | ApproxZCDP) and budget.delta > 0
+    return hints.Fit(
+        best.admitted,
+        added=isinstance(best.rule, Basic) and isinstance(budget, PureDP | ApproxDP),
+        zcdp=with_delta or isinstance(budget, ZCDP),
+    )
+
+
+def _runs(listed: Iterable[Item]) -> list[tuple[Item, int]]:
+    return [(each, len(list(run))) for each, run in groupby(listed)]
+
+
+def _fixed(budget: Loss, listed: list[Planned]) -> int | None:
+    """How many of these launches fit when they are declared in advance."""
     if not isinstance(budget, ApproxDP) or budget.delta == 0:
         return None
 
-    def stated(loss: Loss, measure: Measure | None) -> Loss:
-        return loss if measure is None else loss.to(measure)
+    known: dict[tuple[int, Measure | None], Loss] = {}
+
+    def once(each: Planned, measure: Measure | None = None) -> Loss:
+        key = id(each), measure
+        if key not in known:
+            known[key] = stated(each, measure)
+        return known[key]
 
     def fits(count: int) -> bool:
         first = listed[:count]
 
         def composed(measure: Measure) -> Loss:
-            return total((loss.to(measure) for loss in first), measure)
+            return total((once(each, measure) for each in first), measure)
 
-        statements = [partial(stated, loss) for loss in first]
+        statements = [partial(once, each) for each in first]
         try:
             return least_at(statements, budget.delta, composed)[0] <= budget
         except ValueError:  # the deltas come to more
@@ -236,42 +283,23 @@ def _fixed(budget: Loss, listed: list[Loss]) -> int | None:
     return _greatest(fits, len(listed))
 
 
-def _rules(budget: Loss, plan: Plan) -> list[Rule]:
-    """The rules to compare; of equally good ones the last is taken, so the simplest is last."""
-    if not isinstance(budget, ApproxDP) or budget.delta == 0 or _extreme(budget, plan):
-        return [Basic()]
-    slack = _slack(budget, plan)
-    return [
-        Rogers2016(),
-        Whitehouse2023(slack),
-        ViaGDP(slack),
-        ViaRenyi(_orders(budget.epsilon, slack), slack=slack),
-        GDPResidue(slack),
-        *_menus(budget, plan, slack),
-        ViaZCDP(slack),
-        Basic(),
-    ]
-
-
-def _extreme(budget: ApproxDP, plan: Plan) -> bool:
-    """Whether numbers are so large or small that only `Basic` is tried."""
-    parts = [budget.epsilon, budget.delta]
-    for loss, _ in plan:
-        parts += loss.parts if isinstance(loss, AdditiveLoss) else ()
-    return any(part and not _LEAST <= part <= _MOST for part in parts)
-
-
-def _tried(rule: Rule, budget: Loss, plan: Plan) -> Candidate:
+def _tried(rule: Rule, budget: Loss, launches: list[tuple[Planned, int]]) -> Candidate:
     try:
         account, measure = rule.open(budget), rule.child_measure(budget)
-        stated = [(loss.to(measure), count) for loss, count in plan]
+        plan = _merged([(stated(each, measure), count) for each, count in launches])
     except ValueError as error:
         return Candidate(rule, why=str(error))
     try:
-        fewest = min(_in_order(account, order) for order in _orders_of(stated))
-        return Candidate(rule, fewest, _times(account, stated))
+        fewest = min(_in_order(account, order) for order in _orders_of(plan))
+        return Candidate(rule, fewest, _times(account, plan))
     except BeyondReachError as error:
         return Candidate(rule, why=str(error))
+
+
+def _merged(plan: Plan) -> Plan:
+    """Runs of equal losses as one, where different mechanisms have the same loss."""
+    runs = groupby(plan, key=lambda one: one[0])
+    return [(loss, sum(count for _, count in run)) for loss, run in runs]
 
 
 def _in_order(account: Account, plan: Plan) -> int:
@@ -285,16 +313,17 @@ def _in_order(account: Account, plan: Plan) -> int:
 
 
 def _orders_of(plan: Plan) -> list[Plan]:
-    def by_first(item: tuple[Loss, int]) -> tuple[Fraction, ...]:
-        return item[0].parts if isinstance(item[0], AdditiveLoss) else ()
-
-    def by_last(item: tuple[Loss, int]) -> tuple[Fraction, ...]:
-        return by_first(item)[::-1]
-
+    """The plan as listed, and by each coordinate of the losses, rising and falling."""
+    first = plan[0][0]
     orders = [plan]
-    for key in (by_first, by_last):
+    for place in range(len(first.parts) if isinstance(first, AdditiveLoss) else 0):
+
+        def from_here(item: tuple[Loss, int], place: int = place) -> tuple[Fraction, ...]:
+            parts = item[0].parts if isinstance(item[0], AdditiveLoss) else ()
+            return parts[place:] + parts[:place]
+
         for falling in (False, True):
-            order = sorted(plan, key=key, reverse=falling)
+            order = sorted(plan, key=from_here, reverse=falling)
             if order not in orders:
                 orders.append(order)
     return orders
@@ -323,50 +352,3 @@ def _times_in_turn(account: Account, plan: Plan) -> int:
         if not account.within:
             return times
     return most
-
-
-def _slack(budget: ApproxDP, plan: Plan) -> Fraction:
-    deltas = sum((delta_of(loss) * n for loss, n in plan), Fraction(0))
-    return max(budget.delta - deltas, budget.delta / 2)
-
-
-def _orders(epsilon: Fraction, slack: Fraction) -> list[Fraction]:
-    """Renyi orders around the best order for Gaussian noise that uses the whole budget."""
-    rho = float(conversions.largest_zcdp(epsilon, slack)) or 1e-12
-    centre = sqrt(max(1.0, log(slack.denominator) - log(slack.numerator)) / rho)
-    excess = (Fraction(f"{centre * 2 ** (third / 3):.3g}") for third in range(-6, 16))
-    return [1 + each for each in excess]
-
-
-def _menus(budget: ApproxDP, plan: Plan, slack: Fraction) -> list[Rule]:
-    """Menus of the plan's epsilons: at their common unit, or near the least if that is too fine."""
-    try:
-        stated = [(loss.to(ApproxDP), count) for loss, count in plan]
-    except ValueError:
-        return []
-    mix: dict[Fraction, int] = {}
-    for loss, count in stated:
-        assert isinstance(loss, ApproxDP)
-        if loss.epsilon > 0:
-            mix[loss.epsilon] = mix.get(loss.epsilon, 0) + count
-    if not 0 < len(mix) <= MOST_ENTRIES:
-        return []
-    finest = conversions.largest_gdp(budget.epsilon, slack) / Fraction(sqrt(_FINEST))
-    common, least = _common(mix), min(mix)
-    units = [common] if common >= finest else [least / part for part in (1, 2, 4)]
-    return [_menu(budget, unit, mix, slack) for unit in units if unit >= finest]
-
-
-def _common(values: Iterable[Fraction]) -> Fraction:
-    """The greatest common divisor of rationals."""
-    each = list(values)
-    bottom = lcm(*(value.denominator for value in each))
-    return Fraction(gcd(*(int(value * bottom) for value in each)), bottom)
-
-
-def _menu(budget: ApproxDP, unit: Fraction, mix: dict[Fraction, int], slack: Fraction) -> Rule:
-    entries: dict[int, int] = {}
-    for epsilon, count in mix.items():
-        multiple = -(-epsilon // unit)
-        entries[multiple] = entries.get(multiple, 0) + count
-    return fitted(budget, unit, entries, slack).rule

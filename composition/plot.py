@@ -45,6 +45,8 @@ def spending(queryable: Queryable, path: str | Path | None = None) -> "Figure":
         )
     if len(charged) > _MOST_LAUNCHES:
         raise ValueError(f"read the ledger instead: {len(charged):,} launches are too many to draw")
+    if node.account.remark:
+        raise ValueError(f"read the ledger instead: the total is {node.account.remark}")
     amounts, unit = _amounts(node, charged)
     names = _most_expensive([_name(child) for child in charged], amounts)
     figure = new_figure(8.0, 4.2)

@@ -239,8 +239,9 @@ def advice(mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure | N
     ways += [f"FiltCon(ApproxDP(..), rule={rule})" for rule in rules]
     if not rules:
         ways += _own_budget(mechanism, d_in, own)
-    if measure is ApproxDP:
-        ways.append("launch(.., d_out=ApproxDP(epsilon, delta)), which charges its conversion")
+    if measure in (ApproxDP, ApproxZCDP):
+        converted = f"mechanism.privacy_map({d_in}).to(ApproxDP, delta=..)"
+        ways.append(f"launch(mechanism, d_out={converted}), which charges its conversion")
     if measure is ZCDP and isinstance(own, ApproxDP | ApproxZCDP) and own.delta:
         ways.append("deltas and margin of a time-uniform odometer")
     if measure is PureDP and isinstance(own, ZCDP):

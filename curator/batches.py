@@ -15,16 +15,19 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from curator.batch_files import BatchFolder, is_id
 from curator.codec import Codec
 from curator.fingerprints import fingerprint, fingerprint_of_files
 from curator.ledgers import LedgerError
-from queryable.data.growing import Growing
+from curator.wire.texts import dumped
+from queryable.datasets import Described, Protected
 from queryable.errors import QueryError
 from queryable.feeding import owned
 from queryable.messages import CloseBlock, Query, Update
 
-Updates = Sequence[Any] | Callable[[int], Any]
-"""The batches that a root got, in order: a sequence, or a function of their number from 0."""
+Updates = Sequence[Any] | Callable[[int], Any] | BatchFolder
+"""The batches that a root got, in order: a sequence, a function of their number from 0, or a folder
+of files."""
 
 _UPDATE, _CLOSE = "update/1", "close-block/1"
 _HEX = re.compile("[0-9a-f]{64}")
@@ -36,21 +39,25 @@ class Course:
     Attributes:
         batches: how many batches there were.
         blocks: the texts of blocks in the order of their first batch; whether each is open.
+        ids: the texts of the messages that have an id.
     """
 
     def __init__(self) -> None:
         self.batches = 0
         self.blocks: dict[str, bool] = {}
+        self.ids: dict[str, str] = {}
 
-    def check(self, text: str) -> tuple[bool, str | None]:
+    def check(self, text: str, identity: Any = None) -> tuple[bool, str | None]:
         """Whether the next message is a batch, and its block.
 
         Raises:
-            ValueError: it cannot come now, or is no such text.
+            ValueError: it cannot come now, or is no such text, or its id is none.
         """
+        if identity is not None and (not is_id(identity) or identity in self.ids):
+            raise ValueError("the id is none, or was used before")
         said = json.loads(text)
         kind, block = said.pop("@"), said.pop("block", None)
-        name = None if block is None else _text(block)
+        name = None if block is None else dumped(block)
         if kind == _UPDATE:
             if said.pop("number") != self.batches + 1:
                 raise ValueError(f"batch {self.batches + 1} comes next")
@@ -67,13 +74,14 @@ class Course:
             raise ValueError("a message of the data's owner has no further parts")
         return kind == _UPDATE, name
 
-    def take(self, text: str) -> None:
+    def take(self, text: str, identity: Any = None) -> None:
         """Go on after the next message.
 
-        Raises:
-            ValueError: it cannot come now, or is no such text.
+        Raises: as `check`.
         """
-        is_batch, name = self.check(text)
+        is_batch, name = self.check(text, identity)
+        if identity is not None:
+            self.ids[identity] = text
         self.batches += is_batch
         if name is not None:
             self.blocks[name] = is_batch
@@ -90,11 +98,6 @@ class Course:
     def _named(self) -> list[tuple[str, bool]]:
         """The last blocks, as people name them."""
         return [(str(_value(name)), is_open) for name, is_open in [*self.blocks.items()][-3:]]
-
-
-def _text(value: Any) -> str:
-    """As the codec writes it."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def _value(name: str) -> Any:
@@ -146,31 +149,57 @@ class Batches:
         Raises:
             QueryError: it is wrong.
         """
-        assert self._marks is not None
-        said: dict[str, Any] = {"@": _CLOSE}
         try:
-            if isinstance(message, Update):
-                number = self.course.batches + 1
-                contents = self._marks.contents(message.records)
-                said = {"@": _UPDATE, "contents": self._marks.of(contents, number)}
-                said["number"] = number
-            if message.block is not None:
-                said["block"] = json.loads(self._codec.encode(message.block))
-            text = _text(said)
+            text = self._said(message, self.course.batches + 1)
             self.course.check(text)
         except (TypeError, ValueError) as error:
             raise QueryError(f"{error}; nothing has changed") from None
         return text
 
-    def again(self, text: str) -> Query:
+    def known(self, message: Query, identity: str) -> int | None:
+        """The number of the batch that the log has under this id, 0 for a block; None if none.
+
+        Raises:
+            QueryError: the log has another message under it.
+        """
+        if identity not in self.course.ids:
+            return None
+        number = json.loads(self.course.ids[identity]).get("number", 0)
+        try:
+            same = self._said(message, number) == self.course.ids[identity]
+        except (TypeError, ValueError):
+            same = False
+        if not same:
+            raise QueryError(
+                f"the id {identity!r} was used for another batch or block; nothing has changed"
+            )
+        return int(number)
+
+    def _said(self, message: Query, number: int) -> str:
+        """The text of a message, if it is the batch of this number."""
+        assert self._marks is not None
+        assert isinstance(message, Update | CloseBlock)
+        said: dict[str, Any] = {"@": _CLOSE}
+        if isinstance(message, Update):
+            contents = self._marks.contents(message.records)
+            said = {"@": _UPDATE, "contents": self._marks.of(contents, number)}
+            said["number"] = number
+        if message.block is not None:
+            said["block"] = json.loads(self._codec.encode(message.block))
+        return dumped(said)
+
+    def again(self, text: str, identity: Any = None) -> Query:
         """The message of the log with this text, with the records that the owner gives again.
+
+        Args:
+            identity: the id under which it was fed; None if it had none.
 
         Raises:
             LedgerError: the owner gives no batch, or another one, or the text cannot come now.
         """
         try:
-            is_batch, name = self.course.check(text)
-            self.course.take(text)
+            is_batch, name = self.course.check(text, identity)
+            self.course.take(text, identity)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise LedgerError(f"the log has a wrong message of the data's owner: {error}") from None
         block = None if name is None else self._codec.decode(name)
@@ -178,15 +207,15 @@ class Batches:
             return CloseBlock(block)
         if self._marks is None:
             return Update(None, block)
-        records, number = self._given(self.course.batches - 1), self.course.batches
+        records, number = self._given(self.course.batches - 1, identity), self.course.batches
         try:
             mark = self._marks.of(self._marks.contents(records), number)
         except TypeError as error:
             raise LedgerError(f"batch {number}: {error}") from None
         if not hmac.compare_digest(mark, json.loads(text)["contents"]):
             raise LedgerError(
-                f"batch {number} is not the one that the log has: give the batches of then in "
-                "order, as updates; nothing has changed"
+                f"batch {number} is not the one that the log has: {self._advice(records)}; nothing "
+                "has changed"
             )
         return Update(records, block)
 
@@ -206,8 +235,15 @@ class Batches:
                 )
         self._updates = ()
 
-    def _given(self, place: int) -> Any:
+    def _advice(self, records: Any) -> str:
+        if isinstance(self._updates, BatchFolder):
+            return f"put back {records} as it was fed"
+        return "give the batches of then in order, as updates"
+
+    def _given(self, place: int, identity: str | None) -> Any:
         updates = self._updates
+        if isinstance(updates, BatchFolder):
+            return self._of_folder(updates, place + 1, identity)
         try:
             given = updates[place] if isinstance(updates, Sequence) else updates(place)
             return owned(given.records if isinstance(given, Update) else given)
@@ -217,9 +253,35 @@ class Batches:
                 "batches that it got, as updates; nothing has changed"
             ) from error
 
+    def _of_folder(self, folder: BatchFolder, number: int, identity: str | None) -> Path:
+        name = f"batch-{number}" if identity is None else identity
+        try:
+            return folder.file(name)
+        except OSError as error:
+            how = "" if identity is not None else " (fed without an id)"
+            raise LedgerError(
+                f"the file of batch {number}{how} is missing: put it back into {folder.path} as "
+                f"{name}.csv, or .parquet; nothing has changed"
+            ) from error
 
-class Absent(Growing):
-    """The data of a look at a log: nothing is known of them, whatever arrives."""
+
+class Absent(Described):
+    """The data of a look at a log: nothing is known of them but who is protected.
+
+    Args:
+        protects: that.
+    """
+
+    def __init__(self, protects: Protected) -> None:
+        self._protects = protects
+
+    @property
+    def protects(self) -> Protected:
+        """Who is protected. Public."""
+        return self._protects
+
+    def check(self, statistic: Any) -> None:
+        """It may fit: the columns are not known."""
 
     def append(self, records: Any, block: Any = None) -> "Absent":
         """The same: nothing is known."""

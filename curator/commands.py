@@ -13,8 +13,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
 
-import attrs
-
 from curator import orders
 from curator.access import ROOT as ACCESS
 from curator.access import access_of
@@ -22,6 +20,8 @@ from curator.closing import close as close_root
 from curator.codec import CODEC, Codec
 from curator.configuration import NAME as _CONFIGURATION
 from curator.configuration import read_configuration
+from curator.exports import exported, imported
+from curator.feeding import feed
 from curator.keys import make_key
 from curator.ledgers import BrokenChainError, Event, Ledger, LedgerError, chained, ledger_of
 from curator.orders import access_lines, running_lines
@@ -214,43 +214,6 @@ def _extra(text: str) -> Iterator[None]:
         raise LedgerError(text) from error
 
 
-def exported(events: Iterable[Event]) -> Iterator[str]:
-    """The events of one root, each as a line of JSON; then their number and the last hash."""
-    last = None
-    for event in events:
-        yield json.dumps(attrs.asdict(event), sort_keys=True, separators=(",", ":"))
-        last = event
-    if last is not None:
-        yield json.dumps({"events": last.seq, "head": last.hash}, separators=(",", ":"))
-
-
-def imported(lines: Iterable[str]) -> Iterator[Event]:
-    """The events of an export, not checked but for their number.
-
-    Raises:
-        BrokenChainError: a part of it is missing or is no event.
-    """
-    last, whole = None, False
-    for number, line in enumerate(lines, start=1):
-        try:
-            value = json.loads(line)
-            if whole:
-                raise ValueError("a line after the end")
-            if set(value) == {"events", "head"}:
-                whole = last is not None and value == {"events": last.seq, "head": last.hash}
-                if not whole:
-                    raise ValueError("another number of events")
-                continue
-            last = Event(**value)
-            if attrs.asdict(last) != {**value} or line.rstrip("\n") != next(exported([last])):
-                raise ValueError("another spelling")
-        except (ValueError, TypeError) as error:
-            raise BrokenChainError(f"line {number} is not one of an export: {error}") from error
-        yield last
-    if not whole:
-        raise BrokenChainError("the end is missing: the last line has the number of events")
-
-
 class _Opened:
     """A ledger that is there already, open for a while: by its own place or a configuration's."""
 
@@ -292,9 +255,10 @@ def _checked(root: str, events: Iterable[Event], *, head: str = "", codec: Codec
     if head and head not in {event.hash for event in kept}:
         raise BrokenChainError(f"root {ACCESS!r}: no event has the hash {head}")
     grants = sum(len(analyst.grants) for analyst in access)
+    analysts = len(access.analysts)
     return (
-        f"{ACCESS}: {len(kept)} events, {len(access.analysts)} analysts, {grants} grants; "
-        f"head {kept[-1].hash}"
+        f"{ACCESS}: {len(kept)} events, {analysts} analyst{'s' * (analysts != 1)}, "
+        f"{grants} grant{'s' * (grants != 1)}; head {kept[-1].hash}"
     )
 
 
@@ -366,6 +330,17 @@ def application() -> Any:
     @app.command("replay", help=replay.__doc__)
     def _replay(configuration: str, root: str = typer.Argument("")) -> None:
         _told(replay)(configuration, root)
+
+    @app.command("feed", help=feed.__doc__)
+    def _feed(
+        configuration: Path,
+        dataset: str,
+        file: str = typer.Argument(""),
+        block: str = "",
+        close: str = "",
+        id: str = "",  # noqa: A002 (the option is --id)
+    ) -> None:
+        _told(feed)(configuration, dataset, Path(file) if file else None, block, close, id)
 
     _add_server(app)
     ledger.command()(_told(show))

@@ -15,6 +15,7 @@ from typing import Any
 import attrs
 
 from composition import FiltCon
+from curator.batch_files import BatchFolder
 from curator.batches import Updates
 from curator.codec import CODEC, Codec, with_site
 from curator.datasets import ENV, Dataset, dataset_of, key_place, of_environment, seconds
@@ -91,8 +92,18 @@ class Configuration:
             )
         return self.datasets[name]
 
-    def open_dataset(self, name: str) -> tuple[Table, FiltCon]:
+    def batches(self, name: str) -> Updates:
+        """The batches of a data set that grows; none for others."""
+        folder = self.dataset(name).batches
+        return () if folder is None else BatchFolder(folder)
+
+    def open_dataset(
+        self, name: str, on_misread: Callable[[Any], object] | None = None
+    ) -> tuple[Table, FiltCon]:
         """The data of a data set, and the filter that guards it.
+
+        Args:
+            on_misread: as for `Table`.
 
         Raises:
             ConfigurationError: the data cannot be opened as the file says.
@@ -101,7 +112,7 @@ class Configuration:
         section = Section(self.file, ("datasets", name), {})
         try:
             with section.checked():
-                return stated.opened(), stated.budget
+                return stated.opened(on_misread), stated.budget
         except OSError as error:
             raise section.wrong(str(error)) from error
 
@@ -109,24 +120,28 @@ class Configuration:
         self,
         name: str,
         *,
-        updates: Updates = (),
+        updates: Updates | None = None,
         on_fault: Callable[[BaseException], object] | None = None,
         charge_to_anchor: bool = False,
         give_up: bool = False,
+        on_misread: Callable[[Any], object] | None = None,
     ) -> tuple[Table, Queryable]:
         """Open a data set on the ledger, or go on with it: see `curator.open`.
+
+        Args:
+            updates: by default the files in the folder `batches` of the data set.
 
         Returns:
             The table, whose methods make questions, and the queryable that answers them.
         """
-        rows, budget = self.open_dataset(name)
+        rows, budget = self.open_dataset(name, on_misread)
         try:
             root = open_root(
                 self.ledger,
                 budget,
                 rows,
                 name=name,
-                updates=updates,
+                updates=self.batches(name) if updates is None else updates,
                 key=self.key_of(name),
                 codec=self.codec,
                 on_fault=on_fault,
@@ -140,7 +155,7 @@ class Configuration:
             raise
         return rows, root
 
-    def replay(self, name: str, *, updates: Updates = ()) -> Replayed:
+    def replay(self, name: str, *, updates: Updates | None = None) -> Replayed:
         """Run the whole analysis of a data set again, and compare it with its log.
 
         See `curator.replay`.
@@ -152,7 +167,7 @@ class Configuration:
                 budget,
                 rows,
                 name=name,
-                updates=updates,
+                updates=self.batches(name) if updates is None else updates,
                 key=self.key_of(name),
                 codec=self.codec,
             )

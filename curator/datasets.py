@@ -7,7 +7,7 @@ database that Ibis connects to.
 import os
 import re
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from glob import escape, has_magic
 from pathlib import Path
@@ -44,6 +44,7 @@ class Dataset:
         key: its key, if not that of the whole file.
         tick: the seconds between the moments at which a server replies.
         deadline: the seconds after which a server lets a message fail.
+        batches: the folder with the files of batches; None if the data do not grow here.
         choose_rows: when a server chooses the rows that count: `AT_OPENING`, or at the first
             question that reads them.
     """
@@ -59,25 +60,31 @@ class Dataset:
     tick: Fraction | None
     deadline: Fraction | None
     choose_rows: str = AT_OPENING
+    batches: Path | None = None
 
-    def opened(self) -> Table:
-        """The table of the data. A connection that it needs is closed when the table is gone."""
+    def opened(self, on_misread: Callable[[Any], object] | None = None) -> Table:
+        """The table of the data. A connection that it needs is closed when the table is gone.
+
+        Args:
+            on_misread: as for `Table`.
+        """
         if self.table is None:
-            return self._table(self.source)
+            return self._table(self.source, on_misread)
         connection = _connected(str(self.source))
         try:
-            table = self._table(connection.table(self.table, database=self.schema))
+            rows = connection.table(self.table, database=self.schema)
+            table = self._table(rows, on_misread)
         except BaseException:
             connection.disconnect()
             raise
         weakref.finalize(table, connection.disconnect)
         return table
 
-    def _table(self, source: Any) -> Table:
+    def _table(self, source: Any, on_misread: Callable[[Any], object] | None) -> Table:
         bounds = {} if self.unit is None else attrs.asdict(self.unit)
         unit = bounds.pop("column", None)
         bounds.pop("joined", None)
-        return Table(source, privacy_unit=unit, **bounds, **self.options)
+        return Table(source, privacy_unit=unit, on_misread=on_misread, **bounds, **self.options)
 
 
 def seconds(value: Any) -> Fraction:
@@ -147,6 +154,7 @@ def dataset_of(stated: Section, name: str, folder: Path, defaults: Mapping[str, 
             "key": lambda value: key_place(value, folder),
             "tick": seconds,
             "deadline": seconds,
+            "batches": lambda value: folder / text(value),
             "choose_rows": one_name(AT_OPENING, "at the first question"),
             "temp_directory": lambda value: folder / text(value),
             **_TABLE,
@@ -157,6 +165,8 @@ def dataset_of(stated: Section, name: str, folder: Path, defaults: Mapping[str, 
     if isinstance(source, str) and ("://" in source or source.startswith(ENV)):
         if "table" not in given:
             raise stated.wrong('table is missing: a database has several; write table = "NAME"')
+        if "batches" in given:
+            raise stated.wrong("leave batches out: files are fed to data sets of files")
     elif "table" in given or "schema" in given:
         raise stated.wrong("leave table and schema out: they are for databases, and source a file")
     d_in = int(_NEIGHBOURS[given.pop("neighbours", "add-or-remove")])
@@ -164,6 +174,7 @@ def dataset_of(stated: Section, name: str, folder: Path, defaults: Mapping[str, 
     parts = {name: given.pop(name, None) for name in ("source", "table", "schema")}
     own = {key: given.pop(key, default) for key, default in defaults.items()}
     own["choose_rows"] = given.pop("choose_rows", AT_OPENING)
+    own["batches"] = given.pop("batches", None)
     del given["budget"]
     return Dataset(
         name,

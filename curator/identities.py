@@ -114,8 +114,8 @@ def require_same(
     now = described(mechanism, dataset, secret, codec)
     if now["mechanism"] != opened["mechanism"]:
         raise LedgerError(
-            f"root {name!r} was opened with another mechanism: {opened['mechanism']}. Give that "
-            "one, or open a root of another name"
+            f"root {name!r} was opened with another budget or mechanism: {opened['mechanism']}. "
+            "Give that one, or open a root of another name, whose losses add to those of this one"
         )
     if now["fingerprint"] != opened["fingerprint"]:
         raise LedgerError(

@@ -17,7 +17,8 @@ Responsible for the bodies of events. They are JSON objects whose fields are:
 - `exchange`: the fields of an intent and of an answer. `still`: no state has changed.
 - `update`: a message of the data's owner, see `curator.batches`. The fields of an exchange; n and
   history count it like the messages of analysts, path is that of the root, the answer None. It is
-  durable before the state moves. `retired` is 0 if the root mechanism failed.
+  durable before the state moves. `retired` is 0 if the root mechanism failed. `id`, if it has one:
+  under which it is fed once, however often it is sent.
 - `closed`: nothing.
 
 Queries, answers and receipts are texts of `curator.codec`.
@@ -37,8 +38,8 @@ from curator.ledgers import Event, Ledger, LedgerError, UnknownOutcomeError, fol
 from curator.moorings import Mooring
 from curator.requests import Request, Requests, entries_among
 from curator.story import request_of
+from queryable.advancing import Dead
 from queryable.errors import CodecError, HandleError
-from queryable.faults import Dead
 from queryable.messages import Answer, Query, bare, is_many
 from queryable.randomness.sealed import SealedCoins
 from queryable.receipts import Receipt
@@ -78,6 +79,7 @@ class LedgerJournal:
 
     Attributes:
         request: that of the message that is sent next; None if it has none.
+        feeding: the id of the owner's message that is sent next; None if it has none.
         requests: those that have been answered.
         lost: whether another writer was found to have the lease.
     """
@@ -101,6 +103,7 @@ class LedgerJournal:
         self.mooring: Mooring | None = None  # where the root has an anchor
         self._charges: Any = None
         self.request: Request | None = None
+        self.feeding: str | None = None
         self.requests = Requests()
         self._requested: Request | None = None
         self._since: int | None = None
@@ -247,6 +250,8 @@ class LedgerJournal:
             "path": (),
             "query": self._batch,
         }
+        if self.feeding is not None:
+            body["id"] = self.feeding
         self._unmoved = True  # whatever comes, the log is ahead of the state until that has moved
         try:
             self.append("update", body | ({"retired": 0} if dead else {}))
@@ -255,7 +260,7 @@ class LedgerJournal:
             raise
         if self.mooring is not None and self.head is not None:
             self.mooring.keep(self.head)
-        self.batches.course.take(self._batch)
+        self.batches.course.take(self._batch, self.feeding)
 
     def grown(self) -> None:
         """The state has moved; see `Journal.grown`."""

@@ -30,6 +30,18 @@ class OrderError(InteractiveError):
     """The curator has not carried out an order."""
 
 
+class RefusedError(OrderError):
+    """An order that is wrong, or cannot be carried out. Nothing has changed."""
+
+
+class BusyError(OrderError):
+    """The data set cannot be asked now."""
+
+
+class LostReplyError(OrderError):
+    """The curator has ended before it replied."""
+
+
 class Running:
     """A curator that runs, as its owner asks it."""
 
@@ -49,13 +61,19 @@ class Running:
             connection.request(verb, address, text, {HEADER: str(VERSION)})
             reply = connection.getresponse()
             told = json.loads(reply.read())
+        except http.client.RemoteDisconnected as error:
+            raise LostReplyError("the curator has ended before it replied") from error
         except (http.client.HTTPException, ValueError) as error:
             raise OrderError(f"the curator's reply is not of this protocol: {error}") from error
         finally:
             connection.close()
         if reply.status != 200 and address != "/health":
-            raise OrderError(str(told.get("error", told)))
+            kind = _KINDS.get(reply.status, OrderError)
+            raise kind(str(told.get("error", told)))
         return told
+
+
+_KINDS = {409: RefusedError, 503: BusyError}
 
 
 class _Connection(http.client.HTTPConnection):

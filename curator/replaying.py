@@ -227,7 +227,7 @@ class _Replay:
         found = {"history": now.history.hex()}
         if (difference := _first(number, (), fed, found, ("history",))) is not None:
             return difference
-        message = self._given.again(fed["query"])
+        message = self._given.again(fed["query"], fed.get("id"))
         if "retired" in fed:
             self._fed.course.take(fed["query"])
             fold_update(self._root, message, now, dead=True)

@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 
 from queryable.errors import InteractiveError
-from queryable.losses.numbers import natural
+from queryable.losses.numbers import at_least_one
 from queryable.quoting import quoted
 
 Reader = Callable[[Any], Any]
@@ -136,10 +136,7 @@ def natural_number(value: Any) -> int:
     """Read a whole number that is at least 1."""
     if isinstance(value, Decimal):
         raise TypeError(f"it is {value}; it should be a whole number")
-    number = natural(value, "it")
-    if number < 1:
-        raise ValueError("it is 0; it should be at least 1")
-    return number
+    return at_least_one(value, "it")
 
 
 def one_name(*names: str) -> Reader:

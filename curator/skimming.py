@@ -136,7 +136,7 @@ class Skim:
     def _grow(self, body: dict[str, Any]) -> None:
         """Fold a message of the data's owner."""
         coins = self._coins.resumed(bytes.fromhex(body["history"]), body["n"])
-        message = self._batches.again(body["query"])
+        message = self._batches.again(body["query"], body.get("id"))
         fold_update(self._root, message, coins, dead="retired" in body)
         self._gathered.forget()
 

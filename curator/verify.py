@@ -116,7 +116,7 @@ class _Checks:
         self.messages = 0
         self._counted = 0  # those of the data's owner too
         self.course = Course()
-        self.found = Messages(codec)
+        self.found = Messages(codec, self.course)
         self._histories: Histories | None = None
 
     def take(self, event: Event) -> None:
@@ -176,7 +176,12 @@ class _Checks:
             raise _wrong(event, "answers an event that waits for no answer")
         if pending.kind == "opened":
             self._histories = Histories(pending.root, pending.body, body["answer"])
-            self.found.tree.start(json.loads(self._asked["mechanism"]), json.loads(body["answer"]))
+            protects = self._asked.get("protects") or (None, None, None)
+            self.found.tree.start(
+                json.loads(self._asked["mechanism"]),
+                json.loads(body["answer"]),
+                bounded=protects[2] is not None,
+            )
         elif not body.get("void"):
             self._message(self._asked, body)
 
@@ -187,12 +192,12 @@ class _Checks:
 
     def _update(self, body: dict[str, Any]) -> None:
         """Check a message of the data's owner: no account changes, and the answer is None."""
-        if {*body} - {"answer", "history", "n", "on", "path", "query", "retired"}:
+        if {*body} - {"answer", "history", "id", "n", "on", "path", "query", "retired"}:
             raise WrongAccountError("has parts that no message of the data's owner has")
         if body["path"] or body["answer"] != "null" or body.get("retired", 0) != 0:
             raise WrongAccountError("is a message of the data's owner, and has an answer or a path")
         self._follow(body, body)
-        self.course.take(body["query"])
+        self.course.take(body["query"], body.get("id"))
 
     def _follow(self, asked: dict[str, Any], answered: dict[str, Any]) -> None:
         """Check the number and the history of the next message."""

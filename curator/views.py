@@ -147,7 +147,7 @@ def _shown(name: str, telling: Telling, place: Ledger, ledger: Place, codec: Cod
     coins = SealedCoins(bytes(32), name, canonical=codec.encode)  # nothing is drawn
     protects = Protected(*opened["protects"]) if "protects" in opened else RECORD
     root = _Shown(
-        mechanism, Absent(), coins, None, protects, opening=Recall(opening, same_by(codec))
+        mechanism, Absent(protects), coins, None, protects, opening=Recall(opening, same_by(codec))
     )
     root.handles.register((), root.opening)
     reader = Reader(place, ledger, name, coins, codec)

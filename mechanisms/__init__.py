@@ -4,14 +4,18 @@
 - `randomized_response`: a bit, told truthfully or not.
 - `exponential`: a candidate chosen by its score; `PermuteAndFlip` and `TopK` too.
 - `sparse_vector`: `SparseVector`, which compares statistics with a threshold.
-- `best`: the best of several runs, for the price of two or three.
+- `best`: the best of several runs, for the price of two or three (`repetitions`: how many runs;
+  `selection`: what they cost).
+- `scripted`: a whole analysis as one measurement.
 - `counters`: sums over the batches of data that grow, at every moment.
 - `linear_queries`: `LinearQuery`, a weighted count of records.
 - `multiplicative_weights`: many linear queries answered from a synthetic histogram.
 - `privacy_maps`: the smaller of two bounds on a mechanism's privacy loss.
 - `sampling`: exact noise.
+- `thresholds`: noise against a threshold, for keys that are found in the data.
 - `tables`: tables, predicates and statistics.
 - `frugal`: a person that answers from earlier answers, and buys only what is missing.
+- `synthetic`: a person that fits a graphical model of the rows, and answers from it.
 - `refinement`: estimates that are refined until they are accurate enough.
 """
 
@@ -21,7 +25,7 @@ from mechanisms.counters.toeplitz import ToeplitzCounter
 from mechanisms.counters.tree import TreeCounter
 from mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, TopK
 from mechanisms.frugal.frugal import Frugal
-from mechanisms.frugal.messages import Estimated, EstimateQuery
+from mechanisms.frugal.messages import Estimate, Estimated
 from mechanisms.gaussian import Gaussian
 from mechanisms.laplace import Laplace
 from mechanisms.linear_queries import LinearQuery
@@ -29,7 +33,7 @@ from mechanisms.multiplicative_weights import PrivateMultiplicativeWeights, Synt
 from mechanisms.randomized_response import RandomizedResponse, Revealed
 from mechanisms.refinement.brownian import BrownianNoiseReduction
 from mechanisms.refinement.doubling import Doubling
-from mechanisms.refinement.estimate import Estimate, Stopped, Undecided
+from mechanisms.refinement.estimate import Refined, Stopped, Undecided
 from mechanisms.refinement.laplace_reduction import LaplaceNoiseReduction
 from mechanisms.refinement.messages import Latest, Open, Refine, Until
 from mechanisms.refinement.stopping import (
@@ -38,11 +42,24 @@ from mechanisms.refinement.stopping import (
     even_schedule,
     geometric_schedule,
 )
+from mechanisms.repetitions import Poisson, Threshold, TruncatedNegativeBinomial
 from mechanisms.sampling.laws import BernoulliExp, DiscreteGaussian, DiscreteLaplace, TruthfulAnswer
-from mechanisms.sampling.repetitions import Poisson, TruncatedNegativeBinomial
+from mechanisms.scripted import Scripted
 from mechanisms.sparse_vector import Above, SparseVector
+from mechanisms.synthetic.messages import (
+    Fit,
+    FromModel,
+    Measured,
+    Measurements,
+    ModelFit,
+    Modelled,
+    SampleRows,
+    SyntheticRows,
+)
+from mechanisms.synthetic.synthetic import Synthetic
 from mechanisms.tables.choices import Quantiles
 from mechanisms.tables.columns import Column, column, when
+from mechanisms.tables.discovered import DiscoveredKeys, PrivateKeys
 from mechanisms.tables.group_by import GroupBy
 from mechanisms.tables.keys import Keys
 from mechanisms.tables.moments import Mean, Std, Variance
@@ -67,13 +84,15 @@ __all__ = [
     "Count",
     "CountUnits",
     "Covariance",
+    "DiscoveredKeys",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Doubling",
     "Estimate",
-    "EstimateQuery",
     "Estimated",
     "ExponentialMechanism",
+    "Fit",
+    "FromModel",
     "Frugal",
     "Gaussian",
     "GroupBy",
@@ -84,26 +103,37 @@ __all__ = [
     "Latest",
     "LinearQuery",
     "Mean",
+    "Measured",
+    "Measurements",
+    "ModelFit",
+    "Modelled",
     "Neighbours",
     "Open",
     "PermuteAndFlip",
     "Poisson",
     "Predicate",
     "PrivacyUnit",
+    "PrivateKeys",
     "PrivateMultiplicativeWeights",
     "Quantile",
     "Quantiles",
     "RandomizedResponse",
     "Refine",
+    "Refined",
     "Regression",
     "RelativeError",
     "Revealed",
+    "SampleRows",
+    "Scripted",
     "SparseVector",
     "Std",
     "Stopped",
     "Sum",
+    "Synthetic",
     "SyntheticHistogram",
+    "SyntheticRows",
     "Table",
+    "Threshold",
     "ToeplitzCounter",
     "Top",
     "TopK",

@@ -10,6 +10,7 @@ from flint import arb
 from mechanisms.additive import integer_statistic, noisy
 from mechanisms.sampling.laws import DiscreteGaussian
 from queryable.answers import Noise, NoisyArray, NoisyInt
+from queryable.contributions import Contributions
 from queryable.losses import ZCDP, Dominated, Loss, Measure
 from queryable.losses.numbers import Number, natural, positive, round_up, sqrt_up
 from queryable.mechanism import Measurement
@@ -17,7 +18,7 @@ from queryable.quoting import quoted
 from queryable.randomness.coins import Coins
 from queryable.statistics import IntegerStatistic
 
-_SMOOTHED = Fraction(4)
+SMOOTHED = Fraction(4)
 """The part of the variance that moves a continuous Gaussian to the integers."""
 
 
@@ -39,7 +40,8 @@ class Gaussian(Measurement[NoisyInt | NoisyArray]):
         Checked by: tests/unit/mechanisms/test_gaussian.py
 
     Args:
-        statistic: integer-valued, with declared sensitivities.
+        statistic: integer-valued, with declared sensitivities. A `Sum` is in its `unit`; `release`
+            answers the sum itself.
         scale: sigma, rational. Give exactly one of `scale`, `rho` and `variance`.
         rho: the zCDP loss at d_in=1; the variance is then l2^2 / (2 rho).
         variance: sigma^2, rational.
@@ -65,14 +67,20 @@ class Gaussian(Measurement[NoisyInt | NoisyArray]):
 
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
         """The loss at `d_in` records; in `Dominated` that of a smoothed continuous Gaussian."""
-        if measure is not Dominated or not self.variance > _SMOOTHED:
+        if measure is not Dominated or not self.variance > SMOOTHED:
             return super().privacy_map(d_in, measure)
         moved = self.statistic.l2 * natural(d_in, "d_in")
-        if not moved:
-            return Dominated(0, 0, 0)
-        mu = sqrt_up(moved**2 / (self.variance - _SMOOTHED))
-        missed = prod(self.statistic.shape or ()) * _missed()
-        return Dominated(0, mu, min(missed, Fraction(1)))
+        return smoothed(moved**2, self.variance, prod(self.statistic.shape or ()))
+
+    @property
+    def loss_per_square(self) -> Fraction | None:
+        """1 / (2 variance), if the statistic says what each record adds."""
+        known = type(self) is Gaussian and self.statistic.by_record
+        return 1 / (2 * self.variance) if known else None
+
+    def contributions(self, dataset: Any) -> Contributions:
+        """What each record adds to the statistic."""
+        return self.statistic.contributions(dataset)
 
     def release(self, dataset: Any, coins: Coins) -> NoisyInt | NoisyArray:
         """The statistic with discrete Gaussian noise."""
@@ -88,9 +96,23 @@ class Gaussian(Measurement[NoisyInt | NoisyArray]):
         return Noise(DiscreteGaussian(self.variance), self.statistic.shape)
 
 
+def smoothed(squared: Fraction, variance: Fraction, coordinates: int) -> Dominated:
+    """The loss of discrete Gaussian noise as that of a smoothed continuous Gaussian.
+
+    Args:
+        squared: by how much the integers move, as a squared L2 norm.
+        variance: above `SMOOTHED`.
+        coordinates: how many integers move at most.
+    """
+    if not squared:
+        return Dominated(0, 0, 0)
+    mu = sqrt_up(squared / (variance - SMOOTHED))
+    return Dominated(0, mu, min(coordinates * _missed(), Fraction(1)))
+
+
 def _missed() -> Fraction:
     """2 kappa: the mass of a coordinate's law outside the smoothed continuous Gaussian."""
-    return round_up(lambda v: 4 / ((2 * arb.pi() ** 2 * v).exp() - 1), _SMOOTHED)
+    return round_up(lambda v: 4 / ((2 * arb.pi() ** 2 * v).exp() - 1), SMOOTHED)
 
 
 def _variance(

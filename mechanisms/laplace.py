@@ -35,7 +35,8 @@ class Laplace(Measurement[NoisyInt | NoisyArray]):
         Checked by: tests/unit/mechanisms/test_laplace.py
 
     Args:
-        statistic: integer-valued, with declared sensitivities.
+        statistic: integer-valued, with declared sensitivities. A `Sum` is in its `unit`; `release`
+            answers the sum itself.
         scale: the scale of the noise. Give exactly one of `scale` and `epsilon`.
         epsilon: in nats (natural logarithm), at d_in=1; the scale is then l1 / epsilon.
     """

@@ -15,6 +15,7 @@ from mechanisms.tables.lattice import number_in
 from mechanisms.tables.predicates import Predicate
 from mechanisms.tables.request import Request
 from queryable.data.cells import Array, cells
+from queryable.data.frozen import read_only
 from queryable.released import Bin
 from queryable.statistics import IntegerStatistic
 
@@ -25,11 +26,9 @@ LATTICE = 1 << 20
 def _copied(weights: Any) -> Any:
     """A read-only copy of the weights. None for an unreadable value, which a query then rejects."""
     try:
-        copy = np.array(weights)
+        return read_only(np.array(weights))
     except Exception:
         return None
-    copy.flags.writeable = False
-    return copy
 
 
 @attrs.frozen(eq=False)

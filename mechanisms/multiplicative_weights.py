@@ -36,7 +36,7 @@ from queryable import (
     UnknownQueryError,
 )
 from queryable.losses.fields import read_positive_epsilon
-from queryable.losses.numbers import natural, positive
+from queryable.losses.numbers import at_least_one, natural, positive
 from queryable.quoting import quoted
 from queryable.statistics import IntegerStatistic
 
@@ -82,19 +82,12 @@ def _enough(size: int) -> int:
     return size
 
 
-def _at_least_one(value: Any, name: str) -> int:
-    count = natural(value, name)
-    if count == 0:
-        raise ValueError(f"{name} is 0; it should be at least 1")
-    return count
-
-
 def _records(value: Any) -> int:
-    return _at_least_one(value, "records")
+    return at_least_one(value, "records")
 
 
 def _updates(value: Any) -> int:
-    return _at_least_one(value, "updates")
+    return at_least_one(value, "updates")
 
 
 def _threshold(value: Any) -> Fraction:

@@ -9,13 +9,14 @@ from flint import fmpz
 from mechanisms.privacy_maps import with_zcdp
 from mechanisms.sampling.laws import DiscreteLaplace
 from mechanisms.tables.signed import signed
+from mechanisms.tables.statistics import Sum
 from queryable.data.growing import grown, snapshot
 from queryable.datasets import read_ahead, require_answerable
 from queryable.errors import MechanismFault, QueryError, UnknownQueryError
 from queryable.losses import Loss, Measure, PureDP
 from queryable.losses.conversions import pure_to_zcdp
 from queryable.losses.fields import read_positive_epsilon
-from queryable.losses.numbers import exact, natural, shown
+from queryable.losses.numbers import at_least_one, exact, shown
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import (
     OWNERS,
@@ -44,21 +45,18 @@ def _gap(value: Any) -> Fraction:
 
 
 def _cutoff(value: Any) -> int:
-    cutoff = natural(value, "cutoff")
-    if cutoff == 0:
-        raise ValueError("cutoff is 0; it should be at least 1")
-    return cutoff
+    return at_least_one(value, "cutoff")
 
 
 def _sensitivity(value: Any) -> int:
-    sensitivity = natural(value, "sensitivity")
-    if sensitivity == 0:
-        raise ValueError("sensitivity is 0; it should be at least 1")
-    return sensitivity
+    return at_least_one(value, "sensitivity")
 
 
 _THOUSANDTHS = 1000
-_USED_UP = "launch another SparseVector; this one has answered True cutoff times. Nothing was read"
+_USED_UP = (
+    "launch another SparseVector: this one has said yes as often as its cutoff allows. "
+    "Nothing was read"
+)
 
 
 Moves = Monotone | Literal["either"]
@@ -119,7 +117,7 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
             tests/unit/mechanisms/test_sparse_vector.py, tests/attacks/test_sparse_vectors.py
 
     Args:
-        threshold: any rational, public.
+        threshold: any rational, public. A `Sum` is compared in its `unit`: give it `unit=1`.
         epsilon: in nats, for the whole interaction.
         cutoff: how many times True may be answered.
         sensitivity: the largest `l1` of a statistic that is accepted, at least 1. The noise grows
@@ -312,11 +310,18 @@ def _comparable(query: Query, most: int) -> tuple[IntegerStatistic, Monotone | N
         raise QueryError('the statistic\'s monotone should be "up", "down" or None')
     if shape is not None:
         raise QueryError(
-            f"SparseVector compares one integer; the statistic has shape {shape}, it should be None"
+            "ask SparseVector a statistic that is one integer, such as Count() or Sum(..): this "
+            f"one has shape {shape}"
         )
     if not l1 <= most:
+        if isinstance(query, Sum) and query.unit != 1:
+            raise QueryError(
+                f"give the Sum unit=1: it adds up units of {query.unit}, and the threshold and the "
+                f"sensitivity of {most} are compared in these units. In units its l1 is {shown(l1)}"
+            )
         raise QueryError(
             f"launch a SparseVector with sensitivity={shown(l1)}, which adds more noise: this one "
-            f"takes an l1 of at most {most}, and the statistic's is {shown(l1)}"
+            f"takes an l1 of at most {most}, and the statistic's is {shown(l1)}: so much may one "
+            "record or privacy unit change it"
         )
     return query, moves

@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 
 from queryable.half_widths import coordinates, half_width
+from queryable.losses import Loss
 from queryable.randomness.laws import Law
 
 
@@ -23,6 +24,14 @@ class Remarked:
     def remark(self) -> str:
         """The remark."""
         return ""
+
+
+class Paid:
+    """An answer for which a person in the middle launched something: `cost` was charged for it."""
+
+    __slots__ = ()
+
+    cost: Loss
 
 
 @attrs.frozen

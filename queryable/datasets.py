@@ -19,13 +19,23 @@ import attrs
 import numpy as np
 
 from queryable import streams
+from queryable.contributions import Records
+from queryable.data.frozen import read_only
 from queryable.data.growing import Growing, Grown, Part
 from queryable.data.rows import column_names
 from queryable.errors import MechanismFault, PrivacyWarning, QueryError
 from queryable.faults import interrupted, touching_data
-from queryable.optional import one_line, public_name
+from queryable.optional import (
+    asks_of,
+    counts_batches,
+    divides_by,
+    in_blocks,
+    mechanisms_of,
+    one_line,
+    public_name,
+)
 from queryable.quoting import quoted
-from queryable.statistics import IntegerStatistic, Statistic
+from queryable.statistics import Checked, IntegerStatistic, Statistic
 
 _FILE = re.compile(r"\.(csv|tsv|parquet)$", re.IGNORECASE)
 _in_use: "WeakValueDictionary[int, Any]" = WeakValueDictionary()
@@ -83,7 +93,7 @@ class Described(Growing):
         return ()
 
     @abstractmethod
-    def check(self, statistic: IntegerStatistic) -> None:
+    def check(self, statistic: Checked) -> None:
         """Check that a statistic fits the public description. Reads no rows.
 
         Raises:
@@ -109,6 +119,17 @@ class Described(Growing):
         """
         raise KeyError(f"{type(self).__name__} has no blocks")
 
+    def records(self, earlier: Records | None = None) -> Records:
+        """Its records, rows or privacy units, each with a number; by default they are not read.
+
+        Args:
+            earlier: the records before batches were appended. They keep their numbers.
+
+        Raises:
+            TypeError: it does not give its rows; `gives_rows` is False then.
+        """
+        raise TypeError(f"{type(self).__name__} does not give its records")
+
     def prepare(self, statistics: Iterable[IntegerStatistic]) -> None:
         """Read ahead what these statistics will ask for, such as in one scan of the table.
 
@@ -132,9 +153,7 @@ def protected(dataset: Any) -> Any:
     if isinstance(dataset, Iterator):
         raise TypeError("the dataset is a one-shot iterator; pass a list or an array")
     if isinstance(dataset, np.ndarray):
-        view = dataset.view()
-        view.flags.writeable = False
-        return view
+        return read_only(dataset.view())
     if type(dataset) is dict:
         return {name: protected(column) for name, column in dataset.items()}
     return dataset
@@ -218,11 +237,14 @@ def require_answerable(dataset: Any, holder: Any) -> None:
     is not charged, and the error may quote it. A user's own functions are not checked.
 
     Args:
-        holder: a statistic, or a mechanism whose fields may be statistics.
+        holder: a statistic, or a mechanism whose fields may be statistics, or which `asks` others.
 
     Raises:
-        QueryError: a statistic does not fit.
+        QueryError: a statistic does not fit, or the data cannot be divided as a mechanism does.
     """
+    require_startable(dataset, holder)
+    for each in asks_of(holder):
+        require_answerable(dataset, each)
     if type(dataset) is Grown or type(dataset) is Part:
         dataset = dataset.base  # its schema is that of all batches
     what = "table" if isinstance(dataset, Described) else "data"
@@ -232,6 +254,56 @@ def require_answerable(dataset: Any, holder: Any) -> None:
             raise QueryError(
                 f"{why}. {public_name(statistic)} does not fit the {what}; nothing is charged"
             )
+
+
+def require_startable(dataset: Any, mechanism: Any) -> None:
+    """Check that a mechanism can do with the data what it does at its start. Reads no rows.
+
+    Raises:
+        QueryError: it divides rows, and the data protect units, which may have rows in several
+            parts, or their rows are not read one by one, or there is no such column; or it answers
+            about batches, and none reaches the data.
+    """
+    if type(dataset) is Part and dataset.still:
+        require_no_batches(mechanism, "this filter")
+    for each in mechanisms_of(mechanism):
+        name = divides_by(each)
+        data = dataset.base if isinstance(dataset, Grown | Part) else dataset
+        why = None if name is None else _indivisible(data, name)
+        if why is not None:
+            raise QueryError(f"{why}. Nothing is charged")
+
+
+def require_no_batches(mechanism: Any, name: str) -> None:
+    """Check that a mechanism answers about the records of its launch, not about later batches.
+
+    Args:
+        name: what it is launched in, which passes no batches on.
+
+    Raises:
+        QueryError: it counts batches, or reads the blocks that they belong to.
+    """
+    for each in mechanisms_of(mechanism):
+        if in_blocks(each) or counts_batches(each):
+            raise QueryError(
+                f"{type(each).__name__} answers about batches that arrive, and {name} passes none "
+                f"on: launch it beside it, in a FiltCon for both. Nothing is charged"
+            )
+
+
+def _indivisible(dataset: Any, name: str) -> str | None:
+    whose = protects(dataset).whose
+    if whose is not None:
+        return (
+            f"these data protect all rows of one {whose}, which may be in several parts: use "
+            "group_by, or one filter for all"
+        )
+    if isinstance(dataset, Described) and not dataset.gives_rows:
+        return "these data are in a database or joined, and cannot be divided into parts"
+    names = column_names(dataset)
+    if name and names is not None and name not in names:
+        return f"there is no column {quoted(name)} to divide rows by"
+    return None
 
 
 def require_neighbours(dataset: Any, mechanism: Any, *, launched: bool = False) -> None:
@@ -287,7 +359,7 @@ def read_ahead(dataset: Any, statistics: Sequence[IntegerStatistic]) -> None:
                 raise
 
 
-def _objection(dataset: Any, statistic: IntegerStatistic) -> str | None:
+def _objection(dataset: Any, statistic: Checked) -> str | None:
     try:
         if isinstance(dataset, Described):
             dataset.check(statistic)
@@ -300,10 +372,10 @@ def _objection(dataset: Any, statistic: IntegerStatistic) -> str | None:
     return None
 
 
-def statistics_of(holder: Any) -> list[IntegerStatistic]:
+def statistics_of(holder: Any) -> list[Checked]:
     """The statistics among a value and its fields; a user's own function is none of them."""
     kind: Any = type(holder)
-    found: list[IntegerStatistic] = [holder] if _is_checked(kind) else []
+    found: list[Checked] = [holder] if _is_checked(kind) else []
     for name in _fields(kind):
         try:
             held: Any = getattr(holder, name, None)
@@ -323,4 +395,4 @@ def _fields(kind: type) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1000)
 def _is_checked(kind: type) -> bool:
-    return issubclass(kind, IntegerStatistic) and not issubclass(kind, Statistic)
+    return issubclass(kind, Checked) and not issubclass(kind, Statistic)

@@ -10,6 +10,7 @@ from typing import Any, Never
 
 import numpy as np
 
+from queryable.data.frozen import read_only
 from queryable.datasets import protected, remember
 from queryable.errors import HandleError, QueryError
 from queryable.faults import named
@@ -50,13 +51,13 @@ class Feed:
             block: the public name of the block that the batch belongs to.
 
         Raises:
-            QueryError: the batch has another form than the data, or the block is closed; nothing
-                has changed.
+            QueryError: the batch has another form than the data, or the block is closed, or nothing
+                here has blocks; nothing has changed.
         """
         if isinstance(records, Update):
             records, block = records.records, records.block if block is None else block
         if block is not None:
-            require_name(block)
+            self._require_blocks(block)
         elif in_blocks(self._root.mechanism):
             raise QueryError("name the block, as in feed(records, block='monday'); nothing changed")
         own = owned(records)
@@ -70,8 +71,19 @@ class Feed:
         Raises:
             QueryError: there is no such open block; nothing has changed.
         """
-        require_name(block)
+        self._require_blocks(block)
         self._root.feed(CloseBlock(block))
+
+    def _require_blocks(self, block: Any) -> None:
+        """Check that blocks have a meaning here: at a `Blocks`, or where one may be launched."""
+        require_name(block)
+        mechanism = self._root.mechanism
+        if not mechanism.composes and not in_blocks(mechanism):
+            raise QueryError(
+                f"{type(mechanism).__name__} has no blocks: feed records without a block, or open "
+                "the data with Blocks(..), or with a filter in which one is launched; nothing has "
+                "changed"
+            )
 
     def __repr__(self) -> str:
         return "<Feed>"
@@ -98,9 +110,7 @@ def owned(records: Any) -> Any:
     if kind is list:
         return records[:]
     if kind is np.ndarray:
-        copied = records.copy()
-        copied.flags.writeable = False
-        return copied
+        return read_only(records.copy())
     if kind is dict:
         return {name: owned(column) for name, column in records.items()}
     if isinstance(records, str | PurePath):  # files, for a table

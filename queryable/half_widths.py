@@ -53,18 +53,19 @@ def covers(law: Law[int], width: int, confidence: Fraction, many: int) -> bool:
     return bool(_power_down(1 - beyond, many) >= confidence)
 
 
-def _power_down(base: Fraction, exponent: int, bits: int = 256) -> Fraction:
+def _power_down(base: Fraction, exponent: int) -> Fraction:
     """At most base^exponent, by squaring; each product is cut off below."""
     power = Fraction(1)
     for bit in f"{exponent:b}":
-        power = _cut(power * power, bits)
+        power = _cut(power * power)
         if bit == "1":
-            power = _cut(power * base, bits)
+            power = _cut(power * base)
     return power
 
 
-def _cut(value: Fraction, bits: int) -> Fraction:
-    return Fraction((value.numerator << bits) // value.denominator, 1 << bits)
+def _cut(value: Fraction) -> Fraction:
+    """At most the value, with 256 binary digits after the point."""
+    return Fraction((value.numerator << 256) // value.denominator, 1 << 256)
 
 
 def confidence_of(value: Any) -> Fraction:

@@ -8,7 +8,14 @@ and a path in that tree. It does no accounting.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Never, TypeVar, overload
 
-from queryable.datasets import protected, protects, remember, require_neighbours, warn
+from queryable.datasets import (
+    protected,
+    protects,
+    remember,
+    require_neighbours,
+    require_startable,
+    warn,
+)
 from queryable.display.history import History, TreeNode
 from queryable.display.ledger import Ledger, ledger_of
 from queryable.display.text import as_text
@@ -114,6 +121,7 @@ class Queryable(Several, OverBlocks):
                 "leave coins out for a real analysis, or pass allow_seeded=True for tests: coins "
                 f"are {quoted(coins)}, and their noise can be recomputed"
             )
+        require_startable(dataset, mechanism)
         if mechanism.continual:
             require_neighbours(dataset, mechanism)
         warn(dataset)

@@ -6,10 +6,12 @@ that only displays read are optional and are listed in `queryable.optional`.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any, Generic, TypeVar, final
 
 import attrs
 
+from queryable.contributions import Contributions
 from queryable.data.growing import Part, snapshot
 from queryable.errors import PrivacyClaimError, UnknownQueryError
 from queryable.losses import Loss, Measure
@@ -84,6 +86,27 @@ class InteractiveMechanism(ABC, Generic[State]):
     differs later loses at most the privacy map, given that state. Additive noise on the differing
     batches satisfies this. `Parallel` needs it if its data grow, unless all is pure."""
 
+    same_records = True
+    """Whether all that is launched in it reads the same records, unless the data grow."""
+
+    @property
+    def loss_per_square(self) -> Fraction | None:
+        """The zCDP loss of a record that adds a vector of norm 1, where losses go by its square.
+
+        If a record adds a vector whose L2 norm has the square s, its loss is at most s times this,
+        and `contributions` says what each record adds. None where only the privacy map is known.
+        Public.
+        """
+        return None
+
+    def contributions(self, dataset: Any) -> Contributions:
+        """What each record adds. It reads data, so it runs inside the fault boundary.
+
+        Raises:
+            PrivacyClaimError: it is not known; `loss_per_square` is None then.
+        """
+        raise PrivacyClaimError(f"{type(self).__name__} does not say what a record adds")
+
     @property
     def height(self) -> int:
         """The largest number of mechanisms that are nested in this one, one in another."""
@@ -144,11 +167,11 @@ class InteractiveMechanism(ABC, Generic[State]):
 def launched_on(mechanism: InteractiveMechanism[Any], dataset: Any) -> Any:
     """What a mechanism is started with: a continual one gets the data set that grows itself.
 
-    All others get a snapshot of it, and so does a mechanism on closed blocks, which do not grow. It
-    reads the data, so it runs inside the fault boundary.
+    All others get a snapshot of it. On closed blocks, which do not grow, a continual one gets a
+    `Part`, which tells it so. It reads the data, so it runs inside the fault boundary.
     """
-    if mechanism.continual and type(dataset) is not Part:
-        return dataset
+    if mechanism.continual:
+        return Part(dataset.whole, None) if type(dataset) is Part else dataset
     return snapshot(dataset)
 
 

@@ -8,15 +8,27 @@ alone.
 * `guarantee()`: a `Guarantee`, the texts of `explain`. Default: the docstring's Privacy section.
 * `added_noise()`: a `Noise`, where the answer is a number plus noise. Default: unknown.
 * `account()`: the empty `Account` of a compositor whose answers carry receipts. Default: none.
+* `account_below()`: the same of a compositor behind a person whose answers state what they cost.
+  Default: none.
 * `started_with()`: the children that the opening answer is about, by id and in its order.
   Default: no children.
+* `asks()`: mechanisms and statistics that it is going to ask of its data, as a tuple. A launch is
+  refused, and not charged, if one of them does not fit. Default: none.
 * `require_growing()`: raises if no theorem covers data that grow, and says why. Default: nothing.
 * `interleaves`, a bool: whether a launch leaves earlier children alive. Default: True.
+* `counts_batches`, a bool: whether it answers about batches since its launch alone. Default:
+  False.
+* `divides_by`: the column by whose cells it divides the rows among mechanisms, "" if by a function;
+  None if it does not. Data whose rows it cannot divide are then refused, and nothing is charged.
 * `in_blocks`, a bool: whether it reads named blocks only, so that a batch needs a block's name.
   Default: False.
+* `passes_batches`, a bool: whether continual mechanisms that it launches get its batches. Default:
+  True.
+* `priced(launches)`, of a person in the middle: the loss of what it would launch if it were asked
+  what these launches answer; `recommend` compares it with theirs. Default: unknown.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from queryable.answers import Noise
@@ -90,12 +102,48 @@ def empty_account(mechanism: InteractiveMechanism[Any]) -> Account | None:
     return account
 
 
+def account_below(mechanism: InteractiveMechanism[Any]) -> Account | None:
+    """The empty account of a compositor below a person that states its costs; None elsewhere."""
+    account: Account | None = _called(mechanism, "account_below", None)
+    return account
+
+
 def started_with(
     mechanism: InteractiveMechanism[Any],
 ) -> Mapping[ChildId, InteractiveMechanism[Any]]:
     """The children that the opening answer is about, in the order of that answer."""
     children: Mapping[ChildId, InteractiveMechanism[Any]] = _called(mechanism, "started_with", {})
     return children
+
+
+def asks_of(mechanism: Any) -> tuple[Any, ...]:
+    """Mechanisms and statistics that it is going to ask of its data."""
+    if not isinstance(mechanism, InteractiveMechanism):
+        return ()
+    asked: tuple[Any, ...] = _called(mechanism, "asks", ())
+    return asked
+
+
+def mechanisms_of(mechanism: Any) -> Iterator[InteractiveMechanism[Any]]:
+    """It, and each mechanism that starts with it on the same data or on parts of these."""
+    if isinstance(mechanism, InteractiveMechanism):
+        yield mechanism
+        if hasattr(mechanism, "started_with"):
+            for each in started_with(mechanism).values():
+                yield from mechanisms_of(each)
+        if hasattr(mechanism, "mechanism"):  # a person
+            yield from mechanisms_of(mechanism.mechanism)
+
+
+def divides_by(mechanism: Any) -> str | None:
+    """The column by which it divides rows, "" if by a function; None if it does not."""
+    by = getattr(mechanism, "divides_by", None)
+    return by if isinstance(by, str) else None
+
+
+def counts_batches(mechanism: Any) -> bool:
+    """Whether it answers about the batches since its launch, and not about the data before."""
+    return bool(getattr(mechanism, "counts_batches", False))
 
 
 def interleaves(mechanism: Any) -> bool:
@@ -113,6 +161,11 @@ def require_continual(mechanism: InteractiveMechanism[Any]) -> None:
         _called(mechanism, "require_growing", None)
         name = type(mechanism).__name__
         raise QueryError(f"{name} keeps the data that it was launched on; nothing has changed")
+
+
+def passes_batches(mechanism: Any) -> bool:
+    """Whether continual mechanisms that it launches get the batches that it gets."""
+    return bool(getattr(mechanism, "passes_batches", True))
 
 
 def in_blocks(mechanism: Any) -> bool:

@@ -15,9 +15,16 @@ from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, Measure
 from queryable.mechanism import InteractiveMechanism, nested
 from queryable.messages import OWNERS, Answer, Query, not_the_owner, plain
-from queryable.optional import guarantee, in_blocks, public_name, require_continual
+from queryable.optional import (
+    empty_account,
+    guarantee,
+    in_blocks,
+    public_name,
+    require_continual,
+)
 from queryable.quoting import an_instance
 from queryable.randomness.coins import SYSTEM, Coins
+from queryable.receipts import Account
 from queryable.streams import Neighbours
 
 PersonState = TypeVar("PersonState")
@@ -61,6 +68,10 @@ class PersonInTheMiddle(ABC, Generic[PersonState]):
     continual = True
     """Whether the data may grow under it. A person that combines answers about one data set, such
     as several estimates of one number, sets this to False: its mechanism then keeps the data."""
+
+    states_costs = False
+    """Whether all that it launches for an answer is the `cost` of that answer, a `Paid`, for one
+    record, and the mechanism answers everything else itself. A tree then shows what was spent."""
 
     @abstractmethod
     def init(self) -> PersonState:
@@ -116,7 +127,25 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
     )
 
     def __attrs_post_init__(self) -> None:
+        """Check that they fit each other.
+
+        Raises:
+            ValueError: the person combines answers that are about different records, or they are
+                nested too deeply.
+        """
         nested([self.mechanism])
+        if not self.person.continual and not self.mechanism.same_records:
+            name = type(self.person).__name__
+            raise ValueError(
+                f"{name} combines answers about the same records, and each launch of "
+                f"{public_name(self.mechanism)} may leave out others; launch {name}(..) @ "
+                "FiltCon(budget) in it"
+            )
+
+    @property
+    def same_records(self) -> bool:  # type: ignore[override]
+        """The mechanism's `same_records`."""
+        return self.mechanism.same_records
 
     @property
     def height(self) -> int:
@@ -178,6 +207,11 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
     def public_name(self) -> str:
         """`Person @ Mechanism`."""
         return f"{type(self.person).__name__} @ {public_name(self.mechanism)}"
+
+    def account_below(self) -> Account | None:
+        """The empty account of the mechanism, if answers state all that is charged to it."""
+        stated = self.person.states_costs and getattr(self.mechanism, "d_in", None) == 1
+        return empty_account(self.mechanism) if stated else None
 
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
         """The mechanism's privacy map."""

@@ -10,8 +10,12 @@ else is one unit, with all that is in it, whose state is `Unplayed`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
 from typing import Any, NamedTuple
 
+from queryable.effort import quickly
 from queryable.mechanism import InteractiveMechanism, Measurement, launched_on
 from queryable.messages import Answer, Failed, Launched, Query, plain
 from queryable.randomness.coins import Coins
@@ -43,8 +47,24 @@ Ahead = Callable[[Any, Sequence[Query]], None]
 _TOGETHER = 64
 """Queries for which the data may read at once."""
 
+GivenUp = Callable[[Callable[[], Moved]], Moved]
+"""Runs a step in which no child runs: whatever would read data has failed."""
+
 Place = tuple[int, ...]
 """Where a log has a message."""
+
+
+_NOTICE: ContextVar[Callable[[], object] | None] = ContextVar("notice", default=None)
+
+
+@contextmanager
+def noticing(notice: Callable[[], object]) -> Iterator[None]:
+    """Call a function, while the block runs, before each message that is run again."""
+    token = _NOTICE.set(notice)
+    try:
+        yield
+    finally:
+        _NOTICE.reset(token)
 
 
 class Unplayed:
@@ -93,35 +113,55 @@ class Unplayed:
         after._count, after._read = self._count + len(messages), self._read
         return after
 
-    def played(self, ahead: Ahead | None = None) -> Any:
+    def played(self, ahead: Ahead | None = None, given_up: GivenUp | None = None) -> Any:
         """The true state: runs everything again once, and reads the data.
+
+        A message that failed, because it was interrupted or memory ran out, need not fail again. A
+        mechanism that runs others is then told that what it ran has failed.
 
         Args:
             ahead: lets the data read for several queries at once.
+            given_up: runs a step of which all children fail.
 
         Raises:
             DifferentAnswerError: an answer is not the logged one.
         """
         if self._played is None:
-            data = launched_on(self._mechanism, self._dataset)
-            state, answer = self._mechanism.init(data, self._coins())
-            self._compare(0, answer, self._opening)
-            for start in range(0, self._count, _TOGETHER):
-                stop = min(start + _TOGETHER, self._count)
-                asked = [self._asked(each) for each in self._messages[start:stop]]
-                if ahead is not None:
-                    ahead(data, [each.query for each in asked])
-                for place, (query, coins, logged) in enumerate(asked, start + 1):
-                    state, answer = self._mechanism.step(state, query, coins())
-                    self._compare(place, answer, logged)
-            self._played = (state,)
+            with quickly(False):  # these were admitted, perhaps for somebody who may take the time
+                self._played = (self._run(ahead, given_up),)
         return self._played[0]
+
+    def _run(self, ahead: Ahead | None, given_up: GivenUp | None) -> Any:
+        notice = _NOTICE.get()
+        data = launched_on(self._mechanism, self._dataset)
+        state, answer = self._mechanism.init(data, self._coins())
+        self._compare(0, answer, self._opening)
+        for start in range(0, self._count, _TOGETHER):
+            stop = min(start + _TOGETHER, self._count)
+            asked = [self._asked(each) for each in self._messages[start:stop]]
+            if ahead is not None:
+                ahead(data, [each.query for each in asked])
+            for place, (query, coins, logged) in enumerate(asked, start + 1):
+                if notice is not None:
+                    notice()
+                step = partial(self._mechanism.step, state, query)
+                moved = step(coins())
+                if given_up is not None and self._failed(moved[1], logged):
+                    moved = given_up(partial(step, coins()))
+                state, answer = moved
+                self._compare(place, answer, logged)
+        return state
 
     def _asked(self, message: Asked | Place) -> Asked:
         if isinstance(message, Asked):
             return message
         assert self._read is not None
         return self._read(message)
+
+    def _failed(self, answer: Answer, logged: Answer) -> bool:
+        """Whether the message failed, and what it ran does not fail again."""
+        failed = self._mechanism.composes and isinstance(plain(logged), Failed)
+        return failed and not isinstance(plain(answer), Failed)
 
     def _compare(self, place: int, answer: Answer, logged: Answer) -> None:
         if not self._same(plain(answer), plain(logged)):

@@ -35,6 +35,10 @@ class Account(ABC):
         """The used share of the budget, from 0 to 1; None where it is not a number."""
         return None
 
+    def plus(self, loss: Loss) -> "Account | None":
+        """The account after a further charge that was admitted; None where that is not known."""
+        return None
+
     def breakdown(self) -> Sequence[tuple[str, "Account"]]:
         """The accounts that this one consists of, each with what it is about; empty for most."""
         return ()
@@ -42,6 +46,11 @@ class Account(ABC):
     @property
     def about(self) -> str:
         """What a launch that charged this account read, in words; empty for all of the data."""
+        return ""
+
+    @property
+    def remark(self) -> str:
+        """What the total is about, in words; empty for the loss of all that was launched."""
         return ""
 
     def after(self, before: "Account | None") -> "Account":

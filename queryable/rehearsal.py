@@ -12,10 +12,14 @@ from typing import Any
 import attrs
 
 from queryable.accuracy import accuracy
+from queryable.advancing import (
+    advance,
+    begin,
+)
 from queryable.datasets import is_private, protected
 from queryable.display.ledger import Ledger, LedgerRow
 from queryable.errors import PrivacyClaimError
-from queryable.faults import advance, begin, collecting
+from queryable.faults import collecting
 from queryable.handle import Queryable
 from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism

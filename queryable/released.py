@@ -5,29 +5,34 @@ it, subtract another one. How an interval is computed is the `Evidence`'s part. 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container
 from fractions import Fraction
 from html import escape
 from itertools import product
-from math import floor, inf, isfinite, log10, nextafter
+from math import inf
 from numbers import Real
 from operator import add, floordiv, ge, gt, le, lt, mul, sub, truediv
-from typing import Any, TypeAlias
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 
-from queryable.answers import narrowed
+from queryable.answer_values import (
+    Value,
+    entries,
+    frame_numbers,
+    html_cells,
+    in_words,
+    joined,
+    key_in_words,
+)
+from queryable.data.frozen import read_only
 from queryable.half_widths import confidence_of
 from queryable.losses.numbers import shown
 from queryable.quoting import quoted
 
-Value: TypeAlias = Any
-"""An estimate or an end of an interval: a number, a date, a text; or a read-only array of them."""
-
 _ROWS = 20
 _USUAL = Fraction(19, 20)
-_INT64 = range(-(2**63), 2**63)
 _COLUMNS = ("estimate", "low", "high")
 _TOWARDS = {"estimate": None, "low": -inf, "high": inf}
 
@@ -63,6 +68,9 @@ class Evidence(ABC):
     """Intervals are served below this confidence, or up to it if it is below 1. None if an interval
     does not apply; then `interval` raises."""
 
+    holds: ClassVar[str] = "each by itself"
+    """What the intervals of displays hold for, in words."""
+
     @property
     def usual(self) -> Fraction | None:
         """The confidence of displays: 0.95, or less where that is not served."""
@@ -78,10 +86,7 @@ class Evidence(ABC):
 
 
 def _frozen(value: Value) -> Value:
-    if isinstance(value, np.ndarray):
-        value = np.asarray(value).view()
-        value.flags.writeable = False
-    return value
+    return read_only(np.asarray(value).view()) if isinstance(value, np.ndarray) else value
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -151,7 +156,7 @@ class Released:
         for place, name in enumerate(name for axis in self.axes for name in axis.names):
             columns[_free(name, columns)] = _column([key[place] for key in keys])
         for name, each in zip(_COLUMNS, values, strict=False):  # without intervals, the first
-            columns[name] = _numbers(_entries(each), _TOWARDS[name])
+            columns[name] = frame_numbers(entries(each), _TOWARDS[name])
         return columns
 
     def __str__(self) -> str:
@@ -175,17 +180,17 @@ class Released:
         if not self.axes:
             return f"<p>{escape(str(self))}</p>"
         head, rows = self._table()
-        body = "".join(f"<tr>{_cells('td', row)}</tr>" for row in rows)
+        body = "".join(f"<tr>{html_cells('td', row)}</tr>" for row in rows)
         notes = "".join(f"<p>{escape(line)}</p>" for line in self._left_out(len(rows)))
         return (
             f"<table><caption>{escape(self._caption())}</caption><thead><tr>"
-            f"{_cells('th', head)}</tr></thead><tbody>{body}</tbody></table>{notes}"
+            f"{html_cells('th', head)}</tr></thead><tbody>{body}</tbody></table>{notes}"
         )
 
     def _in_words(self) -> str:
         if not (percent := self._percent()):
-            return _shown(self.estimate)[0]
-        estimate, low, high = _shown(self.estimate, *self.interval())
+            return in_words(self.estimate)[0]
+        estimate, low, high = in_words(self.estimate, *self.interval())
         return f"{estimate} ({percent} interval: {low} to {high})"
 
     def _percent(self) -> str:
@@ -195,13 +200,17 @@ class Released:
 
     def _caption(self) -> str:
         percent = self._percent()
-        return f"{self.title}; {percent} intervals, each by itself" if percent else self.title
+        return (
+            f"{self.title}; {percent} intervals, {self.evidence.holds}" if percent else self.title
+        )
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         columns = self._columns(None, simultaneous=False)
         rows = list(zip(*(each[:_ROWS] for each in columns.values()), strict=True))
         keys = list(columns).index(_COLUMNS[0])
-        return list(columns), [[*map(str, row[:keys]), *_shown(*row[keys:])] for row in rows]
+        return list(columns), [
+            [*map(key_in_words, row[:keys]), *in_words(*row[keys:])] for row in rows
+        ]
 
     def _left_out(self, shown: int) -> list[str]:
         more = np.size(self.estimate) - shown
@@ -328,34 +337,7 @@ class Combination(Evidence):
         if self.minus:
             least, most = most, least
         operation = sub if self.minus else add
-        return _joined(operation, low, least, -inf), _joined(operation, high, most, inf)
-
-
-def _joined(
-    operation: Callable[[Any, Any], Any], one: Value, other: Value, towards: float | None = None
-) -> Value:
-    """The sum or difference of values; None where one is None, which is no end.
-
-    Integers stay exact: numpy's would wrap around, and an integer is no float beyond 2^53.
-
-    Args:
-        towards: the infinity on whose side a float of the result is; None for the nearest float.
-    """
-
-    def of(a: Any, b: Any) -> Any:
-        if a is None or b is None:
-            return None
-        if float in (type(a), type(b)) and isfinite(a) and isfinite(b):
-            nearest = float(operation(Fraction(a), Fraction(b)))
-            return nearest if towards is None else nextafter(nearest, towards)
-        return operation(a, b)
-
-    plain = (np.asarray(each, dtype=object) for each in (one, other))
-    found = np.asarray(np.frompyfunc(of, 2, 1)(*plain), dtype=object)
-    if not found.ndim:
-        return found.item()
-    floats = any(type(each) is float for each in found.flat) and None not in found.flat
-    return found.astype(float) if floats else array_of(found.ravel().tolist()).reshape(found.shape)
+        return joined(operation, low, least, -inf), joined(operation, high, most, inf)
 
 
 def _combined(one: Released, other: Released, operation: Callable[[Any, Any], Any]) -> Released:
@@ -371,7 +353,7 @@ def _combined(one: Released, other: Released, operation: Callable[[Any, Any], An
         )
     minus = operation is sub
     title = f"{one.title} {'minus' if minus else 'plus'} {other.title}"
-    estimate = _joined(operation, one.estimate, other.estimate)
+    estimate = joined(operation, one.estimate, other.estimate)
     return Released(
         estimate, one.axes or other.axes, title, evidence=Combination(one, other, minus)
     )
@@ -387,22 +369,6 @@ def _imported(name: str) -> Any:
         ) from None
 
 
-def array_of(values: Sequence[Any]) -> np.ndarray[Any, Any]:
-    """Values as an array: of integers or floats where these hold them exactly, else of objects."""
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    kinds = {type(each) for each in values}
-    if kinds == {int}:
-        return narrowed(array)
-    if kinds <= {int, float} and all(float(each) == each for each in values):
-        return array.astype(float)
-    return array
-
-
-def _entries(values: Value) -> list[Any]:
-    return values.reshape(-1).tolist() if isinstance(values, np.ndarray) else [values]
-
-
 def _free(name: str, taken: Container[str]) -> str:
     """A name for a column of keys that no other column has."""
     while name in taken or name in _COLUMNS:
@@ -414,40 +380,3 @@ def _column(values: list[Any]) -> list[Any]:
     """Keys of one type; bins, and keys of several types, as texts."""
     mixed = len({type(each) for each in values}) > 1
     return [str(each) if mixed or isinstance(each, Bin) else each for each in values]
-
-
-def _numbers(values: list[Any], towards: float | None) -> list[Any]:
-    """Integers that frames cannot hold become floats; those of ends are rounded outward."""
-    if all(type(each) is not int or each in _INT64 for each in values):
-        return values
-    floats = [float(each) for each in values]
-    if towards is None:
-        return floats
-    return [
-        near if near == each else nextafter(near, towards)
-        for near, each in zip(floats, values, strict=True)
-    ]
-
-
-def _cells(tag: str, row: Sequence[str]) -> str:
-    return "".join(f"<{tag}>{escape(each)}</{tag}>" for each in row)
-
-
-def _shown(*values: Any) -> tuple[str, ...]:
-    """An estimate and its interval as text; floats with two digits of the interval's width."""
-    if len(values) > 1 and all(isinstance(each, Real) for each in values):
-        width = float(values[2]) - float(values[1])
-        if any(isinstance(each, float) for each in values) and isfinite(width) and width > 0:
-            digits = max(1 - floor(log10(width)), 0)
-            return tuple(f"{each:,.{digits}f}" for each in values)
-    ends = {1: "-inf", 2: "inf"}  # of values without an infinity, such as dates
-    return tuple(
-        ends[place] if each is None and place in ends else _one_shown(each)
-        for place, each in enumerate(values)
-    )
-
-
-def _one_shown(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:,.6g}"
-    return f"{value:,}" if type(value) is int else str(value)

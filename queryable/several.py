@@ -5,7 +5,7 @@ Responsible for the methods. How a message with several entries is sent is in
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from queryable.losses import Loss
@@ -14,8 +14,10 @@ from queryable.mechanism import InteractiveMechanism
 from queryable.messages import (
     Answer,
     AskMany,
+    BlockName,
     Failed,
     Halted,
+    Last,
     Launch,
     LaunchMany,
     LaunchOver,
@@ -107,12 +109,14 @@ class Several(ABC):
         confidence: Number | None = "0.95",
         loss: Loss | None = None,
         names: Iterable[str | None] | None = None,
+        blocks: Sequence[BlockName] | Last | None = None,
     ) -> tuple[Any, ...]:
         """Release several statistics of a table, each as by `release`, in as few scans as possible.
 
         Args:
             within, confidence, loss: for each statistic, as in `release`.
             names: as in `launch_many`.
+            blocks: the blocks of the data to read, the same for all, as for `launch_over`.
 
         Returns:
             As `launch_many`: a `Released` for each statistic, in order.
@@ -128,7 +132,10 @@ class Several(ABC):
         for place, statistic in enumerate(given):
             with entry(place):
                 measurements.append(chosen(statistic, stated, within, confidence, loss))
-        return self.launch_many(measurements, names=names)
+        if blocks is None:
+            return self.launch_many(measurements, names=names)
+        over = [LaunchOver(each, blocks) for each in measurements]
+        return self.launch_many(over, names=names)
 
     def _outcome(self, path: Path, answer: Answer) -> Any:
         """One of several answers: a refusal or failure is its value, so that none is lost."""

@@ -13,6 +13,7 @@ import attrs
 import numpy as np
 
 from queryable.answers import narrowed
+from queryable.contributions import Contributions
 from queryable.errors import QueryError
 from queryable.faults import touching_data
 from queryable.losses import Loss, Measure
@@ -53,7 +54,19 @@ class Releasable(ABC):
         """
 
 
-class IntegerStatistic(Releasable):
+class Checked(ABC):
+    """A field of a mechanism that is checked against public facts of the data before a charge."""
+
+    @abstractmethod
+    def check(self, dataset: Any) -> None:
+        """Check that it fits what is public about the data. Reads no rows.
+
+        Raises:
+            KeyError, TypeError, ValueError: it does not fit; the text says why.
+        """
+
+
+class IntegerStatistic(Releasable, Checked):
     """An integer-valued function of the data, of declared sensitivity.
 
     Attributes:
@@ -106,6 +119,22 @@ class IntegerStatistic(Releasable):
         Raises:
             KeyError, TypeError, ValueError: it does not fit; the text says why.
         """
+
+    @property
+    def by_record(self) -> bool:
+        """Whether the value is a sum over records, and `contributions` says what each adds. Public.
+
+        What a record adds has to depend on that record alone.
+        """
+        return False
+
+    def contributions(self, dataset: Any) -> Contributions:
+        """What each record adds. It reads data, so it runs inside the fault boundary.
+
+        Raises:
+            TypeError: `by_record` is False.
+        """
+        raise TypeError(f"{type(self).__name__} does not say what a record adds")
 
     @abstractmethod
     def value(self, dataset: Any) -> Any:

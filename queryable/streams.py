@@ -5,12 +5,13 @@ arrives, is public. Streams are neighbours only if they have as many batches. Th
 in which records they may differ. A mechanism states one of them as its `neighbours`.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import attrs
 
 from queryable.errors import QueryError
-from queryable.losses.numbers import natural
+from queryable.losses.numbers import at_least_one
 
 
 @attrs.frozen
@@ -40,18 +41,11 @@ def _column(value: Any) -> str:
 
 
 def _max_records(value: Any) -> int:
-    return _at_least_one(value, "max_records")
+    return at_least_one(value, "max_records")
 
 
 def _max_blocks(value: Any) -> int:
-    return _at_least_one(value, "max_blocks")
-
-
-def _at_least_one(value: Any, name: str) -> int:
-    most = natural(value, name)
-    if most == 0:
-        raise ValueError(f"{name} is 0; it should be at least 1")
-    return most
+    return at_least_one(value, "max_blocks")
 
 
 @attrs.frozen
@@ -123,22 +117,30 @@ def require_neighbours(whose: str | None, mechanism: Any, *, launched: bool = Fa
             _require_for_units(whose, level, type(mechanism).__name__)
 
 
-def _require_for_rows(level: Neighbours, name: str) -> None:
-    """Check that a claim about units holds for one record.
+def too_few_for_rows(levels: Iterable[Neighbours]) -> str | None:
+    """What to change so that claims about units hold for one record; None if they do.
 
     A record that comes first may displace the last one of its unit that counted, so two records
     differ, perhaps in two blocks. A claim about units covers that if two or more of a unit count.
     """
-    if isinstance(level, UserLevel) and level.max_records < 2:
-        advice = f"let two records of each {level.column} count"
-    elif isinstance(level, BlockLevel) and level.max_blocks < 2:
-        advice = f"let two blocks of each {level.column} count"
-    else:
-        return
-    raise QueryError(
-        f"these data protect single records, and {name} protects {level}. One record more may take "
-        f"the place of another one there, and then two differ: {advice}. Nothing is charged"
-    )
+    advice = []
+    for level in levels:
+        if isinstance(level, UserLevel) and level.max_records < 2:
+            advice.append(f"two records of each {level.column}")
+        elif isinstance(level, BlockLevel) and level.max_blocks < 2:
+            advice.append(f"two blocks of each {level.column}")
+    return f"let {' and '.join(advice)} count" if advice else None
+
+
+def _require_for_rows(level: Neighbours, name: str) -> None:
+    """Check that a claim about units holds for one record."""
+    advice = too_few_for_rows([level])
+    if advice is not None:
+        raise QueryError(
+            f"these data protect single records, and {name} protects {level}. One record more may "
+            f"take the place of another one there, and then two differ: {advice}. Nothing is "
+            "charged"
+        )
 
 
 def _require_for_units(whose: str, level: Neighbours, name: str) -> None:

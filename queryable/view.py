@@ -8,7 +8,15 @@ from typing import Any
 
 import attrs
 
-from queryable.faults import advance, advance_with_receipts, begin, collecting, raise_interrupt
+from queryable.advancing import (
+    advance,
+    advance_with_receipts,
+    begin,
+)
+from queryable.faults import (
+    collecting,
+    raise_interrupt,
+)
 from queryable.losses import Loss
 from queryable.losses.numbers import natural
 from queryable.mechanism import InteractiveMechanism
@@ -99,18 +107,40 @@ def interact(
     """
     most = None if max_rounds is None else natural(max_rounds, "max_rounds")
     with collecting() as faults:
-        state, opening = begin(mechanism, dataset, coins)
-        view = View(opening)
-        while most is None or len(view) < most:
-            raise_interrupt(faults)
-            query = adversary(view)
-            if query is None:
-                break
-            state, answer = advance_with_receipts(mechanism, state, query, coins, len(view) + 1)
-            view = view.then(query, answer)
-            if isinstance(view[-1].answer, Halted) and not view[-1].path:
-                break
-        raise_interrupt(faults)
+        return conversation(
+            mechanism, dataset, adversary, coins, most, lambda: raise_interrupt(faults)
+        )
+
+
+def conversation(
+    mechanism: InteractiveMechanism[Any],
+    dataset: Any,
+    adversary: Adversary,
+    coins: Coins,
+    most: int | None,
+    check: Callable[[], object],
+) -> View:
+    """The view of `interact`, without a scope of its own for faults.
+
+    Args:
+        most: the number of exchanges after which to stop; None for no limit.
+        check: called before each message and at the end; raises if there was an interrupt.
+
+    Raises:
+        QueryError: the adversary asked something illegal.
+    """
+    state, opening = begin(mechanism, dataset, coins)
+    view = View(opening)
+    while most is None or len(view) < most:
+        check()
+        query = adversary(view)
+        if query is None:
+            break
+        state, answer = advance_with_receipts(mechanism, state, query, coins, len(view) + 1)
+        view = view.then(query, answer)
+        if isinstance(view[-1].answer, Halted) and not view[-1].path:
+            break
+    check()
     return view
 
 

@@ -26,6 +26,8 @@ from mechanisms.frugal.spread import Spread
 from mechanisms.frugal.together import GaussiansTogether
 from mechanisms.linear_queries import Weighted
 from mechanisms.multiplicative_weights import _same
+from mechanisms.synthetic.messages import PassedOver
+from mechanisms.synthetic.scores import Compared, Distances, Marginal
 from mechanisms.tables.lattice import Lattice
 from mechanisms.tables.releases import Release
 from queryable import Ask, Launch, PureDP, SeededCoins
@@ -71,6 +73,7 @@ TESTED = CODEC.joined(OWN)
 
 ROWS = {"age": [20, 30, 40, 50], "city": ["a", "b", "a", "c"], "who": [1, 1, 2, 3]}
 AGE = column("age")
+CITIES = Marginal(m.GroupBy({"city": ["a", "b"]}, m.Count()), ("city",))
 UNIT = m.PrivacyUnit("who", max_rows=2, max_groups=1)
 PREDICATES = (
     (AGE >= 30) & ~(column("city") == "a") | column("city").is_in(["a", "b"]),
@@ -110,6 +113,8 @@ STATISTICS = (
     m.GroupBy(m.Keys.bins(AGE, [0, 18, 65]), m.Sum("age", 0, 9)),
     m.GroupBy(m.Keys.of(ROWS, "city", "who"), m.Count()),
     m.Top("city", 1, ["a", "b"]),
+    m.DiscoveredKeys("city"),
+    m.DiscoveredKeys(["city", AGE * 2], 3, AGE > 3, per=UNIT),
     m.Keys("city", ["a"]),
     m.Keys.of(ROWS, "city", "who"),
     AGE,
@@ -165,6 +170,16 @@ SCRIPTS = (
         ),
     ),
     (
+        m.PrivateKeys(
+            m.DiscoveredKeys(["city", "age"]), noise=m.DiscreteLaplace("1/9"), threshold=1
+        ),
+        (),
+    ),
+    (
+        c.FiltCon(q.ApproxZCDP(9, "1e-3")),
+        (Launch(m.PrivateKeys(m.DiscoveredKeys("city"), rho=1, delta="1e-6")),),
+    ),
+    (
         m.PrivateMultiplicativeWeights(4, records=4, epsilon=1, threshold=1, updates=2)
         @ c.FiltCon(PureDP(1)),
         (m.SyntheticHistogram(),),
@@ -172,9 +187,19 @@ SCRIPTS = (
     (
         m.Frugal() @ c.FiltCon(q.ZCDP(9)),
         (
-            m.EstimateQuery(m.Count(AGE > 3), 5),
-            m.EstimateQuery(m.Count((AGE > 3) & (column("city") == "a")), 5),
-            m.EstimateQuery(m.Histogram("city", ["a", "b"]), 9),
+            m.Estimate(m.Count(AGE > 3), 5),
+            m.Estimate(m.Count((AGE > 3) & (column("city") == "a")), 5),
+            m.Estimate(m.Histogram("city", ["a", "b"]), 9),
+        ),
+    ),
+    (
+        m.Synthetic([{"city": ["a", "b"]}], rounds=1) @ c.FiltCon(q.ZCDP(9)),
+        (
+            m.Fit(1),
+            m.FromModel(m.Histogram("city", ["a", "b"])),
+            m.FromModel(m.Count(column("city") == "a")),
+            m.Measurements(),
+            m.SampleRows(2),
         ),
     ),
     (
@@ -182,6 +207,16 @@ SCRIPTS = (
         (Ask("a", WORD), Ask("b", "bits")),
     ),
     (c.Universal(PureDP(1)), (WORD,)),
+    (
+        c.Individual("1/10"),
+        (
+            Launch(m.Gaussian(m.Count(AGE > 20), rho="1/20")),
+            Launch(m.Count().measurement(q.ZCDP, 1, loss=q.ZCDP("1/30"))),
+            Launch(toys.Toy(PureDP("1/10"))),
+            Ask(2, "bits"),
+            q.PrivacyLossQuery(),
+        ),
+    ),
 )
 """Mechanisms over `ROWS`, with queries."""
 
@@ -227,6 +262,9 @@ OTHERS = (
     Spread(Fraction(2), Fraction(1, 3), 1, Fraction(0), Fraction(4), ((Fraction(1), 1, 1),)),
     m.Laplace(Weighted(_same, np.arange(2), m.Histogram("city", ["a", "b"])), scale=1),
     m.LinearQuery.where(column("city") == "a"),
+    PassedOver(Fraction(3), Fraction(1, 2), Fraction(5), 3, 1, Fraction(0)),
+    Distances((Compared(CITIES, np.array([64, 0]), 3, 5),)),
+    m.Synthetic([m.Keys.bins("age", [0, 9])], {("age",): 2}, rounds=3, per=None),
     m.Frugal([m.Count(AGE > 3)], axes={"city": ["a", "b"]}, patience=3),
     m.PrivateMultiplicativeWeights(
         m.Histogram("city", ["a", "b"]), records=4, epsilon=1, threshold=1, updates=2

@@ -10,7 +10,7 @@ import curator
 from curator.identities import root_id
 from curator.journal import written
 from curator.ledgers import Event, following
-from queryable import AskMany, InteractiveError, LaunchMany
+from queryable import AskMany, CloseBlock, InteractiveError, LaunchMany, Update
 from queryable.randomness.sealed import SealedCoins
 from tests.stored import KEY, STORED, MemoryLedger
 
@@ -23,6 +23,10 @@ def events_of(mechanism: Any, script: Iterable[Any], dataset: Any) -> list[Event
         try:
             if isinstance(query, LaunchMany | AskMany):
                 handle._told((), query, ())
+            elif isinstance(query, Update):
+                handle.feed(query)
+            elif isinstance(query, CloseBlock):
+                handle.feed.close(query.block)
             else:
                 handle.ask(query)
         except InteractiveError:

@@ -118,10 +118,10 @@ def browsed(pages: Pages, *, alone: bool = True) -> Iterator[str]:
     thread = threading.Thread(target=loop.run_until_complete, args=(life(),), daemon=True)
     thread.start()
     try:
-        assert ready.wait(30)
+        assert ready.wait(300)
         yield f"http://127.0.0.1:{port}"
     finally:
         loop.call_soon_threadsafe(stop.set)
-        thread.join(30)
+        thread.join(300)
         loop.close()
         listening.close()

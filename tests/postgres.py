@@ -70,7 +70,7 @@ class Server:
         for process in left:
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
-        while any(map(_runs, left)):
+        while any(map(is_running, left)):
             time.sleep(0.01)
         # A process that has ended and was not waited for would keep the next server from starting.
         for path in (self.folder / "data" / "postmaster.pid", *self.folder.glob(".s.PGSQL.*")):
@@ -112,7 +112,7 @@ def _children(process: int) -> list[int]:
     return found
 
 
-def _runs(process: int) -> bool:
+def is_running(process: int) -> bool:
     """Whether a process has not ended. One that has ended may wait for its parent to see it."""
     with suppress(OSError):
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"

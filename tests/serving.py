@@ -38,15 +38,15 @@ def running(folder: str | Path, **variables: str) -> Iterator[subprocess.Popen[b
             env=ENVIRONMENT | variables,
         )
     try:
-        for _ in range(1200):
+        for _ in range(6000):
             with suppress(OSError, InteractiveError):
                 if health(folder)["well"]:
                     break
             assert process.poll() is None, log.read_text()
-            time.sleep(0.02)
+            time.sleep(0.05)
         yield process
         process.terminate()
-        assert process.wait(60) == 0
+        assert process.wait(300) == 0
     finally:
         if process.poll() is None:
             process.kill()

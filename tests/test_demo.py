@@ -18,7 +18,7 @@ def story() -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=600,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     assert (run.returncode, run.stderr) == (0, "")

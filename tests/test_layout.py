@@ -24,7 +24,8 @@ ALLOWED = {
 OURS = {*ALLOWED, "tests", "notebooks", "benchmarks", "docs"}
 FOLDERS = OURS | {".ci", ".git", ".venv", "build", "dist"}
 RUNTIME = {"attrs", "flint", "immutables", "numpy", "scipy"}
-EXTRAS = {"duckdb", "ibis", "matplotlib", "psycopg", "tqdm", "typer"}  # optional dependencies
+# optional dependencies
+EXTRAS = {"duckdb", "ibis", "matplotlib", "psycopg", "tqdm", "typer"}
 SERVER = {
     "jinja2",
     "starlette",
@@ -57,9 +58,11 @@ FLOORS = {
             "half_widths",
         ),
         *(
+            "contributions",
             "streams",
             "mechanism",
             "answers",
+            "answer_values",
             "released",
             "receipts",
             "messages",
@@ -67,24 +70,47 @@ FLOORS = {
             "ex_post",
             "recalling",
             "faults",
+            "advancing",
         ),
         *("accuracy", "postprocessing", "statistics", "releasing", "view", "datasets", "running"),
         *("display", "several", "feeding", "over_blocks", "handle", "rehearsal", "audit"),
     ),
     "mechanisms": (
-        *("privacy_maps", "sampling", "additive", "gaussian", "laplace", "randomized_response"),
+        *(
+            "privacy_maps",
+            "sampling",
+            "thresholds",
+            "additive",
+            "gaussian",
+            "laplace",
+            "randomized_response",
+        ),
         "counters",
-        *("best", "exponential", "tables", "sparse_vector", "refinement", "frugal"),
+        *("exponential", "tables", "scripted", "repetitions", "selection", "best"),
+        *("sparse_vector", "refinement", "frugal"),
+        "synthetic",
         *("linear_queries", "multiplicative_weights", "earlier"),
     ),
     "composition": (
-        *("rules", "verdicts", "validity", "proofs", "compositors", "budgets", "planning", "plot"),
+        *(
+            "rules",
+            "verdicts",
+            "validity",
+            "proofs",
+            "compositors",
+            "budgets",
+            "hints",
+            "candidates",
+            "planning",
+            "plot",
+        ),
     ),
     "curator": (
         *("lost", "codec", "wire", "client", "ledgers", "access", "anchors", "moorings", "keys"),
         *(
             "arguments",
             "fingerprints",
+            "batch_files",
             "batches",
             "requests",
             "story",
@@ -106,7 +132,8 @@ FLOORS = {
             "budgets",
             "datasets",
         ),
-        *("configuration", "service", "orders", "verification", "verify", "commands"),
+        *("configuration", "service", "orders", "feeding", "exports"),
+        *("verification", "verify", "commands"),
     ),
 }
 """The rooms and single modules of each package, lowest first: each may import those before it."""

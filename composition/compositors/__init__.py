@@ -5,8 +5,10 @@
 - `ex_post`: `ExPost`, a filter that charges realised costs, with its claims in `ex_post_claims`.
 - `fixed`: the base of compositors whose children are fixed in advance. `concurrent`: `ConComp`.
   `parallel`: `Parallel`, on the parts of a `partition`.
-- `blocks`: `Blocks`, growing data in blocks with a budget each; `books` has their accounts, `units`
-  the rows of a unit. `pacing`: `AtMostADay`, a person over it.
+- `blocks`: `Blocks`, growing data in blocks with a budget each; `block_register` says which blocks
+  there are, `block_accounts` what each has lost, `units` has the rows of a unit. `pacing`:
+  `AtMostADay`, a person over it.
+- `individual`: `Individual`, a filter with an account for each record, which are in `accounts`.
 - `universal`: `Universal`, which becomes the first mechanism launched in it.
 - `grows`: the base of compositors that take batches if the table says so.
 - `claims`: steps 1 and 2 of a launch. `children`: starting and asking children.

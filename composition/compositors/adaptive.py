@@ -36,7 +36,7 @@ from queryable.errors import QueryError, UnknownChildError, UnknownQueryError
 from queryable.ex_post import Opening
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, Measure, Report
-from queryable.losses.numbers import natural
+from queryable.losses.numbers import at_least_one, natural
 from queryable.mechanism import Measurement
 from queryable.messages import (
     OWNERS,
@@ -76,10 +76,7 @@ _ZERO = Fraction(0)
 
 def d_in_field(value: Any) -> int:
     """Read a `d_in`, the number of records that a budget is stated for: at least 1."""
-    d_in = natural(value, "d_in")
-    if d_in == 0:
-        raise ValueError("d_in is 0; it should be at least 1")
-    return d_in
+    return at_least_one(value, "d_in")
 
 
 def _max_mechanisms(value: Any) -> int | None:
@@ -382,8 +379,7 @@ class AdaptiveComposition(GrowsByProof[CompositionState]):
 
     def _can_afford(self, state: CompositionState, query: Any) -> bool:
         """A dry run: steps 1 to 4 of a launch."""
-        claim = self._claim(parsed(query))
-        self._require_proven(claim)
+        _, claim = self._checked(state, query)
         worst = claim.at_worst(_OPENING)
         return self._launch_refused(state, state.account.add(worst), worst) is None
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import attrs
 
-from composition.compositors.books import Block, Book
+from composition.compositors.block_accounts import Block
+from composition.compositors.block_register import BlockRegister
 from composition.compositors.children import NO_CHILDREN, Children
 from composition.compositors.claims import Claim, correction
 from composition.compositors.filters import FiltCon
@@ -13,7 +14,7 @@ from composition.compositors.state import NO_CLAIMS, Charged
 from composition.compositors.units import NO_UNITS, Units
 from queryable.errors import QueryError
 from queryable.losses import AdditiveLoss
-from queryable.losses.numbers import natural
+from queryable.losses.numbers import at_least_one
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import LaunchOver
 from queryable.quoting import quoted
@@ -32,14 +33,14 @@ class BlocksState(Charged):
 
     Attributes:
         dataset: all records.
-        book: the blocks and their accounts.
+        register: the blocks and their accounts.
         claims: one claim for each launch that was charged, by child id.
         children: the live interactive children.
         units: in which blocks each unit is, if that is bounded.
     """
 
     dataset: Any = attrs.field(repr=False)
-    book: Book
+    register: BlockRegister
     claims: Claims = NO_CLAIMS
     children: Children = NO_CHILDREN
     units: Units = attrs.field(default=NO_UNITS, repr=False)
@@ -81,19 +82,12 @@ def plain_filter(_: object, attribute: Any, value: Any) -> None:
 
 def unit_blocks(value: Any) -> int:
     """Read the number of blocks that a unit counts in."""
-    return _at_least_one(value, "unit_blocks")
+    return at_least_one(value, "unit_blocks")
 
 
 def unit_rows(value: Any) -> int:
     """Read the number of rows of a unit that count in a block."""
-    return _at_least_one(value, "unit_rows")
-
-
-def _at_least_one(value: Any, name: str) -> int:
-    count = natural(value, name)
-    if count == 0:
-        raise ValueError(f"{name} is 0; it should be at least 1")
-    return count
+    return at_least_one(value, "unit_rows")
 
 
 def unit_column(value: Any) -> str | None:

@@ -1,8 +1,8 @@
 """Blocks of growing data, each with an account of its own.
 
 Responsible for `Blocks`: the order of a launch over blocks, and the messages of the data's owner.
-The accounts are in `books`, the rows of a unit in `units`. The theory is in
-docs/theory/proofs/blocks.md.
+The blocks are in `block_register`, their accounts in `block_accounts`, the rows of a unit in
+`units`. The theory is in docs/theory/proofs/blocks.md.
 """
 
 from collections.abc import Sequence
@@ -10,6 +10,8 @@ from typing import Any
 
 import attrs
 
+from composition.compositors.block_accounts import Block, BlockAccounts, Step, in_words, largest
+from composition.compositors.block_register import BlockRegister
 from composition.compositors.block_state import (
     BlocksState,
     ClaimOver,
@@ -20,14 +22,6 @@ from composition.compositors.block_state import (
     unit_blocks,
     unit_column,
     unit_rows,
-)
-from composition.compositors.books import (
-    Block,
-    BlockAccounts,
-    Book,
-    Step,
-    in_words,
-    largest,
 )
 from composition.compositors.children import (
     NO_CHILDREN,
@@ -46,7 +40,12 @@ from composition.proofs import ask
 from composition.rules import Account, Basic
 from composition.verdicts import Column
 from queryable.data.growing import Part, blocks_are_closed, growable, grown, names_of_blocks
-from queryable.datasets import protects, require_answerable, require_neighbours
+from queryable.datasets import (
+    protects,
+    require_answerable,
+    require_neighbours,
+    require_no_batches,
+)
 from queryable.errors import UnknownQueryError
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import AdditiveLoss, Loss, Report, group_size
@@ -213,10 +212,10 @@ class Blocks(InteractiveMechanism[BlocksState]):
         require_neighbours(dataset, self)
         data, units = growable(dataset), NO_UNITS
         closed = blocks_are_closed(data)
-        book = Book.of(self._empty, names_of_blocks(data), closed=closed)
-        if self.unit is not None and book.blocks:
-            data, units = self._restricted(data, book)
-        return BlocksState(data, book, units=units), None
+        register = BlockRegister.of(self._empty, names_of_blocks(data), closed=closed)
+        if self.unit is not None and register.blocks:
+            data, units = self._restricted(data, register)
+        return BlocksState(data, register, units=units), None
 
     def step(
         self, state: BlocksState, query: Query, coins: Coins = SYSTEM
@@ -231,9 +230,9 @@ class Blocks(InteractiveMechanism[BlocksState]):
             case PrivacyLossQuery(d_in):
                 return state, self._privacy_loss(state, d_in)
             case BlockLossQuery(name):
-                return state, state.book.account(state.book.known(name)).total()
+                return state, state.register.account(state.register.known(name)).total()
             case BlocksQuery():
-                return state, tuple(state.book.stated())
+                return state, tuple(state.register.stated())
             case CanAfford(launch):
                 return state, self._can_afford(state, launch)
             case MeasureQuery():
@@ -245,7 +244,7 @@ class Blocks(InteractiveMechanism[BlocksState]):
             case Launch():
                 raise UnknownQueryError(
                     "name the blocks to launch on, as in launch_over(mechanism, ['monday']) or "
-                    "launch_over(mechanism, Last(7)); nothing is charged"
+                    "release(statistic, .., blocks=Last(7)); nothing is charged"
                 )
         raise UnknownQueryError(
             f"{correction(query)}, and {type(self).__name__} answers LaunchOver, LaunchMany, Ask, "
@@ -257,27 +256,29 @@ class Blocks(InteractiveMechanism[BlocksState]):
     def _grown(self, state: BlocksState, message: Update | CloseBlock) -> BlocksState:
         """Add records to a block, or close it. Nothing is charged, and no child learns of it."""
         if isinstance(message, CloseBlock):
-            return attrs.evolve(state, book=state.book.closing(message.block))
+            return attrs.evolve(state, register=state.register.closing(message.block))
         data, records, units = state.dataset, message.records, state.units
         if message.block is None:  # these records are in no block, so no launch reads them
             return attrs.evolve(state, dataset=grown(data, records))
-        book = state.book.opened(message.block)
-        block = book.open
+        register = state.register.opened(message.block)
+        block = register.open
         assert block is not None
         if self.unit is not None:
             records, units = self._kept(state.dataset, records, units, block)
-        return attrs.evolve(state, dataset=grown(data, records, block.name), book=book, units=units)
+        return attrs.evolve(
+            state, dataset=grown(data, records, block.name), register=register, units=units
+        )
 
     def _kept(self, data: Any, records: Any, units: Units, block: Block) -> tuple[Any, Units]:
         assert self.unit is not None
         rows = None if self._bounds_units(data) else self.unit_rows
         return kept_rows(records, self.unit, units, block.place, self.unit_blocks, rows)
 
-    def _restricted(self, data: Any, book: Book) -> tuple[Any, Units]:
+    def _restricted(self, data: Any, register: BlockRegister) -> tuple[Any, Units]:
         """The data with the rows that count of the blocks that are there already."""
         kept, units = growable(Part(data, ()).whole), NO_UNITS
-        for place in range(len(book.blocks)):
-            block = book.blocks[place]
+        for place in range(len(register.blocks)):
+            block = register.blocks[place]
             records, units = self._kept(data, Part(data, (block.name,)).whole, units, block)
             kept = grown(kept, records, block.name)
         return kept, units
@@ -299,9 +300,10 @@ class Blocks(InteractiveMechanism[BlocksState]):
     def _checked(self, state: BlocksState, query: Any) -> Order:
         """Steps 1 to 3: parse it, check the claim, then that a theorem covers it."""
         launch = parsed_over(query)
-        blocks = state.book.named(launch.blocks)
+        blocks = state.register.named(launch.blocks)
         mechanism = launch.mechanism
         require_answerable(state.dataset, mechanism)
+        require_no_batches(mechanism, "Blocks")
         if mechanism.continual:
             require_neighbours(state.dataset, mechanism)
         proof, d_in = self.filter.proof, self._records(state, blocks)
@@ -316,17 +318,17 @@ class Blocks(InteractiveMechanism[BlocksState]):
         The answer to a launch that is charged is `Failed` until it has run.
         """
         claim = order.claim
-        steps = state.book.steps(order.blocks, claim.loss)
+        steps = state.register.steps(order.blocks, claim.loss)
         refusal = self._refusal(state, order, steps)
         shown = tuple([step.before if refusal else step.after for step in steps])
-        accounts = BlockAccounts(state.book.empty, order.blocks, shown, self._most_blocks)
+        accounts = BlockAccounts(state.register.empty, order.blocks, shown, self._most_blocks)
         receipt = Receipt(claim.mechanism, order.launch.d_out, claim.d_in, claim.loss, accounts)
         if refusal is not None:
             return state, attrs.evolve(refusal, receipt=receipt)
         claims = state.claims.set(len(state.claims), state.shared(claim))
         living = NO_CHILDREN if claim.mechanism.retires_others else state.children
-        book, units = state.book.charged(order.blocks, steps), state.units
-        return BlocksState(state.dataset, book, claims, living, units), Failed(receipt=receipt)
+        register, units = state.register.charged(order.blocks, steps), state.units
+        return BlocksState(state.dataset, register, claims, living, units), Failed(receipt=receipt)
 
     def _refusal(self, state: BlocksState, order: Order, steps: Sequence[Step]) -> Refused | None:
         """The refusal, if a block cannot pay or there were too many launches; it names blocks."""
@@ -414,8 +416,8 @@ class Blocks(InteractiveMechanism[BlocksState]):
             return self.filter.budget.zero()
         if at > self.filter.d_in:
             return map_at(self, at, None)
-        book = state.book
-        return largest(book.all_accounts(), at * self.unit_blocks, book.empty)
+        register = state.register
+        return largest(register.all_accounts(), at * self.unit_blocks, register.empty)
 
 
 def _union(state: BlocksState, order: Order) -> Part:

@@ -106,6 +106,11 @@ class Parallel(FixedComposition):
         """Whether every part's mechanism has one."""
         return all(has_coin(each, 1) for each in self.mechanisms.values())
 
+    @property
+    def divides_by(self) -> str:
+        """The column that names the parts; "" if a function does."""
+        return self.partition.key if isinstance(self.partition.key, str) else ""
+
     def _lost(self, d_in: int, measure: Measure | None) -> Loss:
         """The supremum over all ways to spread `d_in` records over the parts."""
         if self._grows and d_in > 1 and measure is not PureDP:

@@ -62,9 +62,3 @@ class CompositionState(Charged):
     children: Children = NO_CHILDREN
     halted: str | None = None
     streams: tuple[ChildId, ...] | None = attrs.field(default=None, eq=False, repr=False)
-
-    def with_child(self, identity: int, mechanism: InteractiveMechanism[Any]) -> Any:
-        """`streams` after this mechanism was launched."""
-        if self.streams is None or not mechanism.continual:
-            return self.streams
-        return (*self.streams, identity)

@@ -188,5 +188,6 @@ def _measured(due: Sequence[Due]) -> Iterable[tuple[Any, list[IntegerStatistic]]
     for each in due:
         if isinstance(each.claim.mechanism, Measurement):
             _, wanted = found.setdefault(id(each.data), (each.data, []))
-            wanted += statistics_of(each.claim.mechanism)
+            checked = statistics_of(each.claim.mechanism)
+            wanted += [it for it in checked if isinstance(it, IntegerStatistic)]
     return found.values()

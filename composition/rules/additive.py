@@ -89,6 +89,12 @@ class AdditiveAccount(Account):
         """Add the loss to the sum."""
         return AdditiveAccount(self.sum.add(loss), self.budget, self.most)
 
+    def plus(self, loss: Loss) -> "AdditiveAccount | None":
+        """The account with the loss added, if it is in the budget's measure."""
+        if isinstance(loss, AdditiveLoss) and loss.measure == self.budget.measure:
+            return self.add(loss)
+        return None
+
     def add_many(self, loss: AdditiveLoss, count: int) -> "AdditiveAccount":
         """Add the loss `count` times."""
         grown = add_parts(self.sum.parts, tuple(count * part for part in loss.parts))

@@ -16,8 +16,19 @@ from typing import Any
 from composition.rules.optimal import optimal_epsilon
 from queryable.effort import is_quick
 from queryable.errors import PrivacyClaimError, UnprovenCompositionError
-from queryable.losses import GDP, ZCDP, ApproxDP, ApproxZCDP, Loss, Measure, PureDP
+from queryable.losses import (
+    GDP,
+    RDP,
+    ZCDP,
+    ApproxDP,
+    ApproxZCDP,
+    Dominated,
+    Loss,
+    Measure,
+    PureDP,
+)
 from queryable.losses.numbers import shown
+from queryable.losses.renyi import common_orders
 from queryable.losses.tradeoff import FDP
 from queryable.mechanism import InteractiveMechanism
 
@@ -38,7 +49,7 @@ def common_measure(statements: Iterable[Statement]) -> Measure:
     own = [state(None).measure for state in statements] or [PureDP]
     if all(measure == own[0] for measure in own):
         return own[0]
-    for measure in (PureDP, ApproxDP, GDP, ZCDP, ApproxZCDP, FDP):
+    for measure in (PureDP, ApproxDP, GDP, ZCDP, ApproxZCDP, FDP, *_renyi(statements)):
         with suppress(ValueError):
             for state in statements:
                 state(measure)
@@ -71,7 +82,8 @@ def least_at(
     if any(not isinstance(stated(None), PureDP | ApproxDP) for stated in statements):
         with suppress(PrivacyClaimError):
             measures.append(common_measure(statements))
-        measures += [each for each in (GDP, ZCDP, ApproxZCDP) if each not in measures]
+        others = (GDP, ZCDP, ApproxZCDP, Dominated, *_renyi(statements))
+        measures += [each for each in others if each not in measures]
     found: list[tuple[ApproxDP, Measure]] = []
     for measure in measures:
         with suppress(ValueError, PrivacyClaimError, UnprovenCompositionError):
@@ -85,6 +97,12 @@ def least_at(
         if not found:
             raise
     return min(found, key=lambda each: each[0].epsilon)
+
+
+def _renyi(statements: Iterable[Statement]) -> list[Measure]:
+    """Renyi privacy at the orders of the curves, if some losses are curves."""
+    orders = common_orders(stated(None) for stated in statements)
+    return [RDP.at(*orders)] if orders else []
 
 
 def _require_few(statements: tuple[Statement, ...]) -> None:

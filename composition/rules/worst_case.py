@@ -23,7 +23,7 @@ from math import expm1, log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from queryable.effort import is_quick
+from queryable.effort import is_quick, take
 from queryable.losses import conversions
 from queryable.losses.numbers import named, round_up, shown
 
@@ -44,6 +44,9 @@ MOST_KEPT = 2**26
 
 _QUICK_STEPS, _QUICK_WORK = 2**11, 2**24
 """The same for queries of analysts: some hundredths of a second."""
+
+_PER_STEP = 400
+"""How many of these products are a step of `effort`."""
 
 _OVERHEAD = 3000
 """What a product of rows takes besides its numbers, in numbers."""
@@ -80,6 +83,7 @@ def _levels(epsilon: Fraction, step: Fraction, priced: Priced, slack: Fraction) 
     low, high = _edges(epsilon, step, largest, slack)
     size = high - low + 1
     work, quick = 0, is_quick()
+    steps_of_row = (size + _OVERHEAD) * len(priced) // _PER_STEP
     most = _QUICK_WORK if quick else MOST_WORK
     stop = np.array([_stopped(step * level - epsilon) for level in range(low, high + 1)])
     moves = [(cost, steps, *_chances(steps * step)) for steps, cost in priced]
@@ -89,7 +93,8 @@ def _levels(epsilon: Fraction, step: Fraction, priced: Priced, slack: Fraction) 
     scratch, other = np.empty(size), np.empty(size)
     while True:
         work += (size + _OVERHEAD if quick else size) * len(moves)
-        if not (work <= most and len(rows) * (size + 2 * largest) <= MOST_KEPT):
+        kept = len(rows) * (size + 2 * largest)
+        if not (work <= most and kept <= MOST_KEPT and take(steps_of_row)):
             raise ValueError(_TOO_LARGE)
         row = np.empty(size + 2 * largest)
         middle = row[largest : largest + size]

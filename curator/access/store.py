@@ -22,6 +22,7 @@ from curator.ledgers import (
     following,
     this_process,
 )
+from curator.wire.texts import dumped
 
 OWN = "@"
 """What the names of the curator's own roots start with; no data set's name does."""
@@ -73,10 +74,10 @@ class AccessStore:
                 after = self._read().after(change)
                 events = []
                 if self._head is None:
-                    opened = following(None, ROOT, epoch, "opened", _text({"access": SCHEMA}))
+                    opened = following(None, ROOT, epoch, "opened", dumped({"access": SCHEMA}))
                     events.append(opened)
                 last = events[-1] if events else self._head
-                events.append(following(last, ROOT, epoch, "exchange", _text(body_of(change))))
+                events.append(following(last, ROOT, epoch, "exchange", dumped(body_of(change))))
                 self._ledger.append(ROOT, events)
                 self._head, self._access = events[-1], after
             finally:
@@ -128,7 +129,3 @@ def _taken(access: Access, event: Event) -> Access:
         raise BrokenChainError(
             f"root {ROOT!r}: event {event.seq} is no change of the access: {error}"
         ) from error
-
-
-def _text(body: object) -> str:
-    return json.dumps(body, sort_keys=True, separators=(",", ":"))

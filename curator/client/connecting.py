@@ -7,7 +7,7 @@ from typing import Any, Self
 from weakref import WeakValueDictionary
 
 from curator.client.remote import RemoteRoot
-from curator.client.transport import Patience, Transport
+from curator.client.transport import TIMEOUT, Patience, Transport
 from curator.client.urls import address_of
 from curator.codec import CODEC, Codec
 from curator.wire import DataSet, datasets_of
@@ -106,7 +106,7 @@ def connect(
     token: str | None = None,
     *,
     patience: float = 60.0,
-    timeout: float | None = 600.0,
+    timeout: float | None = TIMEOUT,
     tls: Any = None,
     codec: Codec = CODEC,
     on_fault: Callable[[BaseException], object] | None = None,
@@ -119,7 +119,8 @@ def connect(
         token: what the data's owner gave out; None on the owner's own socket.
         patience: seconds to try again while the curator does not answer.
         timeout: seconds to wait for one reply; None for ever. If the curator states a deadline, it
-            is twice the deadline and 10 seconds at most. Then the message is sent again.
+            is twice the deadline and 10 seconds at most. Then the message is sent again, under its
+            key, and waited for as long as `patience` says.
         tls: an `ssl.SSLContext`, for certificates that the system does not know.
         codec: another one has mechanisms of a site.
         on_fault: called with exceptions of persons in the middle that run in this process.

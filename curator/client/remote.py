@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 from curator.client.mirror import Mirror
 from curator.client.persons import Persons
+from curator.client.sizes import require_short_names, require_small
 from curator.client.transport import Transport
 from curator.codec import Codec
 from curator.wire import (
@@ -103,8 +104,11 @@ class RemoteRoot:
         if self._rolled_back:
             raise RolledBackError(_ROLLED_BACK)
         text = str(self._codec.encode(query), "ascii")
+        require_small(query, text, self._codec)
         taken = marked(query, names) if names else ()
         sent = (path, text, names)
+        if names:
+            require_short_names(Tell(path, text, names, "0" * 32, self._head).written())
         key = self._keys.get(sent)
         if key is None:
             key = self._keys[sent] = random_bytes(16).hex()

@@ -21,6 +21,9 @@ _AGAIN = (429, 502, 503, 504)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0
 _SLACK = 10.0  # seconds beside a deadline, for the way and the opening of a data set
 _READ = 60.0  # seconds for a reply to what asks no question
+TIMEOUT = 120.0
+"""Seconds to wait for one reply, if nothing else is stated."""
+
 _UNTRUSTED = (
     "the certificate of the curator is not trusted here, so the token was not sent: {}. If its "
     "owner gave you a certificate, pass tls=ssl.create_default_context(cafile=PATH)"
@@ -33,12 +36,13 @@ class Patience:
 
     Attributes:
         seconds: how long to try again while there is no reply.
-        timeout: how long to wait for one reply at most; None for ever.
+        timeout: how long to wait for one reply at most; None for ever. After the first reply that
+            did not come in this time, all further ones are waited for as long as `seconds`.
         sleep, clock: of `time`.
     """
 
     seconds: float = 60.0
-    timeout: float | None = 600.0
+    timeout: float | None = TIMEOUT
     sleep: Callable[[float], object] = time.sleep
     clock: Callable[[], float] = time.monotonic
 
@@ -120,12 +124,17 @@ class Transport:
         """
         patience, start, pause, tries = self._patience, None, _FIRST_PAUSE, 0
         most = patience.seconds if seconds is None else seconds
+        longest = _least(_READ, patience.timeout) if method == "GET" else self._waits
+        began, late = patience.clock(), False
         while True:
-            wait = 0.0
+            wait, waits = 0.0, longest
+            if late and start is not None:
+                waits = _least(max(start + most - patience.clock(), _FIRST_PAUSE), longest)
             try:
-                status, reply, wait = self._once(method, target, body)
+                status, reply, wait = self._once(method, target, body, waits)
             except (OSError, HTTPException) as error:
-                status, reply, why = None, b"", _told(error)
+                status, reply, why = None, b"", _told(error, waits)
+                late = late or isinstance(error, TimeoutError)
                 if _is_untrusted(error) and len(self._addresses) == 1:
                     raise UnavailableError(why) from None  # it is the same a minute later
             if status == 200:
@@ -143,14 +152,16 @@ class Transport:
                 wait = max(min(wait, _LONGEST_PAUSE), pause) * _jitter()
                 pause = min(2 * pause, _LONGEST_PAUSE)
             if now + wait - start > most:
-                raise UnavailableError(self._gave_up(method, most, why)) from None
+                tried = now - began if late else most
+                raise UnavailableError(self._gave_up(method, tried, why)) from None
             self.turn()
             patience.sleep(wait)
 
-    def _once(self, method: str, target: str, body: bytes | None) -> tuple[int, bytes, float]:
+    def _once(
+        self, method: str, target: str, body: bytes | None, wait: float | None
+    ) -> tuple[int, bytes, float]:
         """Status and body of the reply, and the seconds that the curator asks to wait."""
         at, connection = self._connection()
-        wait = _least(_READ, self._patience.timeout) if method == "GET" else self._waits
         connection.timeout = wait
         if connection.sock is not None:
             connection.sock.settimeout(wait)
@@ -185,7 +196,7 @@ class Transport:
 
     def _gave_up(self, method: str, seconds: float, why: str) -> str:
         where = " or ".join(each.text for each in self._addresses)
-        text = f"{where} did not answer for {seconds:g} seconds: {why}"
+        text = f"{where} did not answer for {seconds:.3g} seconds: {why}"
         if method == "GET":  # nothing was asked
             return text
         return (
@@ -218,9 +229,14 @@ def _is_untrusted(error: BaseException) -> bool:
     return hasattr(error, "verify_message")
 
 
-def _told(error: BaseException) -> str:
+def _told(error: BaseException, waited: float | None) -> str:
     if _is_untrusted(error):
         return _UNTRUSTED.format(error.verify_message)  # type: ignore[attr-defined]
+    if isinstance(error, TimeoutError) and waited is not None:
+        return (
+            f"the last try timed out after {waited:.3g} seconds. It hangs, or works on something "
+            "long, perhaps for others; connect(.., timeout=SECONDS) waits longer"
+        )
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 

@@ -17,6 +17,7 @@ the mechanisms of a site is `with_site(names)`.
 - `schema`: the table of tags. `refusals`: what has none, and why.
 - `entries`: how one class is written and read. `fields`: how one field is.
 - `values`: numbers, dates, lists and others that are not classes of ours. `arrays`: of numpy.
+- `fits`: whether the parts of an answer fit together.
 - `codec`: `Codec`, which writes and reads texts. `limits`: of bytes, depth, digits and lists.
 - `sites`: mechanisms of a site, by entry points.
 """

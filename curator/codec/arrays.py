@@ -14,6 +14,7 @@ import numpy as np
 from curator.codec.entries import Entry
 from curator.codec.fields import Custom, Kind, Plain, UnreadableError, UnwritableError
 from queryable.answers import NoisyArray, NoisyInt, noisy_array
+from queryable.data.frozen import read_only
 from queryable.randomness.laws import Law
 
 _EXACT = 2**53
@@ -98,8 +99,7 @@ def _array(dtype: str, items: list[Any], shape: tuple[int, ...]) -> Any:
     fits = flat.ndim == 1 and len(shape) <= _DIMENSIONS and all(side >= 0 for side in shape)
     if not fits or prod(shape) != flat.size:
         raise UnreadableError("should have as many items as its shape says")
-    flat.flags.writeable = False
-    return flat.reshape(shape)
+    return read_only(flat).reshape(shape)
 
 
 def _of_scalar(scalar: Any) -> tuple[Any, ...]:

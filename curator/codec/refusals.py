@@ -47,10 +47,12 @@ REFUSALS: dict[type, str] = {
 
 _FAMILIES = (InteractiveMechanism, PersonInTheMiddle, Releasable, Predicate, Node, Loss)
 _FUNCTIONS = {
+    "analyst": "give a list of queries",
     "where": "write a predicate, such as column('age') >= 30",
     "condition": "write RelativeError('1/10') or AbsoluteError(5)",
     "encode": "give the data one universe index per record, and leave encode out",
     "key": "name a column",
+    "score": 'write "largest" or "smallest"; of= names a part of the answers',
 }
 
 

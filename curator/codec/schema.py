@@ -6,16 +6,19 @@ from the old fields. `tests/unit/curator/codec/examples.txt` has a text of each 
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
+import attrs
 import numpy as np
 from immutables import Map
 
 import composition as c
 import mechanisms as m
 import queryable as q
-from composition.compositors.books import Block, BlockAccounts, Groups
+from composition.compositors.accounts import RecordAccount
+from composition.compositors.block_accounts import Block, BlockAccounts, Groups
 from composition.compositors.ex_post_claims import ExPostAccount
 from composition.rules.additive import Additive, AdditiveAccount, RunningSum
 from composition.rules.base import Account
@@ -35,23 +38,37 @@ from composition.rules.time_uniform import Stopping, StoppingAccount, TimeUnifor
 from curator.codec.arrays import ARRAYS
 from curator.codec.entries import Entry, entry_of
 from curator.codec.fields import UnwritableError
+from curator.codec.fits import fitting
 from curator.codec.values import VALUES
 from curator.lost import Lost
 from mechanisms.counters.sums import GaussianSum, LaplaceSum
 from mechanisms.counters.toeplitz_noise import ToeplitzNoise
 from mechanisms.earlier import EarlierSparseVector, EarlierWeights
+from mechanisms.frugal.asking import step_of
 from mechanisms.frugal.combined import Combined
 from mechanisms.frugal.spread import Spread
 from mechanisms.frugal.together import GaussiansTogether
 from mechanisms.linear_queries import Weighted
 from mechanisms.multiplicative_weights import _same
 from mechanisms.refinement.tails import MeanTails, Reach, ReleaseTails
-from mechanisms.tables import choices, expressions, predicates, request, top, units
+from mechanisms.synthetic.messages import Direct, PassedOver
+from mechanisms.synthetic.scores import Compared, Distances, Marginal
+from mechanisms.tables import (
+    choices,
+    expressions,
+    keys,
+    predicates,
+    request,
+    shown_keys,
+    top,
+    units,
+)
 from mechanisms.tables.aggregates import Aggregate
 from mechanisms.tables.lattice import Lattice
 from mechanisms.tables.releases import Noisy, Release
 from queryable import answers, losses, messages, receipts, released, view
 from queryable.losses import ApproxDP, Loss
+from queryable.losses.numbers import positive
 from queryable.mechanism import InteractiveMechanism
 from queryable.randomness.coins import ChildId
 from queryable.randomness.laws import UniformBelow
@@ -99,6 +116,7 @@ _CLASSES: dict[str, type] = {
     "postprocessed/1": q.Postprocessed,
     "privacy-loss-query/1": q.PrivacyLossQuery,
     "receipt/1": receipts.Receipt,
+    "record-account/1": RecordAccount,
     "refused/1": q.Refused,
     "stated/1": messages.Stated,
     "to-analyst/1": q.ToAnalyst,
@@ -113,12 +131,13 @@ _CLASSES: dict[str, type] = {
     "gaussian-sum/1": GaussianSum,
     "laplace-sum/1": LaplaceSum,
     "poisson/1": m.Poisson,
+    "threshold/1": m.Threshold,
     "toeplitz-noise/1": ToeplitzNoise,
     "truncated-negative-binomial/1": m.TruncatedNegativeBinomial,
     "truthful-answer/1": m.TruthfulAnswer,
     "uniform-below/1": UniformBelow,
     # mechanisms and persons
-    "best/1": m.Best,
+    "best/2": m.Best,
     "brownian-noise-reduction/1": m.BrownianNoiseReduction,
     "doubling/1": m.Doubling,
     "frugal/1": m.Frugal,
@@ -129,9 +148,12 @@ _CLASSES: dict[str, type] = {
     "laplace/1": m.Laplace,
     "laplace-noise-reduction/1": m.LaplaceNoiseReduction,
     "permute-and-flip/1": m.PermuteAndFlip,
+    "private-keys/1": m.PrivateKeys,
     "private-quantiles/1": choices.PrivateQuantiles,
     "private-top/1": top.PrivateTop,
     "release/1": Release,
+    "scripted/1": m.Scripted,
+    "synthetic/1": m.Synthetic,
     "sparse-vector/1": EarlierSparseVector,
     "sparse-vector/2": m.SparseVector,
     "toeplitz-counter/1": m.ToeplitzCounter,
@@ -141,21 +163,31 @@ _CLASSES: dict[str, type] = {
     "above/1": m.Above,
     "absolute-error/1": m.AbsoluteError,
     "best-run/1": m.BestRun,
-    "estimate/1": m.Estimate,
-    "estimate-query/1": m.EstimateQuery,
-    "estimated/1": m.Estimated,
+    "estimate/1": m.Refined,  # its name when the tag was written first
+    "estimate-query/2": m.Estimate,
+    "estimated/2": m.Estimated,
+    "direct/1": Direct,
+    "fit/1": m.Fit,
+    "from-model/1": m.FromModel,
     "latest/1": m.Latest,
     "linear-query/1": m.LinearQuery,
     "mean-tails/1": MeanTails,
+    "measured/1": m.Measured,
+    "measurements/1": m.Measurements,
+    "model-fit/1": m.ModelFit,
+    "modelled/1": m.Modelled,
+    "passed-over/1": PassedOver,
     "open/1": m.Open,
     "reach/1": Reach,
     "refine/1": m.Refine,
     "relative-error/1": m.RelativeError,
     "release-tails/1": ReleaseTails,
     "revealed/1": m.Revealed,
+    "sample-rows/1": m.SampleRows,
     "spread/1": Spread,
     "stopped/1": m.Stopped,
     "synthetic-histogram/1": m.SyntheticHistogram,
+    "synthetic-rows/1": m.SyntheticRows,
     "total/1": m.Total,
     "undecided/1": m.Undecided,
     "until/1": m.Until,
@@ -165,10 +197,14 @@ _CLASSES: dict[str, type] = {
     "correlation/1": m.Correlation,
     "count/1": m.Count,
     "count-units/1": m.CountUnits,
+    "compared-marginal/1": Compared,
     "covariance/1": m.Covariance,
+    "discovered-keys/1": m.DiscoveredKeys,
+    "distances/1": Distances,
     "group-by/1": m.GroupBy,
     "histogram/1": m.Histogram,
     "lattice/1": Lattice,
+    "marginal/1": Marginal,
     "mean/1": m.Mean,
     "privacy-unit/1": m.PrivacyUnit,
     "quantile/1": m.Quantile,
@@ -209,8 +245,10 @@ _CLASSES: dict[str, type] = {
     "enclosed/1": choices.Enclosed,
     "noisy/1": Noisy,
     "released/1": released.Released,
+    "released-keys/1": keys.ReleasedKeys,
     "released-sizes/1": units.ReleasedSizes,
     "share/1": units.Share,
+    "shown/1": shown_keys.Shown,
     # compositors and policies over them
     "at-most-a-day/1": c.AtMostADay,
     "blocks/1": c.Blocks,
@@ -219,6 +257,7 @@ _CLASSES: dict[str, type] = {
     "filt/1": c.Filt,
     "filt-con/1": c.FiltCon,
     "filt-seq/1": c.FiltSeq,
+    "individual/1": c.Individual,
     "odom/1": c.Odom,
     "odom-con/1": c.OdomCon,
     "odom-seq/1": c.OdomSeq,
@@ -261,7 +300,7 @@ _CLASSES: dict[str, type] = {
     # recommendations
     "candidate/1": c.Candidate,
     "fitted/1": c.Fitted,
-    "recommendation/1": c.Recommendation,
+    "recommendation/2": c.Recommendation,
 }
 """Classes whose fields are the arguments of their constructor."""
 
@@ -307,6 +346,33 @@ def _without_encode(*names: str) -> Callable[[Any], tuple[Any, ...]]:
         return tuple(getattr(value, name) for name in names)
 
     return parts
+
+
+def _renamed(tag: str, kind: type, **earlier: str) -> Entry:
+    """The old entry of a class of which only names of fields have changed.
+
+    Args:
+        earlier: what a field was called, by its name today.
+    """
+    today = entry_of(tag, kind)
+    fields = {earlier.get(name, name): hint for name, hint in today.fields.items()}
+    return attrs.evolve(today, fields=fields, old=True)
+
+
+def _in_units(statistic: Any, within: Any, *rest: Any) -> m.Estimate:
+    """A query whose half-width is in multiples of the unit of a sum."""
+    unit = step_of(statistic)
+    if unit != 1:
+        with suppress(TypeError, ValueError):  # a wrong one was refused, and is again
+            within = positive(within, "within") * unit
+    return m.Estimate(statistic, within, *rest)
+
+
+def _without_unit() -> Entry:
+    """The entry of estimates of sums in multiples of their unit, which their source tells."""
+    today = entry_of("estimated/1", m.Estimated)
+    fields = {name: hint for name, hint in today.fields.items() if name != "unit"}
+    return attrs.evolve(today, fields=fields, old=True)
 
 
 _WEIGHTS = ("universe", "records", "epsilon", "threshold", "updates", "learning_rate")
@@ -362,6 +428,17 @@ _SPECIAL = (
         lambda value: (value.partition, value.max_depth, tuple(value.mechanisms.items())),
         lambda partition, depth, parts: c.Parallel(partition, dict(parts), max_depth=depth),
     ),
+    Entry(
+        "recommendation/1",
+        (c.Recommendation,),
+        {"planned": int, "candidates": tuple[c.Candidate, ...], "fixed": int | None},
+        lambda found: (found.planned, found.candidates, found.fixed),
+        c.Recommendation,
+        old=True,
+    ),
+    _renamed("best/1", m.Best, base="candidates"),
+    attrs.evolve(entry_of("estimate-query/1", m.Estimate), build=_in_units, old=True),
+    _without_unit(),
     _weights("private-multiplicative-weights/1", EarlierWeights),
     _weights("private-multiplicative-weights/2", m.PrivateMultiplicativeWeights),
     Entry(
@@ -380,5 +457,7 @@ _SPECIAL = (
     ),
 )
 
-ENTRIES = (*VALUES, *ARRAYS, *(entry_of(tag, kind) for tag, kind in _CLASSES.items()), *_SPECIAL)
+_PLAIN = (fitting(entry_of(tag, kind)) for tag, kind in _CLASSES.items())
+
+ENTRIES = (*VALUES, *ARRAYS, *_PLAIN, *_SPECIAL)
 """The schema."""

@@ -6,8 +6,8 @@ an analyst and a worker, and reads no query and no answer.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Protocol
 
@@ -58,6 +58,9 @@ class Remote(Protocol):
 
     async def tell(self, path: Path, body: bytes) -> Reply:
         """Send a message."""
+
+    async def feed(self, body: bytes) -> Reply:
+        """Take what the owner feeds."""
 
     async def describe(self, path: Path) -> Reply:
         """What a root is."""
@@ -120,6 +123,19 @@ def response(body: bytes, status: int = 200, **headers: str) -> Response:
     return Response(body, status, {**HEADERS, **headers}, _JSON)
 
 
+@contextmanager
+def as_problems() -> Iterator[None]:
+    """What keeps a request from its answer, raised as a `Problem`."""
+    try:
+        yield
+    except NoWorkerError as error:
+        raise unavailable(str(error), error.after) from None
+    except WorkerDiedError:
+        raise fault() from None
+    except ClientDisconnect:
+        raise malformed("the body ended early") from None
+
+
 def answered(
     front: Front, identify: Identify, endpoint: Endpoint, *, versioned: bool = True
 ) -> Callable[..., Any]:
@@ -131,21 +147,15 @@ def answered(
 
     async def answer(request: Request) -> Response:
         try:
-            if versioned:
-                _require_version(request)
-            caller = identify(request)
-            with front.turns.turn(caller):
-                return await endpoint(front, caller, request)
+            with as_problems():
+                if versioned:
+                    _require_version(request)
+                caller = identify(request)
+                with front.turns.turn(caller):
+                    return await endpoint(front, caller, request)
         except Problem as problem:
-            found = problem
-        except NoWorkerError as error:
-            found = unavailable(str(error), error.after)
-        except WorkerDiedError:
-            found = fault()
-        except ClientDisconnect:
-            found = malformed("the body ended early")
-        front.metrics.error(found.status)
-        return response(found.body, found.status, **found.headers)
+            front.metrics.error(problem.status)
+            return response(problem.body, problem.status, **problem.headers)
 
     return answer
 
@@ -179,7 +189,8 @@ async def body_of(request: Request, limit: int = MOST_BYTES) -> bytes:
     return b"".join(parts)
 
 
-def _replied(front: Front, reply: Reply) -> Response:
+def replied(front: Front, reply: Reply) -> Response:
+    """The reply of a service, counted if it is an error."""
     status, body = reply
     if status != 200:
         front.metrics.error(status)
@@ -187,13 +198,13 @@ def _replied(front: Front, reply: Reply) -> Response:
 
 
 @asynccontextmanager
-async def _between_ticks(front: Front, reach: Reach) -> AsyncIterator[int]:
+async def between_ticks(front: Front, dataset: str) -> AsyncIterator[int]:
     """What begins at a tick, whose number it has, and leaves after one.
 
     Also what is only read: it shows whether a message was answered, so without ticks somebody who
     reads all the time would see when.
     """
-    ticks = front.ticks[reach.dataset]
+    ticks = front.ticks[dataset]
     number = await ticks.begin()
     try:
         yield number
@@ -205,20 +216,20 @@ async def tell(front: Front, caller: Caller, request: Request) -> Response:
     """Send a message to a mechanism; it begins at a tick, and its outcome leaves after one."""
     service, reach = front.reached(caller, request.path_params["root"])
     body = await body_of(request)
-    async with _between_ticks(front, reach) as number:
+    async with between_ticks(front, reach.dataset) as number:
         began = time.perf_counter()
         reply = await service.tell(reach.path, body)
         if reply[0] == 200:
             seconds, is_late = time.perf_counter() - began, front.ticks[reach.dataset].now > number
             front.metrics.told(reach.dataset, reply[1], seconds, is_late=is_late)
-        return _replied(front, reply)
+        return replied(front, reply)
 
 
 async def describe(front: Front, caller: Caller, request: Request) -> Response:
     """What a root is: enough to make a handle of it."""
     service, reach = front.reached(caller, request.path_params["root"])
-    async with _between_ticks(front, reach):
-        return _replied(front, await service.describe(reach.path))
+    async with between_ticks(front, reach.dataset):
+        return replied(front, await service.describe(reach.path))
 
 
 async def view(front: Front, caller: Caller, request: Request) -> Response:
@@ -227,15 +238,15 @@ async def view(front: Front, caller: Caller, request: Request) -> Response:
     after = request.query_params.get("after", "0")
     if not (after.isascii() and after.isdecimal() and len(after) <= 15):
         raise malformed("after should be an integer of at least 0")
-    async with _between_ticks(front, reach):
-        return _replied(front, await service.view(reach.path, int(after)))
+    async with between_ticks(front, reach.dataset):
+        return replied(front, await service.view(reach.path, int(after)))
 
 
 async def page(front: Front, caller: Caller, request: Request) -> Response:
     """What a page for people shows of a root."""
     service, reach = front.reached(caller, request.path_params["root"])
-    async with _between_ticks(front, reach):
-        return _replied(front, await service.page(reach.path))
+    async with between_ticks(front, reach.dataset):
+        return replied(front, await service.page(reach.path))
 
 
 async def datasets(front: Front, caller: Caller, _: Request) -> Response:

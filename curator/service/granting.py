@@ -43,8 +43,8 @@ def grant_of(analyst: str, dataset: str, mechanism: str, sent: Tell, reply: byte
     answer: Any = {} if outcome.answer is None else json.loads(outcome.answer)
     if outcome.kind != ANSWER or type(answer.get("child")) is not int:
         raise AccessChangeError(
-            f"{dataset} has not granted this: the filter of the data set answered "
-            f"{outcome.kind}; `curator status` says what is left"
+            f"{dataset} has not granted this: launching the filter was {outcome.kind}; `curator "
+            "status` says what is spent, and the budget has to have room for the whole grant"
         )
     assert name is not None
     return Granted(analyst, dataset, answer["child"], name, mechanism)

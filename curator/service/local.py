@@ -15,10 +15,14 @@ from collections.abc import Callable
 
 import attrs
 
+from curator.batch_files import BatchFolder
 from curator.codec import CODEC, QUERY_LIMITS, Codec
 from curator.journal import LedgerJournal
 from curator.ledgers import LedgerError, LedgerFullError
 from curator.requests import Answered, Request
+from curator.service.feeding import Feeder, WrongOrderError
+from curator.service.heads import Heads
+from curator.service.lengths import require_short
 from curator.service.places import matched, require_names, with_receipts
 from curator.service.reading import Kept, Reader
 from curator.service.services import Reply
@@ -31,7 +35,6 @@ from curator.wire import (
     AccessError,
     CuratorError,
     Described,
-    Head,
     Outcome,
     Page,
     RequestKeyError,
@@ -45,7 +48,12 @@ from curator.wire import (
 from curator.wire.texts import dumped, require_json
 from queryable import errors
 from queryable.effort import quickly
-from queryable.errors import CodecError, HandleError, QueryError, UnknownChildError
+from queryable.errors import (
+    CodecError,
+    HandleError,
+    QueryError,
+    UnknownChildError,
+)
 from queryable.handle import Queryable
 from queryable.messages import (
     Answer,
@@ -67,15 +75,16 @@ _STATUSES = {
     RolledBackError: 409,
     CuratorError: 500,
     UnavailableError: 503,
+    WrongOrderError: 409,
 }
 _KINDS = {Refused: REFUSED, Failed: FAILED, Halted: HALTED}
-_HEADS = 4096
 _UNAVAILABLE = "the curator opens this data set again; try again"
 _FULL = "the curator's ledger has no room; nothing was read or charged. Tell its owner"
 _OURS = (
     "this query cannot be answered, because of an error in the curator, which its owner has been "
     "told; nothing was read, and nothing has changed"
 )
+_NOT_FED = "the curator could not take this; its log says why, and `curator status` what there is"
 _UNWRITTEN = "the curator could not write its reply; its owner has been told"
 
 
@@ -102,8 +111,10 @@ class LocalService:
         codec: the codec with which it was opened.
         tick, deadline: told to clients; seconds, or None.
         on_fault: called with exceptions that are nobody's error.
+        batches: the folder with the files of batches, if the data grow.
 
     Attributes:
+        feeder: takes what the data's owner feeds.
         broken: whether the root has to be opened again; messages are then answered with 503.
     """
 
@@ -115,6 +126,7 @@ class LocalService:
         tick: float | None = None,
         deadline: float | None = None,
         on_fault: Callable[[BaseException], object] | None = None,
+        batches: BatchFolder | None = None,
     ) -> None:
         root = handle._root
         journal = getattr(root, "journal", None)
@@ -126,9 +138,9 @@ class LocalService:
         self._tick, self._deadline, self._on_fault = tick, deadline, on_fault
         self._lock = threading.Lock()
         self._reader = Reader(root, codec, journal.requests.time_of)
-        self._heads: dict[int, str] = {}
+        self.feeder = Feeder(root, journal, codec, batches)
         self.broken = False
-        self._head = self._latest()
+        self._heads = Heads(journal)
 
     @property
     def lost(self) -> bool:
@@ -141,6 +153,10 @@ class LocalService:
         """Send a message; see `Service.tell`."""
         with quickly(bool(path)):  # the owner may take the time
             return self._replied(lambda: self._tell(path, body))
+
+    def feed(self, body: bytes) -> Reply:
+        """Take what the data's owner feeds; see `Service.feed`."""
+        return self._replied(lambda: self._feed(body))
 
     def describe(self, path: Path) -> Reply:
         """Describe the mechanism at a path; see `Service.describe`."""
@@ -187,7 +203,7 @@ class LocalService:
         with self._lock:
             if self.broken:
                 raise UnavailableError(_UNAVAILABLE)
-            self._require_seen(message.seen)
+            self._heads.require(message.seen)
             known = self._journal.requests.find(request.key)
             if known is not None and known.body != request.body:
                 raise RequestKeyError(
@@ -215,6 +231,8 @@ class LocalService:
         except CodecError:
             require_json(message.query)
             raise
+        if token:
+            require_short(message.query, query)
         if any(type(child) not in (int, str) for child in asked):
             raise UnknownChildError("a child has an integer or a text as its id")
         if message.names:
@@ -237,7 +255,7 @@ class LocalService:
         finally:
             self._journal.request = None
             if self._journal.pending is None:  # nothing is under way
-                self._head = self._latest()
+                self._heads.go_on()
         kept = self._reader.kept(sent.token, first, self._root.entries)
         if any(exchange.receipts for exchange, _ in kept):
             answer = self._with_receipts(sent, answer, kept)
@@ -249,6 +267,19 @@ class LocalService:
         Raises:
             UnavailableError: it is settled when the root is opened again.
         """
+        entries = self._settle(fault)
+        known = self._journal.requests.find(request.key)
+        if known is not None and known.first + known.count <= entries:
+            return known
+        self._require_stored(fault)
+        return None
+
+    def _settle(self, fault: Exception) -> int:
+        """Report what a message raised, and go on; the number of entries of the log.
+
+        Raises:
+            UnavailableError: the root has to be opened again.
+        """
         self._report(fault)
         try:
             entries = self._root.entries  # settles the message
@@ -256,13 +287,14 @@ class LocalService:
         except (HandleError, LedgerError):
             self.broken = True
             raise UnavailableError(_UNAVAILABLE) from None
-        known = self._journal.requests.find(request.key)
-        if known is not None and known.first + known.count <= entries:
-            return known
+        return entries
+
+    @staticmethod
+    def _require_stored(fault: Exception) -> None:
+        """Tell a client to try again, if the ledger did not take the message."""
         if isinstance(fault, LedgerError):
             full = isinstance(fault, LedgerFullError)
             raise UnavailableError(_FULL if full else _UNAVAILABLE) from None
-        return None
 
     def _asked(self, sent: _Sent, known: Answered) -> bytes:
         """The reply to a message that was answered before."""
@@ -313,6 +345,21 @@ class LocalService:
         )
         return [*matched(asked, there)]
 
+    def _feed(self, body: bytes) -> bytes:
+        with self._lock:
+            if self.broken:
+                raise UnavailableError(_UNAVAILABLE)
+            try:
+                return self.feeder.take(body)
+            except (WrongOrderError, WireError):
+                raise
+            except Exception as fault:
+                self._settle(fault)
+                self._require_stored(fault)
+                raise CuratorError(_NOT_FED) from None
+            finally:
+                self._heads.go_on()
+
     # Replies
 
     def _written(self, token: Path, stop: int, new: int, answer: Answer) -> bytes:
@@ -329,42 +376,13 @@ class LocalService:
                 raise
             return self._wrong(token, error)  # a report has more digits than a text may
         outcome = Outcome(_KINDS.get(type(answer), ANSWER), text)
-        return Told(self._reader.seq(token, stop), new, self._head, outcome).written()
+        return Told(self._reader.seq(token, stop), new, self._heads.last, outcome).written()
 
     def _wrong(self, token: Path, error: QueryError) -> bytes:
         kind = next(each for each in type(error).__mro__ if each.__module__ == errors.__name__)
         outcome = Outcome(QUERY_ERROR, type=kind.__name__, text=str(error))
         seq = self._reader.seq(token, self._root.entries)
-        return Told(seq, 0, self._head, outcome).written()
-
-    def _latest(self) -> Head:
-        """The last event."""
-        event = self._journal.head
-        assert event is not None
-        if event.seq not in self._heads:
-            self._heads[event.seq] = event.hash
-            if len(self._heads) > _HEADS:
-                del self._heads[next(iter(self._heads))]
-        return Head(event.seq, event.hash)
-
-    def _require_seen(self, seen: Head | None) -> None:
-        """Check that what a client has seen is in this ledger.
-
-        Raises:
-            RolledBackError: it is not.
-        """
-        if seen is None or seen == self._head:
-            return
-        known = self._heads.get(seen.seq)
-        if known is None and 0 < seen.seq <= self._head.seq:
-            journal = self._journal
-            event = next(iter(journal.ledger.read(journal.root, seen.seq - 1)), None)
-            known = None if event is None else event.hash
-        if known != seen.hash:
-            raise RolledBackError(
-                "the curator's ledger does not have what this client has seen; an old copy of it "
-                "was restored, or it is another one. Tell its owner"
-            )
+        return Told(seq, 0, self._heads.last, outcome).written()
 
     # What is read
 
@@ -373,12 +391,12 @@ class LocalService:
         mechanism, opening = reader.described(token)
         seq, protects = len(reader.numbers(token)), self._root.protects
         return Described(
-            mechanism, opening, protects, seq, self._head, self._tick, self._deadline
+            mechanism, opening, protects, seq, self._heads.last, self._tick, self._deadline
         ).written()
 
     def _view(self, token: Path, after: int) -> bytes:
         shown, seq = self._reader.shown(token, after)
-        return Page(shown, seq, self._head).written()
+        return Page(shown, seq, self._heads.last).written()
 
     def _status(self) -> bytes:
         node = self._reader.tree()
@@ -388,7 +406,7 @@ class LocalService:
             "spent": None if node.spent is None else str(node.spent),
             "share": None if node.share is None else float(node.share),
             "messages": self._root.entries,
-            "head": {"seq": self._head.seq, "hash": self._head.hash},
+            "head": {"seq": self._heads.last.seq, "hash": self._heads.last.hash},
             "broken": self.broken,
         }
         return dumped(status).encode()

@@ -124,6 +124,16 @@ SHAPES: Mapping[str, Shape] = {
         }
     ),
     "Grant": _object({"analyst": TEXT, "dataset": TEXT, "mechanism": _shape("Value")}),
+    "Batch": _object(
+        {"dataset": TEXT, "id": TEXT, "block": _shape("Value"), "close": {"type": "boolean"}}
+    ),
+    "Fed": _object(
+        {
+            "again": {"type": "boolean"},
+            "batch": {"type": ["integer", "null"]},
+            "findings": _list(TEXT),
+        }
+    ),
     "Code": _object({"code": TEXT}),
     "Granted": _object({"title": TEXT, "root": TEXT}),
     "Health": _object(

@@ -6,14 +6,17 @@ Responsible for what the worker runs. Faults go to the owner's log, with their t
 import logging
 from typing import Any
 
+from curator.batch_files import BatchFolder
 from curator.codec import Codec
 from curator.configuration import Configuration, read_configuration
 from curator.datasets import AT_OPENING
 from curator.root import release
+from curator.service.feeding import Feeder
 from curator.service.local import LocalService
 from curator.service.recipes import Opened
 from curator.wire import outlines
 from mechanisms import Table
+from queryable.handle import Queryable
 
 _LOG = logging.getLogger("curator")
 
@@ -58,13 +61,24 @@ def opened(
             time of no question shows how many there are beside them.
     """
     codec: Codec = configuration.codec
-    table, handle = configuration.open(name, on_fault=_report, give_up=give_up)
+    folder, notes = configuration.datasets[name].batches, _Notes(name)
+    table, handle = configuration.open(
+        name, on_fault=_report, give_up=give_up, on_misread=None if folder is None else notes
+    )
     if choose_rows:
         try:
-            table.choose_rows()
+            _rows_of(handle, table).choose_rows()
         except Exception as fault:  # questions choose rows; whether they can depends on the data
             _report(fault)
-    service = LocalService(handle, codec=codec, tick=tick, deadline=deadline, on_fault=_report)
+    service = LocalService(
+        handle,
+        codec=codec,
+        tick=tick,
+        deadline=deadline,
+        on_fault=_report,
+        batches=None if folder is None else BatchFolder(folder),
+    )
+    notes.feeder = service.feeder
 
     def close() -> None:
         release(handle)
@@ -78,6 +92,25 @@ def about_of(table: Table, d_in: Any) -> dict[str, Any]:
     """What is public about a table, as values of JSON: no rows, and no number of rows."""
     neighbours = "add-or-remove" if d_in == 1 else "substitute"
     return {"neighbours": neighbours, **outlines.about_of(table.columns, table.unit)}
+
+
+def _rows_of(handle: Queryable, table: Table) -> Table:
+    """The rows that the filter has, with all batches and the root's own choice of rows."""
+    rows = getattr(getattr(handle._root, "state", None), "dataset", None)
+    return rows if isinstance(rows, Table) else table
+
+
+class _Notes:
+    """Writes what could not be read to the owner's log, and to the reply to who feeds it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.feeder: Feeder | None = None
+
+    def __call__(self, misread: Any) -> None:
+        _LOG.warning("%s: %s", self.name, "; ".join(misread.findings))
+        if self.feeder is not None:
+            self.feeder.note(misread)
 
 
 def _report(fault: BaseException) -> None:

@@ -1,4 +1,4 @@
-"""The owner's routes: analysts, grants, health and metrics. They are on the owner's socket only."""
+"""The owner's routes: analysts, grants, batches, health. They are on the owner's socket only."""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -9,11 +9,12 @@ from starlette.responses import Response
 from curator.access import AccessChangeError, Added, Revoked, analyst_row, hash_of, make_token
 from curator.access.changes import checked_analyst
 from curator.service.callers import Caller
-from curator.service.front import Front, body_of, response
+from curator.service.front import Front, between_ticks, body_of, replied, response
 from curator.service.granting import grant_of, granting_message
 from curator.service.problems import HEADERS, Problem, malformed
 from curator.service.workers import WorkerService
 from curator.wire import WireError
+from curator.wire.feeds import PARTS, Feeding
 from curator.wire.messages import TELL_LIMITS
 from curator.wire.texts import Read, a_text, a_value, dumped, fields_of, loaded, text_of
 from queryable.quoting import quoted
@@ -82,6 +83,16 @@ async def grant(front: Front, _: Caller, request: Request) -> Response:
             raise refused(error) from None
     now = after.analysts[analyst].on(dataset)[-1]
     return response(dumped({"title": now.title, "root": now.root}).encode())
+
+
+async def feed(front: Front, _: Caller, request: Request) -> Response:
+    """Feed a batch, which is a file in the folder of batches, or close a block; once for an id."""
+    given = await _fields(request, {"dataset": a_text, **PARTS})
+    dataset = given.pop("dataset")
+    if dataset not in front.services:
+        raise refused(AccessChangeError(f"there is no data set {quoted(dataset)}"))
+    async with between_ticks(front, dataset):
+        return replied(front, await front.services[dataset].feed(Feeding(**given).written()))
 
 
 async def code(front: Front, _: Caller, __: Request) -> Response:

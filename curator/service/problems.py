@@ -47,8 +47,8 @@ def no_token() -> Problem:
     return Problem(
         401,
         "AccessError",
-        "give your token in the header Authorization, as `Bearer qy_...`: there is none, it is "
-        "unknown, or it was revoked",
+        "give your token, in Python as connect(.., token=), in HTTP in the header Authorization as "
+        "`Bearer qy_...`: there is none, it is unknown, or it was revoked",
         {"WWW-Authenticate": "Bearer"},
     )
 

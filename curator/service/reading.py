@@ -107,6 +107,8 @@ class Reader:
         handles.register((), root.opening)
         for index in self.numbers(()):
             where = root.log.path(index)
+            if root.log.measured(index):  # it has started nothing
+                continue
             if len(where) < len(path) and where == path[: len(where)]:
                 exchange = root.log.exchange(index)
                 above.add(exchange, len(above.entries), 0)

@@ -64,6 +64,7 @@ OWNERS = (
     Route("POST", "/v1/owner/analysts", owner.add_analyst, "NewAnalyst", body="AnalystName"),
     Route("DELETE", "/v1/owner/analysts/{analyst}", owner.revoke_analyst, "AnalystName"),
     Route("POST", "/v1/owner/grants", owner.grant, "Granted", body="Grant"),
+    Route("POST", "/v1/owner/batches", owner.feed, "Fed", body="Batch"),
     Route("POST", "/v1/owner/codes", owner.code, "Code"),
 )
 """What the owner may ask for, on the owner's socket only."""

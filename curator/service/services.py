@@ -34,6 +34,12 @@ class Service(Protocol):
                 it enforces that.
         """
 
+    def feed(self, body: bytes) -> Reply:
+        """Take what the data's owner feeds: `curator.wire.feeds.Feeding`, answered by `Fed`.
+
+        An order that is sent again is carried out once. Status 409: it is wrong.
+        """
+
     def view(self, path: Path, after: int) -> Reply:
         """The exchanges at or below a path, but for the first `after`: `curator.wire.Page`."""
 

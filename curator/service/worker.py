@@ -23,10 +23,12 @@ from curator.service.frames import Channel, Frame
 from curator.service.isolation import forbid_network
 from curator.service.recipes import Opened, Recipe
 from queryable.errors import InteractiveError
+from queryable.recalling import noticing
 
 _GRACE = 5.0  # seconds that a message under way may take after the front has ended
 _BROKEN = 3
 _PAUSE = 1.0  # seconds between two tries to get the lease, and two looks whether it is lost
+_NOTICE = 0.1  # seconds between two notices that messages are run again, at least
 _SWITCH = 0.0005  # seconds after which a page that is made lets a message go on; 0.005 in Python
 
 
@@ -38,6 +40,7 @@ class Worker:
         self._service: Any = None
         self._busy = threading.Lock()
         self._ended = threading.Event()
+        self._noticed = 0.0
 
     def run(self) -> int:
         """Open the service and answer; returns the exit code."""
@@ -104,6 +107,13 @@ class Worker:
                 return  # the front sends the message again to the next worker
             channel.send(answer)
 
+    def _again(self) -> None:
+        """Tell the front that an earlier message is run again: the deadline begins anew."""
+        now = time.monotonic()
+        if now - self._noticed >= _NOTICE:
+            self._noticed = now
+            self._tells.send(Frame({"event": "again"}))
+
     def _answer(self, asked: Frame) -> Frame:
         header = asked.header
         verb, path = header["verb"], tuple(header.get("path", ()))
@@ -111,7 +121,10 @@ class Worker:
         try:
             match verb:
                 case "tell":
-                    status, body = service.tell(path, asked.body, header["deadline"])
+                    with noticing(self._again):
+                        status, body = service.tell(path, asked.body, header["deadline"])
+                case "feed":
+                    status, body = service.feed(asked.body)
                 case "describe":
                     status, body = service.describe(path)
                 case "view":

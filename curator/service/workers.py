@@ -7,7 +7,9 @@ Theory of operation. A worker answers messages one after another, so the message
 the oldest one without a reply. If the worker dies, that message is sent again, once, to the next
 worker, and so are those behind it. They have their request keys, so a message whose answer was
 stored gets that answer. If the oldest message takes longer than the deadline, the worker is killed,
-and the next one is told to give the message up: it has failed, and its charge is kept.
+and the next one is told to give the message up: it has failed, and its charge is kept. After a
+restart a child's earlier messages are run again when it is next asked. Each has the deadline of its
+own, as when it was answered first: the worker sends a notice, and the deadline begins anew.
 """
 
 import asyncio
@@ -18,15 +20,15 @@ import signal
 import socket
 import sys
 from asyncio.subprocess import DEVNULL, Process
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path as File
 from typing import Any
 
 import attrs
 
-from curator.service.frames import Frame, FrameError, Frames
+from curator.service.frames import Frame
+from curator.service.lines import End, Job, Line
 from curator.service.recipes import Recipe
 from curator.service.services import Reply
 from queryable.running.handles import Path
@@ -39,6 +41,7 @@ _DEATHS = 2  # of workers that were working on one message
 
 _KEPT = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "JAVA_HOME", "VIRTUAL_ENV", "USER", "LOGNAME")
 _KEPT_PREFIXES = ("LC_", "PG", "SPARK_", "PYTHON", "SSL_CERT_")
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _NAMED = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)")
 
 
@@ -55,99 +58,18 @@ def environment_for(
 ) -> dict[str, str]:
     """The variables that a worker gets: a few common ones, and those that a file names.
 
+    Numerical libraries get one thread, unless a file says otherwise: more of them wait for each
+    other where workers share processors, and last digits depend on their number.
+
     Args:
         file: a configuration, where `env:NAME` names a variable.
     """
     named = set(_NAMED.findall(file.read_text(encoding="utf-8"))) if file is not None else set()
-    return {
+    return dict.fromkeys(_THREADS, "1") | {
         name: value
         for name, value in present.items()
         if name in _KEPT or name in named or name.startswith(_KEPT_PREFIXES)
     }
-
-
-@attrs.define(eq=False)
-class _Job:
-    """A message or question without a reply."""
-
-    header: dict[str, Any]
-    body: bytes
-    future: "asyncio.Future[Reply]"
-    sent: bool = False
-    deaths: int = 0
-
-    @property
-    def frame(self) -> bytes:
-        return Frame(self.header, self.body).packed()
-
-    def settle(self, reply: Reply | Exception) -> None:
-        if self.future.done():
-            return
-        if isinstance(reply, Exception):
-            self.future.set_exception(reply)
-        else:
-            self.future.set_result(reply)
-
-
-class _End(asyncio.Protocol):
-    """The front's end of a channel."""
-
-    def __init__(self, taken: Callable[[Frame], None], broken: Callable[[], None]) -> None:
-        self._frames, self._taken, self._broken = Frames(), taken, broken
-        self.closed = asyncio.get_running_loop().create_future()
-
-    def data_received(self, data: bytes) -> None:
-        try:
-            for frame in self._frames.feed(data):
-                self._taken(frame)
-        except (FrameError, LookupError):
-            self._broken()
-
-    def connection_lost(self, _: Exception | None) -> None:
-        if not self.closed.done():
-            self.closed.set_result(None)
-
-
-class _Line:
-    """A channel to the worker, and the jobs on it, oldest first."""
-
-    def __init__(self) -> None:
-        self.jobs: deque[_Job] = deque()
-        self.transport: asyncio.Transport | None = None
-        self.end: _End | None = None
-
-    def send(self, job: _Job) -> None:
-        self.jobs.append(job)
-        self._write(job)
-
-    def _write(self, job: _Job) -> None:
-        """Send a job; where the worker has just ended, leave it for the next one."""
-        if self.transport is not None and not self.transport.is_closing():
-            job.sent = True
-            self.transport.write(job.frame)
-
-    def settled(self, frame: Frame) -> _Job:
-        """Take the reply to the oldest job."""
-        job = self.jobs[0]
-        if job.header["id"] != frame.header["id"]:
-            raise FrameError("a worker answered another message than the oldest one")
-        self.jobs.popleft()
-        job.settle(Reply(frame.header["status"], frame.body))
-        return job
-
-    def send_again(self) -> None:
-        for job in self.jobs:
-            self._write(job)
-
-    def give_up(self, error: Exception) -> None:
-        for job in self.jobs:
-            job.settle(error)
-        self.jobs.clear()
-
-    def close(self) -> None:
-        if self.transport is not None:
-            self.transport.close()
-            self.transport = None
 
 
 class WorkerService:
@@ -181,7 +103,7 @@ class WorkerService:
         self.restarts = self.overdue = 0
         self._environment = environment_for() if environment is None else dict(environment)
         self._ids = itertools.count(1)
-        self._tells, self._reads = _Line(), _Line()
+        self._tells, self._reads = Line(), Line()
         self._process: Process | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._give_up = self._stopping = False
@@ -196,6 +118,14 @@ class WorkerService:
         """
         header = {"verb": "tell", "path": path, "deadline": self.deadline}
         return await self._asked(self._tells, header, body)
+
+    async def feed(self, body: bytes) -> Reply:
+        """Take what the owner feeds, however long that takes; see `Service.feed`.
+
+        Raises:
+            NoWorkerError: there is no worker now.
+        """
+        return await self._asked(self._tells, {"verb": "feed"}, body)
 
     async def describe(self, path: Path) -> Reply:
         """What a root is; see `Service.describe`."""
@@ -255,12 +185,12 @@ class WorkerService:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    async def _asked(self, line: _Line, header: dict[str, Any], body: bytes = b"") -> Reply:
+    async def _asked(self, line: Line, header: dict[str, Any], body: bytes = b"") -> Reply:
         if self.state != "ready" or self._stopping:
             raise self._unavailable()
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         header["id"] = next(self._ids)
-        job = _Job(header, body, future)
+        job = Job(header, body, future)
         line.send(job)
         if line is self._tells and len(line.jobs) == 1:
             self._watch()
@@ -282,11 +212,12 @@ class WorkerService:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self.deadline is not None and self._tells.jobs:
-            loop, oldest = asyncio.get_running_loop(), self._tells.jobs[0]
+        oldest = self._tells.jobs[0] if self._tells.jobs else None
+        if self.deadline is not None and oldest is not None and oldest.header["verb"] == "tell":
+            loop = asyncio.get_running_loop()
             self._timer = loop.call_later(self.deadline, self._late, oldest)
 
-    def _late(self, job: _Job) -> None:
+    def _late(self, job: Job) -> None:
         if self.state == "ready" and self._tells.jobs and self._tells.jobs[0] is job:
             self.overdue += 1
             self._give_up = True
@@ -300,7 +231,9 @@ class WorkerService:
         """Take a frame from the channel of messages."""
         match frame.header.get("event"):
             case None:
-                self._tells.settled(frame)
+                self._tells.settle(frame)
+                self._watch()
+            case "again":
                 self._watch()
             case "ready":
                 self.alone, self.about = frame.header["alone"], frame.header["about"]
@@ -312,9 +245,6 @@ class WorkerService:
             case event:
                 self._now(event, frame.header["text"])
                 self._fail(self._unavailable())
-
-    def _read(self, frame: Frame) -> None:
-        self._reads.settled(frame)
 
     def _fail(self, error: Exception) -> None:
         self._tells.give_up(error)
@@ -372,11 +302,11 @@ class WorkerService:
         loop = asyncio.get_running_loop()
         ends: list[socket.socket] = []
         try:
-            for line, taken in ((self._tells, self._told), (self._reads, self._read)):
+            for line, taken in ((self._tells, self._told), (self._reads, self._reads.settle)):
                 here, there = socket.socketpair()
                 ends.append(there)
                 line.transport, line.end = await loop.create_unix_connection(
-                    partial(_End, taken, self._kill), sock=here
+                    partial(End, taken, self._kill), sock=here
                 )
             numbers = [end.fileno() for end in ends]
             self._process = await asyncio.create_subprocess_exec(

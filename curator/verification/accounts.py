@@ -177,4 +177,36 @@ class Running(Kind):
         return exactly(zip(self.amounts(account), budget.parts, strict=True))
 
 
+@attrs.frozen
+class Each(Kind):
+    """The budget of each record, from the first launch on: `record-account/1`.
+
+    What a record has lost is private. So launches are compared with the budget by the compositor
+    alone, and none is refused.
+    """
+
+    changing = frozenset({"launched"})
+
+    def amounts(self, account: Json) -> Amounts:
+        """The budget, after a launch."""
+        return (Fraction(self.fixed["budget"]["rho"]) if account["launched"] else _ZERO,)
+
+    def empty(self) -> Amounts:
+        """Nothing."""
+        return (_ZERO,)
+
+    def added(self, loss: Any) -> Amounts:
+        """Not used: the losses of launches do not add up."""
+        return (_ZERO,)
+
+    def moved(self, before: Json | None, loss: Any, after: Json, *, least: bool) -> None:
+        """A launch has been made."""
+        if after["launched"] is not True:
+            raise WrongAccountError("has an account without a launch after one")
+
+    def verdict(self, amounts: Amounts, account: Json) -> Verdict:
+        """The total is the budget."""
+        return True
+
+
 _COORDINATES = {"approx-dp/1": 2, "approx-zcdp/1": 2, "dominated/1": 3}

@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from curator.batches import Course
 from curator.codec import Codec
 from curator.verification.accounts import Amounts, Json, WrongAccountError, compact, tag_of, told
+from curator.verification.blocks import ACCOUNTS, LAUNCH, Blocks
 from curator.verification.charges import (
     Claims,
     Spender,
@@ -14,6 +16,7 @@ from curator.verification.charges import (
     asked_below,
     is_spender,
 )
+from curator.verification.terms import OF_RECORDS
 from curator.verification.tree import Node, Path, Tree
 from queryable.losses import AdditiveLoss
 from queryable.losses.numbers import BeyondReachError
@@ -21,6 +24,7 @@ from queryable.losses.numbers import BeyondReachError
 _DECLINED = frozenset({"refused/1", "halted/1"})
 _REFUSED = {"@": "refused/1"}
 _FULL = "at mechanism count limit"
+_LAUNCHES = frozenset({"launch/1", LAUNCH})
 
 
 class Messages:
@@ -35,8 +39,8 @@ class Messages:
         unchecked: kinds of accounts that were not computed, each with its number.
     """
 
-    def __init__(self, codec: Codec) -> None:
-        self.tree = Tree()
+    def __init__(self, codec: Codec, course: Course) -> None:
+        self.tree = Tree(course)
         self.charges = self.claims = self.uncompared = self.refusals = self.persons = 0
         self.unchecked: dict[str, int] = {}
         self._claims = Claims(codec)
@@ -83,9 +87,15 @@ class Messages:
     @staticmethod
     def _stands(node: Node | None, charge: Json | None) -> bool:
         """Whether an account is that of before: among several launches that have no answer yet."""
-        if charge is None or node is None or node.account is None:
+        if charge is None or node is None:
             return False
-        return bool(json.loads(charge["account"]) == node.account)
+        account = json.loads(charge["account"])
+        if node.blocks is not None and tag_of(account) == ACCOUNTS:
+            accounts = node.blocks.read(account)
+            return accounts is not None and node.blocks.stands(accounts)
+        if tag_of(account) == OF_RECORDS:  # the same after each launch, and none is refused
+            return False
+        return node.account is not None and bool(account == node.account)
 
     def _is_hidden(self, path: Path) -> bool:
         above = (self.tree.node(path[:depth]) for depth in range(len(path)))
@@ -104,15 +114,24 @@ class Messages:
                 if tag_of(outcome) not in _DECLINED:
                     self._chosen(path, node, launch)
                 return
-            if node.composes and not node.hidden and tag_of(outcome) == "launched/1":
-                raise WrongAccountError("launches a mechanism and charges nothing for it")
+            self._require_free(node, outcome, composes=node.composes)
+        elif tag_of(launch) == LAUNCH and node is not None:
+            self._require_free(node, outcome, composes=node.blocks is not None)
         if tag_of(outcome) == "launched/1" and outcome.get("child") is not None:
             self.tree.launched(path, outcome["child"], mechanism)
+
+    @staticmethod
+    def _require_free(node: Node, outcome: Json, *, composes: bool) -> None:
+        if composes and not node.hidden and tag_of(outcome) == "launched/1":
+            raise WrongAccountError("launches a mechanism and charges nothing for it")
 
     def _charge(
         self, path: Path, node: Node | None, launch: Json, outcome: Json, charge: Json
     ) -> None:
         account, kind = json.loads(charge["account"]), None
+        if node is not None and node.blocks is not None and tag_of(account) == ACCOUNTS:
+            self._charge_blocks(node, node.blocks, launch, outcome, charge, account)
+            return
         if node is not None and not node.unknown:
             kind = node.accept(account)
         if node is None or kind is None:
@@ -144,6 +163,53 @@ class Messages:
         self.charges += 1
         self.persons += node.hidden
 
+    def _charge_blocks(
+        self, node: Node, blocks: Blocks, launch: Json, outcome: Json, charge: Json, account: Json
+    ) -> None:
+        """A launch over blocks: each that it names is charged, or none is."""
+        accounts = None if blocks.unknown else blocks.read(account)
+        if accounts is None:
+            self._skip(ACCOUNTS)
+            return
+        if not node.hidden:
+            blocks.require_named(launch, accounts)
+        if charge["d_in"] != blocks.d_in(len(accounts)):
+            wanted = blocks.d_in(len(accounts))
+            raise WrongAccountError(f"is charged at d_in={charge['d_in']}, not {wanted}")
+        loss = self._claims.read(charge["charged"])
+        self.charges += 1
+        self.persons += node.hidden
+        if tag_of(outcome) in _DECLINED:
+            self._declined_over(node, blocks, accounts, loss, str(outcome.get("reason")))
+            return
+        try:
+            verdicts = blocks.charge(accounts, loss, least=node.hidden)
+        except BeyondReachError:
+            self._skip(f"{ACCOUNTS}, a limit beyond reach")
+        else:
+            if False in verdicts:
+                raise WrongAccountError("admits a launch above the budget of a block")
+        child = outcome.get("child")
+        if not node.hidden and child is not None and child != node.launches:
+            raise WrongAccountError(f"gives the id {child!r} to child {node.launches}")
+        self._compare(node, launch, charge, loss)
+        node.launches += 1
+
+    def _declined_over(
+        self, node: Node, blocks: Blocks, accounts: Any, loss: Any, reason: str
+    ) -> None:
+        """A refusal of a launch over blocks: none was charged, and one of them cannot pay."""
+        try:
+            fits = blocks.decline(accounts, loss, least=node.hidden)
+        except BeyondReachError:
+            fits = None
+        full = blocks.most is not None and node.launches >= int(blocks.most)
+        if reason.endswith(_FULL) and not full and not node.hidden:
+            raise WrongAccountError(f"refuses launch {node.launches} by a limit of {blocks.most}")
+        if fits and not reason.endswith(_FULL):
+            raise WrongAccountError(f"refuses {loss}, which fits in every block")
+        self.refusals += 1
+
     def _require_within(self, node: Node, account: Json) -> None:
         assert node.kind is not None
         amounts = node.kind.amounts(account)
@@ -172,7 +238,7 @@ class Messages:
     def _compare(self, node: Node, launch: Json, charge: Json, loss: Any) -> None:
         """Compare a charge with the loss that the launch states."""
         d_out = launch.get("d_out")
-        if node.hidden and "mechanism" not in charge and tag_of(launch) != "launch/1":
+        if node.hidden and "mechanism" not in charge and tag_of(launch) not in _LAUNCHES:
             self.uncompared += 1
             return
         try:

@@ -13,6 +13,7 @@ from curator.codec import CODEC
 from curator.verification import odometers, residues
 from curator.verification.accounts import (
     Amounts,
+    Each,
     Json,
     Kind,
     Running,
@@ -191,6 +192,7 @@ KINDS: Mapping[str, type[Kind]] = {
     "ex-post-account/1": Sum,
     "least-budget/1": LeastBudget,
     "menu-account/1": Menu,
+    "record-account/1": Each,
     "renyi-account/1": Renyi,
     "residue-account/1": Residue,
     "rogers-account/1": Rogers,

@@ -23,6 +23,9 @@ from queryable.losses import AdditiveLoss
 
 FILTERS = frozenset({"filt/1", "filt-con/1", "filt-seq/1", "ex-post/1"})
 ODOMETERS = frozenset({"odom/1", "odom-con/1", "odom-seq/1"})
+INDIVIDUAL, OF_RECORDS = "individual/1", "record-account/1"
+"""A filter with an account for each record, and what is public about these. Ledgers of earlier
+versions have no charges of its launches."""
 _CEILING = str(2**40)
 _BASIC = {"@": "basic/1"}
 _SLACK = frozenset({"via-zcdp/1", "via-gdp/1", "rogers-2023/1", "whitehouse-2023/1"})
@@ -36,6 +39,10 @@ def require_terms(mechanism: Json, fixed: Json) -> None:
         WrongAccountError: it is not what the compositor has.
         KeyError: the rule is not one of ours.
     """
+    if tag_of(mechanism) == INDIVIDUAL:
+        _same("account", tag_of(fixed), OF_RECORDS)
+        _same("budget", fixed["budget"], {"@": "zcdp/1", "rho": mechanism["rho"]})
+        return
     if tag_of(mechanism) in FILTERS:
         kind = _SUMS.get(tag_of(mechanism), "additive-account/1")
         _filter(mechanism.get("rule", _BASIC), mechanism["budget"], fixed, kind)

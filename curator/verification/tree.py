@@ -9,10 +9,13 @@ from typing import Any
 
 import attrs
 
+from curator.batches import Course
 from curator.verification.accounts import Amounts, Json, Kind, WrongAccountError, tag_of
+from curator.verification.blocks import MECHANISM as BLOCKS
+from curator.verification.blocks import Blocks
 from curator.verification.charges import Spender
 from curator.verification.running import KINDS, fixed_of
-from curator.verification.terms import FILTERS, ODOMETERS, require_terms
+from curator.verification.terms import FILTERS, INDIVIDUAL, ODOMETERS, require_terms
 
 Path = tuple[Any, ...]
 
@@ -31,6 +34,7 @@ class Node:
         halted: whether it answers nothing any more.
         unknown: whether its account is of a kind that is not computed.
         chosen: what a `Universal` was charged, once it has become another mechanism.
+        blocks: the accounts of a `Blocks`.
     """
 
     mechanism: Json | None
@@ -42,6 +46,7 @@ class Node:
     halted: bool = False
     unknown: bool = False
     chosen: Amounts | None = None
+    blocks: Blocks | None = None
 
     @property
     def composes(self) -> bool:
@@ -75,7 +80,7 @@ class Node:
                 require_terms(self.mechanism, fixed)
         except KeyError:  # a rule of a site
             kind = None
-        if kind is None or not self.composes:
+        if kind is None or not (self.composes or tag_of(self.mechanism) == INDIVIDUAL):
             self.unknown = True
             return None
         self.kind = kind(fixed)
@@ -84,23 +89,35 @@ class Node:
     @property
     def spent(self) -> Amounts | None:
         """What was charged; None if that is not known."""
+        if self.blocks is not None:
+            return self.blocks.spent()
         if self.kind is None or self.account is None:
             return self.chosen
         return self.kind.amounts(self.account)
 
 
 class Tree:
-    """All mechanisms that are known so far."""
+    """All mechanisms that are known so far.
 
-    def __init__(self) -> None:
+    Args:
+        course: what the data's owner has fed so far.
+    """
+
+    def __init__(self, course: Course) -> None:
         self._nodes: dict[Path, Node] = {}
+        self._course, self._bounded = course, False
 
     def node(self, path: Path) -> Node | None:
         """The mechanism at a path."""
         return self._nodes.get(path)
 
-    def start(self, mechanism: Json, answer: Any) -> None:
-        """Begin with the root's mechanism and its opening answer."""
+    def start(self, mechanism: Json, answer: Any, *, bounded: bool = False) -> None:
+        """Begin with the root's mechanism and its opening answer.
+
+        Args:
+            bounded: whether the data protect units, and bound their rows.
+        """
+        self._bounded = bounded
         self._put((), mechanism, hidden=False)
         node = self._nodes[()]
         fixed = list(_children(node.mechanism))
@@ -130,7 +147,9 @@ class Tree:
         while tag_of(mechanism) == "postprocessed/1":
             assert mechanism is not None
             mechanism, hidden = mechanism["mechanism"], True
-        self._nodes[path] = Node(mechanism, hidden)
+        node = self._nodes[path] = Node(mechanism, hidden)
+        if mechanism is not None and tag_of(mechanism) == BLOCKS:
+            node.blocks = Blocks(mechanism, self._course, bounded=self._bounded)
         for name, each in _children(mechanism):
             self._put((*path, name), each, hidden=hidden)
 

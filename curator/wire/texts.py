@@ -120,6 +120,13 @@ def a_text_or_null(value: Any, name: str) -> str | None:
     return None if value is None else a_text(value, name)
 
 
+def a_flag(value: Any, name: str) -> bool:
+    """True or false."""
+    if type(value) is not bool:
+        raise WireError(f"{name} should be true or false")
+    return value
+
+
 def a_count(value: Any, name: str) -> int:
     """An integer of at least 0."""
     if type(value) is not int or not 0 <= value <= 2**53:

@@ -59,6 +59,7 @@ class Counter(InteractiveMechanism[State]):
     """
 
     continual = True
+    counts_batches = True
     from_any_history = True
 
     statistic: IntegerStatistic

@@ -87,7 +87,7 @@ class ToeplitzCounter(Counter[ToeplitzState]):
 
     Args:
         statistic: integer-valued, with declared sensitivities, such as `Count`, `Sum` or
-            `Histogram` with public categories.
+            `Histogram` with public categories. The total of a `Sum` is in its `unit`.
         scale: sigma of the noise of each step. It needs a horizon. Give exactly one of `scale` and
             `rho`.
         rho: the zCDP loss at d_in=1.

@@ -94,7 +94,7 @@ class TreeCounter(Counter[TreeState]):
 
     Args:
         statistic: integer-valued, with declared sensitivities, such as `Count`, `Sum` or
-            `Histogram` with public categories.
+            `Histogram` with public categories. The total of a `Sum` is in its `unit`.
         scale: of a node's noise: sigma of Gaussian, the scale of Laplace noise. It needs a horizon.
             Give exactly one of `scale`, `rho` and `epsilon`.
         rho: the zCDP loss at d_in=1, for Gaussian noise.

@@ -1,7 +1,9 @@
 """Questions as boxes: for each axis the predicates that select its atoms. Reads no data."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
+from fractions import Fraction
 from itertools import pairwise, product
+from math import prod
 from typing import Any
 
 import attrs
@@ -12,7 +14,9 @@ from mechanisms.tables.group_by import GroupBy
 from mechanisms.tables.predicates import And, Comparison, Not, Predicate
 from mechanisms.tables.request import Bins, Categories, Combinations, Groups
 from mechanisms.tables.statistics import Count, Histogram, Sum
+from queryable.effort import take
 from queryable.errors import QueryError
+from queryable.quoting import quoted
 
 MOST_ENTRIES = 256
 """The largest number of entries of one question."""
@@ -21,6 +25,25 @@ MOST_AXES = 3
 
 Box = dict[Key, tuple[Predicate, ...]]
 """For each axis the predicates that select its atoms; all of them hold."""
+
+
+_STEPS_OF_BOX = 40
+
+
+def require_short(steps: int, once: Hashable = None) -> None:
+    """Count the steps of a computation; they are limited for queries of analysts elsewhere.
+
+    Args:
+        once: what is computed, if its result is kept.
+
+    Raises:
+        QueryError: the message has no more of them.
+    """
+    if not take(steps, once):
+        raise QueryError(
+            "ask for fewer entries or fewer columns at once, or about fewer values of a column: "
+            "this question takes too long for a curator that others ask too"
+        )
 
 
 @attrs.frozen(eq=False)
@@ -56,7 +79,7 @@ def question_of(statistic: Any) -> Question:
     if type(grouped) not in (Count, Sum):
         raise QueryError(
             "estimate a Count, a Sum or a Histogram, or a GroupBy of one, such as "
-            f"Count(column('age') >= 65); not {type(statistic).__name__}"
+            f"Count(column('age') >= 65); release(..) others: this is a {type(statistic).__name__}"
         )
     where, per = grouped.where, grouped.per
     if where is not None and not isinstance(where, Predicate):
@@ -69,12 +92,23 @@ def question_of(statistic: Any) -> Question:
             "them, which rows count depends on the question"
         )
     box, others = _box(where)
-    entries = [list(_cells(each)) for each in by]
+    entries = [list(cells_of(each)) for each in by]
+    many = prod(map(len, entries))
+    if many > MOST_ENTRIES:  # before the boxes are made
+        raise QueryError(f"ask for at most {MOST_ENTRIES} entries at once: these are {many}")
+    require_short(_STEPS_OF_BOX * many)
     boxes = tuple(_within(box, cells) for cells in product(*entries)) if by else (box,)
-    if len(boxes) > MOST_ENTRIES or max(map(len, boxes)) > MOST_AXES:
-        raise QueryError(f"ask for at most {MOST_ENTRIES} entries over {MOST_AXES} columns at once")
+    axes = max(map(len, boxes))
+    if axes > MOST_AXES:
+        raise QueryError(f"ask about at most {MOST_AXES} columns at once: these are {axes}")
     base = attrs.evolve(grouped, where=_all(others))
     return Question(base, boxes, statistic.shape, statistic)
+
+
+def step_of(statistic: Any) -> Fraction:
+    """The unit in which a statistic counts; 1 if it has none."""
+    step = getattr(statistic, "step", None)
+    return step if isinstance(step, Fraction) else Fraction(1)
 
 
 def itself(question: Question) -> Question:
@@ -114,7 +148,7 @@ def _all(predicates: tuple[Predicate, ...]) -> Predicate | None:
     return found
 
 
-def _cells(groups: Groups) -> Iterator[list[Predicate]]:
+def cells_of(groups: Groups) -> Iterator[list[Predicate]]:
     """For each group the predicates that its rows satisfy."""
     match groups:
         case Categories(operand, values):
@@ -135,6 +169,9 @@ def _within(box: Box, cells: tuple[list[Predicate], ...]) -> Box:
     for each in (predicate for cell in cells for predicate in cell):
         key = key_of(each)
         if key is None:
-            raise QueryError("group by columns of numbers, texts, dates or times")
+            raise QueryError(
+                "group by columns of numbers, texts, dates or times: no key is like "
+                f"{quoted(each.text)}"
+            )
         found[key] = (*found.get(key, ()), each)
     return found

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from mechanisms.frugal.grids import cut_ahead
 from mechanisms.tables.column_types import constant
 from mechanisms.tables.columns import Column
 from mechanisms.tables.expressions import Literal, Operand, When
@@ -92,7 +93,8 @@ class Axis:
     """One version of an axis: its atoms in order, the rest last, and a share for each.
 
     The shares add up to 1. They say which functions of the axis have mean 0. If an atom is split,
-    its share is split too, so that a function with mean 0 keeps it.
+    its share is split too, so that a function with mean 0 keeps it. An axis that was `told` is cut
+    at no other constants than those of the questions.
     """
 
     key: Key
@@ -100,6 +102,9 @@ class Axis:
     values: tuple[tuple[Any, Scalar], ...]
     atoms: tuple[Atom, ...]
     shares: tuple[Fraction, ...]
+    told: bool = False
+    asked: frozenset[Place] = frozenset()
+    """The places of questions; the others were cut ahead of them."""
 
     @property
     def ordered(self) -> bool:
@@ -110,6 +115,10 @@ class Axis:
     def whole_shares(self) -> tuple[int, ...]:
         """The shares as integers with one denominator, which is their sum."""
         return whole(self.shares)
+
+    def decides(self, predicate: Predicate) -> bool:
+        """Whether a predicate about the axis holds in whole atoms: all rows of one, or none."""
+        return axis_of(self.key, self, [predicate]) is self
 
     def members(self, predicates: Iterable[Predicate]) -> tuple[bool, ...]:
         """The atoms whose rows satisfy all the predicates."""
@@ -173,17 +182,36 @@ def whole(shares: tuple[Fraction, ...]) -> tuple[int, ...]:
     return tuple(int(share * common) for share in shares)
 
 
-def axis_of(key: Key, older: Axis | None, predicates: Iterable[Predicate]) -> Axis:
-    """The axis cut by further predicates; the older one itself if it is fine enough."""
+def axis_of(
+    key: Key,
+    older: Axis | None,
+    predicates: Iterable[Predicate],
+    *,
+    told: bool = True,
+    used: bool = True,
+) -> Axis:
+    """The axis cut by further predicates; the older one itself if it is fine enough.
+
+    Args:
+        told: whether a new axis is cut by these predicates only, and not ahead of the questions.
+        used: whether anything was released of the older one; if not, shares are equal again.
+    """
     cuts = Cuts(dict(older.places) if older else {}, dict(older.values) if older else {})
+    named = Cuts()
     for predicate in predicates:
         cuts.add(predicate)
+        named.add(predicate)
+    if older is not None:
+        told = older.told
+        if (len(cuts.places), len(cuts.values)) == (len(older.places), len(older.values)):
+            return older
+    asked = (older.asked if older else frozenset()) | named.places.keys()
+    if not told:
+        cut_ahead(asked, cuts.places, cuts.values)
     places, values = tuple(sorted(cuts.places.items())), tuple(sorted(cuts.values.items()))
-    if older is not None and (len(places), len(values)) == (len(older.places), len(older.values)):
-        return older
     atoms = (*_inner([place for place, _ in places], [value for value, _ in values]), Atom())
-    new = Axis(key, places, values, atoms, (Fraction(1, len(atoms)),) * len(atoms))
-    if older is None:
+    new = Axis(key, places, values, atoms, (Fraction(1, len(atoms)),) * len(atoms), told, asked)
+    if older is None or not used:
         return new
     parents = new.parents(older)
     shares = tuple(older.shares[parent] / parents.count(parent) for parent in parents)

@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 from immutables import Map
 
-from mechanisms.frugal.asking import Box
+from mechanisms.frugal.asking import Box, require_short
 from mechanisms.frugal.axes import MOST_ATOMS, Axis, Key, axis_of
 from mechanisms.frugal.buying import allocation, profile_of
 from mechanisms.frugal.combined import Combined, Factor
@@ -26,6 +26,9 @@ from mechanisms.tables.group_by import GroupBy
 
 MOST_CELLS = 900
 """The largest number of atoms of a component: the product over its axes."""
+_SAVED = 1 << 80
+
+_STEPS_OF_BOX = 100
 
 
 @attrs.frozen(eq=False)
@@ -52,6 +55,7 @@ class Book:
         ledgers: in order of their first release, each with a number that no other ledger has.
         rent: what was paid for single questions about each set of axes.
         wishes: boxes that are planned.
+        saved: what its questions would have cost on their own, less what they cost.
     """
 
     base: Aggregate
@@ -60,9 +64,14 @@ class Book:
     ledgers: tuple[tuple[int, Ledger], ...] = ()
     rent: "Map[Component, Fraction]" = Map()
     wishes: tuple[Box, ...] = ()
+    saved: Fraction = Fraction(0)
 
-    def cut(self, boxes: Iterable[Box]) -> "Book | None":
-        """The book with axes that the boxes cut; None if there would be too many atoms."""
+    def cut(self, boxes: Iterable[Box], *, told: bool = False) -> "Book | None":
+        """The book with axes that the boxes cut; None if there would be too many atoms.
+
+        Args:
+            told: whether new axes are not cut ahead of the questions.
+        """
         axes, order, given = self.axes, self.order, list(boxes)
         wanted: dict[Key, list[Any]] = {}
         for box in given:
@@ -70,7 +79,8 @@ class Book:
                 wanted.setdefault(key, []).extend(conditions)
         for key, predicates in wanted.items():
             older = axes.get(key)
-            new = axis_of(key, older, predicates)
+            used = any(key in ledger.component for _, ledger in self.ledgers)
+            new = axis_of(key, older, predicates, told=told, used=used)
             if len(new.atoms) > MOST_ATOMS:
                 return None
             if older is None:
@@ -136,15 +146,20 @@ class Book:
     def _factor(self, axis: Axis) -> Factor:
         sets = {axis.members(box[axis.key]) for box in self.wishes if axis.key in box}
         known = frozenset(each for each in sets if any(each) and not all(each))
+        steps = 20_000 + len(axis.atoms) ** 3 // 2
+        require_short(steps, (axis.shares, known, axis.ordered))
         return strategy_of(axis.shares, known, ordered=axis.ordered)
 
-    def purchases(self, boxes: list[Box], variance: float) -> list[Purchase] | None:
-        """The launches after which each box has at most this variance; None if there are none.
+    def purchases(self, boxes: list[Box], variances: list[float]) -> list[Purchase] | None:
+        """The launches after which boxes have at most these variances; None if there are none.
 
-        The variance is in units of what a row or unit changes.
+        Variances are in units of what a row or unit changes.
         """
+        require_short(_STEPS_OF_BOX * len(boxes))
         parts = [self.parts(box) for box in boxes]
-        components = sorted({component for each in parts for component in each}, key=len)
+        # not a set: its order, and so that of the launches, would be another one in each process
+        every = dict.fromkeys(component for each in parts for component in each)
+        components = sorted(every, key=len)
         if not components:
             return []
         opened = [self.opened(component) for component in components]
@@ -156,7 +171,7 @@ class Book:
             )
             for component, (_, ledger) in zip(components, opened, strict=True)
         ]
-        more = allocation(profiles, np.full(len(boxes), variance))
+        more = allocation(profiles, np.array(variances))
         if more is None:
             return None
         return [
@@ -174,6 +189,11 @@ class Book:
             old, ledger = ledgers[purchase.place]
             ledgers[purchase.place] = (old, ledger.with_release(purchase.variance, noisy))
         return attrs.evolve(self, ledgers=tuple(ledgers))
+
+    def asked(self, alone: Fraction, paid: Fraction) -> "Book":
+        """The book after a question; rounded, so that sums of many stay short."""
+        saved = self.saved + Fraction(round((alone - paid) * _SAVED), _SAVED)
+        return attrs.evolve(self, saved=saved)
 
     def measurement(self, purchase: Purchase) -> Gaussian:
         """What is launched."""

@@ -9,12 +9,13 @@ the target. It is solved by its dual: one weight for each question. Reads no dat
 import attrs
 import numpy as np
 
+from mechanisms.frugal.asking import require_short
 from mechanisms.frugal.combined import kron, outer
 from mechanisms.frugal.ledgers import Ledger, Part
 from queryable.data.cells import Array
 
 _ROUNDS = 200
-_HALVINGS = 100
+_STEPS = 50
 
 
 @attrs.frozen(eq=False)
@@ -43,20 +44,20 @@ class Profile:
             return 0.0
         there = total > 0
         total, known = total[there], self.known[there]
-
-        def gain(more: float) -> float:
-            with np.errstate(divide="ignore", over="ignore"):
-                return float((total / (known + more) ** 2).sum())
-
-        if gain(0.0) <= 1:
-            return 0.0
-        low, high = 0.0, float(np.sqrt(total.sum()))  # the gain there is at most 1
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            low, high = (middle, high) if gain(middle) > 1 else (low, middle)
-            if high - low <= 1e-12 * high:
+        # gain ** -0.5 grows and is concave, so that Newton's method approaches 1 from below
+        more = float((np.sqrt(total) - known).max())
+        if not more > 0:
+            more = 0.0
+            if not float((total / known**2).sum()) > 1:
+                return 0.0
+        for _ in range(_STEPS):
+            gains = total / (known + more) ** 2
+            gain = float(gains.sum())
+            step = (gain**1.5 - gain) / float((gains / (known + more)).sum())
+            more += step
+            if not step > 1e-12 * more:
                 break
-        return high
+        return more
 
 
 def profile_of(parts: list[Part | None], bought: list[Ledger], opened: Ledger) -> Profile:
@@ -65,6 +66,7 @@ def profile_of(parts: list[Part | None], bought: list[Ledger], opened: Ledger) -
     Args:
         bought: ledgers of the component with releases; `opened` may be among them.
     """
+    require_short(len(parts) * (opened.size // 10 + 20))
     square = float(opened.square)
     pseudo = [np.linalg.pinv(matrix) for matrix in opened.floats]
     solutions = np.zeros((len(parts), opened.size))
@@ -78,6 +80,7 @@ def profile_of(parts: list[Part | None], bought: list[Ledger], opened: Ledger) -
     if bought == [opened]:
         known = np.full(1, float(opened.precision) * square)
         return Profile(known, square * (solutions**2).sum(axis=1, keepdims=True))
+    require_short((len(bought) + 2) * opened.size**3 // 1000 + len(parts) * opened.size**2 // 1000)
     inverse = kron(pseudo)
     information = np.zeros((opened.size, opened.size))
     for ledger in bought:
@@ -96,7 +99,13 @@ def allocation(profiles: list[Profile], targets: Array) -> list[float] | None:
         return more
     weights = np.ones(len(targets))
     for _ in range(_ROUNDS):
-        more = [profile.best(weights) for profile in profiles]
+        found = [profile.best(weights) for profile in profiles]
+        if not any(found):  # with these weights nothing is worth its price
+            if any(more):
+                break
+            weights *= 16
+            continue
+        more = found
         ratio = _reached(profiles, more) / targets
         slack = (ratio > 0.99) | (weights < 1e-6 * weights.max())
         if abs(ratio.max() - 1) < 1e-3 and bool(slack.all()):

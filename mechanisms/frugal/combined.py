@@ -100,6 +100,12 @@ class Combined(IntegerStatistic):
         return Fraction(root + (root * root < squared))
 
     @property
+    def linf(self) -> Fraction:
+        """What a row or unit adds, times the largest weight."""
+        most = prod(max(abs(each) for row in factor for each in row) for factor in self.factors)
+        return Fraction(self.statistic.l1 * most)
+
+    @property
     def request(self) -> Request:
         """The statistic's."""
         return self.statistic.request

@@ -1,5 +1,6 @@
 """`Frugal`: a person in the middle that buys only what earlier answers do not already say."""
 
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -7,9 +8,10 @@ import attrs
 import numpy as np
 from immutables import Map
 
-from mechanisms.frugal.asking import Question, itself, question_of
+from mechanisms.frugal.asking import Question, itself, question_of, step_of
 from mechanisms.frugal.books import Book, Purchase
-from mechanisms.frugal.messages import Estimated, EstimateQuery
+from mechanisms.frugal.messages import Estimate, Estimated
+from mechanisms.frugal.pricing import price
 from mechanisms.frugal.spread import Spread
 from mechanisms.frugal.together import GaussiansTogether
 from mechanisms.tables.aggregates import Aggregate
@@ -17,11 +19,13 @@ from mechanisms.tables.group_by import GroupBy
 from mechanisms.tables.keys import groups_of
 from mechanisms.tables.request import Groups
 from mechanisms.tables.statistics import Count
+from queryable.data.frozen import read_only
+from queryable.effort import quickly
 from queryable.errors import QueryError
 from queryable.half_widths import confidence_of
 from queryable.losses import ZCDP
 from queryable.losses.numbers import positive, shown
-from queryable.messages import Launch, Launched
+from queryable.messages import Launch, Launched, Refused
 from queryable.postprocessing import (
     FromAnalyst,
     FromMechanism,
@@ -35,11 +39,15 @@ from queryable.statistics import IntegerStatistic
 
 _LEAST = Fraction(1, 2)
 _TRIES = 12
+_PLANNED = 0.995  # a half-width is a little more than the quantile of a Gaussian of the variance
 
 
 @attrs.frozen
 class Wanted:
-    """A query that was read: what is asked, how accurately, and for which questions it holds."""
+    """A query that was read: what is asked, how accurately, and for which questions it holds.
+
+    `within` is in multiples of the statistic's unit.
+    """
 
     question: Question
     within: Fraction
@@ -61,6 +69,7 @@ class Pending:
         book: as it is before the purchases.
         before: the number of ledgers when the question was asked.
         renting: if the question is bought on its own, the book that notes what was paid for it.
+        cheaper: what is bought if this is refused.
     """
 
     wanted: Wanted
@@ -69,6 +78,7 @@ class Pending:
     purchases: tuple[Purchase, ...]
     before: int
     renting: Book | None = None
+    cheaper: "Pending | None" = None
 
     @property
     def launch(self) -> GaussiansTogether:
@@ -90,7 +100,9 @@ Reply = tuple[FrugalState, ToMechanism | ToAnalyst]
 
 def _plan(value: Any) -> tuple[Aggregate, ...]:
     if isinstance(value, IntegerStatistic) or not isinstance(value, tuple | list):
-        raise TypeError(f"plan is {quoted(value)}; it should be a list of statistics")
+        raise TypeError(
+            f"plan is {quoted(value)}; it should be a list of statistics. Groups are axes="
+        )
     for each in value:
         try:
             question_of(each)
@@ -119,7 +131,7 @@ def _patience(value: Any) -> Fraction:
 class Frugal(PersonInTheMiddle[FrugalState]):
     """Never buys twice what can be worked out from what was bought; `Frugal() @ FiltCon(ZCDP(..))`.
 
-    Answers: `EstimateQuery` with an `Estimated`. Every other query goes to the mechanism below. An
+    Answers: `Estimate` with an `Estimated`. Every other query goes to the mechanism below. An
     estimate is worked out from all earlier releases of the same sum of rows by generalised least
     squares, for nothing if that is accurate enough. Otherwise the cheapest precision is bought that
     makes it so: of combinations over the columns that the question names, which serve other
@@ -132,23 +144,27 @@ class Frugal(PersonInTheMiddle[FrugalState]):
         Theorem: docs/theory/proofs/frugal.md; a postprocessing of Gaussian launches (Haney et al.
             2023, Theorems 2.17 and 4.10).
         Assumes: nothing further about privacy. Intervals assume at most 10^10 rows.
-        Checked by: tests/unit/mechanisms/frugal/test_frugal.py
+        Checked by: tests/audit/test_frugal.py
 
     Args:
         plan: statistics that will be asked. When one of the columns of a question is bought, enough
             is bought for all planned statistics about these columns, in the shape that fits them.
         axes: public groups into which columns are cut from the start, written as the keys of a
-            `GroupBy`. Without them a column is cut by the questions about it.
+            `GroupBy`. Without them a column is cut by the questions about it, and at constants that
+            are likely to be asked next.
         patience: how many times the price of a question on its own is paid at most for
             combinations that serve other questions too. What was paid for questions about the same
-            columns on their own is counted with it.
+            columns on their own is counted with it. Once, if the question is asked with `anytime`.
+            All questions together cost at most so many times the price of the question more than
+            each on its own, where they can be bought on their own.
     """
 
     plan: tuple[Aggregate, ...] = attrs.field(default=(), converter=_plan)
     axes: tuple[Groups, ...] = attrs.field(default=(), converter=_axes, kw_only=True)
-    patience: Fraction = attrs.field(default=Fraction(8), converter=_patience, kw_only=True)
+    patience: Fraction = attrs.field(default=Fraction(12), converter=_patience, kw_only=True)
 
     continual = False  # it combines answers about one data set
+    states_costs = True
 
     def init(self) -> FrugalState:
         """The books of the planned statistics, empty."""
@@ -156,7 +172,7 @@ class Frugal(PersonInTheMiddle[FrugalState]):
         for statistic in self.plan:
             question = question_of(statistic)
             book = books.get(question.base) or self._book(question.base)
-            cut = book.cut(question.boxes)
+            cut = book.cut(question.boxes, told=True)
             if cut is not None:
                 books = books.set(
                     question.base, attrs.evolve(cut, wishes=(*cut.wishes, *question.boxes))
@@ -167,8 +183,19 @@ class Frugal(PersonInTheMiddle[FrugalState]):
         book = Book(base)
         for each in self.axes:
             boxes = question_of(GroupBy((each,), Count())).boxes
-            book = book.cut(boxes) or book
+            book = book.cut(boxes, told=True) or book
         return book
+
+    def priced(self, launches: Sequence[Any]) -> ZCDP:
+        """What the questions of these `Gaussian` launches would cost through this person.
+
+        They are asked in this order, each as accurate as the launch. Reads no data. `recommend`
+        compares it with the launches.
+
+        Raises:
+            ValueError: one is no `Gaussian` of a count or sum that can be estimated.
+        """
+        return price(self, launches)
 
     def step(self, state: FrugalState, message: FromAnalyst | FromMechanism, coins: Coins) -> Reply:
         """Estimate from what there is, or buy what is missing first."""
@@ -176,9 +203,12 @@ class Frugal(PersonInTheMiddle[FrugalState]):
             case FromMechanism(answer):
                 if state.pending is None:
                     return state, ToAnalyst(answer)
-                return self._on_answer(state, state.pending, answer)
-            case FromAnalyst(EstimateQuery() as query):
+                with quickly(False):  # it is paid for, and as long as what was counted before
+                    return self._on_answer(state, state.pending, answer)
+            case FromAnalyst(Estimate() as query):
                 return self._asked(state, wanted_of(query))
+            case FromAnalyst(IntegerStatistic()):
+                raise QueryError("say how accurate: Estimate(statistic, within=..)")
         return state, ToMechanism(message.query)
 
     def _asked(self, state: FrugalState, wanted: Wanted) -> Reply:
@@ -190,7 +220,7 @@ class Frugal(PersonInTheMiddle[FrugalState]):
             if there is not None and (each is question or question.shape is None):
                 found = _answer(there, each, wanted, None, Fraction(0))
                 if found is not None and _good(found, wanted):
-                    return state, ToAnalyst(found)
+                    return _free(state, wanted), ToAnalyst(found)
         shared = None if book is None else _bought(book, question, wanted, state.ledgers)
         alone = None
         if question.shape is None:
@@ -208,25 +238,33 @@ class Frugal(PersonInTheMiddle[FrugalState]):
         wanted: Wanted,
         before: int,
     ) -> Pending:
-        question, renting = wanted.question, None
-        if book is not None:
+        question, single, most = wanted.question, None, None
+        if alone is not None:
+            single, most = (
+                Pending(wanted, itself(question), own, tuple(alone), before),
+                _price(alone),
+            )
+        if book is not None and single is not None and most is not None:
             component = book.component(question.boxes)
-            rent = book.rent.get(component, Fraction(0))
-            if shared is not None and (
-                alone is None or _price(shared) <= self.patience * (_price(alone) + rent)
-            ):
-                return Pending(wanted, question, book, tuple(shared), before)
-        if alone is None:
+            paid = book.rent.get(component, Fraction(0)) + most
+            rented = attrs.evolve(book, rent=book.rent.set(component, paid))
+            single = attrs.evolve(single, renting=rented)
+            if not wanted.anytime:  # with it, later answers from combinations are wide
+                most = min(self.patience * paid, book.saved + (1 + self.patience) * most)
+        if book is not None and shared is not None and (most is None or _price(shared) <= most):
+            cheaper = single if alone is not None and _price(alone) < _price(shared) else None
+            return Pending(wanted, question, book, tuple(shared), before, cheaper=cheaper)
+        if single is None:
             raise QueryError(
                 "ask for fewer entries, fewer columns at once or less accuracy: combinations of "
                 "counts do not reach it"
             )
-        if book is not None:
-            rents = book.rent.set(component, rent + _price(alone))
-            renting = attrs.evolve(book, rent=rents)
-        return Pending(wanted, itself(question), own, tuple(alone), before, renting)
+        return single
 
     def _on_answer(self, state: FrugalState, pending: Pending, answer: Any) -> Reply:
+        if isinstance(answer, Refused) and pending.cheaper is not None:
+            launch = Launch(pending.cheaper.launch)
+            return attrs.evolve(state, pending=pending.cheaper), ToMechanism(launch)
         if not isinstance(answer, Launched):  # refused or failed: nothing was bought
             return FrugalState(state.books, state.ledgers), ToAnalyst(answer)
         book, number = pending.book, state.ledgers
@@ -237,12 +275,13 @@ class Frugal(PersonInTheMiddle[FrugalState]):
         if pending.renting is not None and pending.renting.base != book.base:
             books = books.set(pending.renting.base, pending.renting)
         paid = pending.launch.loss(1).rho
+        books = _noted(books, pending.wanted, _price(pending.purchases))
         found = _answer(book, pending.asked, pending.wanted, pending.before, paid)
         assert found is not None
         return FrugalState(books, number), ToAnalyst(found)
 
 
-def wanted_of(query: EstimateQuery) -> Wanted:
+def wanted_of(query: Estimate) -> Wanted:
     """Read a query.
 
     Raises:
@@ -252,17 +291,20 @@ def wanted_of(query: EstimateQuery) -> Wanted:
         within, confidence = positive(query.within, "within"), confidence_of(query.confidence)
     except (TypeError, ValueError) as error:
         raise QueryError(str(error)) from None
-    if not within >= _LEAST:
-        raise QueryError(f"within is {shown(within)}; it should be at least 1/2")
     if not confidence <= 1 - Fraction(1, 10**12):
-        raise QueryError("confidence should be at most 1 - 10**-12")
+        raise QueryError(
+            f"confidence is {quoted(query.confidence)}; it should be at most 1 - 10**-12"
+        )
     if not isinstance(query.anytime, bool):
         raise QueryError(f"anytime is {quoted(query.anytime)}; it should be True or False")
     try:
         question = question_of(query.statistic)
     except (TypeError, ValueError) as error:
         raise QueryError(str(error)) from None
-    return Wanted(question, within, 1 - confidence, query.anytime)
+    unit = step_of(question.itself)
+    if not within >= _LEAST * unit:
+        raise QueryError(f"within is {shown(within)}; it should be at least {shown(_LEAST * unit)}")
+    return Wanted(question, within / unit, 1 - confidence, query.anytime)
 
 
 def _deviations(missed: Fraction) -> Fraction:
@@ -270,7 +312,20 @@ def _deviations(missed: Fraction) -> Fraction:
     return spread.half_width(missed, anytime=False)
 
 
-def _price(purchases: list[Purchase]) -> Fraction:
+def _free(state: FrugalState, wanted: Wanted) -> FrugalState:
+    return attrs.evolve(state, books=_noted(state.books, wanted, Fraction(0)))
+
+
+def _noted(books: "Map[Aggregate, Book]", wanted: Wanted, paid: Fraction) -> "Map[Aggregate, Book]":
+    """The books after a question, with what it cost and what it would have cost on its own."""
+    book = books.get(wanted.question.base)
+    if book is None:
+        return books
+    alone = Fraction(1 / (wanted.alone * float(book.base.l1) ** 2))
+    return books.set(book.base, book.asked(alone, paid))
+
+
+def _price(purchases: Iterable[Purchase]) -> Fraction:
     return sum((each.precision for each in purchases), Fraction(0))
 
 
@@ -288,7 +343,8 @@ def _bought(book: Book, question: Question, wanted: Wanted, before: int) -> list
     boxes = [*question.boxes, *wishes]
     variance = wanted.alone * float(book.base.l1) ** 2
     for _ in range(_TRIES):
-        purchases = book.purchases(boxes, variance)
+        later_ones = [variance * _PLANNED] * len(wishes)
+        purchases = book.purchases(boxes, [variance] * len(question.boxes) + later_ones)
         if purchases is None:
             return None
         later, number = book, before
@@ -319,10 +375,11 @@ def _answer(
         values.append(value)
         spreads.append(spread)
         used.update(numbers)
-    value = values[0]
+    unit = step_of(question.itself)
+    value = values[0] * unit
     if question.shape is not None:
-        value = np.array([float(each) for each in values]).reshape(question.shape)
-        value.flags.writeable = False
+        floats = np.array([float(each * unit) for each in values])
+        value = read_only(floats.reshape(question.shape))
     alone = ZCDP(Fraction(1 / (2 * wanted.alone)))
-    source = f"{len(used)} released ledger{'s' * (len(used) != 1)}"
-    return Estimated(value, source, ZCDP(paid), alone, tuple(spreads), wanted.anytime)
+    source = f"{len(used)} release{'s' * (len(used) != 1)}"
+    return Estimated(value, source, ZCDP(paid), alone, tuple(spreads), wanted.anytime, unit)

@@ -2,7 +2,7 @@
 
 Functions of several axes split into components, one for each set of axes: sums of products of
 functions of mean 0 of these axes. A `Ledger` has releases within one component, so the components
-of an estimate are worked out on their own. Weights are floats rounded to multiples of 2**-100, and
+of an estimate are worked out on their own. Weights are rounded to multiples of 2**-100, and
 the noise and the bias of the estimate with exactly these weights are computed from integers.
 """
 
@@ -13,9 +13,11 @@ from typing import Any
 import attrs
 import numpy as np
 
+from mechanisms.frugal.asking import require_short
 from mechanisms.frugal.axes import Axis, Key
 from mechanisms.frugal.combined import Factor, along_axes, kron, largest_square, outer
 from mechanisms.frugal.shapes import CONSTANT, as_floats
+from mechanisms.frugal.solving import exact, refined
 from queryable.data.cells import Array
 
 GRID = 1 << 100
@@ -66,6 +68,14 @@ class Ledger:
     def with_release(self, variance: Fraction, noisy: Any = None) -> "Ledger":
         """The ledger with a further release."""
         return attrs.evolve(self, releases=(*self.releases, (variance, noisy)))
+
+    def lifted_exactly(self, axes: tuple[Axis, ...]) -> list[Array]:
+        """The matrices as functions of the atoms of the present axes, of integers."""
+        matrices = [np.array(factor, dtype=object) for factor in self.factors]
+        pairs = zip(matrices, self.axes, axes, strict=True) if self.axes else ()
+        if not self.axes:
+            return matrices
+        return [m if new is old else m[:, list(new.parents(old))] for m, old, new in pairs]
 
     def lifted(self, axes: tuple[Axis, ...]) -> tuple[Array, ...]:
         """The matrices as functions of the atoms of the present axes."""
@@ -166,22 +176,47 @@ def solved(part: Part, ledgers: list[Ledger]) -> tuple[list[Weights], Fraction] 
     bought = [ledger for ledger in ledgers if ledger.releases]
     if not bought:
         return None
-    functions = part.floats()
-    if len(bought) == 1:
-        along = [
-            np.linalg.lstsq(m.T, function, rcond=None)[0]
-            for m, function in zip(bought[0].lifted(part.axes), functions, strict=True)
-        ]
-        vectors = [outer(along)]
-    else:
-        vectors = _dense(part, bought, outer(functions))
+    sizes = list(map(len, part.members))
+    require_short(300 + len(bought) * prod(sizes) * sum(sizes) // 2)
+    require_short(sum(size**3 for size in sizes) // 25)
+    weights = _of_one(part, bought[0]) if len(bought) == 1 else _of_several(part, bought)
+    if weights is None:
+        return None
     found = [
-        Weights(ledger, _on_grid(vector).reshape(tuple(map(len, ledger.factors))))
-        for ledger, vector in zip(bought, vectors, strict=True)
+        Weights(ledger, each.reshape(tuple(map(len, ledger.factors))))
+        for ledger, each in zip(bought, weights, strict=True)
     ]
     # a direction that no ledger has would be left over, as would a solution that has gone wrong
     biased = bias(part, found)
     return (found, biased) if biased < Fraction(1, 10**10) else None
+
+
+def _of_one(part: Part, ledger: Ledger) -> list[Array] | None:
+    """Exact weights, rounded."""
+    functions, bottom = part.exact()
+    same = all(old is new for old, new in zip(ledger.axes, part.axes, strict=True))
+    if not same:
+        return _of_several(part, [ledger])
+    along, axes = [], part.axes or (None,)
+    for factor, axis, function in zip(ledger.factors, axes, functions, strict=True):
+        shares = () if axis is None else axis.whole_shares
+        found = exact(factor, shares, tuple(function.tolist()))
+        if found is None:
+            return None
+        weights, denominator = found
+        along.append(np.array(weights, dtype=object))
+        bottom *= denominator
+    return [_on_grid(outer(along), bottom)]
+
+
+def _of_several(part: Part, ledgers: list[Ledger]) -> list[Array]:
+    functions, bottom = part.exact()
+    require_short(len(ledgers) * prod(map(len, part.members)) ** 3 // 1000)
+    known = [(ledger.lifted_exactly(part.axes), ledger.precision) for ledger in ledgers]
+    found = refined(known, outer(functions), bottom)
+    if found is None:  # floats are then as good as it gets
+        return [_rounded(each) for each in _dense(part, ledgers, outer(part.floats()))]
+    return [_on_grid(each, found[1]) for each in found[0]]
 
 
 def _dense(part: Part, ledgers: list[Ledger], wanted: Array) -> list[Array]:
@@ -198,7 +233,13 @@ def _dense(part: Part, ledgers: list[Ledger], wanted: Array) -> list[Array]:
     ]
 
 
-def _on_grid(vector: Array) -> Array:
+def _on_grid(numerators: Array, denominator: int) -> Array:
+    """The fractions in units of 2**-100, rounded."""
+    found: Array = (2 * GRID * numerators + denominator) // (2 * denominator)
+    return found
+
+
+def _rounded(vector: Array) -> Array:
     found: Array = np.empty(vector.size, dtype=object)
     found[:] = [round(Fraction(float(each)) * GRID) for each in vector.reshape(-1)]
     return found

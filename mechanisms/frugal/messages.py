@@ -7,22 +7,28 @@ import attrs
 import numpy as np
 
 from mechanisms.frugal.spread import Spread
+from mechanisms.tables.releases import labelled
+from queryable.answer_values import in_words
+from queryable.answers import Paid
+from queryable.data.frozen import by_value
 from queryable.half_widths import confidence_of
 from queryable.losses import ZCDP
-from queryable.losses.numbers import shown
+from queryable.released import Released
 
 
 @attrs.frozen
-class EstimateQuery:
+class Estimate:
     """Ask `Frugal` for a statistic, as accurate as this. Answers an `Estimated`.
 
     Attributes:
         statistic: a `Count`, `Sum` or `Histogram`, or a `GroupBy` of one.
-        within: the half-width of the interval, of each entry by itself.
+        within: the half-width of the interval, of each entry by itself; of sums in the unit of the
+            column.
         confidence: the probability with which the interval holds.
         anytime: whether the question may depend on earlier answers of the same person. The interval
-            then holds for all questions at all times at once, and needs more precision. Without it,
-            the interval holds for questions that do not depend on earlier answers.
+            then holds for all questions at all times at once, and needs more precision. An answer
+            from new noise alone needs none; its interval holds for this question by itself. Without
+            it, the interval holds for questions that do not depend on earlier answers.
     """
 
     statistic: Any
@@ -31,29 +37,34 @@ class EstimateQuery:
     anytime: Any = False
 
 
-def _by_value(value: Any) -> Any:
-    return (value.shape, value.tobytes()) if isinstance(value, np.ndarray) else value
+def rounded(value: Any) -> str:
+    """A count, or an array of counts, without digits after the point; long arrays shortened."""
+    if isinstance(value, np.ndarray):
+        return np.array2string(value, threshold=20, formatter={"all": lambda x: f"{x:,.0f}"})
+    return f"{round(value):,}"
 
 
 @attrs.frozen
-class Estimated:
+class Estimated(Paid):
     """An estimate from everything that was released.
 
     Attributes:
-        value: a Fraction, or a read-only float64 array. Sums are in whole units.
+        value: a Fraction, or a read-only float64 array; of sums in the unit of the column.
         source: what it was worked out from.
         cost: what was charged for it.
         alone: what one launch for this question alone would have cost.
-        spreads: one for each entry; what intervals are computed from.
+        spreads: one for each entry, in multiples of `unit`; what intervals are computed from.
         chosen: whether `interval` is about questions that depend on earlier answers.
+        unit: the values without noise are multiples of it: the `unit` of a `Sum`, 1 of counts.
     """
 
-    value: Any = attrs.field(eq=_by_value)
+    value: Any = attrs.field(eq=by_value)
     source: str
     cost: ZCDP
     alone: ZCDP
     spreads: tuple[Spread, ...] = attrs.field(repr=False)
     chosen: bool = False
+    unit: Fraction = Fraction(1)
 
     @property
     def saved(self) -> Fraction:
@@ -63,28 +74,63 @@ class Estimated:
     @property
     def variance(self) -> Fraction:
         """The largest variance of an entry."""
-        return max((spread.variance for spread in self.spreads), default=Fraction(0))
+        most = max((spread.variance for spread in self.spreads), default=Fraction(0))
+        return most * self.unit**2
 
     def interval(self, confidence: Any = 0.95, *, anytime: bool | None = None) -> tuple[Any, Any]:
-        """The least and the greatest integer that the value without noise may be.
+        """The least and the greatest multiple of the unit that the value without noise may be.
 
         Args:
             confidence: a probability above 0 and below 1; for an array, of each entry separately.
             anytime: whether the question may depend on earlier answers; by default as was asked.
 
         Returns:
-            Two ints, or two float64 arrays of whole numbers.
+            Two ints if the unit is 1, two Fractions otherwise; for an array two float64 arrays.
         """
+        low, high = self._multiples(confidence, anytime=anytime)
+        if self.unit == 1:
+            return low, high
+        if not isinstance(self.value, np.ndarray):
+            return low * self.unit, high * self.unit
+        low, high = low * float(self.unit), high * float(self.unit)
+        return low - abs(low) * 2.0**-51, high + abs(high) * 2.0**-51  # both products are rounded
+
+    def _multiples(self, confidence: Any = 0.95, *, anytime: bool | None = None) -> tuple[Any, Any]:
+        """The interval in multiples of the unit: two ints, or two float64 arrays."""
         missed = 1 - confidence_of(confidence)
         always = self.chosen if anytime is None else anytime
         widths = [spread.half_width(missed, anytime=always) for spread in self.spreads]
-        if not isinstance(self.value, np.ndarray):
-            low, high = sorted((-((widths[0] - self.value) // 1), (self.value + widths[0]) // 1))
+        value = self._value
+        if not isinstance(value, np.ndarray):
+            low, high = sorted((-((widths[0] - value) // 1), (value + widths[0]) // 1))
             return int(low), int(high)
         far = np.nextafter(np.array([float(each) for each in widths]), np.inf)
-        far = far.reshape(self.value.shape) + abs(self.value) * 2.0**-50
-        return np.ceil(self.value - far), np.floor(self.value + far)
+        far = far.reshape(value.shape) + abs(value) * 2.0**-50
+        return np.ceil(value - far), np.floor(value + far)
+
+    @property
+    def _value(self) -> Any:
+        """The value in multiples of the unit."""
+        if isinstance(self.value, np.ndarray):
+            return self.value / float(self.unit)
+        return self.value / self.unit
+
+    def labelled(self, statistic: Any) -> Released:
+        """The answer with the keys of its entries, and of sums in the unit of the column.
+
+        Args:
+            statistic: what was asked.
+
+        Returns:
+            It prints as a table, and has `to_pandas`, `to_polars`, `to_arrow` and `interval`.
+        """
+        return labelled(statistic, self._value, self._multiples)
 
     def __str__(self) -> str:
-        value = shown(self.value) if isinstance(self.value, Fraction) else self.value
-        return f"{value} from {self.source}; cost {self.cost}, on its own {self.alone}"
+        if isinstance(self.value, np.ndarray):
+            value = rounded(self.value)
+        else:
+            read = round if self.unit == 1 else float
+            value, low, high = in_words(*map(read, (self.value, *self.interval())))
+            value = f"{value} (95% interval: {low} to {high})"
+        return f"{value}, from {self.source}; cost {self.cost}, on its own {self.alone}"

@@ -22,6 +22,7 @@ _STEPS = 60
 _ROUNDS = 12
 _BITS = 9
 _BASE = 1 << 10
+_ROUNDING = 1e-13
 
 CONSTANT: Factor = ((_BASE,),)
 """The matrix of the total: a multiple, so that noise on the integers is fine enough."""
@@ -64,13 +65,22 @@ def strategy(exact: tuple[Fraction, ...], sets: Array) -> Factor:
     gram = _fixed_point(centred, weights, spare)
     for _ in range(_ROUNDS):  # towards equal errors of all expected questions
         inverse = np.linalg.pinv(gram, rcond=1e-9, hermitian=True)
-        errors = np.einsum("ij,jk,ik->i", centred, inverse, centred)
+        errors = ((centred @ inverse) * centred).sum(axis=1)
         weights *= np.maximum(errors, 1e-12) ** 0.7
         weights /= weights.sum()
         gram = _fixed_point(centred, weights, spare)
-    # the symmetric root: unlike single eigenvectors it does not depend on the numerical library
-    values, vectors = np.linalg.eigh(gram)
-    return _integers(exact, (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T)
+    return _integers(exact, _root(gram))
+
+
+def _root(matrix: Array) -> Array:
+    """The symmetric root: unlike single eigenvectors it does not depend on the numerical library.
+
+    An eigenvalue of 0 has a rounding error, whose root would be in the seventh digit.
+    """
+    values, vectors = np.linalg.eigh(matrix)
+    known = np.where(values > _ROUNDING * values.max(), values, 0)
+    root: Array = (vectors * np.sqrt(known)) @ vectors.T
+    return root
 
 
 def _fixed_point(centred: Array, weights: Array, spare: Array) -> Array:
@@ -80,17 +90,14 @@ def _fixed_point(centred: Array, weights: Array, spare: Array) -> Array:
     scale = np.ones(len(asked))
     for _ in range(_STEPS):
         root = np.sqrt(scale)
-        values, vectors = np.linalg.eigh(root[:, None] * asked * root)
-        middle = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+        middle = _root(root[:, None] * asked * root)
         following = np.maximum(np.diag(middle), 1e-9 * np.diag(middle).max())
         following = following / following.sum()
         if np.allclose(following, scale, rtol=1e-4):
             break
         scale = following
     root = np.sqrt(scale)
-    values, vectors = np.linalg.eigh(root[:, None] * asked * root)
-    middle = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
-    gram = middle / root[:, None] / root
+    gram = _root(root[:, None] * asked * root) / root[:, None] / root
     return np.asarray(gram / np.diag(gram).max())
 
 

@@ -1,7 +1,7 @@
 """Estimates that an analyst refines until they are accurate enough.
 
 - `messages`: `Open`, `Refine`, `Until`, `Latest`.
-- `estimate`: the answers: `Estimate`, `Stopped`, `Undecided`.
+- `estimate`: the answers: `Refined`, `Stopped`, `Undecided`.
 - `stopping`: conditions for `Until` (`RelativeError`, `AbsoluteError`), and schedules.
 - `tails`: how far an estimate may be from the truth.
 - `averaging`: arithmetic on released values.

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from queryable.data.frozen import read_only
+
 _LONGEST = 1024  # bits of a denominator
 _GRID = 1 << 64
 
@@ -22,8 +24,7 @@ def number(released: Any) -> Any:
         value = plain.astype(np.float64)
     except OverflowError:
         value = np.array([_float(each) for each in plain.flat]).reshape(plain.shape)
-    value.flags.writeable = False
-    return value
+    return read_only(value)
 
 
 def moved(before: Any, towards: Any, share: Fraction) -> Any:
@@ -34,9 +35,7 @@ def moved(before: Any, towards: Any, share: Fraction) -> Any:
     """
     if isinstance(before, np.ndarray):
         with np.errstate(all="ignore"):  # infinities
-            value = np.asarray(before + float(share) * (towards - before))
-        value.flags.writeable = False
-        return value
+            return read_only(np.asarray(before + float(share) * (towards - before)))
     top, bottom = before.as_integer_ratio()
     to_top, to_bottom = towards.as_integer_ratio()
     part, whole = share.as_integer_ratio()

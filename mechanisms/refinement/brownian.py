@@ -11,7 +11,7 @@ import attrs
 
 from mechanisms.gaussian import Gaussian
 from mechanisms.refinement.averaging import moved, number, rounding, rounding_moved
-from mechanisms.refinement.estimate import Estimate
+from mechanisms.refinement.estimate import Refined
 from mechanisms.refinement.estimating import Estimating, OpenEstimate, Pending, refinable
 from mechanisms.refinement.messages import Open
 from mechanisms.refinement.stopping import Schedule, schedule_of, shortened
@@ -27,7 +27,7 @@ class BrownianNoiseReduction(Estimating):
     """Estimates that become finer for the price of the difference; `... @ FiltCon(ZCDP(...))`.
 
     Answers: `Open(statistic, schedule)` with a child. The child answers `Refine(variance)` with an
-    `Estimate`, `Until(condition)` with a `Stopped`, and `Latest()`, `PrivacyLossQuery`,
+    `Refined`, `Until(condition)` with a `Stopped`, and `Latest()`, `PrivacyLossQuery`,
     `CanAfford(Refine(...))`. Every other query goes to the mechanism below, so that noise
     reductions interleave with each other and with everything that this mechanism launches. You may
     stop at any time and continue later.
@@ -62,11 +62,11 @@ class BrownianNoiseReduction(Estimating):
     def _whole(self, opened: OpenEstimate, targets: Schedule) -> Gaussian:
         return self._measurement(opened, targets[-1])
 
-    def _combined(self, opened: OpenEstimate, target: Fraction, measured: Any) -> Estimate:
+    def _combined(self, opened: OpenEstimate, target: Fraction, measured: Any) -> Refined:
         value = number(measured)
         before = opened.estimate
         if before is None or opened.level is None:
-            return Estimate(value, target, reach=Reach(MeanTails(target, target), rounding(value)))
+            return Refined(value, target, reach=Reach(MeanTails(target, target), rounding(value)))
         # The measurement has precision 1/target - 1/level, the two together 1/target.
         share = 1 - target / opened.level
         mean = moved(before.value, value, share)
@@ -74,7 +74,7 @@ class BrownianNoiseReduction(Estimating):
         if reach is not None and isinstance(reach.tails, MeanTails):
             rounded = rounding_moved(reach.rounded, before.value, value, mean, share)
             reach = Reach(MeanTails(target, reach.tails.coarsest), rounded)
-        return Estimate(mean, target, reach=reach)
+        return Refined(mean, target, reach=reach)
 
     def _loss(self, opened: OpenEstimate, d_in: int) -> ZCDP:
         if opened.level is None:

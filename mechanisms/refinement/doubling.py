@@ -13,7 +13,7 @@ import attrs
 from mechanisms.gaussian import Gaussian
 from mechanisms.laplace import Laplace
 from mechanisms.refinement.averaging import number, rounding
-from mechanisms.refinement.estimate import Estimate
+from mechanisms.refinement.estimate import Refined
 from mechanisms.refinement.estimating import (
     Estimating,
     OpenEstimate,
@@ -27,7 +27,7 @@ from mechanisms.refinement.tails import Reach, ReleaseTails
 from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
 from queryable.errors import QueryError
 from queryable.losses import ZCDP, Loss, PureDP
-from queryable.losses.numbers import natural, positive, shown
+from queryable.losses.numbers import at_least_one, positive, shown
 from queryable.mechanism import Measurement
 from queryable.messages import Refused
 from queryable.quoting import one_of
@@ -38,10 +38,7 @@ def _start(value: Any) -> Fraction:
 
 
 def _releases(value: Any) -> int:
-    releases = natural(value, "releases")
-    if not 1 <= releases <= LONGEST:
-        raise ValueError(f"releases is {releases}; it should be between 1 and {LONGEST}")
-    return releases
+    return at_least_one(value, "releases", LONGEST)
 
 
 @attrs.frozen
@@ -93,13 +90,13 @@ class Doubling(Estimating):
             return Laplace(opened.statistic, scale=target)
         return Gaussian(opened.statistic, variance=target)
 
-    def _combined(self, opened: OpenEstimate, target: Fraction, measured: Any) -> Estimate:
+    def _combined(self, opened: OpenEstimate, target: Fraction, measured: Any) -> Refined:
         # Integer Laplace noise has variance 1 / (2 sinh(1/2b)^2), which is below 2 b^2.
         laplace = self.noise == "laplace"
         law = DiscreteLaplace(target) if laplace else DiscreteGaussian(target)
         value = number(measured)
         reach = Reach(ReleaseTails(law, opened.passed + 1), rounding(value))
-        return Estimate(value, 2 * target**2 if laplace else target, reach=reach)
+        return Refined(value, 2 * target**2 if laplace else target, reach=reach)
 
     def _loss(self, opened: OpenEstimate, d_in: int) -> Loss:
         paid = sum((1 / level for level in opened.schedule[: opened.passed]), Fraction(0))

@@ -4,20 +4,16 @@ from fractions import Fraction
 from typing import Any
 
 import attrs
-import numpy as np
 
 from mechanisms.refinement.tails import Reach
 from queryable.answers import Remarked
+from queryable.data.frozen import by_value
 from queryable.losses.numbers import shown
 from queryable.messages import Refused
 
 
-def _by_value(value: Any) -> Any:
-    return (value.shape, value.tobytes()) if isinstance(value, np.ndarray) else value
-
-
 @attrs.frozen
-class Estimate(Remarked):
+class Refined(Remarked):
     """A noisy value and the variance of its noise.
 
     `value`: a Fraction, or a read-only float64 array of the statistic's shape; of
@@ -26,7 +22,7 @@ class Estimate(Remarked):
     visibly smaller only below 1. `reach`: bounds on the noise; public, and not compared.
     """
 
-    value: Any = attrs.field(eq=_by_value)
+    value: Any = attrs.field(eq=by_value)
     variance: Fraction
     reach: Reach | None = attrs.field(kw_only=True, default=None, eq=False, repr=False)
 
@@ -70,7 +66,7 @@ def _whether(met: bool) -> str:
 
 
 @attrs.frozen
-class Stopped(Estimate):
+class Stopped(Refined):
     """The estimate at which `Until` stopped, and whether its condition held there (`met`)."""
 
     met: bool = attrs.field(repr=_whether)
@@ -92,32 +88,32 @@ class Undecided(Refused):
     `Latest()` answers the estimate again, and it can be refined further.
     """
 
-    estimate: Estimate | None = None
+    estimate: Refined | None = None
 
 
 PAID = "the steps until then were taken and paid for; Latest() answers the estimate"
 
 
-def is_value_dependent(estimate: Estimate | None) -> bool:
+def is_value_dependent(estimate: Refined | None) -> bool:
     """Whether the estimate was reached because of earlier values, as with `Until`."""
     return estimate is not None and estimate.reach is not None and estimate.reach.value_dependent
 
 
-def value_dependent(estimate: Estimate) -> Estimate:
+def value_dependent(estimate: Refined) -> Refined:
     """The same estimate, marked as reached because of earlier values."""
     reach = estimate.reach
     if reach is None or reach.value_dependent:
         return estimate
     there = Reach(reach.tails, reach.rounded, value_dependent=True)
-    return Estimate(estimate.value, estimate.variance, reach=there)
+    return Refined(estimate.value, estimate.variance, reach=there)
 
 
-def stopped(estimate: Estimate, *, met: bool) -> Stopped:
+def stopped(estimate: Refined, *, met: bool) -> Stopped:
     """The answer of an `Until` that stopped."""
     reach = value_dependent(estimate).reach
     return Stopped(estimate.value, estimate.variance, met, reach=reach)
 
 
-def undecided(error: Exception, estimate: Estimate) -> Undecided:
+def undecided(error: Exception, estimate: Refined) -> Undecided:
     """The answer of an `Until` whose condition could not be evaluated."""
     return Undecided(str(error), instead=PAID, estimate=value_dependent(estimate))

@@ -20,7 +20,7 @@ from immutables import Map
 
 from mechanisms.refinement.estimate import (
     PAID,
-    Estimate,
+    Refined,
     is_value_dependent,
     stopped,
     undecided,
@@ -65,10 +65,10 @@ class OpenEstimate:
     statistic: IntegerStatistic
     schedule: Schedule
     level: Fraction | None = None
-    estimate: Estimate | None = None
+    estimate: Refined | None = None
     passed: int = 0
 
-    def at(self, level: Fraction | None, estimate: Estimate | None) -> "OpenEstimate":
+    def at(self, level: Fraction | None, estimate: Refined | None) -> "OpenEstimate":
         """The same statistic, refined to `level`."""
         passed = self.passed
         while level is not None and passed < len(self.schedule) and self.schedule[passed] >= level:
@@ -89,7 +89,7 @@ class Pending:
     opened: OpenEstimate
     targets: Schedule
     place: int = 0
-    condition: Callable[[Estimate], Any] | None = None
+    condition: Callable[[Refined], Any] | None = None
     trial: Measurement[Any] | None = None
     value_dependent: bool = False
 
@@ -132,7 +132,7 @@ class Estimating(PersonInTheMiddle[Estimates]):
         """
 
     @abstractmethod
-    def _combined(self, opened: OpenEstimate, target: Fraction, measured: Any) -> Estimate:
+    def _combined(self, opened: OpenEstimate, target: Fraction, measured: Any) -> Refined:
         """The estimate after that measurement."""
 
     @abstractmethod
@@ -210,7 +210,7 @@ class Estimating(PersonInTheMiddle[Estimates]):
     def _on_until(self, state: Estimates, name: str, opened: OpenEstimate, query: Until) -> Reply:
         if not callable(query.condition):
             raise QueryError(
-                "write Until(RelativeError('1/10')), or give a function from an Estimate to a "
+                "write Until(RelativeError('1/10')), or give a function from a Refined to a "
                 f"bool: condition is {type(query.condition).__name__}"
             )
         targets = self._targets(opened, query)

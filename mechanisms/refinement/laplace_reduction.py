@@ -11,7 +11,7 @@ import numpy as np
 
 from mechanisms.additive import integer_statistic
 from mechanisms.laplace import Laplace
-from mechanisms.refinement.estimate import Estimate, Undecided, stopped, undecided
+from mechanisms.refinement.estimate import Refined, Undecided, stopped, undecided
 from mechanisms.refinement.messages import Latest, Refine, Until, holds, target_of
 from mechanisms.refinement.stopping import in_order, schedule_of
 from mechanisms.refinement.tails import Reach, ReleaseTails
@@ -19,6 +19,7 @@ from mechanisms.sampling.integers import added
 from mechanisms.sampling.laplace_path import laplace_path
 from mechanisms.sampling.laws import DiscreteLaplace
 from queryable.answers import NoisyInt, noisy_array
+from queryable.data.frozen import read_only
 from queryable.errors import QueryError, UnknownQueryError
 from queryable.ex_post import Expense, ExPostMechanism, Opening
 from queryable.losses import Loss, Measure
@@ -58,7 +59,7 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
     condition holds for the noisy statistic, or else the last scale. If the condition raises, it
     answers `Undecided`, and the scale at which it raised is released. `Until(condition, scales)`
     tries some scales of the schedule. `Latest()` answers the last release again. The answers are
-    `Estimate`s: `value` is an int, or a read-only integer array if the statistic has a shape, and
+    `Refined`s: `value` is an int, or a read-only integer array if the statistic has a shape, and
     `variance` is 2 scale^2, a little above the variance of the noise. A value that no condition
     stopped at is a `NoisyInt` or `NoisyArray`, as of `Laplace`. After the finest scale has been
     released, the answer is `Refused`.
@@ -172,7 +173,7 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
         if not callable(query.condition):
             raise QueryError(
                 f"condition is {type(query.condition).__name__}; it should be a function from an "
-                "Estimate to a bool"
+                "Refined to a bool"
             )
         if query.schedule is None:
             return range(max(passed - 1, 0), len(self.scales))
@@ -195,7 +196,7 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
             raise QueryError(f"scale {shown(scale)} is not finer than the last release, at {last}")
         return place
 
-    def _estimate(self, state: LaplaceReductionState) -> Estimate:
+    def _estimate(self, state: LaplaceReductionState) -> Refined:
         place = state.passed - 1
         scale, noise = self.scales[place], state.noise[place]
         law = DiscreteLaplace(scale)
@@ -207,7 +208,7 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
         if state.value_dependent:  # given where it stopped, its noise has another law
             value = _plain(value)
         reach = Reach(ReleaseTails(law, place + 1), value_dependent=state.value_dependent)
-        return Estimate(value, variance_at(scale), reach=reach)
+        return Refined(value, variance_at(scale), reach=reach)
 
 
 @attrs.frozen
@@ -231,7 +232,7 @@ class LaplaceExpense(Expense):
     def after(self, query: Query, answer: Answer) -> Self:
         """The loss at the answer's scale, or at the query's finest if the answer has none."""
         told = answer.estimate if isinstance(answer, Undecided) else answer
-        if not isinstance(told, Estimate):
+        if not isinstance(told, Refined):
             return self._reaching(query)
         scales = self.mechanism.scales
         place = bisect_left(scales, -told.variance, key=lambda scale: -variance_at(scale))
@@ -250,11 +251,7 @@ def variance_at(scale: Fraction) -> Fraction:
 
 
 def _plain(value: Any) -> Any:
-    if not isinstance(value, np.ndarray):
-        return int(value)
-    plain = np.asarray(value)
-    plain.flags.writeable = False
-    return plain
+    return read_only(np.asarray(value)) if isinstance(value, np.ndarray) else int(value)
 
 
 def _unknown(query: Query) -> UnknownQueryError:

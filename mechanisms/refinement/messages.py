@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from mechanisms.refinement.estimate import Estimate
+from mechanisms.refinement.estimate import Refined
 from queryable.errors import QueryError
 from queryable.losses.numbers import positive
 
@@ -27,7 +27,7 @@ class Open:
 class Refine:
     """Refine an estimate to a target variance, or to the next one of its schedule.
 
-    Answers an `Estimate`.
+    Answers a `Refined`.
     """
 
     to: Any = None
@@ -37,7 +37,7 @@ class Refine:
 class Until:
     """Refine an estimate along a schedule until a condition holds or the schedule ends.
 
-    `condition`: a function from an `Estimate` to a bool, such as `RelativeError("1/10")`. It is
+    `condition`: a function from a `Refined` to a bool, such as `RelativeError("1/10")`. It is
     first tried on the current estimate. `schedule`: by default the estimate's own; entries that are
     not finer than the current estimate are skipped. Answers a `Stopped`. If the condition raises or
     returns no bool, answers an `Undecided`, which the handle raises; the estimate that has been
@@ -65,7 +65,7 @@ def target_of(value: Any, name: str = "the target") -> Fraction:
         raise QueryError(str(error)) from None
 
 
-def holds(condition: Callable[[Estimate], Any], estimate: Estimate) -> bool:
+def holds(condition: Callable[[Refined], Any], estimate: Refined) -> bool:
     """Whether the analyst's condition holds for an estimate, which is public.
 
     Raises:

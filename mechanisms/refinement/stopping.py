@@ -1,6 +1,6 @@
 """Conditions for stopping a refinement, and schedules of its steps.
 
-A condition is any function from an `Estimate` to a bool. It is given noisy answers only, so it
+A condition is any function from a `Refined` to a bool. It is given noisy answers only, so it
 costs nothing. A schedule is any falling sequence of variances.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from mechanisms.refinement.estimate import Estimate
+from mechanisms.refinement.estimate import Refined
 from queryable.errors import QueryError
 from queryable.losses.numbers import natural, positive, shown
 from queryable.quoting import quoted
@@ -70,7 +70,7 @@ class RelativeError:
     def _more_than(self) -> Fraction:
         return (self.deviations * (2 - self.alpha) / self.alpha) ** 2
 
-    def __call__(self, estimate: Estimate) -> bool:
+    def __call__(self, estimate: Refined) -> bool:
         """Whether the condition holds for the estimate."""
         value, variance = estimate.value, estimate.variance
         if isinstance(value, np.ndarray):
@@ -90,7 +90,7 @@ class AbsoluteError:
     margin: Fraction = attrs.field(converter=_margin)
     deviations: Fraction = attrs.field(default=Fraction(1), converter=_deviations)
 
-    def __call__(self, estimate: Estimate) -> bool:
+    def __call__(self, estimate: Refined) -> bool:
         """Whether the condition holds for the estimate."""
         return self.deviations**2 * estimate.variance <= self.margin**2
 

@@ -22,11 +22,14 @@
 - `brackets`, `grids`, `choices`: `Quantiles`, and `PrivateQuantiles`, which answers their values.
 - `top`: `Top`, the most frequent categories.
 - `quantile`: `Quantile`, scores for the exponential mechanism.
+- `discovery`: keys that nobody has named; `found_in_arrays` finds them in memory.
+- `discovered`: `DiscoveredKeys`, and `PrivateKeys`, which shows the frequent ones; `shown_keys`:
+  what their counts say.
 - `group_by`: `GroupBy`, a statistic in each of some public groups.
 - `joins`: which tables are joined, and the privacy unit of the joined rows.
 - `remembered`: exact totals of requests that were evaluated before.
 - `front_door`: statistics from the table, `visits.mean("age", 0, 120)`, and `group_by`.
 - `outline`: `Outline`, a table in another process: the same methods, and no rows.
-- `table`: `Table`, a file, a frame or a database.
+- `table`: `Table`, a file, a frame or a database; `sources` opens what it is of.
 - `engines`: what evaluates requests on a table.
 """

@@ -12,10 +12,13 @@ import attrs
 import numpy as np
 
 from mechanisms.tables.arrays import needs_table, require_fitting, totals_of_arrays
+from mechanisms.tables.contributions import added_by_rows
 from mechanisms.tables.privacy_unit import PrivacyUnit, root
 from mechanisms.tables.releases import Estimable
+from mechanisms.tables.remembered import key_of
 from mechanisms.tables.request import Request, Tabular
 from mechanisms.tables.wording import in_full
+from queryable.contributions import Contributions
 from queryable.data.cells import Array
 from queryable.quoting import quoted
 from queryable.released import Axis
@@ -29,7 +32,10 @@ def per_field(value: Any) -> PrivacyUnit | None:
             change from call to call.
     """
     if value is not None and type(value) is not PrivacyUnit:
-        raise TypeError(f"give per=table.unit: per is {quoted(value)}; it should be a PrivacyUnit")
+        raise TypeError(
+            f"give per=visits.unit, where visits is the Table: per is {quoted(value)}; it should "
+            "be a PrivacyUnit"
+        )
     return value
 
 
@@ -49,6 +55,9 @@ class Aggregate(Estimable):
 
     groupable = True
     """Whether an entry of a group depends on the rows of that group alone."""
+
+    is_sums = False
+    """Whether the value is the one sum of each group itself. A subclass has to say it again."""
 
     @property
     @abstractmethod
@@ -100,6 +109,17 @@ class Aggregate(Estimable):
         if request.per is not None:
             raise TypeError(needs_table(request.per))
         require_fitting(dataset, request)
+
+    @property
+    def by_record(self) -> bool:
+        """Whether it is a sum in each group, of predicates and columns without own functions."""
+        return bool(vars(type(self)).get("is_sums")) and key_of(self.request) is not None
+
+    def contributions(self, dataset: Any) -> Contributions:
+        """What each record adds."""
+        if isinstance(dataset, Tabular):
+            return dataset.contributions(self.request)
+        return added_by_rows(dataset, self.request)
 
     def totals(self, dataset: Any) -> Array:
         """The exact sums: Python integers of the request's shape."""

@@ -54,17 +54,23 @@ def totals_of_arrays(dataset: Any, request: Request) -> Array:
     if request == Request((Term(),)):
         result[0] = count_records(dataset)
         return result
+    chosen, groups = rows_in_groups(dataset, request)
+    flat = result.reshape(-1, len(request.terms))
+    for position, term in enumerate(request.terms):
+        for group, total in _sums(dataset, term, chosen, groups, len(flat)):
+            flat[group, position] = total
+    return result
+
+
+def rows_in_groups(dataset: Any, request: Request) -> tuple[Mask, Array]:
+    """Which records are counted, and the number of the group of each, over all dimensions."""
     chosen = selected(request.where, dataset)
     groups = np.zeros(len(chosen), dtype=np.int64)
     for by in request.by:
         indices = _indices(dataset, by)
         chosen = chosen & (indices >= 0)  # not in place: a function may return the data's own array
         groups = groups * by.size + indices
-    flat = result.reshape(-1, len(request.terms))
-    for position, term in enumerate(request.terms):
-        for group, total in _sums(dataset, term, chosen, groups, len(flat)):
-            flat[group, position] = total
-    return result
+    return chosen, groups
 
 
 _WHOLE = re.compile("u?int[0-9]+|bool(ean)?", re.IGNORECASE)
@@ -115,13 +121,13 @@ def _sums_of_products(
     fits = term.largest * max(len(chosen), 1) < 2**63
     added = chosen.astype(np.int64 if fits else object)
     for factor in term.factors:
-        added = added * _added(dataset, factor).astype(added.dtype)
+        added = added * added_by(dataset, factor).astype(added.dtype)
     totals = np.zeros(size, dtype=added.dtype)
     np.add.at(totals, np.where(chosen, groups, 0), added)
     return enumerate(totals.tolist())
 
 
-def _added(dataset: Any, term: Term) -> Array:
+def added_by(dataset: Any, term: Term) -> Array:
     """What each record adds: integers, 0 where the cell is missing or holds no number."""
     assert term.column is not None
     assert term.lattice is not None
@@ -173,16 +179,12 @@ def require_fitting(dataset: Any, request: Request) -> None:
     Raises:
         KeyError, TypeError, ValueError: it does not fit.
     """
-    names = column_names(dataset)
-    if names is None:
+    empty = empty_columns(dataset, request.columns)
+    if empty is None:
         return
-    for name in request.columns:
-        if name not in names:
-            raise KeyError(no_column(name, names))
-    empty = {name: read(dataset[name][:0])[1] for name in request.columns}
     for by in request.parts:
         if isinstance(by, Categories):
-            kind = _kind(operand_cells(empty, by.column).values)
+            kind = kind_of_cells(operand_cells(empty, by.column).values)
             if kind is not None:
                 require_keys(kind, operand_name(by.column), by.values)
     where = request.where if isinstance(request.where, Predicate) else None
@@ -190,7 +192,22 @@ def require_fitting(dataset: Any, request: Request) -> None:
         totals_of_arrays(empty, attrs.evolve(request, where=where))
 
 
-def _kind(values: Array) -> Kind | None:
+def empty_columns(dataset: Any, columns: Iterable[str]) -> dict[str, Array] | None:
+    """These columns without their cells; None of a list, which has no public columns.
+
+    Raises:
+        KeyError: there is no such column.
+    """
+    names = column_names(dataset)
+    if names is None:
+        return None
+    for name in columns:
+        if name not in names:
+            raise KeyError(no_column(name, names))
+    return {name: read(dataset[name][:0])[1] for name in columns}
+
+
+def kind_of_cells(values: Array) -> Kind | None:
     """The public kind of cells that are compared with keys; None of objects, which say none."""
     match values.dtype.kind:
         case "f" | "c":

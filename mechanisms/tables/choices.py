@@ -23,7 +23,11 @@ from mechanisms.tables.keys import groups_of
 from mechanisms.tables.predicates import Where, where_field
 from mechanisms.tables.privacy_unit import Contribution, PrivacyUnit
 from mechanisms.tables.request import Groups, Request, Term
-from mechanisms.tables.scalars import Scalar
+from mechanisms.tables.scalars import Scalar, alike
+from queryable.answer_values import (
+    Value,
+    array_of,
+)
 from queryable.data.cells import Array
 from queryable.half_widths import confidence_of
 from queryable.losses import Loss, Measure, PureDP, total
@@ -32,7 +36,11 @@ from queryable.losses.numbers import Number, natural, shown
 from queryable.mechanism import Measurement
 from queryable.quoting import quoted
 from queryable.randomness.coins import Coins
-from queryable.released import Axis, Evidence, Released, Value, array_of
+from queryable.released import (
+    Axis,
+    Evidence,
+    Released,
+)
 
 
 def _by(value: Any) -> tuple[Groups, ...]:
@@ -62,7 +70,7 @@ class Quantiles(Aggregate):
 
     column: Operand = attrs.field(converter=operand_of)
     levels: Fraction | tuple[Fraction, ...] = attrs.field(converter=levels_field)
-    grid: tuple[Scalar, ...] = attrs.field(converter=grid_field)
+    grid: tuple[Scalar, ...] = attrs.field(converter=grid_field, eq=alike)
     where: Where | None = attrs.field(default=None, converter=where_field)
     by: tuple[Groups, ...] = attrs.field(default=(), kw_only=True, converter=_by)
     per: PrivacyUnit | None = attrs.field(default=None, kw_only=True, converter=per_field)

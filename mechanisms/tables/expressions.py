@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import attrs
 import numpy as np
 
-from mechanisms.tables.scalars import scalar
+from mechanisms.tables.scalars import alike, scalar
 from queryable.quoting import one_of, quoted
 
 MOST_NESTED = 100
@@ -174,7 +174,7 @@ def _python_time(value: Any) -> Any:
 class Literal(Node):
     """A constant."""
 
-    value: Any = attrs.field(converter=_constant)
+    value: Any = attrs.field(converter=_constant, eq=alike)
     depth: int = depth_field()
     size: int = size_field()
 
@@ -227,8 +227,19 @@ class Arithmetic(Node):
         return f"{_wrapped(self.left)} {self.operator} {_wrapped(self.right)}"
 
 
+class _OfOne(Node):
+    """An operand that is computed from one other."""
+
+    operand: Operand
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The operand."""
+        return (self.operand,)
+
+
 @attrs.frozen
-class TextFunction(Node):
+class TextFunction(_OfOne):
     """A text in lower or upper case, or without white space at its ends."""
 
     function: str = attrs.field(validator=one_of("lower", "upper", "strip"))
@@ -237,18 +248,13 @@ class TextFunction(Node):
     size: int = size_field()
 
     @property
-    def parts(self) -> tuple[Any, ...]:
-        """The operand."""
-        return (self.operand,)
-
-    @property
     def text(self) -> str:
         """`function(operand)`."""
         return f"{self.function}({operand_name(self.operand)})"
 
 
 @attrs.frozen
-class DatePart(Node):
+class DatePart(_OfOne):
     """A part of a date or a time, as an integer. Monday is weekday 0."""
 
     part: str = attrs.field(validator=one_of("year", "quarter", "month", "day", "weekday", "hour"))
@@ -257,18 +263,13 @@ class DatePart(Node):
     size: int = size_field()
 
     @property
-    def parts(self) -> tuple[Any, ...]:
-        """The operand."""
-        return (self.operand,)
-
-    @property
     def text(self) -> str:
         """`part of operand`."""
         return f"{self.part} of {_wrapped(self.operand)}"
 
 
 @attrs.frozen
-class Truncated(Node):
+class Truncated(_OfOne):
     """The first day of a date's year, quarter, month or week, its day, or the start of its hour."""
 
     unit: str = attrs.field(validator=one_of("year", "quarter", "month", "week", "day", "hour"))
@@ -277,18 +278,13 @@ class Truncated(Node):
     size: int = size_field()
 
     @property
-    def parts(self) -> tuple[Any, ...]:
-        """The operand."""
-        return (self.operand,)
-
-    @property
     def text(self) -> str:
         """`operand truncated to unit`."""
         return f"{_wrapped(self.operand)} truncated to {self.unit}"
 
 
 @attrs.frozen
-class Cast(Node):
+class Cast(_OfOne):
     """A cell read as another type; a cell that does not fit is missing."""
 
     operand: Operand = attrs.field(converter=operand_of)
@@ -297,11 +293,6 @@ class Cast(Node):
     )
     depth: int = depth_field()
     size: int = size_field()
-
-    @property
-    def parts(self) -> tuple[Any, ...]:
-        """The operand."""
-        return (self.operand,)
 
     @property
     def text(self) -> str:

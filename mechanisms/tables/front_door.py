@@ -15,6 +15,7 @@ import attrs
 from mechanisms.tables.aggregates import Aggregate
 from mechanisms.tables.choices import Quantiles
 from mechanisms.tables.column_types import Kind
+from mechanisms.tables.discovered import DiscoveredKeys
 from mechanisms.tables.expressions import Operand, operand_of
 from mechanisms.tables.group_by import GroupBy
 from mechanisms.tables.keys import groups_of
@@ -178,6 +179,24 @@ class FromTable(ABC):
             raise TypeError("ask for the top of the whole table, or for the histogram of groups")
         return Top(column, k, categories, where, per=self.unit)
 
+    def discovered_keys(
+        self, *columns: Any, max_keys: int | None = None, where: Where | None = None
+    ) -> DiscoveredKeys:
+        """The keys that occur often enough, with noisy counts; see `DiscoveredKeys`.
+
+        Args:
+            columns: their names, or expressions; several for combinations.
+            max_keys: in how many keys a privacy unit is counted.
+            where: which rows; by default all.
+
+        Raises:
+            TypeError: of groups.
+        """
+        if self.keys:
+            raise TypeError("find keys in the whole table; several columns give combinations")
+        named = columns[0] if len(columns) == 1 else columns  # a list of them is taken too
+        return DiscoveredKeys(named, max_keys, where, per=self.unit)
+
     def covariance(
         self, x: Any, y: Any, bounds: Mapping[Any, Any], where: Where | None = None
     ) -> Any:
@@ -216,7 +235,7 @@ class FromTable(ABC):
         groups. A row in none of them is not counted.
 
         Args:
-            keys: mappings of columns to values, and `Keys`.
+            keys: mappings of columns to values, `Keys`, and released keys.
         """
         return Grouped(self, (*self.keys, *groups_of(keys)))
 

@@ -31,6 +31,11 @@ def levels_field(value: Any) -> Fraction | tuple[Fraction, ...]:
 
 def grid_field(values: Any) -> tuple[Scalar, ...]:
     """Read a grid: public candidates in ascending order."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise TypeError(
+            f"grid is {quoted(values)}; it should list the possible answers, such as "
+            "range(0, 101, 5)"
+        )
     grid = scalars(values, "grid")
     if not grid:
         raise ValueError("grid is empty; it should have at least one candidate")

@@ -51,6 +51,8 @@ class GroupBy(Aggregate):
     by: tuple[Groups, ...] = attrs.field(converter=groups_of)
     statistic: Aggregate = attrs.field()
 
+    is_sums = True
+
     @statistic.validator
     def _groupable(self, attribute: object, statistic: Any) -> None:
         if not isinstance(statistic, Aggregate) or not statistic.groupable:
@@ -73,6 +75,11 @@ class GroupBy(Aggregate):
         """The statistic's totals, in groups."""
         request = self.statistic.request
         return attrs.evolve(request, by=(*self.by, *request.by))
+
+    @property
+    def by_record(self) -> bool:
+        """As for the statistic."""
+        return super().by_record and self.statistic.by_record
 
     @property
     def largest(self) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ schema; what is in them is read when a question that was paid for needs it.
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from copy import copy
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -16,8 +17,10 @@ from weakref import ref
 import attrs
 
 from mechanisms.tables.corrections import no_column
+from mechanisms.tables.engines.protocol import Choice
 from mechanisms.tables.expressions import column_name
 from mechanisms.tables.privacy_unit import PrivacyUnit
+from queryable.contributions import Records
 from queryable.data.growing import Grown, growable, snapshot
 from queryable.datasets import Described
 from queryable.losses.numbers import several as listed
@@ -42,6 +45,8 @@ class GrowingTable(Described):
     """The blocks that were there at opening."""
     _column: str | None = None
     """The column of a database that names the block of a row."""
+    _choice: Choice
+    """The order of a unit's rows."""
     _chooses = False
     """Whether rows are chosen when they arrive, and not at the first question."""
     as_opened = True
@@ -50,6 +55,10 @@ class GrowingTable(Described):
     """A copy of a batch's rows, in an order."""
     _next: tuple[Any, Hashable, "ref[Self]"] | None = None
     """The last batch that was appended, its block, and the table with it."""
+
+    @abstractmethod
+    def step(self, column: str) -> Fraction | None:
+        """What every number of a column is a multiple of, by its public type; None if unknown."""
 
     @abstractmethod
     def _forget(self) -> None:
@@ -188,6 +197,35 @@ class GrowingTable(Described):
     def take(self, rows: Sequence[int]) -> Self:
         """The rows of a batch at these places, as `column_values` counts them."""
         return self._alone([self._in_order().part(rows)])
+
+    def records(self, earlier: Records | None = None) -> Records:
+        """Its rows, or its privacy units with all their rows, each with a number.
+
+        The rows are copied once. They are read again only by the statistics that ask for them.
+
+        Args:
+            earlier: the records before batches were appended. They keep their numbers, and new
+                rows of a unit have the number of the unit.
+
+        Raises:
+            TypeError: the table is one of a database, or joined.
+            ValueError: the earlier records are of a table that this one does not go on from.
+        """
+        if self._parts is None or not self.gives_rows:
+            raise TypeError("records are told apart in files and frames only")
+        from mechanisms.tables.engines.recorded import recorded
+        from mechanisms.tables.records import TableRecords
+
+        unit = None if self._unit is None else self._unit.column
+        known = earlier.recorded if isinstance(earlier, TableRecords) else None
+        copy = recorded(self._root, snapshot(self._parts), unit, known)
+        return TableRecords(copy, self._choice, self._some, self.step)
+
+    def _some(self, part: Any) -> Self:
+        """The table of some of its rows."""
+        other = self._of(growable([part]), {})
+        other._chooses = False
+        return other
 
     def _alone(self, parts: list[Any]) -> Self:
         """A batch of some parts."""

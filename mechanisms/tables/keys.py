@@ -13,12 +13,13 @@ import attrs
 from mechanisms.tables.arrays import as_python
 from mechanisms.tables.column_types import constant
 from mechanisms.tables.columns import Column
-from mechanisms.tables.expressions import column_name, operand_of
+from mechanisms.tables.expressions import Operand, column_name, operand_of
 from mechanisms.tables.request import Bins, Categories, Combinations, Groups, Tabular
-from mechanisms.tables.scalars import Scalar, scalars
+from mechanisms.tables.scalars import Scalar, alike, scalars
 from queryable.data.cells import cells
 from queryable.datasets import is_private
 from queryable.quoting import quoted
+from queryable.released import Released
 
 
 def categories_of(values: Any) -> tuple[Scalar, ...]:
@@ -27,6 +28,8 @@ def categories_of(values: Any) -> tuple[Scalar, ...]:
     Raises:
         TypeError, ValueError: there are none, two are equal, or one is no scalar.
     """
+    if isinstance(values, ReleasedKeys):
+        raise TypeError("give keys that were found as they are, without their column's name")
     categories = scalars(values, "categories")
     if not categories:
         raise ValueError("categories is empty; it should name at least one")
@@ -78,7 +81,7 @@ class Keys(Categories):
         values: public, and different from each other; groups are in their order.
     """
 
-    values: tuple[Scalar, ...] = attrs.field(converter=categories_of)
+    values: tuple[Scalar, ...] = attrs.field(converter=categories_of, eq=alike)
 
     @staticmethod
     def months(column: Any, first: Any, last: Any) -> Categories:
@@ -166,6 +169,35 @@ def _month(value: Any, name: str) -> int:
     return month.year * 12 + month.month - 1
 
 
+@attrs.frozen(eq=False, repr=False)
+class ReleasedKeys(Released):
+    """Keys that were found in the data and released, each with its noisy count.
+
+    The keys are public from then on: `table.group_by(found)` makes them groups.
+
+    Attributes:
+        columns: what the keys are cells of.
+    """
+
+    columns: tuple[Operand, ...] = attrs.field(default=(), kw_only=True)
+
+    @property
+    def keys(self) -> Groups:
+        """The keys as groups, in ascending order.
+
+        Raises:
+            ValueError: no key was released.
+        """
+        [axis] = self.axes
+        if not axis.values:
+            raise ValueError("no key was released: no noisy count reached the threshold")
+        return combinations(self.columns, axis.values)
+
+    def _left_out(self, shown: int) -> list[str]:
+        none = ["no key: no noisy count reached the threshold"]
+        return super()._left_out(shown) if self.axes[0].values else none
+
+
 def groups_of(value: Any) -> tuple[Groups, ...]:
     """Check the keys of a group-by: mappings of columns to values, and `Keys`.
 
@@ -173,6 +205,8 @@ def groups_of(value: Any) -> tuple[Groups, ...]:
         TypeError, ValueError: it is none of these, or has no key.
     """
     given = value if isinstance(value, tuple | list) else [value]
+    if len(given) == 1 and isinstance(given[0], list):  # group_by([..]) means group_by(..)
+        [given] = given
     groups = tuple(one for each in given for one in _groups(each))
     if not groups:
         raise TypeError(f'by is {quoted(value)}; it should be like {{"state": ["CA", "NY"]}}')
@@ -184,6 +218,8 @@ def _groups(given: Any) -> Iterable[Groups]:
         case Mapping():
             for name, values in given.items():
                 yield Categories(name, categories_of(values))
+        case ReleasedKeys():
+            yield given.keys
         case Categories(column_, values):
             checked = categories_of(values)
             yield given if type(given) is Categories else Categories(column_, checked)
@@ -197,5 +233,7 @@ def _groups(given: Any) -> Iterable[Groups]:
         case _:
             raise TypeError(
                 f'a key is {quoted(given)}; keys should be like {{"state": ["CA", "NY"]}}, '
-                'Keys.months("day", "2024-01", "2024-12") or Keys.bins("age", [0, 18, 65])'
+                'Keys.months("day", "2024-01", "2024-12") or Keys.bins("age", [0, 18, 65]). If you '
+                "cannot list them, first release(visits.discovered_keys(..), loss=..), where "
+                "visits is the Table, and give its answer"
             )

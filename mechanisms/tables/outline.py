@@ -12,13 +12,14 @@ import attrs
 from mechanisms.tables.column_types import WRITTEN, Kind
 from mechanisms.tables.corrections import require_column
 from mechanisms.tables.engines.cells import readings
-from mechanisms.tables.engines.duckdb import kind_of
+from mechanisms.tables.engines.duckdb_types import kind_of
 from mechanisms.tables.engines.kept import Columns
 from mechanisms.tables.engines.sql import identifier
 from mechanisms.tables.engines.statements import kind_of_operand
 from mechanisms.tables.expressions import operand_of
 from mechanisms.tables.front_door import FromTable
 from mechanisms.tables.privacy_unit import PrivacyUnit
+from mechanisms.tables.wording import table_in_short
 
 
 @attrs.frozen(repr=False)
@@ -65,4 +66,4 @@ class Outline(FromTable):
         return Columns(tuple(self.columns), kinds, written)
 
     def __repr__(self) -> str:
-        return f"<Outline of {len(self.columns)} columns>"
+        return table_in_short("Outline", self.columns, self.unit)

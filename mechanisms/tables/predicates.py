@@ -28,7 +28,7 @@ from mechanisms.tables.expressions import (
     operand_of,
     size_field,
 )
-from mechanisms.tables.scalars import Scalar, scalar, scalars
+from mechanisms.tables.scalars import Scalar, alike, scalar, scalars
 from mechanisms.tables.texts import matches, pattern_of
 from queryable.data.cells import Array, Mask, count_records, read
 from queryable.quoting import one_of, quoted
@@ -92,13 +92,24 @@ def _values(values: Any) -> tuple[Scalar, ...]:
     return scalars(values, "values")
 
 
+class _OfCell(Predicate):
+    """A predicate about one cell."""
+
+    column: Operand
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The column."""
+        return (self.column,)
+
+
 @attrs.frozen
-class Comparison(Predicate):
+class Comparison(_OfCell):
     """A comparison of the cell in a column with a constant."""
 
     column: Operand = attrs.field(converter=operand_of)
     operator: str = attrs.field(converter=_operator)
-    value: Scalar = attrs.field(converter=_value)
+    value: Scalar = attrs.field(converter=_value, eq=alike)
     depth: int = depth_field()
     size: int = size_field()
 
@@ -106,11 +117,6 @@ class Comparison(Predicate):
         """True where the cell is present and compares."""
         present, values = operand_cells(dataset, self.column)
         return _scattered(present, compared(values, self.operator, self.value))
-
-    @property
-    def parts(self) -> tuple[Any, ...]:
-        """The column."""
-        return (self.column,)
 
     @property
     def text(self) -> str:
@@ -147,11 +153,11 @@ class Compared(Predicate):
 
 
 @attrs.frozen
-class IsIn(Predicate):
+class IsIn(_OfCell):
     """Whether the cell in a column equals one of some constants."""
 
     column: Operand = attrs.field(converter=operand_of)
-    values: tuple[Scalar, ...] = attrs.field(converter=_values)
+    values: tuple[Scalar, ...] = attrs.field(converter=_values, eq=alike)
     depth: int = depth_field()
     size: int = size_field()
 
@@ -164,11 +170,6 @@ class IsIn(Predicate):
         return _scattered(present, found)
 
     @property
-    def parts(self) -> tuple[Any, ...]:
-        """The column."""
-        return (self.column,)
-
-    @property
     def text(self) -> str:
         """`column in [values]`, at most five of them."""
         more = len(self.values) - _MOST_SHOWN
@@ -177,7 +178,7 @@ class IsIn(Predicate):
 
 
 @attrs.frozen
-class IsNull(Predicate):
+class IsNull(_OfCell):
     """Whether the cell is missing."""
 
     column: Operand = attrs.field(converter=operand_of)
@@ -189,18 +190,13 @@ class IsNull(Predicate):
         return ~operand_cells(dataset, self.column).present
 
     @property
-    def parts(self) -> tuple[Any, ...]:
-        """The column."""
-        return (self.column,)
-
-    @property
     def text(self) -> str:
         """`column is missing`."""
         return f"{operand_name(self.column)} is missing"
 
 
 @attrs.frozen
-class Matches(Predicate):
+class Matches(_OfCell):
     """Whether a text contains, starts with, ends with or is like a constant."""
 
     column: Operand = attrs.field(converter=operand_of)
@@ -213,11 +209,6 @@ class Matches(Predicate):
         """True where the cell is a text that matches."""
         present, values = operand_cells(dataset, self.column)
         return _scattered(present, matches(values, self.how, self.pattern))
-
-    @property
-    def parts(self) -> tuple[Any, ...]:
-        """The column."""
-        return (self.column,)
 
     @property
     def text(self) -> str:

@@ -15,7 +15,7 @@ from mechanisms.tables.grids import around, grid_field, level_field
 from mechanisms.tables.predicates import Where, where_field
 from mechanisms.tables.privacy_unit import PrivacyUnit, root
 from mechanisms.tables.request import Request, Term
-from mechanisms.tables.scalars import Scalar
+from mechanisms.tables.scalars import Scalar, alike
 from queryable.data.cells import Array
 from queryable.losses import Loss, Measure
 from queryable.losses.numbers import Number
@@ -51,7 +51,7 @@ class Quantile(Aggregate):
 
     column: Operand = attrs.field(converter=operand_of)
     level: Fraction = attrs.field(converter=level_field)
-    grid: tuple[Scalar, ...] = attrs.field(converter=grid_field)
+    grid: tuple[Scalar, ...] = attrs.field(converter=grid_field, eq=alike)
     where: Where | None = attrs.field(default=None, converter=where_field)
     per: PrivacyUnit | None = attrs.field(default=None, kw_only=True, converter=per_field)
 

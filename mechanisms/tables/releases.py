@@ -1,9 +1,11 @@
 """Statistics that choose their noise themselves, and the labelled answers that they give.
 
-Responsible for `Release`, a `Gaussian` or `Laplace` whose answer is a `Released`. Estimates and
-intervals are computed from noisy integers and public facts; they are postprocessing.
+Responsible for `Release`, a `Gaussian` or `Laplace` whose answer is a `Released`, and for labels of
+what persons in the middle answer. Estimates and intervals are computed from noisy integers and
+public facts; they are postprocessing.
 """
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Self
 
@@ -15,6 +17,7 @@ from mechanisms.laplace import Laplace
 from mechanisms.tables.ranges import multiples
 from queryable.accuracy import scale_for
 from queryable.answers import Noise, NoisyArray, NoisyInt
+from queryable.contributions import Contributions
 from queryable.data.cells import Array
 from queryable.errors import QueryError
 from queryable.guarantees import Guarantee, documented
@@ -179,6 +182,15 @@ class Release(Measurement[Released]):
         """As for the mechanism."""
         return self.mechanism.privacy_map(d_in, measure)
 
+    @property
+    def loss_per_square(self) -> Fraction | None:
+        """As for the mechanism."""
+        return self.mechanism.loss_per_square if type(self) is Release else None
+
+    def contributions(self, dataset: Any) -> Contributions:
+        """As for the mechanism."""
+        return self.mechanism.contributions(dataset)
+
     def guarantee(self) -> Guarantee:
         """The mechanism's claim, theorem and assumptions, which also cover the estimate."""
         inner = guarantee_of(self.mechanism)
@@ -223,3 +235,53 @@ class Noisy(Evidence):
         width = half_width(law, confidence, many)
         values = np.array(self.noisy, dtype=object)
         return self.statistic.bounds(values - width, values + width)
+
+
+@attrs.frozen
+class Worked(Evidence):
+    """What a person in the middle has worked out, whose intervals are of integers.
+
+    Attributes:
+        statistic: what was asked.
+        ends: the interval of the integers at a confidence, each by itself; None if there is none.
+    """
+
+    statistic: Estimable
+    ends: Callable[[Fraction], tuple[Any, Any] | None] = attrs.field(eq=False, repr=False)
+
+    @property
+    def most(self) -> Fraction | None:  # type: ignore[override]
+        """1, or None if nothing is known about the error."""
+        return None if self.ends(Fraction(95, 100)) is None else Fraction(1)
+
+    def interval(self, confidence: Fraction, *, simultaneous: bool) -> tuple[Any, Any]:
+        """The range of the estimate; by the union bound if it holds for all entries at once.
+
+        Raises:
+            ValueError: nothing is known about the error.
+        """
+        many = coordinates(self.statistic.shape) if simultaneous else 1
+        found = self.ends(1 - (1 - confidence) / many)
+        if found is None:
+            raise ValueError("read .estimate: nothing is known about the error of this answer")
+        low, high = (np.frompyfunc(int, 1, 1)(np.asarray(each)) for each in found)
+        return self.statistic.bounds(np.asarray(low, object), np.asarray(high, object))
+
+
+def labelled(
+    statistic: Any, value: Any, ends: Callable[[Fraction], tuple[Any, Any] | None]
+) -> Released:
+    """An estimate of the integers of a statistic, with its keys and in its own unit.
+
+    Raises:
+        TypeError, ValueError: it is no such statistic, or has other entries.
+    """
+    if not isinstance(statistic, Estimable) or statistic.step is None:
+        raise TypeError(f"statistic is {quoted(statistic)}; it should be the one that was asked")
+    if np.shape(value) != (statistic.shape or ()):
+        raise ValueError(
+            f"statistic has shape {statistic.shape or ()}, and the answer has "
+            f"{np.shape(value)}; give the statistic that was asked"
+        )
+    scaled = value * float(statistic.step) if np.shape(value) else float(value * statistic.step)
+    return Released(scaled, statistic.axes, statistic.asked, evidence=Worked(statistic, ends))

@@ -3,7 +3,6 @@
 Totals are private. How many of them are kept, and which are dropped, depends on the requests alone.
 """
 
-from datetime import date, datetime, timedelta
 from fractions import Fraction
 from functools import lru_cache
 from math import prod
@@ -12,9 +11,9 @@ from types import NoneType
 from typing import Any, Self, TypeAlias
 
 import attrs
-import numpy as np
 
 from mechanisms.tables.request import Request
+from mechanisms.tables.scalars import EQUAL, WRITTEN
 from queryable.data.cells import Array
 
 Key: TypeAlias = tuple[Any, ...]
@@ -22,15 +21,14 @@ Key: TypeAlias = tuple[Any, ...]
 ROOM = 2**20
 """The totals of one request, with its parts, have at most so many entries; all have twice that."""
 
-_EQUAL = {NoneType, bool, int, str, bytes}  # values of one of these types that are equal are alike
-_WRITTEN = {float, Fraction, date, datetime, timedelta, np.datetime64, np.timedelta64}
+_EQUAL = EQUAL | {NoneType, Fraction}
 
 
 def key_of(request: Request) -> Key | None:
     """A key that two requests share only if no engine can tell them apart.
 
-    Requests are equal although one has the constant 1 and the other 1.0 or True, which a column of
-    text compares with in different ways. So the types of constants are in the key.
+    The types of constants are in the key, as in `scalars.alike`: a column of text compares with 1,
+    1.0 and True in different ways.
 
     Returns:
         None if the request holds something of the user's own, such as a function.
@@ -50,7 +48,7 @@ def _key_of(request: Request) -> Key | None:
         key.append(kind)
         if kind in _EQUAL:
             key.append(value)
-        elif kind in _WRITTEN:
+        elif kind in WRITTEN:
             key.append(repr(value))
         elif kind is tuple and len(kinds := set(map(type, value))) == 1 and kinds <= _EQUAL:
             key += [*kinds, value]  # quickly, as there may be many

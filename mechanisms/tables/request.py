@@ -5,19 +5,21 @@ is one pass over the data. A request holds public values only.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import inf, prod
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import attrs
+import numpy as np
 
 from mechanisms.tables.expressions import Operand, columns_of, operand_name, operand_of
 from mechanisms.tables.lattice import Lattice
 from mechanisms.tables.predicates import Where
 from mechanisms.tables.privacy_unit import Contribution, PrivacyUnit, contribution
-from mechanisms.tables.scalars import Scalar, scalars
+from mechanisms.tables.scalars import Scalar, alike, scalars
+from queryable.contributions import Contributions
 from queryable.data.cells import Array
 from queryable.released import Axis, Bin
 
@@ -70,12 +72,29 @@ def _values(values: Any) -> tuple[Scalar, ...]:
     return scalars(values, "values")
 
 
+class _OfColumn:
+    """Groups of one column."""
+
+    __slots__ = ()
+    column: Operand
+
+    @property
+    def parts(self) -> tuple[Self]:
+        """Itself."""
+        return (self,)
+
+    @property
+    def names(self) -> tuple[str]:
+        """The text of the column."""
+        return (operand_name(self.column),)
+
+
 @attrs.frozen
-class Categories:
+class Categories(_OfColumn):
     """Groups by the category that a cell equals; other rows are in no group."""
 
     column: Operand = attrs.field(converter=operand_of)
-    values: tuple[Scalar, ...] = attrs.field(converter=_values)
+    values: tuple[Scalar, ...] = attrs.field(converter=_values, eq=alike)
 
     bounded = True
 
@@ -85,23 +104,13 @@ class Categories:
         return len(self.values)
 
     @property
-    def parts(self) -> "tuple[Categories]":
-        """Itself: the groups are of one column."""
-        return (self,)
-
-    @property
-    def names(self) -> tuple[str]:
-        """The text of the column."""
-        return (operand_name(self.column),)
-
-    @property
     def axis(self) -> Axis:
         """The labels of the groups."""
         return Axis(self.names, tuple((value,) for value in self.values))
 
 
 @attrs.frozen
-class Bins:
+class Bins(_OfColumn):
     """Groups by the number of steps that a cell has reached; rows without a cell are in no group.
 
     A step is `(">=", value)` or `(">", value)`. Steps are in ascending order, so a cell that has
@@ -114,7 +123,7 @@ class Bins:
     """
 
     column: Operand = attrs.field(converter=operand_of)
-    steps: tuple[tuple[str, Scalar], ...]
+    steps: tuple[tuple[str, Scalar], ...] = attrs.field(eq=alike)
     bounded: bool = attrs.field(default=True, kw_only=True)
 
     @property
@@ -126,16 +135,6 @@ class Bins:
     def between(self) -> tuple[tuple[str, Scalar], ...]:
         """The steps that are between two groups."""
         return self.steps[1:-1] if self.bounded else self.steps
-
-    @property
-    def parts(self) -> "tuple[Bins]":
-        """Itself: the groups are of one column."""
-        return (self,)
-
-    @property
-    def names(self) -> tuple[str]:
-        """The text of the column."""
-        return (operand_name(self.column),)
 
     @property
     def axis(self) -> Axis:
@@ -292,6 +291,37 @@ class Tabular(ABC):
         Reads the data, so it runs inside the fault boundary.
         """
 
+    def found(self, asked: Any) -> Iterator[Any]:
+        """The keys that occur, of a `Discovery`. Reads the data, inside the fault boundary."""
+        raise TypeError(f"name the keys: a {type(self).__name__} finds none for {asked}")
+
     def step(self, column: str) -> Fraction | None:
         """What every number of a column is a multiple of, by its public type; None if unknown."""
         return None
+
+    def contributions(self, request: Request) -> Contributions:
+        """What each record adds to the sums of a request with one term. Reads the data.
+
+        Raises:
+            TypeError: the data do not tell records apart.
+        """
+        raise TypeError(f"{type(self).__name__} does not say what a record adds")
+
+
+def placed_sums(request: Request, rows: Iterable[tuple[int, ...]] | Array) -> Array:
+    """The sums that an engine returned, each in its place."""
+    result = np.zeros(request.shape, dtype=object)
+    dimensions = len(request.parts) + bool(request.sizes)
+    given = rows if isinstance(rows, np.ndarray) else np.array(list(rows), dtype=object)
+    if not given.size:
+        return result
+    places, sums = given[:, :dimensions].astype(np.int64), given[:, dimensions:].astype(object)
+    if (places < 0).any():  # numpy counts from the end
+        raise IndexError("the engine returned a negative group index")
+    if not dimensions:
+        result += sums.sum(axis=0)
+        return result
+    if len(request.parts) > len(request.by):
+        places = np.array(list(map(request.place, places.tolist())), dtype=np.int64)
+    np.add.at(result, tuple(places.T), sums)
+    return result

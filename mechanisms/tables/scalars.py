@@ -1,11 +1,11 @@
 """Public constants that a cell can be compared with.
 
 `scalar` and `scalars` check the constants of predicates, categories and grids, and convert them to
-exactly Python's own types.
+exactly Python's own types. `alike` says when two of them are the same question.
 """
 
 from collections.abc import Iterable
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,6 +18,11 @@ Scalar: TypeAlias = bool | int | float | str | bytes | date | timedelta | np.gen
 """A constant that a cell can be compared with: one value, never a missing one."""
 
 _MOST_DIGITS = 400  # the limit for every parameter
+
+EQUAL = frozenset({bool, int, str, bytes})
+"""Types of which two equal constants are alike."""
+WRITTEN = frozenset({float, date, datetime, timedelta, np.datetime64, np.timedelta64})
+"""Types of which two constants are alike if they are written alike: 0.0 equals -0.0."""
 
 
 def scalar(value: Any, name: str) -> Scalar:
@@ -64,3 +69,18 @@ def scalars(values: Any, name: str) -> tuple[Scalar, ...]:
     if types == {str} or (types == {int} and min(given) > -(2**63) and max(given) < 2**63):
         return tuple(given)  # quickly, as there may be many
     return tuple(scalar(value, f"a member of {name}") for value in given)
+
+
+def alike(value: Any) -> Any:
+    """A key that constants, or tuples of them, share only if no engine can tell them apart.
+
+    Python's 1 equals 1.0 and True, which are read from a text, and written as one, in other ways.
+    So expressions and statistics compare their constants by this key.
+    """
+    kind = type(value)
+    if kind is not tuple:
+        return kind, repr(value) if kind in WRITTEN else value
+    kinds = set(map(type, value))
+    if len(kinds) == 1 and kinds <= EQUAL:  # quickly, as there may be many
+        return *kinds, value
+    return tuple(map(alike, value))

@@ -27,5 +27,5 @@ def signed(value: object, name: str) -> Fraction:
     if isinstance(value, np.integer):
         value = int(value)
     if isinstance(value, int | Fraction | float | np.floating) and value <= 0:  # -0.0 too
-        return -exact(-value, name)
+        return -exact(abs(value), name)
     return exact(value, name)

@@ -19,7 +19,7 @@ from mechanisms.tables.lattice import Lattice
 from mechanisms.tables.predicates import Where, where_field
 from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Bins, Categories, Groups, Request, Term
-from mechanisms.tables.scalars import Scalar
+from mechanisms.tables.scalars import Scalar, alike
 from mechanisms.tables.signed import signed
 from queryable.data.cells import Array
 from queryable.losses.numbers import positive, shown
@@ -44,6 +44,7 @@ class Count(Aggregate):
     shape = None
     largest = (1,)
     monotone = "up"
+    is_sums = True
 
     @property
     def request(self) -> Request:
@@ -117,6 +118,7 @@ class Sum(ColumnStatistic):
     """
 
     shape = None
+    is_sums = True
 
     @property
     def step(self) -> Fraction:  # type: ignore[override]
@@ -171,13 +173,18 @@ class Histogram(Aggregate):
     """
 
     column: Operand = attrs.field(converter=operand_of)
-    categories: tuple[Scalar, ...] | None = attrs.field(default=None, converter=_categories)
+    categories: tuple[Scalar, ...] | None = attrs.field(
+        default=None, converter=_categories, eq=alike
+    )
     where: Where | None = attrs.field(default=None, converter=where_field)
-    bins: tuple[Scalar, ...] | None = attrs.field(default=None, kw_only=True, converter=_bins)
+    bins: tuple[Scalar, ...] | None = attrs.field(
+        default=None, kw_only=True, converter=_bins, eq=alike
+    )
     per: PrivacyUnit | None = attrs.field(default=None, kw_only=True, converter=per_field)
 
     largest = (1,)
     monotone = "up"
+    is_sums = True
 
     def __attrs_post_init__(self) -> None:
         """Check that it has either categories or bins.

@@ -4,17 +4,17 @@ A `Table` opens a source, describes it publicly, and holds what a request cannot
 unit and the seed.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
 
 import attrs
-import numpy as np
 
 from mechanisms.tables.column_types import Kind, require_keys
 from mechanisms.tables.corrections import no_column, require_column
+from mechanisms.tables.discovery import Discovery, Found
 from mechanisms.tables.engines.limits import seconds
 from mechanisms.tables.engines.misread import Misread
 from mechanisms.tables.engines.opening import Sources
@@ -25,15 +25,15 @@ from mechanisms.tables.growth import GrowingTable, found_blocks
 from mechanisms.tables.joins import Join, with_private, with_public
 from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.remembered import ROOM, Key, Remembered, key_of, weight
-from mechanisms.tables.request import Categories, Request, Tabular
-from mechanisms.tables.wording import protected_unit
+from mechanisms.tables.request import Categories, Request, Tabular, placed_sums
+from mechanisms.tables.sources import RESOURCES, engine_of, unit_of
+from mechanisms.tables.wording import protected_unit, table_in_short
 from queryable.data.cells import Array
 from queryable.datasets import ROW, Protected, is_private
-from queryable.losses.numbers import natural, several
-from queryable.quoting import quoted
+from queryable.losses.numbers import natural
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.randomness.laws import UniformBelow
-from queryable.statistics import IntegerStatistic
+from queryable.statistics import Checked, IntegerStatistic
 
 
 class Table(FromTable, Tabular, GrowingTable):
@@ -103,13 +103,13 @@ class Table(FromTable, Tabular, GrowingTable):
         blocks: Any = None,
         **options: Any,
     ) -> None:
-        self._unit = _unit(privacy_unit, max_rows, max_groups, max_rows_per_group)
+        self._unit = unit_of(privacy_unit, max_rows, max_groups, max_rows_per_group)
         limit = None if timeout is None else seconds(timeout)
         opened = source
         if blocks is not None and isinstance(source, str | Path):
             opened, blocks = found_blocks(source, blocks)
         if engine is None:
-            engine = _engine(opened, columns, options)
+            engine = engine_of(opened, columns, options)
         elif source is not None or columns is not None or options:
             raise TypeError("give either an engine or a source; the engine has its own source")
         if limit is not None:
@@ -118,7 +118,7 @@ class Table(FromTable, Tabular, GrowingTable):
             engine.timeout = limit
         self._engine: Engine = engine
         self._source = source if isinstance(source, str | Path) else None
-        self._reading = {name: each for name, each in options.items() if name not in _RESOURCES}
+        self._reading = {name: each for name, each in options.items() if name not in RESOURCES}
         self._public: tuple[Any, ...] = ()  # what was joined, and how
         self._forget()
         self._joined: tuple[Table, ...] = ()
@@ -278,12 +278,16 @@ class Table(FromTable, Tabular, GrowingTable):
         kind = self.columns.get(column)
         return kind.step if kind is not None and kind.family == "number" else None
 
-    def check(self, statistic: IntegerStatistic) -> None:
+    def check(self, statistic: Checked) -> None:
         """Check whether a statistic fits the table. Reads no rows and costs nothing.
 
         Raises:
             KeyError, TypeError, ValueError: as a launch would raise, which costs nothing either.
         """
+        discovery = getattr(statistic, "discovery", None)
+        if isinstance(discovery, Discovery):
+            self._plan_find(discovery)
+            return
         request = getattr(statistic, "request", None)
         if not isinstance(request, Request):
             raise TypeError(
@@ -310,9 +314,13 @@ class Table(FromTable, Tabular, GrowingTable):
         checked, plan = self._checked  # a launch has just checked the statistic that it evaluates
         if key is None or checked != key:
             plan = self._plan(request)
-        total = _placed(request, self._engine.run(plan))
+        total = placed_sums(request, self._engine.run(plan))
         self._remembered.keep(key, total, weight(request, key))
         return total
+
+    def found(self, asked: Discovery) -> Iterator[Found]:
+        """The keys that occur, in their order, with a count for each. They are not remembered."""
+        return self._engine.find(self._plan_find(asked))  # type: ignore[attr-defined, no-any-return]
 
     def choose_rows(self) -> None:
         """Choose the rows of each unit that count, and keep them. For the data's owner.
@@ -358,7 +366,7 @@ class Table(FromTable, Tabular, GrowingTable):
         try:
             found = run_together([plan for _, plan, _ in asked.values()])
             totals = [
-                _placed(request, rows)
+                placed_sums(request, rows)
                 for (request, _, _), rows in zip(asked.values(), found, strict=True)
             ]
         except Exception:  # one of them fails; the others do not
@@ -366,13 +374,26 @@ class Table(FromTable, Tabular, GrowingTable):
         for (key, (_, _, size)), total in zip(asked.items(), totals, strict=True):
             self._remembered.keep(key, total, size)
 
+    def _require_unit(self, theirs: PrivacyUnit | None) -> None:
+        if _who(self._unit) != _who(theirs):
+            raise TypeError(
+                "ask with a method of the Table, such as visits.count(), or give per=visits.unit, "
+                f"where visits is the Table: what is asked is declared per {_who(theirs)[0]}, and "
+                f"the table's privacy unit is the {_who(self._unit)[0]}"
+            )
+
+    def _plan_find(self, asked: Discovery) -> Any:
+        self._require_unit(asked.per)
+        if self._unit is not None and self._unit.joined:
+            raise TypeError("find keys in the table before the join: a row of it is the unit")
+        plan_find = getattr(self._engine, "plan_find", None)
+        if plan_find is None:
+            raise TypeError("name the keys: this engine does not find them")
+        return plan_find(asked, self._choice)
+
     def _plan(self, request: Request) -> Any:
         mine, theirs = self._unit, request.per
-        if _who(mine) != _who(theirs):
-            raise TypeError(
-                f"give the statistic per=table.unit: it is declared per {_who(theirs)[0]}, and "
-                f"the table's privacy unit is the {_who(mine)[0]}"
-            )
+        self._require_unit(theirs)
         if mine is not None and theirs is not None and mine.joined:
             if theirs.max_rows < mine.max_rows:
                 raise TypeError(f"give max_rows={mine.max_rows} or more: a row has so many matches")
@@ -393,73 +414,9 @@ class Table(FromTable, Tabular, GrowingTable):
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Table of {len(self.columns)} columns>"
-
-
-def _placed(request: Request, rows: Iterable[tuple[int, ...]] | Array) -> Array:
-    """The sums that an engine returned, each in its place."""
-    result = np.zeros(request.shape, dtype=object)
-    dimensions = len(request.parts) + bool(request.sizes)
-    given = rows if isinstance(rows, np.ndarray) else np.array(list(rows), dtype=object)
-    if not given.size:
-        return result
-    places, sums = given[:, :dimensions].astype(np.int64), given[:, dimensions:].astype(object)
-    if (places < 0).any():  # numpy counts from the end
-        raise IndexError("the engine returned a negative group index")
-    if not dimensions:
-        result += sums.sum(axis=0)
-        return result
-    if len(request.parts) > len(request.by):
-        places = np.array(list(map(request.place, places.tolist())), dtype=np.int64)
-    np.add.at(result, tuple(places.T), sums)
-    return result
+        return table_in_short("Table", self.columns, self.unit)
 
 
 def _who(unit: PrivacyUnit | None) -> tuple[str, bool | None]:
     """Who is protected: the name of the column, and what sort of unit it is."""
     return ("row", None) if unit is None else (unit.column, unit.joined)
-
-
-def _unit(
-    column: str | None, rows: int | None, groups: int | None, per_group: int | None
-) -> PrivacyUnit | None:
-    if column is None:
-        if (rows, groups, per_group) != (None, None, None):
-            raise ValueError("give a privacy_unit: max_rows and max_groups are its bounds")
-        return None
-    if rows is None:
-        raise ValueError(
-            f"give max_rows, such as max_rows=4: at most so many rows of one {column} are counted, "
-            "and noise grows with it"
-        )
-    return PrivacyUnit(column, max_rows=rows, max_groups=groups, max_rows_per_group=per_group)
-
-
-_RESOURCES = frozenset(
-    {"memory_limit", "threads", "temp_directory", "max_temp_directory_size", "progress"}
-)
-"""Options that change no answer."""
-
-
-def _engine(source: Any, columns: Any, options: dict[str, Any]) -> Engine:
-    if columns is not None:
-        if isinstance(columns, str) or not (columns := several(columns, "columns")):
-            given = quoted(columns)
-            raise ValueError(f"columns is {given}; it should be a list of at least one name")
-        columns = [column_name(each) for each in columns]
-    if type(source).__module__.partition(".")[0] == "ibis":
-        from mechanisms.tables.engines.ibis import Ibis
-
-        if options:
-            name = next(iter(options))
-            raise TypeError(f"leave {name} out: it is an option of DuckDB, not of an Ibis table")
-        return Ibis(source, columns=columns)
-    from mechanisms.tables.engines.duckdb import DuckDB
-    from mechanisms.tables.engines.frames import as_arrow
-
-    if isinstance(source, str | Path | Sources):
-        return DuckDB(source, columns=columns, **options)
-    table, written = as_arrow(source)
-    if not table.column_names:
-        raise ValueError("source has no column; it should have at least one")
-    return DuckDB(table, columns=columns, written=written, **options)

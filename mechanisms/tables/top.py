@@ -13,16 +13,24 @@ from mechanisms.tables.keys import categories_of
 from mechanisms.tables.predicates import Where, where_field
 from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Request
-from mechanisms.tables.scalars import Scalar
+from mechanisms.tables.scalars import Scalar, alike
 from mechanisms.tables.statistics import Histogram
 from mechanisms.tables.wording import in_full
+from queryable.answer_values import (
+    Value,
+    array_of,
+)
 from queryable.losses import Loss, Measure
 from queryable.losses.fields import read_positive_epsilon
 from queryable.losses.numbers import Number, natural
 from queryable.mechanism import Measurement
 from queryable.quoting import quoted
 from queryable.randomness.coins import Coins
-from queryable.released import Axis, Evidence, Released, Value, array_of
+from queryable.released import (
+    Axis,
+    Evidence,
+    Released,
+)
 from queryable.statistics import Releasable
 
 
@@ -48,7 +56,7 @@ class Top(Releasable):
 
     column: Operand = attrs.field(converter=operand_of)
     k: int = attrs.field(converter=_k)
-    categories: tuple[Scalar, ...] = attrs.field(converter=categories_of)
+    categories: tuple[Scalar, ...] = attrs.field(converter=categories_of, eq=alike)
     where: Where | None = attrs.field(default=None, converter=where_field)
     per: PrivacyUnit | None = attrs.field(default=None, kw_only=True, converter=per_field)
 

@@ -16,17 +16,21 @@ from mechanisms.tables.aggregates import Aggregate
 from mechanisms.tables.predicates import Where, where_field
 from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Request, Term
+from queryable.answer_values import Value
 from queryable.data.cells import Array
 from queryable.losses.numbers import natural, several
 from queryable.quoting import quoted
-from queryable.released import Evidence, Released, Value
+from queryable.released import (
+    Evidence,
+    Released,
+)
 
 
 def _per(value: Any) -> PrivacyUnit:
     if type(value) is not PrivacyUnit:
         raise TypeError(
-            f"give per=table.unit, of a Table(.., privacy_unit=..): per is {quoted(value)}, and "
-            "without a privacy unit there are only rows to count"
+            "give per=visits.unit, where visits is a Table(.., privacy_unit=..): per is "
+            f"{quoted(value)}, and without a privacy unit there are only rows to count"
         )
     return value
 
@@ -58,6 +62,7 @@ class CountUnits(Aggregate):
     shape = None
     largest = (1,)
     monotone = "up"
+    is_sums = True
 
     @property
     def public_name(self) -> str:
@@ -173,6 +178,7 @@ class UnitSizes(Aggregate):
 
     largest = (1,)
     monotone = "up"
+    is_sums = True
     answers = ReleasedSizes
 
     @property

@@ -1,11 +1,14 @@
 """What a statistic asks, in words, for trees, ledgers and explanations. Public facts only."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from mechanisms.tables.predicates import describe
 from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Request
 from queryable.datasets import Protected
+
+_SHOWN = 12
+"""How many columns a `repr` names."""
 
 
 def in_full(name: str, request: Request) -> str:
@@ -36,6 +39,14 @@ def protected_unit(per: PrivacyUnit) -> Protected:
     groups = f" in at most {number(per.max_groups, 'group')}" if per.max_groups else ""
     extent = f"at most {per.max_rows:,} of their rows are counted{groups}"
     return Protected(per.column, extent, per.column)
+
+
+def table_in_short(kind: str, columns: Collection[str], per: PrivacyUnit | None) -> str:
+    """A table's `repr`: its first columns, and its privacy unit."""
+    shown = ", ".join([*columns][:_SHOWN])
+    more = f" and {len(columns) - _SHOWN} more" if len(columns) > _SHOWN else ""
+    unit = "each row is protected" if per is None else ", ".join(bounds(Request((), per=per)))
+    return f"<{kind} of {shown}{more}; {unit}>"
 
 
 def number(count: int, noun: str) -> str:

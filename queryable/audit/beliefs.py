@@ -17,11 +17,11 @@ from typing import Any, TypeAlias
 import attrs
 from flint import fmpq
 
+from queryable.advancing import begin
 from queryable.audit.enumeration import Wrong, every_outcome, every_step
 from queryable.audit.keys import flags, hashable, require_alike
 from queryable.audit.pairs import sides
 from queryable.errors import QueryError
-from queryable.faults import begin
 from queryable.mechanism import InteractiveMechanism
 from queryable.randomness.intervals import Chance, Interval
 

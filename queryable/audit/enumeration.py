@@ -18,11 +18,18 @@ from typing import Any, TypeAlias, TypeVar
 import attrs
 import numpy as np
 
+from queryable.advancing import (
+    advance,
+    begin,
+)
 from queryable.audit.keys import hashable, require_alike
 from queryable.audit.laws import snapshot
 from queryable.audit.pairs import OneSide
 from queryable.errors import QueryError
-from queryable.faults import advance, begin, collecting, raise_interrupt
+from queryable.faults import (
+    collecting,
+    raise_interrupt,
+)
 from queryable.losses.numbers import Number, natural, positive
 from queryable.mechanism import InteractiveMechanism
 from queryable.quoting import quoted

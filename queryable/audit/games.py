@@ -26,9 +26,9 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, Protocol, Self, TypeAlias
 
+from queryable.advancing import begin
 from queryable.audit.enumeration import CUT, ViewLaw, every_outcome
 from queryable.audit.keys import hashable
-from queryable.faults import begin
 from queryable.losses import Loss
 from queryable.losses.numbers import Number, natural, positive
 from queryable.mechanism import InteractiveMechanism, Measurement

@@ -31,6 +31,7 @@ from queryable.messages import (
     plain,
     unnested,
 )
+from queryable.optional import passes_batches
 from queryable.quoting import quoted
 from queryable.randomness.coins import SYSTEM, Coins, SeededCoins
 
@@ -274,8 +275,12 @@ class _Probe(InteractiveMechanism[Any]):
 
 
 def children_get_what_they_should(script: Script) -> Iterator[str]:
-    """A child gets each batch once if it is continual; others keep the data of their launch."""
+    """A child gets each batch once if it is continual; others keep the data of their launch.
+
+    If the mechanism does not pass batches on, all do.
+    """
     mechanism, coins = script.mechanism, SeededCoins(17)
+    passes = passes_batches(mechanism)
     for state, batch in script.states():
         for continual in (False, True) if isinstance(batch, Update) else ():
             try:
@@ -288,10 +293,11 @@ def children_get_what_they_should(script: Script) -> Iterator[str]:
             told = Ask(child, "told")
             before = mechanism.step(launched, told, coins)[1]
             after = mechanism.step(mechanism.step(launched, batch, coins)[0], told, coins)[1]
-            wanted = snapshot([batch.records]) if continual else plain(before)
+            gets = continual and passes
+            wanted = snapshot([batch.records]) if gets else plain(before)
             if plain(after) != wanted:
                 kind = "that is continual gets something other than the batch, once"
-                yield f"a child {kind if continual else 'that keeps its data sees a batch'}"
+                yield f"a child {kind if gets else 'that keeps its data sees a batch'}"
 
 
 LAWS: Mapping[str, Law] = MappingProxyType(

@@ -143,10 +143,10 @@ class Verdict:
                 yield "    ... and more"
 
 
-def short(value: Any, most: int = 60) -> str:
-    """Return the repr of a value, shortened to at most `most` characters."""
+def short(value: Any) -> str:
+    """Return the repr of a value, shortened to at most 60 characters."""
     text = repr(value)
-    return text if len(text) <= most else f"{text[: most - 3]}..."
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _close(below: Bound, above: Bound) -> bool:

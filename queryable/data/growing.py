@@ -215,13 +215,24 @@ def _joined(spans: Iterable[tuple[int, int]]) -> Spans:
 
 @final
 class Part:
-    """The records of some blocks of a data set. They are read when they are needed, and once."""
+    """The records of some blocks of a data set. They are read when they are needed, and once.
+
+    No batch reaches a mechanism that is launched on a part.
+
+    Args:
+        blocks: the names of the blocks; None: all records, as they are.
+    """
 
     __slots__ = ("_blocks", "_dataset", "_read")
 
-    def __init__(self, dataset: Any, blocks: Iterable[Hashable]) -> None:
-        self._dataset, self._blocks = dataset, tuple(blocks)
-        self._read: tuple[Any] | None = None
+    def __init__(self, dataset: Any, blocks: Iterable[Hashable] | None) -> None:
+        self._dataset, self._blocks = dataset, None if blocks is None else tuple(blocks)
+        self._read: tuple[Any] | None = (dataset,) if blocks is None else None
+
+    @property
+    def still(self) -> bool:
+        """Whether mechanisms are told that no batch reaches it: they get this value itself."""
+        return self._blocks is None
 
     @property
     def base(self) -> Any:
@@ -232,6 +243,7 @@ class Part:
     def whole(self) -> Any:
         """The records, in the form of the data."""
         if self._read is None:
+            assert self._blocks is not None
             self._read = (over(self._dataset, self._blocks),)
         return self._read[0]
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from queryable.data.cells import cells, python_values
+from queryable.data.cells import Array, cells, python_values
+from queryable.data.frozen import read_only
 from queryable.data.growing import Growing
 
 
@@ -55,13 +56,13 @@ def _columns(frame: Any) -> Iterable[str]:
     return names
 
 
-def take(dataset: Any, rows: Sequence[int]) -> Any:
+def take(dataset: Any, rows: Sequence[int] | Array) -> Any:
     """Return the rows at these positions, in the dataset's own form.
 
     Arrays become read-only. The index of a pandas frame is dropped.
     """
     if isinstance(dataset, Growing):
-        return dataset.take(rows)
+        return dataset.take(np.asarray(rows).tolist())
     if isinstance(dataset, list | tuple):
         return type(dataset)([dataset[row] for row in rows])
     if isinstance(dataset, dict):
@@ -70,6 +71,4 @@ def take(dataset: Any, rows: Sequence[int]) -> Any:
     if hasattr(dataset, "iloc"):  # the old index would reveal how many rows are in other parts
         return dataset.iloc[indices].reset_index(drop=True)
     taken = dataset.take(indices) if hasattr(dataset, "to_pylist") else dataset[indices]
-    if isinstance(taken, np.ndarray):
-        taken.flags.writeable = False
-    return taken
+    return read_only(taken) if isinstance(taken, np.ndarray) else taken

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from queryable.data.cells import count_records
+from queryable.data.frozen import read_only
 
 _CANNOT = (
     "these data cannot grow: give a list, a tuple, an array, a dict of columns, a frame or a table"
@@ -141,18 +142,14 @@ class Arrayed(Store):
 
     def part(self, start: int, stop: int) -> Any:
         """A read-only view."""
-        view = self.room[start:stop]
-        view.flags.writeable = False
-        return view
+        return read_only(self.room[start:stop])
 
     def parts(self, spans: Sequence[tuple[int, int]]) -> Any:
         """A view of one span, or a new array of several."""
         if len(spans) == 1:
             return self.part(*spans[0])
         pieces = [self.room[start:stop] for start, stop in spans]
-        joined = np.concatenate(pieces) if pieces else self.room[:0].copy()
-        joined.flags.writeable = False
-        return joined
+        return read_only(np.concatenate(pieces) if pieces else self.room[:0].copy())
 
     def fork(self, count: int) -> "Arrayed":
         """A copy of the array."""
@@ -212,7 +209,7 @@ _MOST_PIECES = 256
 class Pieces(Store):
     """Frames, or columns of frames, that their library joins when they are read."""
 
-    __slots__ = ("joined", "pieces", "same", "slice")
+    __slots__ = ("held", "joined", "kind", "same", "slice")
 
     def __init__(
         self,
@@ -222,34 +219,40 @@ class Pieces(Store):
         same: Callable[[Any], Any],
     ) -> None:
         super().__init__(len(first))
-        self.pieces = [first]
+        self.held = [first], len(first)  # the pieces, and the records in them
         self.joined, self.slice, self.same = joined, cut, same
+        self.kind = same(first)
 
     def fitted(self, records: Any) -> tuple[Any, int]:
         """The same class, with the same columns and types."""
-        if type(records) is not type(self.pieces[0]):
+        first, kind = self.held[0][0], self.same
+        if type(records) is not type(first):
+            raise TypeError(f"give a {type(first).__name__}, as the data are, not {_kind(records)}")
+        if kind(records) != self.kind:
+            theirs, ours = map(_described, (kind(records), self.kind))
             raise TypeError(
-                f"give a {type(self.pieces[0]).__name__}, as the data are, not {_kind(records)}"
+                f"give the same columns, with the same types: the batch has {theirs}, and the data "
+                f"have {ours}"
             )
-        if self.same(records) != self.same(self.pieces[0]):
-            raise TypeError("the batch has other columns or types than the data")
         return records, len(records)
 
     def write(self, start: int, fitted: Any, size: int) -> None:
         """Add a piece; many small pieces are joined."""
-        pieces = list(self.pieces)
-        if sum(map(len, pieces)) > start:  # an interrupted batch is behind the records
+        pieces, count = self.held
+        if count > start:  # an interrupted batch is behind the records
             pieces = [self.part(0, start)]
-        pieces.append(fitted)
+        pieces = [*pieces, fitted]
         if len(pieces) > _MOST_PIECES:
             pieces = [self.joined(pieces)]
-        self.pieces = pieces
+        self.held = pieces, start + size
 
     def part(self, start: int, stop: int) -> Any:
         """The joined pieces, cut."""
-        if len(self.pieces) > 1:
-            self.pieces = [self.joined(self.pieces)]
-        return self.slice(self.pieces[0], start, stop)
+        pieces, count = self.held
+        if len(pieces) > 1:
+            pieces = [self.joined(pieces)]
+            self.held = pieces, count
+        return self.slice(pieces[0], start, stop)
 
     def parts(self, spans: Sequence[tuple[int, int]]) -> Any:
         """The parts, joined."""
@@ -305,7 +308,7 @@ def _of_polars(dataset: Any) -> Store:
     import polars as pl
 
     def same(frame: Any) -> Any:
-        return frame.schema if isinstance(frame, pl.DataFrame) else frame.dtype
+        return [*frame.schema.items()] if isinstance(frame, pl.DataFrame) else frame.dtype
 
     return Pieces(dataset, pl.concat, _sliced, same)
 
@@ -316,7 +319,20 @@ def _of_arrow(dataset: Any) -> Store:
     def cut(table: Any, start: int, stop: int) -> Any:
         return table.slice(start, stop - start)
 
-    return Pieces(dataset, pa.concat_tables, cut, lambda table: [*table.schema])
+    def same(table: Any) -> Any:
+        return [(each.name, each.type, each.nullable) for each in table.schema]
+
+    return Pieces(dataset, pa.concat_tables, cut, same)
+
+
+def _described(schema: Any) -> str:
+    """The columns of a frame with their types, or the type of one column."""
+    if not isinstance(schema, list):
+        return str(schema)
+    columns = (
+        f"{name}: {kind}{'' if all(nullable) else ' not null'}" for name, kind, *nullable in schema
+    )
+    return ", ".join(columns) or "no column"
 
 
 def _sliced(values: Any, start: int, stop: int) -> Any:

@@ -21,15 +21,17 @@ from queryable.display.text import spending, title
 from queryable.guarantees import Guarantee
 from queryable.losses import ZCDP, ApproxDP, Loss, PureDP
 from queryable.losses.numbers import round_up, shown
-from queryable.mechanism import InteractiveMechanism
+from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.optional import guarantee as guarantee_of
 from queryable.quoting import quoted
-from queryable.streams import Neighbours
+from queryable.statistics import IntegerStatistic
+from queryable.streams import Neighbours, too_few_for_rows
 
 _DELTA = "1e-6"
 _WIDTH = 88
 _MOST_KINDS = 12
 _MOST_NAMES = 5
+_MANY_COUNTS = 20
 _UNKNOWN = (
     "one record: a row, or all rows of one person if the data are a Table with a privacy_unit."
 )
@@ -65,6 +67,12 @@ def explained(node: TreeNode, protects: Protected | None, *, nested: bool) -> st
         continual = True
         theorem = guarantee.growing or guarantee.theorem or _UNNAMED
         lines.append(f"{_streams(node.runs.neighbours)} Theorem: {theorem}")
+        advice = None if nested else too_few_for_rows(node.runs.levels)
+        if advice is not None:
+            lines.append(
+                "In a filter: it is refused over data that protect single records, since one "
+                f"record more may take the place of another one, and then two differ: {advice}."
+            )
     assumes = guarantee.assumes or "the stated privacy map is true."
     always = _GROWING if continual else _STATIC
     lines.append(f"Assumes: {assumes} {always} {whom.assumes}")
@@ -139,7 +147,9 @@ def _mu(rho: Any) -> str:
 def _inside(node: TreeNode) -> list[str]:
     """Return a line for each kind of mechanism inside, with its theorem and assumptions."""
     kinds: dict[tuple[type, Guarantee], Counter[str]] = {}
+    counts = 0
     for child, count in counted(node.children):
+        counts += count * _is_a_count(child.runs)
         kind = type(child.runs), guarantee_of(child.runs)
         kinds.setdefault(kind, Counter())[child.mechanism] += count
     lines = ["", "Inside:"] if kinds else []
@@ -154,7 +164,18 @@ def _inside(node: TreeNode) -> list[str]:
         theorem = guarantee.theorem or _UNNAMED
         assumes = f" Assumes: {guarantee.assumes}" if guarantee.assumes else ""
         lines += [*asked[:-1], f"{asked[-1]} Theorem: {theorem}{assumes}"]
+    if counts >= _MANY_COUNTS:
+        cheaper = "see docs/choosing.md for what may be cheaper"
+        lines += ["", f"{counts:,} counts were paid for one by one; {cheaper}."]
     return lines
+
+
+def _is_a_count(mechanism: Any) -> bool:
+    """Whether it released one number that moves one way, as a count does."""
+    statistic = getattr(mechanism, "statistic", None)
+    if not isinstance(mechanism, Measurement) or not isinstance(statistic, IntegerStatistic):
+        return False
+    return statistic.shape is None and statistic.monotone is not None
 
 
 def _times(count: int) -> str:

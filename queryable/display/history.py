@@ -7,6 +7,9 @@ those of the receipts.
 
 The view does not contain the messages between a postprocessor and the mechanism behind it. The
 postprocessor's node therefore has no account, but its claim covers everything launched through it.
+A postprocessor that `states_costs` is an exception: an answer that cost something is shown as one
+purchase, and its cost is charged to the account of the mechanism behind it, by that account's own
+`plus`. Receipts of other launches through it state the account as it is.
 A failure is shown at the mechanism that was asked, although a postprocessor on the way may have
 failed.
 """
@@ -17,9 +20,9 @@ from typing import Any
 
 import attrs
 
-from queryable.answers import Remarked
+from queryable.answers import Paid, Remarked
 from queryable.display.siblings import Run, Siblings
-from queryable.losses import Loss, Report
+from queryable.losses import AdditiveLoss, Loss, Report
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import (
     Answer,
@@ -34,6 +37,7 @@ from queryable.messages import (
 from queryable.optional import (
     END_OF_NAME,
     LONGEST_NAME,
+    account_below,
     empty_account,
     interleaves,
     one_line,
@@ -183,7 +187,7 @@ class History:
         """Add a node, with the children that its first answer contains."""
         node = TreeNode(mechanism, path, claim=own_loss(mechanism))
         if mechanism is not None:
-            node.account = empty_account(mechanism)
+            node.account = empty_account(mechanism) or account_below(mechanism)
             started = started_with(mechanism)
             if isinstance(opening, tuple) and len(opening) == len(started):
                 for (child, inner), entry in zip(started.items(), opening, strict=True):
@@ -223,6 +227,10 @@ class History:
             node.remark = one_line(answer.remark)
         if is_launch(exchange):
             self._launched(sequence, node, exchange)
+        elif is_paid(exchange):
+            self._paid(sequence, node, exchange)
+        elif type(answer) in _OUTCOMES and node.account is not None and receipt_of(answer):
+            self._charge(node, receipt_of(answer))  # of a launch of a postprocessor, for the answer
         elif isinstance(query, PrivacyLossQuery) and query.d_in is None:
             if isinstance(answer, Report) and node.runs is not None and node.runs.reports_loss:
                 node.reported = answer
@@ -281,6 +289,15 @@ class History:
                 child.before = receipt.account.before(before)
         node.children.append(child)
 
+    def _paid(self, sequence: int, node: TreeNode, exchange: Exchange) -> None:
+        """Add what a postprocessor bought for an answer, and charge the account below it."""
+        cost = exchange.answer.cost
+        if node.account is not None:
+            node.account = node.account.plus(cost)
+        name, called = self._names.get(sequence), asked_by(exchange.query)
+        child = TreeNode(None, None, ANSWERED, name, cost, called=called)
+        node.children.append(child)
+
     def _adopted(self, node: TreeNode, exchange: Exchange, answer: Launched) -> None:
         """Add a mechanism that a postprocessor launched to answer another query."""
         if answer.child is not None:
@@ -321,6 +338,12 @@ def is_launch(exchange: Exchange) -> bool:
         and type(exchange.answer) in _OUTCOMES
         and isinstance(exchange.query.mechanism, InteractiveMechanism)
     )
+
+
+def is_paid(exchange: Exchange) -> bool:
+    """Whether a postprocessor bought something for the answer, and states what it cost."""
+    cost = exchange.answer.cost if isinstance(exchange.answer, Paid) else None
+    return isinstance(cost, AdditiveLoss) and any(cost.parts)
 
 
 def receipt_of(answer: Answer) -> Receipt | None:

@@ -21,7 +21,9 @@ from queryable.display.history import (
     FAILED,
     REFUSED,
     about_of,
+    asked_by,
     is_launch,
+    is_paid,
     outcome_of,
     receipt_of,
 )
@@ -35,7 +37,7 @@ from queryable.view import Exchange
 
 @attrs.frozen
 class LedgerRow:
-    """One launch.
+    """One launch, or one answer for which a person in the middle launched something.
 
     Attributes:
         sequence: the number of the exchange among all exchanges with the root, from 0.
@@ -48,6 +50,7 @@ class LedgerRow:
             that it would have had. None if the answer has no receipt, because a postprocessor wrote
             it or the compositor had failed before.
         total: the loss that the compositor reports after the launch; None as for `loss`.
+            Of an answer of a person, `loss` is the cost that it states, for one record.
         outcome: "charged", "refused" (not charged, no data read) or "failed" (charged).
     """
 
@@ -228,7 +231,7 @@ class _Rows(Sequence[LedgerRow]):
         self._last: tuple[Shape, str, str, Loss | None] | None = None
         for places in record.entries():
             below = self._log.path(places[0])[: len(path)] == path
-            if below and (len(places) > 1 or is_launch(self._log.exchange(places[0]))):
+            if below and (len(places) > 1 or _is_row(self._log.exchange(places[0]))):
                 self._places.extend(places)
 
     def __len__(self) -> int:
@@ -253,14 +256,21 @@ class _Rows(Sequence[LedgerRow]):
             names = public_name(receipt.mechanism), full_name(receipt.mechanism)
             self._last = last = entry, *names, receipt.claim
         _, mechanism, asked, claim = last
-        total = receipt.account.total()
+        asked, total = f"{asked} {about_of(receipt)}".rstrip(), receipt.account.total()
         return LedgerRow(
             number, entry.path, name, mechanism, asked, claim, receipt.charged, total, CHARGED
         )
 
 
+def _is_row(exchange: Exchange) -> bool:
+    return is_launch(exchange) or is_paid(exchange)
+
+
 def row_of(sequence: int, name: str | None, exchange: Exchange) -> LedgerRow:
-    """Return the row of a launch, from its receipt if it has one."""
+    """Return the row of a launch, from its receipt if it has one, or of an answer that cost."""
+    if is_paid(exchange):
+        cost, asked = exchange.answer.cost, asked_by(exchange.query)
+        return LedgerRow(sequence, exchange.path, name, asked, asked, cost, cost, None, CHARGED)
     launch, receipt = exchange.query, receipt_of(exchange.answer)
     runs = launch.mechanism if receipt is None else receipt.mechanism
     return LedgerRow(

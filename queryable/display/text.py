@@ -40,8 +40,8 @@ class Folded:
 class Quota:
     """The number of nodes that may still be shown."""
 
-    def __init__(self, most: int = MOST_NODES) -> None:
-        self.left = most
+    def __init__(self) -> None:
+        self.left = MOST_NODES
 
     def arranged(self, nodes: Sequence[TreeNode]) -> list[TreeNode | Folded]:
         """Return the siblings to show, with the others folded in between."""
@@ -85,6 +85,8 @@ def spending(node: TreeNode) -> str:
 def _amounts(account: Account) -> str:
     remaining = account.remaining()
     text = f"spent {account.total()}"
+    if account.remark:
+        return f"{text}: {account.remark}"
     return text if remaining is None else f"{text}, remaining {remaining}"
 
 

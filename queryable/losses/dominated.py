@@ -8,10 +8,11 @@ from typing import Self
 
 import attrs
 
+from queryable.losses import conversions
 from queryable.losses.fields import quoted_exactly, read_delta, read_epsilon, read_mu
-from queryable.losses.loss import AdditiveLoss, Loss, Measure, Parts, sealed
+from queryable.losses.loss import AdditiveLoss, Loss, Measure, Parts, required_delta, sealed
 from queryable.losses.measures import GDP, ApproxDP, PureDP
-from queryable.losses.numbers import named, sqrt_down, sqrt_up
+from queryable.losses.numbers import named, shown, sqrt_down, sqrt_up
 
 
 @sealed
@@ -75,7 +76,16 @@ class Dominated(AdditiveLoss):
 
     def _to(self, measure: Measure, delta: Fraction | None) -> Loss | None:
         alone = self._alone()
-        return None if alone is None else alone.to(measure, delta)
+        if alone is not None:
+            return alone.to(measure, delta)
+        if measure is not ApproxDP:
+            return None
+        chosen = required_delta(delta, self)
+        if not self.delta < chosen:
+            raise ValueError(f"delta is {shown(chosen)}; {self} needs more")
+        # (epsilon, self.delta)-DP and Gaussian DP at what is left of delta, by basic composition
+        gaussian = conversions.gdp_to_approx(self.mu, chosen - self.delta)
+        return ApproxDP(self.epsilon + gaussian, chosen)
 
     def __str__(self) -> str:
         values = ("epsilon", "mu", "delta")

@@ -98,27 +98,28 @@ class Loss(ABC):
         """Return the least loss of this measure."""
 
     def __le__(self, other: object) -> bool:
-        if not isinstance(other, Loss):
-            return NotImplemented
-        if other.measure != self.measure:
-            raise TypeError(
-                f"convert with .to(measure) first: {self} and {other} are values of different "
-                "measures"
-            )
-        return self.implies(other)
+        return self.implies(other) if self._is_beside(other) else NotImplemented
 
     def __ge__(self, other: object) -> bool:
         return other.__le__(self) if isinstance(other, Loss) else NotImplemented
 
     def __add__(self, other: object) -> Self:
+        return self.compose(other) if self._is_beside(other) else NotImplemented
+
+    def _is_beside(self, other: object) -> bool:
+        """Whether the other is a loss.
+
+        Raises:
+            TypeError: it is one of another measure.
+        """
         if not isinstance(other, Loss):
-            return NotImplemented
+            return False
         if other.measure != self.measure:
             raise TypeError(
                 f"convert with .to(measure) first: {self} and {other} are values of different "
                 "measures"
             )
-        return self.compose(other)
+        return True
 
     def group(self, size: int) -> Self:
         """Return the loss for data that differ in `size` times as many records.

@@ -109,6 +109,16 @@ def natural(value: object, name: str = "value") -> int:
     return count
 
 
+def at_least_one(value: object, name: str, most: int | None = None) -> int:
+    """Read an integer >= 1, and at most `most`; see `natural`."""
+    count = natural(value, name)
+    if most is not None and not 1 <= count <= most:
+        raise ValueError(f"{name} is {count}; it should be between 1 and {most}")
+    if count == 0:
+        raise ValueError(f"{name} is 0; it should be at least 1")
+    return count
+
+
 def several(values: Iterable[Any], name: str) -> list[Any]:
     """Return the values as a list.
 
@@ -267,9 +277,9 @@ def shown(value: Fraction, digits: int = 6) -> str:
     return f"{_ROUNDED}{nearest:.{digits}g}"
 
 
-def shown_below(value: Fraction, digits: int = 3) -> str:
+def shown_below(value: Fraction) -> str:
     """Return a short decimal at or below `value`, for texts such as "at most 0.0141"."""
-    context = Context(prec=digits, rounding=ROUND_FLOOR)
+    context = Context(prec=3, rounding=ROUND_FLOOR)
     below = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize()
     return f"{below:f}" if not below or -5 < below.adjusted() < 9 else f"{below:e}"
 

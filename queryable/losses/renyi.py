@@ -113,6 +113,15 @@ def orders_of(values: Iterable[Any]) -> tuple[Fraction, ...]:
     return orders
 
 
+def common_orders(losses: Iterable[Loss]) -> tuple[Fraction, ...]:
+    """The orders at which all Renyi losses among these are stated; () if there are none."""
+    given = list(losses)
+    curves = [{*loss.orders} for loss in given if isinstance(loss, RenyiCurve)]
+    single = [loss.alpha for loss in given if isinstance(loss, RDP)]
+    found = set.intersection(*curves) if curves else {*single}
+    return tuple(sorted(order for order in found if all(order <= most for most in single)))
+
+
 def _epsilons(values: Iterable[Any]) -> tuple[Fraction, ...]:
     return tuple(read_epsilon(value) for value in several(values, "epsilons"))
 

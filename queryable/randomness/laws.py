@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import attrs
 import numpy as np
 
-from queryable.losses.numbers import natural, probability
+from queryable.losses.numbers import at_least_one, probability
 from queryable.randomness.intervals import Chance
 
 T = TypeVar("T")
@@ -82,10 +82,7 @@ def _probability(value: Any) -> Fraction:
 
 
 def _bound(value: Any) -> int:
-    bound = natural(value, "bound")
-    if bound == 0:
-        raise ValueError("bound is 0; it should be at least 1")
-    return bound
+    return at_least_one(value, "bound")
 
 
 @attrs.frozen

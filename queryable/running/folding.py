@@ -12,8 +12,16 @@ from typing import Any
 
 import attrs
 
+from queryable.advancing import (
+    advance_with_receipts,
+    advance_with_update,
+    alive,
+)
 from queryable.errors import HandleError, MechanismFault, QueryError
-from queryable.faults import Scope, advance_with_receipts, advance_with_update, alive, enter
+from queryable.faults import (
+    Scope,
+    enter,
+)
 from queryable.messages import Answer, Launched, Query, addressed
 from queryable.randomness.sealed import SealedCoins
 from queryable.recalling import Recall

@@ -224,6 +224,10 @@ class Log:
         """The path of an entry."""
         return self.entries[index].path
 
+    def measured(self, index: int) -> bool:
+        """Whether an entry is a launch of a measurement that has answered; it has no child."""
+        return _is_measured(self.entries[index])
+
     def receipt(self, index: int) -> Receipt:
         """The receipt of a launch of a measurement that has answered."""
         entry = self.entries[index]

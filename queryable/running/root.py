@@ -24,17 +24,20 @@ import attrs
 import numpy as np
 from immutables import Map
 
+from queryable.advancing import (
+    Dead,
+    advance_with_receipts,
+    advance_with_update,
+    alive,
+    begin,
+)
+from queryable.data.frozen import read_only
 from queryable.data.growing import Growing, batch_of
 from queryable.datasets import Protected
 from queryable.errors import HandleError, MechanismFault, QueryError, ReentrantQueryError
 from queryable.faults import (
     Chain,
-    Dead,
     Scope,
-    advance_with_receipts,
-    advance_with_update,
-    alive,
-    begin,
     enter,
     is_interrupt,
     raise_interrupt,
@@ -57,6 +60,8 @@ from queryable.optional import require_continual
 from queryable.randomness.coins import Coins
 from queryable.randomness.sealed import SealedCoins
 from queryable.recalling import Recall
+from queryable.running.blocks import Named as Blocks
+from queryable.running.blocks import after, at_first
 from queryable.running.handles import Handles, Path
 from queryable.running.journal import Journal, Message
 from queryable.running.log import Log, Record, is_poll
@@ -75,6 +80,7 @@ class Moment:
         exchanges, polls: how many entries and polls of the log are valid.
         names: the names of launches by the number of their exchange.
         named: the named launches by path and name.
+        blocks: the blocks of data that grow, if nothing else keeps them.
     """
 
     state: Any
@@ -83,6 +89,7 @@ class Moment:
     polls: int = 0
     names: "Map[int, str]" = Map()
     named: KnownNames = Map()
+    blocks: Blocks = Map()
 
 
 @attrs.define(eq=False)  # never changed, as `Moment`
@@ -157,7 +164,7 @@ class MemoryRoot:
                 state, answer = alive(None)
                 coins = coins.answered(answer)
         self.opening = _read_only(answer)
-        self._now = Moment(state, coins)
+        self._now = Moment(state, coins, blocks=at_first(dataset))
 
     def tell(self, path: Path, query: Query, names: tuple[str | None, ...] = ()) -> Answer:
         """Send a query to the mechanism at `path`, commit the new state, and return the answer.
@@ -236,6 +243,9 @@ class MemoryRoot:
             assert isinstance(coins, SealedCoins)
             journal.require_ready()
             coins, number = coins.asked_with(journal.batch(message)), 1
+            blocks = before.blocks  # the journal knows them
+        else:
+            blocks = after(before.blocks, message)
         message = self.fitted(message)
         enter(scope)
         state = advance_with_update(self.mechanism, before.state, message, coins, number)
@@ -246,7 +256,7 @@ class MemoryRoot:
             journal.grow(coins, dead=isinstance(state, Dead))
             coins = coins.answered(None)
         now = before
-        self._now = Moment(state, coins, now.exchanges, now.polls, now.names, now.named)
+        self._now = Moment(state, coins, now.exchanges, now.polls, now.names, now.named, blocks)
         if journal is not None:
             journal.grown()
         if isinstance(state, Dead):
@@ -331,7 +341,7 @@ class MemoryRoot:
         count, polls, called, named = now.exchanges, now.polls, now.names, now.named
         if state is now.state and is_poll(told[0]) and not is_many(flight.query):
             self.log.add_poll(told[0], count, polls)
-            self._now = Moment(state, coins, count, polls + 1, called, named)
+            self._now = Moment(state, coins, count, polls + 1, called, named, now.blocks)
             return told[0].answer
         answer = _read_only(answer_to(flight.query, told))
         for place, exchange in enumerate(told):
@@ -345,7 +355,7 @@ class MemoryRoot:
             else:
                 self.log.add(exchange, count, polls)
                 count += 1
-        self._now = Moment(state, coins, count, polls, called, named)
+        self._now = Moment(state, coins, count, polls, called, named, now.blocks)
         return answer
 
     def _answered(
@@ -464,7 +474,7 @@ def answer_to(query: Query, told: tuple[Exchange, ...]) -> Answer:
 
 def _read_only(answer: Answer) -> Answer:
     if isinstance(answer, np.ndarray):
-        answer.flags.writeable = False
+        read_only(answer)
     elif isinstance(answer, Launched):
         _read_only(answer.answer)
     elif isinstance(answer, tuple):

@@ -26,7 +26,10 @@ from queryable import (
     SeededCoins,
     UnknownQueryError,
 )
-from queryable.faults import advance, begin
+from queryable.advancing import (
+    advance,
+    begin,
+)
 from tests.audit.toys import F, nats
 
 QUARTER = Bernoulli(F(1, 4))

@@ -23,7 +23,7 @@ import pytest
 
 from composition import FiltCon
 from mechanisms import Count, Gaussian, GroupBy, Histogram, Mean, Quantile, Sum, Table, column
-from mechanisms.tables.engines import csv_files
+from mechanisms.tables.engines import csv_lines
 from queryable import ZCDP, Queryable, QueryError
 from queryable.statistics import IntegerStatistic
 
@@ -140,7 +140,7 @@ def pairs(source: str, seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch)
     A pair takes some 0.08 s, of which opening a table and asking six questions are nearly all.
     """
     rng = random.Random(seed)
-    monkeypatch.setattr(csv_files, "PIECE", rng.choice([16, 100, 2**22]))
+    monkeypatch.setattr(csv_lines, "PIECE", rng.choice([16, 100, 2**22]))
     persons = [rows_of(rng, person) for person in range(rng.randrange(2, 12))]
     chosen = sorted(rng.sample(range(len(STATISTICS)), 6))
     statistics = [STATISTICS[i] for i in chosen]

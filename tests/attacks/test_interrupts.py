@@ -7,7 +7,6 @@ tests take every point, and 20,000 signals.
 """
 
 import dis
-import gc
 import signal
 import sys
 import threading
@@ -25,7 +24,17 @@ import pytest
 
 from composition import ExPost, FiltCon, FiltSeq
 from curator.ledgers import Event, SQLiteLedger, following
-from mechanisms import Count, Gaussian, SparseVector, Table, column
+from mechanisms import (
+    Count,
+    Fit,
+    FromModel,
+    Gaussian,
+    Measurements,
+    SparseVector,
+    Synthetic,
+    Table,
+    column,
+)
 from queryable import (
     SYSTEM,
     ZCDP,
@@ -37,10 +46,12 @@ from queryable import (
     MechanismFault,
     PureDP,
     Queryable,
+    QueryRefusedError,
     RetiredChildError,
 )
 from queryable.datasets import Described
 from queryable.ex_post import Expense, ExPostMechanism
+from queryable.randomness import pools
 from queryable.statistics import IntegerStatistic
 from tests.strategies import Courier
 
@@ -117,7 +128,7 @@ def interrupted_at(point: int, call: Callable[[], object], ours: tuple[str, ...]
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    thread.join(60)
+    thread.join(300)
     assert not thread.is_alive()
     if wrong:
         raise wrong[0]
@@ -166,8 +177,14 @@ def _sweep(watched: Watched, call: Callable[[int], object]) -> int:
 
 @pytest.mark.slow
 def test_every_single_instruction(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sweeps below, at every point at which an interrupt is delivered."""
+    """The sweeps below, at every point at which an interrupt is delivered.
+
+    Without values drawn ahead: filling a pool has more points than all else together, and an
+    interrupted filling starts again.
+    """
     monkeypatch.setattr(sys.modules[__name__], "STRIDE", 1)
+    monkeypatch.setattr(pools, "_WARM", sys.maxsize)
+    pools._forget_all()
     test_a_launch_is_interrupted_anywhere()
     test_several_launches_are_interrupted_anywhere()
     test_several_launches_in_sequence_are_interrupted_anywhere()
@@ -437,7 +454,7 @@ def test_an_interrupt_releases_the_lock_of_the_handle() -> None:
         interrupted_at(point, watched.root.privacy_loss)
         answered = threading.Thread(target=watched.root.privacy_loss, daemon=True)
         answered.start()
-        answered.join(30)
+        answered.join(300)
         assert not answered.is_alive()
 
 
@@ -502,7 +519,7 @@ def test_an_append_is_interrupted_anywhere(tmp_path: Path) -> None:
         head = following(head, "other", 1, "answer", "{}")
         other = threading.Thread(target=ledger.append, args=("other", [head]), daemon=True)
         other.start()
-        other.join(20)
+        other.join(300)
         assert not other.is_alive(), point
         assert list(ledger.read("other"))[-1] == head
     assert point > 40
@@ -513,11 +530,17 @@ def test_an_append_is_interrupted_anywhere(tmp_path: Path) -> None:
 def alarms(most: float) -> Iterator[Callable[[Callable[[], object]], bool]]:
     """Runs calls that a signal interrupts at a random moment; each tells whether it did.
 
-    Callbacks of the garbage collector are set aside: Hypothesis leaves one there, and an interrupt
-    inside it would be reported as unraisable.
+    An interrupt inside a callback of a weak reference or of the garbage collector cannot be raised:
+    Python reports it as unraisable and goes on. Such a call was not interrupted.
     """
     delays = np.random.default_rng(5)
-    callbacks, gc.callbacks[:] = gc.callbacks[:], []
+    report = sys.unraisablehook
+
+    def unless_interrupt(unraisable: Any) -> None:
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            report(unraisable)
+
+    sys.unraisablehook = unless_interrupt
     old = signal.signal(signal.SIGALRM, signal.default_int_handler)
 
     def during(call: Callable[[], object]) -> bool:
@@ -535,7 +558,23 @@ def alarms(most: float) -> Iterator[Callable[[Callable[[], object]], bool]]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, old)
-        gc.callbacks[:] = callbacks
+        sys.unraisablehook = report
+
+
+class Dropped:
+    """Is interrupted while it goes."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGALRM)
+        sorted([])  # in Python 3.11 the interrupt is raised after the next call
+
+
+def test_a_signal_that_python_drops_is_no_interrupt() -> None:
+    """Inside a finalizer or a callback; pytest would report it, at random, as a failure."""
+    with alarms(1000) as during:
+        assert not during(lambda: Dropped() and None)
+    with alarms(0.01) as during:
+        assert during(lambda: time.sleep(10))
 
 
 def _typical(call: Callable[[], object]) -> float:
@@ -583,7 +622,7 @@ def _fuzzed(case: Callable[[], tuple[Any, Any]], wanted: int) -> None:
             RUNS.clear()
         answered = threading.Thread(target=root.privacy_loss, daemon=True)
         answered.start()
-        answered.join(30)
+        answered.join(300)
         assert not answered.is_alive()
 
 
@@ -596,6 +635,35 @@ def test_real_signals_leave_the_tree_alive(case: Any) -> None:
 @pytest.mark.parametrize("case", [_fast, _rows, _table])
 def test_twenty_thousand_real_signals_leave_the_tree_alive(case: Any) -> None:
     _fuzzed(case, 20_000)
+
+
+@pytest.mark.parametrize("wanted", [20, pytest.param(300, marks=pytest.mark.slow)])
+def test_signals_during_fits_leave_what_was_paid_for(wanted: int) -> None:
+    """A fit ends where it is interrupted. Most persons go on; others are retired, and stay paid."""
+    person = Synthetic({"age": [1, 2], "sex": [0, 1]}, rounds=3) @ FiltCon(ZCDP(1))
+    rows = {"age": ROWS["age"] % 4, "sex": ROWS["age"] % 2}
+    root = Queryable(FiltCon(ZCDP(10**6)), rows)
+    persons, interrupts, retired = [root(person)], 0, 0
+    most = _typical(lambda: root(person).ask(Fit("1/100", rounds=2)))
+    with alarms(1.1 * most) as during:
+        while interrupts < wanted:
+            try:
+                interrupts += during(lambda: persons[-1].ask(Fit("1/100", rounds=2)))
+                measured = persons[-1].ask(Measurements())
+            except RetiredChildError:
+                retired += 1
+                persons.append(root(person))
+                continue
+            except QueryRefusedError:
+                persons.append(root(person))
+                continue
+            paid = sum(1 / (2 * each.variance) for each in measured)
+            assert paid <= persons[-1].privacy_loss().rho <= 1
+            if measured:
+                assert persons[-1].ask(FromModel(Count())).measured
+    assert retired < 0.9 * wanted  # one in seven is: false alarms below 1e-10
+    totals = [row.total for row in root.ledger() if row.total is not None]  # not of its purchases
+    assert root.privacy_loss() == totals[-1]
 
 
 def test_a_signal_during_a_long_query_of_a_table_is_an_interrupt() -> None:
@@ -637,7 +705,7 @@ def test_a_signal_while_rows_are_chosen_leaves_no_half_of_them() -> None:
             names = engine.fetch("SELECT table_name FROM duckdb_tables() WHERE temporary")
             assert len(engine._keeper._tables) == 1
             assert len(names) <= 2  # with the units of rows that tie
-    assert interrupts > 10
+    assert interrupts  # several dozen
 
 
 def test_a_signal_during_a_long_query_of_sqlite_is_an_interrupt() -> None:

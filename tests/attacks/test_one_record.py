@@ -6,8 +6,10 @@ the record is there. Here random pairs of tables differ in one hostile record.
 """
 
 import datetime as dt
+from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
+from math import prod
 from random import Random
 from typing import Any
 
@@ -21,8 +23,10 @@ from composition import FiltCon, Parallel, Partition
 from mechanisms import (
     Correlation,
     Count,
+    DiscoveredKeys,
     GroupBy,
     Histogram,
+    Keys,
     Laplace,
     Mean,
     Quantile,
@@ -32,9 +36,13 @@ from mechanisms import (
     column,
 )
 from mechanisms.linear_queries import Weighted
+from mechanisms.synthetic.domain import domain_of
+from mechanisms.synthetic.scores import Compared, Distances, Marginal
 from mechanisms.tables.comparisons import OPERATORS
+from mechanisms.tables.keys import groups_of
 from mechanisms.tables.predicates import Comparison
 from queryable import MechanismFault, PureDP, Queryable
+from queryable.faults import touching_data
 from queryable.statistics import IntegerStatistic
 from tests.attacks.hostile_tables import AWARE, FORMS, NAIVE, Form
 
@@ -42,6 +50,21 @@ CONSTANTS: list[Any] = [2, 0.5, 2**63, -1e300, True, "a", b"a", NAIVE, AWARE, NA
 CONSTANTS += [dt.timedelta(1), np.datetime64("2020-01-01T00:00:00.000000001")]
 GRIDS: list[list[Any]] = [[0, 1, 2.5], ["a", "b"], [NAIVE, NAIVE + dt.timedelta(1)], [b"a"]]
 LATTICE = np.array([1, 2, 3, 4, 5]) << 18
+
+
+def modelled(names: list[str], random: Random) -> list[IntegerStatistic]:
+    """What a `Synthetic` launches: a marginal of some columns, and distances from a model."""
+    cuts: list[Any] = []
+    for name in names:
+        bins = Keys.bins(name, random.choice([GRIDS[0], GRIDS[2]]))
+        cuts.append(random.choice([bins, {name: random.choice(GRIDS)}]))
+    domain = domain_of(groups_of(cuts))
+    whole = Marginal(domain.counts(tuple(range(len(names))), None), tuple(names))
+    alone = Marginal(domain.counts((0,), None), tuple(names[:1]))
+    counts = np.array([random.randrange(300) for _ in range(prod(whole.shape))])
+    zero = np.zeros(alone.shape, dtype=np.int64)
+    compared = Compared(whole, counts.reshape(whole.shape), 3, 40), Compared(alone, zero, 1, 0)
+    return [whole, Distances(compared)]
 
 
 def statistics(form: Form, random: Random) -> list[IntegerStatistic]:
@@ -69,6 +92,7 @@ def statistics(form: Form, random: Random) -> list[IntegerStatistic]:
         GroupBy(keys, Variance(one, 0, 3)),
         GroupBy(keys, Histogram(one, [2, "a"])),
         Weighted(lambda table: form.entries(table, one), LATTICE),
+        *modelled(sorted({one, other}), random),
     ]
 
 
@@ -78,6 +102,30 @@ def outcome(statistic: IntegerStatistic, table: Any) -> Any:
         return np.atleast_1d(np.asarray(statistic(table), dtype=object))
     except MechanismFault:
         return None
+
+
+def discovered(form: Form, random: Random) -> list[DiscoveredKeys]:
+    """Keys of one column, of two, and of expressions."""
+    one, other = (random.choice(sorted(form.columns)) for _ in range(2))
+    return [
+        DiscoveredKeys(one),
+        DiscoveredKeys([one, other], where=column(other) != random.choice(CONSTANTS)),
+        DiscoveredKeys([column(one).cast("text"), column(other).cast("integer")]),
+        DiscoveredKeys(column(one).truncate("month"), where=lambda t: form.entries(t, other)),
+    ]
+
+
+def found(keys: DiscoveredKeys, table: Any) -> Counter[Any] | None:
+    """The exact counts of the keys, with the types of these; None where it failed."""
+    counts: Counter[Any] = Counter()
+    try:
+        for batch in touching_data(lambda: list(keys.found(table))):
+            values = batch.keys(np.arange(len(batch.counts)))
+            for value, count in zip(values, batch.counts.tolist(), strict=True):
+                counts[tuple((type(each), each) for each in value)] += count
+    except MechanismFault:
+        return None
+    return counts
 
 
 def hold_apart(form: Form, random: Random, seed: object) -> None:
@@ -95,6 +143,17 @@ def hold_apart(form: Form, random: Random, seed: object) -> None:
             moved = abs(after - before)
             assert moved.sum() <= statistic.l1, told
             assert (moved**2).sum() <= statistic.l2**2, told
+            if isinstance(statistic, Marginal):
+                assert moved.sum() == 1, told  # it is in one cell, whatever it is
+            if isinstance(statistic, Distances):
+                assert moved.max() <= statistic.linf, told
+    for keys in discovered(form, random):
+        shown = [found(keys, table) for table in (small, large)]
+        assert (shown[0] is None) == (shown[1] is None), f"{keys!r} of records {seed}"
+        if shown[0] is not None and shown[1] is not None:
+            shown[1].subtract(shown[0])
+            assert set(shown[1].values()) <= {0, 1}, f"{keys!r} of records {seed}"
+            assert sum(shown[1].values()) <= 1, f"{keys!r} of records {seed}"
     name = random.choice(sorted(form.columns))
     for key in (name, lambda record: record[name]):
         partition = Partition(key, ["a", 1, 2])
@@ -129,7 +188,7 @@ def test_some_of_it_is_read(form: str) -> None:
         for statistic in statistics(FORMS[form], random):
             if outcome(statistic, table) is not None:
                 answered.add(type(statistic))
-    assert len(answered) == 9
+    assert len(answered) == 11
 
 
 ROWS = [{"state": "CA", "age": 31}, {"state": "NY", "age": 29}]
@@ -185,11 +244,14 @@ def hold_apart_on_duckdb(form: Form, random: Random, seed: object) -> None:
         Histogram(name, constants),
         Quantile(name, "1/3", random.choice(GRIDS)),
         GroupBy({name: random.choice(GRIDS)}, Mean(name, 0, 3)),
+        *modelled([name], random),
     ):
         before, after = result(statistic, small), result(statistic, large)
         told = f"{statistic!r} of {name} of records {seed}"
         assert (before is None) == (after is None), told
         assert before is None or abs(after - before).sum() <= statistic.l1, told
+        if isinstance(statistic, Marginal) and before is not None:
+            assert abs(after - before).sum() == 1, told
     small.close()
     large.close()
 

@@ -24,6 +24,10 @@ from queryable import (
     UnprovenCompositionError,
     Update,
 )
+from queryable.advancing import (
+    advance,
+    begin,
+)
 from queryable.audit import (
     HockeyStick,
     MaxDivergence,
@@ -35,7 +39,6 @@ from queryable.audit import (
     zcdp,
 )
 from queryable.audit.concentrated import concentration
-from queryable.faults import advance, begin
 from queryable.randomness.coins import SYSTEM
 from tests.audit.streams import ARRIVES, EMPTY, NOTHING, Flagged, Pads, Rolls
 from tests.audit.toys import F, nats, odds_below

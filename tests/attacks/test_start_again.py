@@ -32,7 +32,10 @@ from queryable import (
     QueryError,
     Refused,
 )
-from queryable.faults import advance, begin
+from queryable.advancing import (
+    advance,
+    begin,
+)
 from tests.audit.toys import F, PadReveal, Response, excess, nats, reader, worst_case
 
 FIRST_MESSAGES: tuple[Any, ...] = (

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import attrs
+import numpy as np
 
 from composition import (
     ConComp,
@@ -15,6 +16,7 @@ from composition import (
     FiltCon,
     FiltSeq,
     GDPResidue,
+    Individual,
     LinearOdometer,
     Menu,
     Odom,
@@ -31,7 +33,17 @@ from composition import (
     Whitehouse2023,
     filter_of,
 )
-from mechanisms import RandomizedResponse
+from mechanisms import (
+    Best,
+    DiscoveredKeys,
+    DiscreteLaplace,
+    Poisson,
+    PrivateKeys,
+    RandomizedResponse,
+    Scripted,
+    Threshold,
+)
+from mechanisms import TruncatedNegativeBinomial as Repeated
 from queryable import (
     GDP,
     RDP,
@@ -54,13 +66,16 @@ from queryable import (
     ToAnalyst,
     ToMechanism,
     UnknownQueryError,
+    View,
 )
 from queryable.audit import Verdict, audit
+from queryable.contributions import Contributions
 from tests.audit.toys import PadReveal, Reader, Response, TwoRounds, nats, reader, yes
 from tests.proofs.reductions import NoninteractiveLaunches
 
 F = Fraction
 BITS = ((0, 1),)
+POISSON = Best(Response(2), "largest", Poisson(2))
 
 
 @attrs.frozen
@@ -69,6 +84,7 @@ class Case:
 
     Attributes:
         reached: a false claim, below the mechanism's own; or a divergence that is reached.
+        cut: the probability of draws that are not enumerated.
     """
 
     build: Callable[[], InteractiveMechanism[Any]]
@@ -77,13 +93,15 @@ class Case:
     reached: Loss | Fraction
     pairs: Any = BITS
     d_in: int = 1
+    cut: Fraction = F(1, 10**9)
 
     def audited(self, claim: Loss | None = None) -> Verdict:
         """The verdict on the mechanism's own claim, or on `claim`."""
         asking: dict[str, Any] = {"adversary": lambda view: None}
         if self.horizon:
             asking = {"queries": self.queries, "horizon": self.horizon}
-        return audit(self.build(), self.pairs, claim=claim, d_in=self.d_in, **asking)
+        cut = {"tail": self.cut / 2, "slack": self.cut}
+        return audit(self.build(), self.pairs, claim=claim, d_in=self.d_in, **cut, **asking)
 
     def keeps(self) -> Verdict:
         """Assert that the claim holds against every adversary."""
@@ -154,6 +172,55 @@ class Stutter(PersonInTheMiddle[Any]):
                 said = any(getattr(each, "answer", each) is True for each in (first, answer))
                 return None, ToAnalyst((said, coins.draw(Bernoulli(F(1, 2)))))
         raise AssertionError(message)
+
+
+@attrs.frozen(eq=False)
+class Column(Contributions):
+    """One entry of each record."""
+
+    records: tuple[Any, ...]
+    of: int
+
+    @property
+    def squares(self) -> Any:  # type: ignore[override]
+        return np.array([record[self.of] ** 2 for record in self.records], dtype=np.int64)
+
+    def among(self, active: Any) -> Any:
+        return tuple(each for each, there in zip(self.records, active, strict=True) if there)
+
+
+@attrs.frozen
+class Tally(Measurement):
+    """The sum of one entry of each record, with two-sided geometric noise, clamped to 0 .. most.
+
+    Its ratio between neighbouring integers is `odds`. So a record that adds s costs at most
+    s * log(odds) * tanh(s * log(odds) / 2), which is at most s^2 times that for s = 1.
+    """
+
+    of: int = 0
+    most: int = 2
+    odds: Fraction = attrs.field(default=F(2), converter=F)
+    largest: int = 1
+
+    @property
+    def loss_per_square(self) -> Fraction:
+        return Response(self.odds).privacy_map(1, ZCDP).rho  # type: ignore[attr-defined, no-any-return]
+
+    def contributions(self, dataset: Any) -> Contributions:
+        return Column(dataset, self.of)
+
+    def loss(self, d_in: int) -> Loss:
+        return ZCDP(self.loss_per_square * (self.largest * d_in) ** 2)
+
+    def release(self, dataset: Any, coins: Coins) -> Any:
+        total, p, rest = sum(record[self.of] for record in dataset), 1 / self.odds, F(1)
+        for answer in range(self.most):
+            inner = (1 - p) / (1 + p) * p ** abs(answer - total)
+            chance = inner if answer else p**total / (1 + p)  # at 0 or below
+            if coins.draw(Bernoulli(chance / rest)):
+                return answer
+            rest -= chance
+        return self.most
 
 
 @attrs.frozen
@@ -233,6 +300,45 @@ SUCCESSIVE = (Launch(PadReveal(3)), Launch(Response(2)), *PAD)
 LEAKY = (Launch(Response(2, delta="1/10")), Launch(PadReveal(2)), Launch(reader(2)), *ASKS[:3])
 RHO = Response(3).privacy_map(1, ZCDP).rho  # type: ignore[attr-defined]
 HALF_RHO = Response(2).privacy_map(1, ZCDP).rho  # type: ignore[attr-defined]
+
+
+def both(records: Any) -> bool:
+    """Whether the first entries of two records are 1; one record may change it."""
+    return sum(record[0] for record in records) >= 2
+
+
+IN_PERSON = (
+    *(Launch(Tally(of)) for of in (0, 1)),
+    Launch(reader(2, bit=both)),
+    Ask(0, "read"),
+    Ask(1, "read"),
+)
+PERSONS = (
+    (((1, 1), (0, 1), (1, 0)), ((0, 1), (1, 0))),
+    (((1, 0), (1, 1), (0, 1)), ((1, 0), (0, 1))),
+    (((0, 1), (0, 1), (1, 1)), ((0, 1), (0, 1))),
+)
+"""Three records with two entries each, and two of them."""
+
+
+def with_care(view: View) -> Any:
+    """Asks for the sum of a pad only if a response was True, and for the key at the end."""
+    match len(view):
+        case 0 | 1:
+            return (Launch(Response(2)), Launch(PadReveal(3)))[len(view)]
+        case 2:
+            return Ask(1, "sum" if view[0].answer.answer else "key")
+        case 3:
+            return Ask(1, "key" if view[0].answer.answer else "sum")
+    return None
+
+
+def doubting(view: View) -> Any:
+    """Fails if a response was True."""
+    if len(view) and view[0].answer.answer:
+        raise ValueError
+    return None if len(view) else Launch(Response(3))
+
 
 CASES: dict[str, Case] = {
     # filters, by measure
@@ -361,6 +467,17 @@ CASES: dict[str, Case] = {
         4,
         UNDER,
     ),
+    # an account for each record
+    "Individual": Case(
+        lambda: Individual(HALF_RHO), IN_PERSON, 3, HALF_RHO * F(999, 1000), pairs=PERSONS
+    ),
+    "Individual, with a rest that pays for nothing": Case(
+        lambda: Individual(HALF_RHO * F(7, 4)),
+        IN_PERSON[:2],
+        3,
+        HALF_RHO * F(999, 1000),
+        pairs=PERSONS,
+    ),
     # all at once
     "ConComp": Case(
         lambda: ConComp([PadReveal(3), PadReveal(2)]),
@@ -401,9 +518,70 @@ CASES: dict[str, Case] = {
     "the person that takes interactive mechanisms": Case(
         lambda: NoninteractiveLaunches() @ Filt(PureDP(TOTAL)), READERS, 4, PureDP(nats(F(5, 4)))
     ),
+    # private selection
+    "Scripted": Case(lambda: Scripted(FiltCon(PureDP(TOTAL)), with_care), (), 0, UNDER),
+    "Scripted, that fails": Case(
+        lambda: Scripted(FiltCon(PureDP(nats(3))), [Launch(FailsByBit()), Ask(0, "key")]),
+        (),
+        0,
+        F(0),
+    ),
+    "Best": Case(
+        lambda: Best(Response(2), "largest", Repeated(1, "9/10")),
+        (),
+        0,
+        PureDP(nats(2)),
+        cut=F(1, 10**6),
+    ),
+    "Best, most of many runs": Case(
+        lambda: Best(Response(2), "largest", Repeated(100, "25/26")),
+        (),
+        0,
+        PureDP(2 * nats(2)),
+        cut=F(6, 1000),
+    ),
+    "Best, eta below 0": Case(
+        lambda: Best(Response(2), "smallest", Repeated("-1/2", "1/2")),
+        (),
+        0,
+        PureDP(nats(2)),
+        cut=F(1, 1000),
+    ),
+    "Best, Poisson": Case(
+        lambda: Scripted(FiltCon(POISSON.privacy_map(1, PureDP)), [Launch(POISSON)]),
+        (),
+        0,
+        PureDP(nats(2)),
+        cut=F(1, 1000),
+    ),
+    "Best, Threshold": Case(
+        lambda: Best(Response(3), "largest", Threshold(1, "1/4")),
+        (),
+        0,
+        PureDP(nats(5)),
+        cut=F(1, 1000),
+    ),
+    "Best, Threshold, of analyses that may fail": Case(
+        lambda: Best(
+            Scripted(FiltCon(PureDP(nats(3))), doubting),
+            "largest",
+            Threshold(1, "1/4"),
+        ),
+        (),
+        0,
+        PureDP(nats(5)),
+        cut=F(1, 1000),
+    ),
     # claims of mechanisms that are launched
     "RandomizedResponse": Case(
         lambda: RandomizedResponse(bool, odds=F(7, 3)), (), 0, PureDP("0.84729786038720")
+    ),
+    "DiscoveredKeys": Case(
+        lambda: PrivateKeys(DiscoveredKeys("key"), noise=DiscreteLaplace("1/2"), threshold=3),
+        (),
+        0,
+        F(1613, 100_000),  # e^-4 / (1 + e^-2) is above it
+        pairs=tuple(({"key": [*rows]}, {"key": [*rows, "a"]}) for rows in ("", "a", "aaa", "bb")),
     ),
     "RandomizedResponse with delta": Case(
         lambda: RandomizedResponse(bool, odds=F(7, 3), delta="1/9"), (), 0, F(1, 9)

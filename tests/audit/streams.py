@@ -17,6 +17,7 @@ from composition import (
     FiltCon,
     FiltSeq,
     GDPResidue,
+    Individual,
     Menu,
     Odom,
     OdomCon,
@@ -51,8 +52,8 @@ from queryable.audit import Pair, Verdict, audit
 from queryable.audit.pairs import Around
 from queryable.data.growing import snapshot
 from queryable.messages import is_owners
-from tests.audit.cases import HALF_RHO, RHO, TOTAL, UNDER, Stutter, Truncated
-from tests.audit.toys import PadReveal, Response, nats, yes
+from tests.audit.cases import HALF_RHO, RHO, TOTAL, UNDER, Stutter, Tally, Truncated, both
+from tests.audit.toys import PadReveal, Response, nats, reader, yes
 
 F = Fraction
 
@@ -237,6 +238,7 @@ MIXED = (*BOTH, Launch(response(2)))
 """Children that see updates, and one that is launched before or after them."""
 UP_TO_THREE = PureDP(nats(F(299, 100)))
 PARTS = Partition(lambda record: record[0], ["a", "b"])
+PARTS_OF_PERSONS = Partition(lambda record: record[0], [0, 1])
 SMALL = (Launch(Rolls(F(3, 2))), Launch(response(F(3, 2))), Ask(0, "read"))
 
 
@@ -320,6 +322,29 @@ STREAMS: dict[str, Stream] = {
         lambda: Truncated(Odom(PureDP), PureDP(TOTAL)),
         (Launch(response(3)), Launch(response(2))),
         UNDER,
+    ),
+    # an account for each record
+    "Individual": Stream(
+        lambda: Individual(HALF_RHO),
+        (*(Launch(Tally(of)) for of in (0, 1)), Launch(reader(2, bit=both)), Ask(1, "read")),
+        HALF_RHO * F(999, 1000),
+        (2, 2),
+        (2, 3),
+        arrivals=(Pair(Update(((1, 1),)), Update(())), Update(((1, 0),))),
+    ),
+    "Individual in a filter and in parts": Stream(
+        lambda: FiltCon(ZCDP(2 * HALF_RHO)),
+        (
+            Launch(Individual(HALF_RHO)),
+            Launch(Parallel(PARTS_OF_PERSONS, {1: Individual(HALF_RHO)})),
+            Ask(0, Launch(Tally(0))),
+            Ask(0, Launch(Tally(1))),
+            Ask(1, Ask(1, Launch(Tally(1)))),
+        ),
+        HALF_RHO * F(999, 1000),
+        (1, 3),
+        (1, 4),
+        arrivals=(Pair(Update(((1, 1),)), Update(())),),
     ),
     # postprocessing
     "a person over a filter": Stream(

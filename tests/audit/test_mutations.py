@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 import attrs
+import numpy as np
 import pytest
 from flint import arb
 
@@ -18,41 +19,77 @@ from composition import (
     ConComp,
     FiltCon,
     FiltSeq,
+    Individual,
     Odom,
     OdomCon,
     Parallel,
 )
-from composition.compositors import adaptive, children, claims, parallel
+from composition.compositors import adaptive, children, claims, individual, parallel
+from composition.compositors.accounts import Accounts
 from composition.compositors.adaptive import AdaptiveComposition, CompositionState
-from composition.compositors.books import Book
+from composition.compositors.block_register import BlockRegister
 from composition.rules.additive import AdditiveAccount
 from composition.rules.slack import SlackAccount
-from mechanisms import RandomizedResponse, SparseVector, randomized_response
+from mechanisms import (
+    Poisson,
+    PrivateKeys,
+    RandomizedResponse,
+    SparseVector,
+    Threshold,
+    TruncatedNegativeBinomial,
+    randomized_response,
+    scripted,
+    selection,
+    thresholds,
+)
+from mechanisms import best as best_mechanism
+from mechanisms.frugal import combined
+from mechanisms.frugal.together import GaussiansTogether
+from mechanisms.synthetic.graphical import GRID
+from mechanisms.synthetic.scores import Compared
+from mechanisms.tables import discovered
+from mechanisms.tables.engines import found
+from mechanisms.tables.growth import GrowingTable
+from mechanisms.tables.records import TableRecords
 from queryable import (
+    GDP,
     Bernoulli,
+    Dominated,
     Failed,
+    Launched,
     Measurement,
     Postprocessed,
     PrivacyClaimError,
     PrivacyLossQuery,
     PureDP,
     QueryError,
+    Refused,
     Update,
     View,
     view,
 )
+from queryable.advancing import (
+    advance,
+    begin,
+)
+from queryable.contributions import RecordsInMemory
 from queryable.data.growing import Part
-from queryable.faults import advance, begin
 from queryable.losses.conversions import log_up
-from queryable.losses.numbers import round_down
+from queryable.losses.numbers import round_down, round_up
 from queryable.randomness.coins import SeededCoins
 from queryable.running import root
+from tests.attacks import test_individual_neighbours as persons
 from tests.attacks import test_parallel_streams as streams
 from tests.attacks import test_sparse_vectors as sparse
 from tests.audit import test_blocks as blocks
+from tests.audit import test_discovered_keys as keys
+from tests.audit import test_frugal as frugal
+from tests.audit import test_synthetic as synthetic
 from tests.audit.cases import CASES
 from tests.laws import compositors as laws
 from tests.laws import growing
+from tests.unit.mechanisms import test_best as best
+from tests.unit.queryable.losses import test_dominated as dominated_losses
 
 F = Fraction
 Patch = Callable[[pytest.MonkeyPatch], None]
@@ -294,9 +331,9 @@ def an_update_is_charged_to_no_block(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @caught_by(blocks.STREAMS["pure"].keeps)
 def only_the_last_of_several_blocks_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = Book.charged
+    real = BlockRegister.charged
     monkeypatch.setattr(
-        Book, "charged", lambda self, blocks, steps: real(self, blocks[-1:], steps[-1:])
+        BlockRegister, "charged", lambda self, blocks, steps: real(self, blocks[-1:], steps[-1:])
     )
 
 
@@ -593,6 +630,271 @@ def a_sparse_vector_goes_on_after_its_cutoff(monkeypatch: pytest.MonkeyPatch) ->
         return (state if answer is True else after), answer
 
     monkeypatch.setattr(SparseVector, "step", step)
+
+
+# Accounts of records.
+
+
+def charging(patch: pytest.MonkeyPatch, wrong: Callable[..., Any]) -> None:
+    """Replace how records are charged by a function of the right way, the accounts and a charge."""
+    real = Accounts.charged
+    patch.setattr(Accounts, "charged", lambda *args: wrong(lambda: real(*args), *args))
+
+
+@caught_by(CASES["Individual, with a rest that pays for nothing"].keeps)
+def a_record_is_charged_after_the_answer(patch: pytest.MonkeyPatch) -> None:
+    def wrong(real: Any, accounts: Any, share: Any, squares: Any = 1) -> Any:
+        units = accounts._divided(share.denominator)
+        spent = accounts.spent * (units // accounts.units)
+        active = spent < units  # as if this launch cost nothing yet
+        return active, Accounts(spent + active * squares * int(share * units), units)
+
+    charging(patch, wrong)
+
+
+@caught_by(CASES["Individual"].keeps)
+def who_takes_part_depends_on_other_records(patch: pytest.MonkeyPatch) -> None:
+    def wrong(real: Any, *args: Any) -> Any:
+        active, accounts = real()
+        return active & active.all(), accounts
+
+    charging(patch, wrong)
+
+
+@caught_by(CASES["Individual"].keeps)
+def a_refusal_shows_that_a_record_has_left(patch: pytest.MonkeyPatch) -> None:
+    own, paid = Individual.step, individual._paid
+    left = [False]
+
+    def watched(*args: Any) -> Any:
+        state, data = paid(*args)
+        left[0] = data is not None and len(data[0]) < len(state.dataset)
+        return state, data
+
+    def step(self: Any, state: Any, query: Any, coins: Any = None) -> Any:
+        left[0] = False
+        state, answer = own(self, state, query, coins)
+        return state, Refused("a record has left") if left[0] else answer
+
+    patch.setattr(individual, "_paid", watched)
+    patch.setattr(Individual, "step", step)
+
+
+@caught_by(CASES["Individual"].keeps)
+def a_child_reads_records_that_did_not_pay(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(RecordsInMemory, "among", lambda self, active: self.readable)
+
+
+@caught_by(CASES["Individual"].keeps)
+def a_child_costs_a_record_what_it_adds(patch: pytest.MonkeyPatch) -> None:
+    def wrong(real: Any, accounts: Any, share: Any, squares: Any = 0) -> Any:
+        return REAL_CHARGE(accounts, share, squares)
+
+    charging(patch, wrong)
+
+
+REAL_CHARGE = Accounts.charged
+
+
+@caught_by(lambda: persons.test_no_record_costs_more_than_its_budget("arrays", 8))
+def a_record_pays_for_being_counted_and_not_for_what_it_adds(patch: pytest.MonkeyPatch) -> None:
+    def wrong(real: Any, accounts: Any, share: Any, squares: Any = 1) -> Any:
+        return REAL_CHARGE(accounts, share, np.asarray(squares) > 0)
+
+    charging(patch, wrong)
+
+
+@caught_by(lambda: persons.test_no_record_costs_more_than_its_budget("units", 1))
+def a_person_pays_as_one_row(patch: pytest.MonkeyPatch) -> None:
+    real = TableRecords.contributions
+
+    def contributions(self: Any, request: Any) -> Any:
+        added = real(self, request)
+        return attrs.evolve(added, squares=np.minimum(added.squares, 1))
+
+    patch.setattr(TableRecords, "contributions", contributions)
+
+
+@caught_by(CASES["Individual"].keeps)
+def the_number_of_active_records_is_told(patch: pytest.MonkeyPatch) -> None:
+    own = Individual.step
+
+    def step(self: Any, state: Any, query: Any, coins: Any = None) -> Any:
+        state, answer = own(self, state, query, coins)
+        if isinstance(answer, Launched) and state.accounts is not None:
+            answer = attrs.evolve(answer, answer=(answer.answer, int(state.accounts.spent.sum())))
+        return state, answer
+
+    patch.setattr(Individual, "step", step)
+
+
+@caught_by(lambda: persons.test_no_record_costs_more_if_the_data_grow("arrays", 1))
+def a_batch_gives_everybody_a_new_budget(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Accounts, "among", lambda self, records: Accounts.of(records))
+
+
+@caught_by(lambda: persons.test_no_record_costs_more_if_the_data_grow("arrays", 1))
+def records_that_arrive_get_the_accounts_of_others(patch: pytest.MonkeyPatch) -> None:
+    def wrong(self: Any, records: int) -> Any:
+        more = np.zeros(records - len(self.spent), dtype=np.int64)
+        return Accounts(np.concatenate([more, self.spent]), self.units)
+
+    patch.setattr(Accounts, "among", wrong)
+
+
+@caught_by(lambda: persons.test_no_record_costs_more_if_the_data_grow("units", 1))
+def persons_are_numbered_anew_when_rows_arrive(patch: pytest.MonkeyPatch) -> None:
+    real = GrowingTable.records
+    patch.setattr(GrowingTable, "records", lambda self, earlier=None: real(self))
+
+
+@caught_by(synthetic.test_the_choice_keeps_its_claim)
+def a_distance_is_said_to_move_half_as_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        Compared, "sensitivity", property(lambda self: self.weight * GRID * self.marginal.l1 / 2)
+    )
+
+
+# Keys that are found in the data.
+
+
+@caught_by(CASES["DiscoveredKeys"].keeps)
+def a_key_is_shown_one_below_its_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = discovered.places_shown
+    monkeypatch.setattr(discovered, "places_shown", lambda noisy, t: shown(noisy, t - 1))
+
+
+@caught_by(lambda: keys.test_the_claim_is_exact(keys.LAPLACE, 1))
+def a_key_at_its_threshold_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discovered, "places_shown", lambda noisy, t: np.flatnonzero(noisy > t))
+
+
+@caught_by(CASES["DiscoveredKeys"].keeps)
+def delta_is_that_of_keys_above_the_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = discovered.shown_by
+    monkeypatch.setattr(discovered, "shown_by", lambda noise, t, *rest: real(noise, t + 1, *rest))
+
+
+@caught_by(CASES["DiscoveredKeys"].keeps)
+def delta_is_that_of_continuous_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    half = lambda scale, m: (-m / scale).exp() / 2  # noqa: E731
+
+    def at_least(noise: Any, least: int) -> tuple[F, F]:
+        return round_down(half, noise.scale, least), round_up(half, noise.scale, least)
+
+    monkeypatch.setattr(thresholds, "at_least", at_least)
+
+
+@caught_by(lambda: keys.test_the_claim_is_exact(keys.LAPLACE, 2))
+def delta_is_that_of_one_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = discovered.shown_by
+    monkeypatch.setattr(discovered, "shown_by", lambda noise, t, k, d=1: real(noise, t, 1, d))
+
+
+@caught_by(lambda: keys.test_two_units_lose_at_most_the_group_bound(keys.LAPLACE, 1))
+def two_units_have_twice_the_delta_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = discovered.shown_by
+    monkeypatch.setattr(discovered, "shown_by", lambda noise, t, k, d=1: d * real(noise, t, k))
+
+
+@caught_by(lambda: keys.test_gaussians_beside_a_smoothed_one(1))
+def keys_beside_a_smoothed_gaussian_have_no_delta(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That is stated for it, in Dominated; their own delta stays as it is."""
+    real = PrivateKeys.privacy_map
+
+    def wrong(self: Any, d_in: int, measure: Any = None) -> Any:
+        loss: Any = real(self, d_in, measure)
+        if measure is not Dominated:
+            return loss
+        return Dominated(0, loss.mu, discovered.smoothed(F(d_in), F(5), d_in).delta)
+
+    monkeypatch.setattr(PrivateKeys, "privacy_map", wrong)
+
+
+@caught_by(keys.test_a_unit_is_counted_in_so_many_keys_on_its_own_account)
+def a_unit_is_counted_in_all_of_its_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = found._of_units
+    monkeypatch.setattr(
+        found, "_of_units", lambda rows, by, most, choice: real(rows, by, 99, choice)
+    )
+
+
+# A frugal person.
+
+
+@caught_by(frugal.combinations_lose_what_they_claim)
+def combinations_are_charged_by_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        combined,
+        "largest_square",
+        lambda factor: max(sum(each * each for each in row) for row in factor),
+    )
+
+
+@caught_by(lambda: frugal.the_worst_row_loses_what_is_charged(frugal.Watched()))
+def launches_together_are_charged_as_the_dearest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        GaussiansTogether,
+        "loss",
+        lambda self, d_in: max((each.loss(d_in) for each in self.parts), key=lambda z: z.rho),
+    )
+
+
+# Losses with several parts.
+
+
+@caught_by(lambda: dominated_losses.three_sources_are_bounded("2", "1", "1e-3"))
+def a_converted_loss_forgets_its_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        Dominated, "_to", lambda self, measure, delta: GDP(self.mu).to(measure, delta - self.delta)
+    )
+
+
+@caught_by(lambda: dominated_losses.three_sources_are_bounded("0", "1", "1e-9"))
+def a_converted_loss_spends_its_delta_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Dominated, "_to", lambda self, *given: GDP(self.mu).to(*given))
+
+
+# Private selection.
+
+
+@caught_by(CASES["Best, most of many runs"].keeps)
+def private_selection_forgets_eta(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TruncatedNegativeBinomial, "exponent", F(1))
+
+
+@caught_by(best.a_rare_best_run_is_bounded)
+def private_selection_forgets_the_mean(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "log_mean", lambda law: F(0))
+
+
+@caught_by(CASES["Best, Poisson"].keeps)
+def poisson_repetitions_are_charged_as_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = selection.pure_of
+
+    def pure_of(law: Any, pure: F) -> F:
+        return pure if isinstance(law, Poisson) else real(law, pure)
+
+    monkeypatch.setattr(best_mechanism, "pure_of", pure_of)
+
+
+@caught_by(CASES["Best, Threshold"].keeps)
+def a_threshold_is_charged_as_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Threshold, "exponent", F(0))
+
+
+@caught_by(CASES["Scripted, that fails"].keeps)
+def a_script_tells_where_it_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The data's bit decides which of two texts is told."""
+    real = scripted.Scripted.release
+
+    def release(self: Any, dataset: Any, coins: Any) -> Any:
+        try:
+            return real(self, dataset, coins)
+        except QueryError as error:
+            return f"{error} {dataset}"
+
+    monkeypatch.setattr(scripted.Scripted, "release", release)
 
 
 @cache

@@ -21,8 +21,11 @@ from queryable import (
     PrivacyLossQuery,
     PureDP,
 )
+from queryable.advancing import (
+    advance,
+    begin,
+)
 from queryable.audit import view_law
-from queryable.faults import advance, begin
 from queryable.losses import curves
 from tests.audit.toys import (
     F,

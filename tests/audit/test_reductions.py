@@ -53,8 +53,11 @@ from queryable import (
     interact,
     truncated_view,
 )
+from queryable.advancing import (
+    advance,
+    begin,
+)
 from queryable.audit import every_outcome, hashable, push_forward, view_law
-from queryable.faults import advance, begin
 from tests.audit.toys import (
     Broken,
     Clumsy,

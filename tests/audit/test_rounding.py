@@ -43,6 +43,7 @@ from composition import (
 from composition.rules.residue import largest_first, largest_response, residue
 from composition.rules.rogers import drift
 from composition.rules.worst_case import worst_cases
+from mechanisms import DiscreteGaussian, DiscreteLaplace, thresholds
 from queryable import GDP, ZCDP, ApproxDP, ApproxZCDP, Dominated, PureDP
 from queryable.losses import RenyiCurve, conversions
 from tests.reference import (
@@ -498,6 +499,37 @@ def epsilon_when_a_filter_is_full(random: Random) -> Pair:
     assert isinstance(room, ZCDP)
     true = BOUNDARIES[kind](2 * real(room.rho + F("1e-6")), real(delta), real(parameter))
     return epsilon, true if room.rho else real(epsilon)
+
+
+# Keys that are found in the data.
+
+
+@rounded(thresholds.shown_by, "1e-24")
+def the_chance_of_a_new_key_with_laplace_noise(random: Random) -> Pair:
+    scale, threshold = any_of(random, -1, 4), random.randint(1, 200)
+    keys, units = random.randint(1, 9), random.randint(1, 5)
+    p = mp.exp(-1 / real(scale))
+
+    def shown(count: int) -> Any:
+        least = threshold - count
+        return p**least / (1 + p) if least > 0 else 1 - p ** (1 - least) / (1 + p)
+
+    apart, together = (
+        -mp.expm1(many * mp.log1p(-shown(count)))
+        for many, count in ((keys * units, 1), (keys, units))
+    )
+    found = thresholds.shown_by(DiscreteLaplace(scale), threshold, keys, units)
+    return found, max(apart, together)
+
+
+@rounded(thresholds.at_least, "1e-12")
+def the_chance_of_a_new_key_with_gaussian_noise(random: Random) -> Pair:
+    """Noise that is narrow enough for its tail to be summed term by term."""
+    variance, least = any_of(random, -1, 3), random.randint(1, 40)
+    noise = DiscreteGaussian(variance)
+    terms = [mp.exp(-real(x * x) / (2 * real(variance))) for x in range(2000)]
+    whole = 2 * mp.fsum(terms) - terms[0]
+    return thresholds.at_least(noise, least)[1], mp.fsum(terms[least:]) / whole
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.draw.__name__ for case in CASES])

@@ -54,7 +54,15 @@ from tests.audit.toys import F, PadReveal, excess, nats, passing, script, worst_
 
 LONGER = {
     *("FiltCon, zCDP", "FiltCon, approximate zCDP", "FiltCon of pads", "nested filters"),
-    *("ConComp", "ViaZCDP", "OdomSeq", "Odom", "FiltCon that halts", "OdomCon, Renyi"),
+    *(
+        "ConComp",
+        "Individual",
+        "ViaZCDP",
+        "OdomSeq",
+        "Odom",
+        "FiltCon that halts",
+        "OdomCon, Renyi",
+    ),
 }
 """Cases of a second or more."""
 LONGEST = {"FiltCon, zCDP"}

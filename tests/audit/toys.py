@@ -36,8 +36,11 @@ from queryable import (
     UnknownQueryError,
     View,
 )
+from queryable.advancing import (
+    advance,
+    begin,
+)
 from queryable.audit import Pair, every_outcome, hashable
-from queryable.faults import advance, begin
 from queryable.losses.conversions import log_up
 from queryable.losses.numbers import round_down
 from queryable.view import Adversary

@@ -131,6 +131,48 @@ def _on_tables() -> Iterator[Case]:
     yield Case("a sparse vector on a table", mixed[0].mechanism, visits, (COUNT,) * 4)
 
 
+def _of_records() -> Iterator[Case]:
+    """An account for each unit of a table, with children that are asked after units have left."""
+    counted = Launch(m.Gaussian(COUNT, rho="1/20"))
+    everyone = Launch(m.Gaussian(m.CountUnits(per=UNIT), rho="1/40"))
+    script = (
+        everyone,
+        Launch(m.SparseVector(10, epsilon="1/10", cutoff=2, sensitivity=2)),
+        Launch(c.Individual("1/100")),
+        counted,
+        Ask(1, COUNT),
+        Ask(2, Launch(m.Gaussian(COUNT, rho="1/150"))),
+        Launch(c.FiltCon(q.ZCDP("1/100"))),
+        counted,
+        Ask(2, Launch(m.Gaussian(COUNT, rho="1/150"))),
+        Ask(4, Launch(m.Gaussian(COUNT, rho="1/150"))),
+        everyone,
+        Ask(1, COUNT),
+        q.PrivacyLossQuery(),
+    )
+    yield Case("Individual on a table", c.Individual("1/10"), visits, script)
+    inner = (Launch(c.Individual("1/10")), everyone, *within(0, script), everyone)
+    yield Case("Individual within FiltCon", c.FiltCon(q.ZCDP("1/2")), visits, inner)
+
+
+def _of_runs() -> Iterator[Case]:
+    """The best of several analyses, keys that are found, and what follows them."""
+    queries = (Launch(m.Laplace(COUNT, epsilon="1/20")), Launch(m.Laplace(COUNT, epsilon="1/20")))
+    analysis = m.Scripted(c.FiltCon(PureDP("1/10")), queries)
+    runs = m.TruncatedNegativeBinomial(1, "1/3")
+    script = (
+        Launch(m.Best(analysis, "largest", runs)),
+        Launch(m.Best(analysis, "smallest", m.Threshold(-1, "1/9"))),
+        Launch(m.PrivateKeys(m.DiscoveredKeys("city", per=UNIT), epsilon=1, delta="1e-6")),
+        Launch(m.PrivateKeys(m.DiscoveredKeys("city", per=UNIT), epsilon=9, delta="1/10")),
+        Launch(c.FiltCon(q.ApproxDP(1, "1e-6"))),
+        Ask(4, Launch(analysis)),
+        Ask(4, Launch(m.Best([analysis, analysis], "largest", runs))),
+        Launch(analysis),
+    )
+    yield Case("Best and PrivateKeys", c.FiltCon(q.ApproxDP(12, "1/5")), visits, script)
+
+
 def _with_parts() -> Iterator[Case]:
     parts = c.Partition("city", ["a", "b"])
     inner = c.Parallel(parts, {"a": c.FiltCon(PureDP(1)), "other": RandomBits(PureDP(1))})
@@ -275,6 +317,8 @@ CASES = (
         for place, (mechanism, queries) in enumerate(SCRIPTS)
     ),
     *_on_tables(),
+    *_of_records(),
+    *_of_runs(),
     *_with_parts(),
     *_with_choices(),
     *_of_approximate(),

@@ -5,11 +5,34 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from composition import FiltCon
+from composition import FiltCon, Individual
 from curator.codec import QUERY_LIMITS, encode
-from mechanisms import Count, Gaussian, SparseVector, column
+from mechanisms import (
+    Best,
+    Count,
+    DiscoveredKeys,
+    Estimate,
+    Fit,
+    FromModel,
+    Frugal,
+    Gaussian,
+    GroupBy,
+    Histogram,
+    Keys,
+    Laplace,
+    Measurements,
+    Poisson,
+    PrivateKeys,
+    SampleRows,
+    Scripted,
+    SparseVector,
+    Synthetic,
+    Threshold,
+    TruncatedNegativeBinomial,
+    column,
+)
 from queryable import ZCDP, Ask, AskMany, CanAfford, Launch, LaunchMany, PrivacyLossQuery
-from tests.encoded_mutations import hostile
+from tests.encoded_mutations import hostile, mutated, nodes
 
 _LETTERS = b'{}[]",:0123456789eE.-\\u truefalsnk@/'
 MOST = QUERY_LIMITS.bytes
@@ -24,6 +47,41 @@ QUERIES = (
     *(LaunchMany([NOISY, NOISY]), AskMany([PrivacyLossQuery()]), PrivacyLossQuery()),
     *(CanAfford(NOISY.mechanism), Ask(0, COUNT), Ask(1, Ask(0, NOISY))),
 )
+_LAPLACE = Laplace(COUNT, epsilon="1/1000")
+_BINS = Keys.bins("age", [0, 20, 40, 60])
+PERSON = Synthetic([{"sex": ["m", "f"]}, _BINS], rounds=3) @ FiltCon(ZCDP(1000))
+LAUNCHES = (
+    Launch(Best([_LAPLACE, Laplace(Count(), epsilon="1/1000")], "largest", Threshold(50, "1/10"))),
+    Launch(Best([_LAPLACE], "smallest", Poisson(3))),
+    Launch(
+        Best(
+            [Scripted(FiltCon(ZCDP("1/1000")), [Launch(Gaussian(COUNT, rho="1/9000"))] * 3)],
+            "largest",
+            TruncatedNegativeBinomial(0, "1/10"),
+        )
+    ),
+    Launch(PrivateKeys(DiscoveredKeys(["sex"]), epsilon="1/1000", delta="1/1000000")),
+    Launch(Frugal(plan=[COUNT], axes=[_BINS], patience=8) @ FiltCon(ZCDP("1/100"))),
+    Launch(Synthetic([_BINS], workload=[("age",)], max_cells=1000) @ FiltCon(ZCDP("1/100"))),
+    Launch(Individual("1/100")),
+)
+TO_PERSONS = {
+    "[]": LAUNCHES,
+    "[0]": (
+        Estimate(COUNT, 20),
+        Estimate(Histogram("age", [0, 10, 20]), 30, confidence="9/10"),
+        Estimate(GroupBy([_BINS], Count()), 30, anytime=True),
+    ),
+    "[1]": (
+        *(Fit(ZCDP("1/1000"), rounds=1), Measurements(), SampleRows(5), FromModel(COUNT)),
+        FromModel(GroupBy({"sex": ["m", "f"]}, Histogram("age", [0, 20, 40]))),
+    ),
+    "[2]": (
+        *(NOISY, Launch(Gaussian(Histogram("age", [0, 10]), rho="1/1000")), PrivacyLossQuery()),
+        CanAfford(NOISY.mechanism),
+    ),
+}
+"""Queries about what answers several times from one budget, by the path of the child."""
 
 
 def message(query: str, random: Random, path: str = "[]", more: str = "") -> str:
@@ -54,6 +112,21 @@ def mutations(count: int, seed: int) -> Iterator[bytes]:
                 body = body.replace(key, f"{random.getrandbits(128):032x}".encode())  # noqa: PLW2901
                 break
         yield body
+
+
+def to_persons(count: int, seed: int) -> Iterator[bytes]:
+    """Messages to `TO_PERSONS` whose query alone is mutated, so that most of them are read."""
+    random = Random(seed)
+    texts = [
+        (path, str(encode(query), "ascii"))
+        for path, queries in TO_PERSONS.items()
+        for query in queries
+    ]
+    corpus = [node for _, text in texts for node in nodes(text)]
+    for _ in range(count):
+        path, text = random.choice(texts)
+        query = mutated(text, json.loads(text), corpus, random).decode(errors="replace")
+        yield message(query, random, path).encode(errors="replace")
 
 
 def random_bodies(count: int, seed: int) -> Iterator[bytes]:

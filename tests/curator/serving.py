@@ -2,11 +2,12 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,24 +40,33 @@ def written(folder: Path, text: str = STATED) -> Path:
     return folder / "curator.toml"
 
 
+def free_port() -> int:
+    """A port that stays free, since it is none of those that the system gives out."""
+    while True:
+        port = 20_000 + int.from_bytes(os.urandom(2)) % 12_000
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+
+
 class Served:
     """A curator that runs."""
+
+    program = "from curator.commands import main; main()"
 
     def __init__(self, stated: Path) -> None:
         self.stated, self.folder = stated, stated.parent
         self.opened = ExitStack()
         self.start()
 
-    def connect(self, token: str | None, patience: float = 60) -> Connection:
+    def connect(self, token: str | None, patience: float = 300) -> Connection:
         """An analyst's connection; the owner's without a token."""
         url = f"unix:{self.folder / ('curator.sock' if token else 'owner.sock')}"
         return self.opened.enter_context(connect(url, token=token, patience=patience))
 
     def start(self) -> None:
         log = (self.folder / "log").open("a")
-        program = "from curator.commands import main; main()"
         self.process = subprocess.Popen(
-            [sys.executable, "-c", program, "serve", str(self.stated)],
+            [sys.executable, "-c", self.program, "serve", str(self.stated)],
             stdout=log,
             stderr=log,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -68,7 +78,7 @@ class Served:
         return Running(self.folder / "owner.sock").ask("GET", "/health")
 
     def wait(self) -> None:
-        for _ in range(1200):
+        for _ in range(6000):
             try:
                 if self.health()["well"]:
                     return
@@ -82,12 +92,12 @@ class Served:
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(60)
+        return self.process.wait(300)
 
 
 @contextmanager
-def served(stated: Path) -> Iterator[Served]:
-    found = Served(stated)
+def served(stated: Path, kind: type[Served] = Served) -> Iterator[Served]:
+    found = kind(stated)
     try:
         yield found
     except BaseException as error:

@@ -11,13 +11,21 @@ from typing import Any
 import pytest
 
 import curator
-from composition import ConComp, FiltCon, Menu, Parallel, Partition
+from composition import ConComp, FiltCon, Individual, Menu, Parallel, Partition
 from curator.codec import encode
 from curator.service import LocalService
 from curator.wire import Told
-from mechanisms import Gaussian, Laplace, SparseVector
-from queryable import ZCDP, ApproxDP, Launch
-from tests.curator.fuzzing import COUNT, costly, message, mutations, random_bodies
+from mechanisms import Fit, Frugal, Gaussian, Laplace, SparseVector
+from queryable import ZCDP, ApproxDP, ApproxZCDP, Launch
+from tests.curator.fuzzing import (
+    COUNT,
+    PERSON,
+    costly,
+    message,
+    mutations,
+    random_bodies,
+    to_persons,
+)
 from tests.curator.stretching import examples, queries
 from tests.stored import KEY, MemoryLedger
 
@@ -52,7 +60,25 @@ def state(served: LocalService) -> Any:
 Slow = tuple[float, Any, bytes]
 
 
-def tried(bodies: Iterable[bytes], slowest: list[Slow]) -> Counter[str]:
+def persons(faults: list[BaseException]) -> LocalService:
+    """A root whose child 0 is a filter with a frugal person, a synthetic one, an `Individual`."""
+    data = {"age": [n % 90 for n in range(300)], "sex": ["mf"[n % 2] for n in range(300)]}
+    root = curator.open(
+        MemoryLedger(), FiltCon(ApproxZCDP(10**6, "1/2")), data, name="visits", key=KEY
+    )
+    inner = root.launch(FiltCon(ApproxZCDP(10**5, "1/4")))
+    inner.launch(Frugal() @ FiltCon(ZCDP(1000)))
+    inner.launch(PERSON).ask(Fit("1/10", rounds=1))
+    inner.launch(Individual(1))
+    return LocalService(root, on_fault=faults.append)
+
+
+def tried(
+    bodies: Iterable[bytes],
+    slowest: list[Slow],
+    service: Callable[[list[BaseException]], LocalService] = service,
+    tokens: tuple[Any, ...] = TOKENS,
+) -> Counter[str]:
     """Send bodies from the paths of several tokens, and see what became of each.
 
     Args:
@@ -63,7 +89,7 @@ def tried(bodies: Iterable[bytes], slowest: list[Slow]) -> Counter[str]:
     served, found = service(faults), Counter[str]()
     before = state(served)
     for number, body in enumerate(bodies):
-        token = TOKENS[number % len(TOKENS)]
+        token = tokens[number % len(tokens)]
         began = time.process_time()
         status, reply = served.tell(token, body)
         seconds = time.process_time() - began
@@ -95,6 +121,14 @@ def bodies(count: int, seed: int) -> Iterator[bytes]:
 def test_random_and_mutated_bodies() -> None:
     found = tried(bodies(2000, 1), [])
     assert {"400", "query error", "answer"} <= found.keys()
+
+
+@pytest.mark.slow
+def test_mutated_messages_to_persons() -> None:
+    """What they are asked, and their launches, with one to three changes."""
+    found = tried(to_persons(2000, 1), [], persons, ((0,),))
+    assert {"400", "query error", "answer"} <= found.keys()
+    assert found["query error"] > 1000  # most are read
 
 
 @pytest.mark.long

@@ -43,7 +43,7 @@ class Client:
         def wait(more: int) -> None:
             most = len(self.heard) + more
             while len(self.heard) < most:
-                assert mine.poll(120), "the analysis is stuck"
+                assert mine.poll(300), "the analysis is stuck"
                 try:
                     self._hear(*mine.recv())
                 except EOFError:

@@ -3,7 +3,7 @@
 Both are on ledgers with one key and one salt a seed, and with the codec of a curator. What a cell
 prints has to be the same, and at the end each view, tree and ledger are compared with those of
 memory. Notebooks 5 and 7 open no `Queryable`. Notebook 8 feeds one, which no handle over a socket
-can do.
+can do; its analysis of a curator whose owner feeds files is in `test_feeding`.
 """
 
 import re

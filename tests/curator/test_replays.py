@@ -10,11 +10,24 @@ import attrs
 import pytest
 
 import curator
-from composition import FiltCon
+from composition import FiltCon, Individual
 from curator import commands
 from curator.keys import make_key
 from curator.ledgers import LedgerError, SQLiteLedger, following
-from mechanisms import Count, Gaussian, Laplace, SparseVector, Table, column
+from mechanisms import (
+    Count,
+    Fit,
+    FromModel,
+    Gaussian,
+    Keys,
+    Laplace,
+    SampleRows,
+    SparseVector,
+    Synthetic,
+    Table,
+    column,
+)
+from mechanisms.synthetic import fitting
 from queryable import ZCDP, Launch, LaunchMany, MechanismFault, PureDP, Queryable, QueryError
 from queryable.randomness.sealed import SealedCoins
 from tests.curator.cases import CASES, TAGGED, Case
@@ -81,6 +94,84 @@ def test_a_wrong_message_is_no_part_of_it() -> None:
     above(Count(column("age") > 40))
     found = again(ledger)
     assert (found.messages, found.failed, found.difference) == (8, 0, None)
+
+
+def test_a_model_is_fitted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a restart it gives the same answers bit for bit; another model is noticed."""
+    ledger, sexes = MemoryLedger(), {"sex": [0, 1] * 200, "age": [20, 50] * 200}
+    person = Synthetic([{"sex": [0, 1]}, Keys.bins("age", [0, 40, 80])])
+    table = curator.open(ledger, BUDGET, sexes, name="a", key=KEY)
+    model = table.launch(person @ FiltCon(ZCDP("1/2")), name="model")
+    asked = FromModel(Count((column("sex") == 1) & (column("age") >= 40)))
+    model(Fit("1/10", rounds=1))
+    first, rows = model(asked), model(SampleRows(300))
+    table = curator.open(ledger, BUDGET, sexes, name="a", key=KEY)
+    assert table.children[0](asked) == first
+    assert table.children[0](SampleRows(300)) != rows  # by chance equal: below 1e-9
+    found = again(ledger, data=sexes, codec=curator.codec.CODEC)
+    assert (found.messages, found.difference) == (6, None)
+    real = fitting.fitted
+    monkeypatch.setattr(
+        fitting, "fitted", lambda *args: attrs.evolve(real(*args), total=real(*args).total + 1)
+    )
+    found = again(ledger, data=sexes, codec=curator.codec.CODEC)
+    assert found.difference is not None
+    assert (found.difference.what, found.messages) == ("answer", 2)
+
+
+@pytest.mark.parametrize("fault", [KeyboardInterrupt, MemoryError])
+@pytest.mark.parametrize("inner", [False, True])
+def test_individual_goes_on_after_a_launch_that_failed(
+    fault: type[BaseException], inner: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every record pays for it, and a later process knows that, where the launch would not fail."""
+    ledger, mechanism = MemoryLedger(), BUDGET if inner else Individual(1)
+
+    def reopened() -> Queryable:
+        root = curator.open(ledger, mechanism, ROWS, name="a", key=KEY, on_fault=faults.append)
+        return root.children[0] if inner and root.children else root
+
+    def failing(*given: Any) -> Any:
+        raise fault
+
+    faults: list[BaseException] = []
+    mine = reopened().launch(Individual(1)) if inner else reopened()
+    few, all_of_them = Gaussian(Count(column("age") < 6), rho="1/2"), Gaussian(Count(), rho="1/2")
+    team = mine.launch(FiltCon(ZCDP("1/4")))
+    with monkeypatch.context() as patch:
+        patch.setattr(Gaussian, "release", failing)
+        for asked in (lambda: mine.launch(few), lambda: team(Gaussian(Count(), rho="1/8"))):
+            with pytest.raises(KeyboardInterrupt if fault is KeyboardInterrupt else MechanismFault):
+                asked()
+    faults.clear()
+    mine = reopened()
+    left = mine.launch(Gaussian(Count(), rho="1/4"), name="last")
+    assert left > 40  # 60, and noise of 1.4: below it once in e^90
+    none = mine.launch(all_of_them)
+    assert none < 20
+    mine.children[0](Gaussian(Count(), rho="1/8"))  # the team lives, and has paid for its failure
+    assert mine.children[0].privacy_loss() == ZCDP("1/4")
+    assert reopened().launch(Gaussian(Count(), rho="1/4"), name="last") == left
+    assert mine.privacy_loss() == ZCDP(1)
+    assert not faults
+
+
+def test_an_interrupt_while_earlier_messages_run_again_retires_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Although the launch that it stops is inside a boundary, which contains it."""
+
+    def interrupted(*given: Any) -> Any:
+        raise KeyboardInterrupt
+
+    ledger, count = MemoryLedger(), Gaussian(Count(), rho="1/8")
+    curator.open(ledger, Individual(1), ROWS, name="a", key=KEY).launch(count)
+    mine = curator.open(ledger, Individual(1), ROWS, name="a", key=KEY)
+    with monkeypatch.context() as patch:
+        patch.setattr(Gaussian, "release", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            mine.launch(count)
+    assert mine.launch(count) > 30  # 60, and noise of 2
 
 
 def rewritten(ledger: MemoryLedger, change: Callable[[str, Any], None]) -> MemoryLedger:
@@ -197,7 +288,7 @@ def test_a_changed_row_of_a_database_is_found(tmp_path: Path) -> None:
 
 def test_changed_code_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = MemoryLedger()
-    analysed(ledger)
+    analysed(ledger).launch(Gaussian(Count(), variance=10**24))  # equal noise: below 1e-12
     bits = SealedCoins.bits
     monkeypatch.setattr(
         SealedCoins, "bits", lambda self, count: (bits(self, count), bits(self, count))[1]

@@ -18,7 +18,7 @@ from curator.orders import OrderError
 from mechanisms import Count, Gaussian, SparseVector, column
 from queryable import ZCDP, QueryRefusedError
 from queryable.errors import InteractiveError
-from tests.curator.serving import ROOT, served, written
+from tests.curator.serving import ROOT, free_port, served, written
 
 
 @pytest.fixture
@@ -34,8 +34,7 @@ def test_a_curator_from_its_first_grant_to_its_end(stated: Path) -> None:
     """One story, since each process takes a second to start."""
     with pytest.raises(OrderError, match="add page ="):
         orders.page(stated)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        page = f"127.0.0.1:{free.getsockname()[1]}"
+    page = f"127.0.0.1:{free_port()}"
     stated.write_text(f'page = "{page}"\n{stated.read_text()}')
     with pytest.raises(OrderError, match="no curator runs"):
         orders.page(stated)
@@ -115,17 +114,22 @@ def test_a_curator_from_its_first_grant_to_its_end(stated: Path) -> None:
     commands.close(str(stated), "calls")
 
 
+def start(stated: Path) -> "subprocess.CompletedProcess[str]":
+    """What `curator serve` says where it does not start."""
+    program = "from curator.commands import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", program, "serve", str(stated)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+
+
 @pytest.mark.slow
 def test_a_second_curator_of_a_folder_does_not_start(stated: Path) -> None:
     with served(stated) as curator:
-        program = "from curator.commands import main; main()"
-        run = subprocess.run(
-            [sys.executable, "-c", program, "serve", str(stated)],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )
+        run = start(stated)
         assert run.returncode == 1
         assert "a curator listens" in run.stderr
         assert "Traceback" not in run.stderr
@@ -135,14 +139,7 @@ def test_a_second_curator_of_a_folder_does_not_start(stated: Path) -> None:
 @pytest.mark.slow
 def test_others_may_not_replace_the_owners_socket(stated: Path) -> None:
     stated.parent.chmod(0o777)
-    program = "from curator.commands import main; main()"
-    run = subprocess.run(
-        [sys.executable, "-c", program, "serve", str(stated)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
+    run = start(stated)
     assert run.returncode == 1
     assert "chmod go-w" in run.stderr
     with socket.socket(socket.AF_UNIX) as asking, pytest.raises(FileNotFoundError):

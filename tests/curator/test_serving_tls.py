@@ -1,6 +1,5 @@
 """`curator serve` on TCP with TLS: certificates, tokens in plain text, and other versions."""
 
-import socket
 import ssl
 import time
 from asyncio.constants import SSL_SHUTDOWN_TIMEOUT
@@ -16,14 +15,7 @@ from curator.client.urls import address_of
 from curator.wire import UnavailableError, WireError
 from mechanisms import Count, Gaussian
 from queryable import ZCDP
-from tests.curator.serving import STATED, served, written
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
+from tests.curator.serving import STATED, free_port, served, written
 
 
 @pytest.mark.slow
@@ -62,8 +54,10 @@ def test_a_curator_with_a_certificate(tmp_path: Path, monkeypatch: pytest.Monkey
             )
 
         monkeypatch.setattr(transport, "VERSION", 2)
-        with pytest.raises(WireError, match=r"not of version 2 .*'1'"):
+        with pytest.raises(WireError, match="is '2'; this curator speaks version 1"):
             connect(url, token, tls=trusting)
+        with pytest.raises(WireError, match=r"not of version 2 .*'1'"):  # of one that answers
+            transport._require_version("1")
         speaking = Transport([address_of(url)], token, Patience(), trusting)
         with pytest.raises(WireError, match="is '2'; this curator speaks version 1"):
             speaking.get("/v1/datasets")

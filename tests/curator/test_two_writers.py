@@ -287,7 +287,7 @@ def test_a_commit_without_a_reply_is_not_repeated(monkeypatch: pytest.MonkeyPatc
 
 
 def _slow(path: str) -> Any:
-    """A connection whose commits take at least 5 ms, as on a disk."""
+    """A connection whose commits take at least 20 ms, as on a slow disk."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     return _Slow(connection)
 
@@ -301,7 +301,7 @@ class _Slow:
 
     def execute(self, statement: str, *rest: Any) -> Any:
         if statement == "COMMIT":
-            time.sleep(0.005)
+            time.sleep(0.02)
         return self._connection.execute(statement, *rest)
 
 

@@ -31,9 +31,12 @@ from queryable import (
     View,
     view,
 )
+from queryable.advancing import (
+    advance,
+    begin,
+)
 from queryable.audit import every_outcome, hashable
 from queryable.audit.laws import snapshot
-from queryable.faults import advance, begin
 from queryable.messages import MeasureQuery, Stated
 from tests.audit.toys import Response, nats, script
 from tests.strategies import SECRET, WORD, Faulty, Recorder, RecordingDataset, Toy, raising

@@ -17,7 +17,17 @@ from composition import (
     ViaZCDP,
 )
 from composition.rules import Additive
-from mechanisms import Count, Gaussian, PrivacyUnit, Quantiles, RandomizedResponse, Top, column
+from mechanisms import (
+    Count,
+    Frugal,
+    Gaussian,
+    PrivacyUnit,
+    Quantiles,
+    RandomizedResponse,
+    Top,
+    column,
+)
+from mechanisms.frugal.spread import Spread
 from mechanisms.sampling.laws import DiscreteGaussian
 from queryable import (
     SYSTEM,
@@ -309,8 +319,7 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
         "DiscreteGaussian": {"variance": 1},
         "DiscreteLaplace": {"scale": 1},
         "Doubling": {"start": 9, "factor": 2, "noise": "gaussian", "releases": 9},
-        "Estimate": {"value": NUMBER, "variance": NUMBER, "reach": None},
-        "EstimateQuery": {
+        "Estimate": {
             "statistic": Count(),
             "within": 3,
             "confidence": "0.95",
@@ -321,17 +330,20 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
             "source": "",
             "cost": queryable.ZCDP(1),
             "alone": queryable.ZCDP(1),
-            "spreads": (),
+            "spreads": (Spread(Fraction(2), Fraction(1), 1, Fraction(0), Fraction(4), ()),),
             "chosen": False,
+            "unit": NUMBER,
         },
         "Best": {
-            "candidates": [mechanisms.Laplace(SIZE, scale=9)],
+            "base": [mechanisms.Laplace(SIZE, scale=9)],
             "score": "largest",
             "repetitions": mechanisms.TruncatedNegativeBinomial(1, NUMBER),
             "of": None,
         },
         "BestRun": {"candidate": 0, "answer": 3},
         "ExponentialMechanism": {**CHOICE, "monotone": True},
+        "Fit": {"loss": queryable.ZCDP(1), "rounds": 3},
+        "FromModel": {"statistic": Count()},
         "Frugal": {"plan": [Count()], "axes": {"b": ["x", "y"]}, "patience": 8},
         "Gaussian": {"statistic": SIZE, "scale": 3},
         "GroupBy": {"by": {"b": ["x", "y"]}, "statistic": Count()},
@@ -342,7 +354,20 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
         "Latest": {},
         "LinearQuery": {"weights": [1, 0]},
         "Mean": {**SUMMED, "per": None},
+        "Measured": {"columns": ("a",), "counts": np.arange(2), "variance": NUMBER},
+        "Measurements": {},
+        "ModelFit": {"measured": (), "cost": queryable.ZCDP(1), "rows": 3},
+        "Modelled": {"value": 1.5, "direct": (), "passed_over": None},
         "Open": {"statistic": SIZE, "schedule": [9, 3]},
+        "DiscoveredKeys": {"columns": "b", "max_keys": 1, "where": None, "per": None},
+        "PrivateKeys": {
+            "keys": mechanisms.DiscoveredKeys("b"),
+            "epsilon": 1,
+            "rho": None,
+            "delta": "1e-6",
+            "noise": None,
+            "threshold": None,
+        },
         "PermuteAndFlip": {**CHOICE, "monotone": True},
         "PrivacyUnit": {
             "column": "who",
@@ -372,9 +397,16 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
         "RandomizedResponse": {"bit": bool, "epsilon": 1, "delta": 0},
         "Refine": {"to": 3},
         "RelativeError": {"alpha": NUMBER, "deviations": 1},
+        "Refined": {"value": NUMBER, "variance": NUMBER, "reach": None},
         "Regression": {"y": "a", "x": ["b"], "bounds": TWO, "where": None, "per": None},
         "Revealed": {"bit": True},
         "Above": {"gap": 1},
+        "SampleRows": {"rows": 3},
+        "Scripted": {
+            "mechanism": FiltCon(PureDP(1)),
+            "analyst": [Launch(Toy(PureDP(1)))],
+            "max_rounds": 9,
+        },
         "SparseVector": {
             "threshold": 1,
             "epsilon": 1,
@@ -386,7 +418,15 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
         },
         "Stopped": {"value": NUMBER, "variance": NUMBER, "met": True, "reach": None},
         "Sum": {**SUMMED, "per": None},
+        "Synthetic": {
+            "columns": {"b": ["x", "y"]},
+            "workload": [("b",)],
+            "rounds": 3,
+            "max_cells": 9,
+            "per": None,
+        },
         "SyntheticHistogram": {},
+        "SyntheticRows": {"names": ("a",), "labels": ((1, None),), "places": np.zeros((1, 1), int)},
         "Table": {
             "source": TABLE,
             "privacy_unit": "who",
@@ -397,6 +437,7 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
             "columns": ["a", "b", "who"],
             "seed": 1,
         },
+        "Threshold": {"tau": 1, "gamma": NUMBER},
         "ToeplitzCounter": {**COUNTER, "scale": None},
         "Top": {"column": "b", "k": 1, "categories": ["x", "y"], "where": None, "per": None},
         "TopK": {**CHOICE, "monotone": True, "k": 2},
@@ -432,6 +473,7 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
         "FiltSeq": RULED,
         "Fitted": {"rule": Menu("1/10", [1]), "times": NUMBER, "singly": {}},
         "GDPResidue": {"slack": None},
+        "Individual": {"rho": 1},
         "LinearOdometer": {**UNIFORM, "target_epsilon": 1},
         "Menu": {"unit": "1/10", "menu": [1, 2], "costs": [1, 2], "slack": None},
         "MixtureOdometer": {**UNIFORM, "gamma": 1},
@@ -476,7 +518,11 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
         },
         "optimal_delta": {"losses": [PureDP(1)], "epsilon": NUMBER},
         "optimal_epsilon": {"losses": [PureDP(1)], "delta": "1e-6"},
-        "recommend": {"budget": BUDGET, "losses": [PureDP("1/10")] * 3},
+        "recommend": {
+            "budget": BUDGET,
+            "losses": [Gaussian(Count(), rho="1/100")] * 3,
+            "instead": Frugal(),
+        },
     },
     "composition.plot": {
         "spending": {"queryable": tree(), "path": None},

@@ -15,11 +15,13 @@ from composition import (
     Filt,
     FiltCon,
     FiltSeq,
+    Individual,
     Odom,
     OdomCon,
     OdomSeq,
     Whitehouse2023,
 )
+from mechanisms.tables.expressions import Literal
 from queryable import (
     ZCDP,
     ApproxDP,
@@ -82,6 +84,8 @@ def tally(dataset: Any) -> Any:
 SIZE = Statistic(size, l1=1, l2=1)
 TALLY = Statistic(tally, l1=1, l2=1, shape=4)
 COUNTED = (Update(DATA[:9]), mechanisms.Total(), Update(DATA[:4]), Update(DATA))
+ONE = mechanisms.Keys(mechanisms.Column(Literal(1)), (1, 2))
+"""Groups of rows that need no column."""
 BITS = "bits"
 OPEN = Launch(RandomBits(PureDP("0.01")))
 WORD = Launch(RandomWord(PureDP("0.01")))
@@ -213,6 +217,25 @@ COMPOSITORS = (
         ConComp([RandomBits(), RandomWord(), FiltCon(PureDP(1))]),
         (Ask(0, BITS), Ask(2, OPEN), Ask(2, Ask(0, BITS)), Ask(0, BITS), PrivacyLossQuery()),
     ),
+    Subject(
+        "Individual",
+        Individual("1/50"),
+        (
+            PrivacyLossQuery(),
+            Launch(mechanisms.Gaussian(mechanisms.Count(), rho="1/150")),
+            OPEN,
+            Ask(1, BITS),
+            CanAfford(OPEN),
+            Launch(mechanisms.Gaussian(SIZE, rho="1/100")),
+            Launch(Courier() @ FiltCon(PureDP("0.1"))),
+            Ask(3, OPEN),
+            Ask(1, BITS),
+            Ask(3, Ask(0, BITS)),
+            Launch(mechanisms.Gaussian(mechanisms.Count(), rho="1/150")),
+            WORD,
+            PrivacyLossQuery(2),
+        ),
+    ),
     over_blocks("Blocks", Blocks(FiltCon(PureDP(1)))),
     over_blocks("Blocks, zCDP", Blocks(FiltCon(ZCDP(1)))),
     over_blocks("AtMostADay of Blocks", AtMostADay(PureDP("1/2")) @ Blocks(FiltCon(PureDP(1)))),
@@ -295,6 +318,27 @@ MECHANISMS = (
         "Best, Poisson",
         mechanisms.Best(mechanisms.Laplace(SIZE, scale=9), "smallest", mechanisms.Poisson(3)),
     ),
+    Subject(
+        "PrivateKeys",
+        mechanisms.PrivateKeys(mechanisms.DiscoveredKeys(Literal("all")), epsilon=1, delta="1e-3"),
+    ),
+    Subject(
+        "Best, Threshold",
+        mechanisms.Best(
+            [
+                mechanisms.Scripted(
+                    FiltCon(ZCDP(1)), [WORD, Launch(mechanisms.Gaussian(SIZE, scale=9))]
+                ),
+                mechanisms.Gaussian(SIZE, scale=9),
+            ],
+            "largest",
+            mechanisms.Threshold(25, "1/9"),
+        ),
+    ),
+    Subject(
+        "Scripted",
+        mechanisms.Scripted(FiltCon(PureDP(1)), [WORD, OPEN, Ask(1, BITS), PrivacyLossQuery()]),
+    ),
     Subject("PermuteAndFlip", mechanisms.PermuteAndFlip(TALLY, "1/2")),
     Subject("TopK", mechanisms.TopK(TALLY, "1/2", k=2)),
     refining("BrownianNoiseReduction", mechanisms.BrownianNoiseReduction(), (900, 300, 30)),
@@ -304,18 +348,32 @@ MECHANISMS = (
         "Frugal",
         mechanisms.Frugal() @ FiltCon(ZCDP(1)),
         (
-            mechanisms.EstimateQuery(mechanisms.Count(), 5),
+            mechanisms.Estimate(mechanisms.Count(), 5),
             WORD,
-            mechanisms.EstimateQuery(mechanisms.Count(), 5),
-            mechanisms.EstimateQuery(mechanisms.Count(), 3, "0.9", anytime=True),
+            mechanisms.Estimate(mechanisms.Count(), 5),
+            mechanisms.Estimate(mechanisms.Count(), 3, "0.9", anytime=True),
             OPEN,
-            mechanisms.EstimateQuery(mechanisms.Count(), 1),
+            mechanisms.Estimate(mechanisms.Count(), 1),
             PrivacyLossQuery(),
         ),
     ),
     compositor(
         "Frugal of FiltCon",
         mechanisms.Frugal() @ FiltCon(PureDP(1)),
+    ),
+    Subject(
+        "Synthetic",
+        mechanisms.Synthetic(ONE, rounds=1) @ FiltCon(ZCDP(1)),
+        (
+            mechanisms.Fit("1/10", rounds=1),
+            WORD,
+            mechanisms.FromModel(mechanisms.Count()),
+            mechanisms.SampleRows(5),
+            OPEN,
+            mechanisms.Fit(2, rounds=1),
+            mechanisms.Measurements(),
+            PrivacyLossQuery(),
+        ),
     ),
     compositor(
         "BrownianNoiseReduction of FiltCon",

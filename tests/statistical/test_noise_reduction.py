@@ -17,7 +17,7 @@ import pytest
 from composition import FiltCon
 from mechanisms import BrownianNoiseReduction, Doubling, Gaussian, Open, Refine
 from mechanisms.refinement.averaging import number
-from mechanisms.refinement.estimate import Estimate
+from mechanisms.refinement.estimate import Refined
 from mechanisms.refinement.estimating import OpenEstimate
 from queryable import ZCDP, Queryable, SeededCoins, Statistic
 
@@ -62,19 +62,19 @@ class DifferenceOfVariances(BrownianNoiseReduction):
 class PlainMean(BrownianNoiseReduction):
     """Wrong: weights both measurements equally."""
 
-    def _combined(self, held: OpenEstimate, target: Fraction, measured: Any) -> Estimate:
+    def _combined(self, held: OpenEstimate, target: Fraction, measured: Any) -> Refined:
         value = number(measured)
         if held.estimate is not None:
             value = (value + held.estimate.value) / 2
-        return Estimate(value, target)
+        return Refined(value, target)
 
 
 @attrs.frozen
 class LastOnly(BrownianNoiseReduction):
     """Wrong: ignores the earlier estimate."""
 
-    def _combined(self, held: OpenEstimate, target: Fraction, measured: Any) -> Estimate:
-        return Estimate(number(measured), target)
+    def _combined(self, held: OpenEstimate, target: Fraction, measured: Any) -> Refined:
+        return Refined(number(measured), target)
 
 
 @attrs.frozen

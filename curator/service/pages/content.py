@@ -15,6 +15,7 @@ from queryable.display.history import (
     TreeNode,
     asked_by,
     is_launch,
+    is_paid,
 )
 from queryable.display.ledger import LedgerRow, row_of
 from queryable.display.text import (
@@ -90,7 +91,7 @@ def message_row(number: int, exchange: Exchange, name: str | None, on: int | Non
         number: that of the exchange, from 1.
         on: the second in which it came.
     """
-    if is_launch(exchange):
+    if is_launch(exchange) or is_paid(exchange):
         found = row_of(number, name, exchange)
     else:
         outcome = _OUTCOMES.get(type(exchange.answer), ANSWERED)

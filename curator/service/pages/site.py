@@ -12,13 +12,13 @@ from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 import attrs
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from curator.access import Reach, analyst_row
 from curator.service.callers import Caller
-from curator.service.front import Front, Remote, body_of
+from curator.service.front import Front, Remote, as_problems, body_of
 from curator.service.pages.exports import as_csv_pages, as_json_pages, rows_of
 from curator.service.pages.models import (
     OUTCOMES,
@@ -30,7 +30,7 @@ from curator.service.pages.models import (
     with_places,
 )
 from curator.service.pages.rendering import HEADERS, assets, rendered
-from curator.service.problems import Problem, fault, malformed, not_there, unavailable
+from curator.service.problems import Problem, fault, malformed, not_there
 from curator.service.workers import NoWorkerError, WorkerDiedError
 
 _LOGIN_BYTES = 4096
@@ -116,16 +116,10 @@ def _filled(
 
     async def answer(request: Request) -> Response:
         try:
-            return await endpoint(front, request)
+            with as_problems():
+                return await endpoint(front, request)
         except Problem as problem:
-            found = problem
-        except NoWorkerError as error:
-            found = unavailable(str(error), error.after)
-        except WorkerDiedError:
-            found = fault()
-        except ClientDisconnect:
-            found = malformed("the body ended early")
-        return problem_page(front, found)
+            return problem_page(front, problem)
 
     return answer
 

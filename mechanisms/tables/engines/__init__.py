@@ -10,9 +10,11 @@
   of the rows of each unit that count, `keeping` stores these,
   `sql` has the dialect.
 - `keyed`: how DuckDB places rows among the keys of groups; `together`: requests that share a scan.
-- `opening`: the files that DuckDB opens, and the restriction to these files.
-- `csv_files`: CSV files split into rows and cells; `cells` reads a cell's text as a value, and
-  `cell_formats` says how numbers and dates are written.
+- `found`, `ibis_found`: the keys that occur, on DuckDB and on the databases behind Ibis.
+- `opening`: the files that DuckDB opens, and the restriction to these files; `loading` reads the
+  cells of CSV files and of Python objects into it, and `duckdb_types` names its types.
+- `csv_files`: CSV files split into rows and cells, `csv_lines` into records; `cells` reads a cell's
+  text as a value, and `cell_formats` says how numbers and dates are written.
 - `misread`: what could not be read, for the owner of the data.
 - `parquet_files`: Parquet files, and a copy without invalid cells.
 - `frames`: pandas, polars and numpy data as Arrow tables; `objects` converts Python objects.

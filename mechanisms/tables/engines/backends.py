@@ -7,7 +7,7 @@ letters, digits and a few signs is written in hexadecimal digits.
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from fractions import Fraction
 from typing import Any
 
@@ -132,6 +132,25 @@ def instants_of_spark(backend: Any, source: Any) -> dict[str, Kind]:
     return {field.name: instant for field in fields if field.dataType.typeName() == "timestamp"}
 
 
+def without_wide_integers(backend: Any, source: Any) -> Any:
+    """The source; on DuckDB with columns of HUGEINT as DECIMAL(38, 0), as Ibis takes them.
+
+    Otherwise a comparison with a constant would fail at a cell of 39 digits. Such a cell is
+    missing.
+    """
+    if backend.name != "duckdb":
+        return source
+    backend._run_pre_execute_hooks(source)
+    rows = backend.con.sql(backend.compile(source))
+    wide = [
+        name
+        for name, kind in zip(rows.columns, map(str, rows.types), strict=True)
+        if kind == "HUGEINT"
+    ]
+    cells = {name: source[name].cast("string").try_cast("decimal(38, 0)") for name in wide}
+    return source.mutate(**cells) if cells else source
+
+
 def statement_of(backend: Any, expression: Any) -> str:
     """The SQL of an expression.
 
@@ -203,6 +222,31 @@ def rows_of(backend: Any, expression: Any, statement: str) -> list[tuple[Any, ..
         return rows
 
 
+def stream_of(backend: Any, expression: Any, statement: str) -> Iterator[tuple[Any, ...]]:
+    """As `rows_of`, one row after the other; not all of them are in memory where this is known."""
+    backend._run_pre_execute_hooks(expression)
+    with _interruptible(statement), ExitStack() as stack:
+        if backend.name == "pyspark":
+            yield from map(tuple, backend._session.sql(statement).toLocalIterator())
+        elif backend.name == "postgres":
+            stack.enter_context(backend.con.transaction())
+            cursor = stack.enter_context(backend.con.cursor(name=_cursor_name()))  # the server's
+            yield from cursor.execute(statement)
+        elif backend.name in _DIRECT:
+            cursor = stack.enter_context(backend._safe_raw_sql(statement))
+            while rows := cursor.fetchmany(_AT_A_TIME):
+                yield from rows
+        else:
+            for batch in backend.to_pyarrow_batches(expression):
+                yield from (tuple(row.values()) for row in batch.to_pylist())
+
+
+def _cursor_name() -> str:
+    import ibis
+
+    return str(ibis.util.gen_name("queryable_found"))
+
+
 def execute(backend: Any, statement: str) -> None:
     """Run a statement without rows."""
     with _interruptible(statement), backend._safe_raw_sql(statement):
@@ -240,3 +284,4 @@ def within(backend: Any, timeout: Fraction | None) -> Iterator[None]:
 
 
 _DIRECT = ("duckdb", "sqlite", "postgres")
+_AT_A_TIME = 10_000

@@ -170,8 +170,10 @@ class OnPostgres(_Parsing):
         """The text without the collation of its column, which may not support a search."""
         import ibis
 
-        if not isinstance(text.op(), ibis.expr.operations.Field):
-            return text
+        return self.uncollated(text) if isinstance(text.op(), ibis.expr.operations.Field) else text
+
+    def uncollated(self, text: Expression) -> Expression:
+        """The text of its bytes."""
         decode = builtin("convert_from", ("binary", "string"), "string")
         return decode(self.ordered(text), self.constants.text("UTF8"))
 

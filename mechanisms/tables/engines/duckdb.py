@@ -3,12 +3,11 @@
 It opens a source, finds the kinds of its columns, and runs one SQL statement per request.
 """
 
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from itertools import accumulate, chain, count
+from itertools import accumulate, count
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -21,14 +20,16 @@ import numpy as np
 
 from mechanisms.tables import column_types
 from mechanisms.tables.column_types import Kind
-from mechanisms.tables.corrections import no_column
-from mechanisms.tables.engines.cell_formats import PLAIN, CellFormats
-from mechanisms.tables.engines.cells import cast, readings, sql_type
-from mechanisms.tables.engines.csv_files import csv_files
+from mechanisms.tables.discovery import Discovery, Found
+from mechanisms.tables.engines.cell_formats import CellFormats
+from mechanisms.tables.engines.cells import readings
+from mechanisms.tables.engines.duckdb_types import kind_of
+from mechanisms.tables.engines.found import FindPlan, find_statement, found_by
 from mechanisms.tables.engines.keeping import Keeper
 from mechanisms.tables.engines.kept import Columns, Kept
 from mechanisms.tables.engines.limits import limited
-from mechanisms.tables.engines.misread import SAMPLED, Misread, sampled
+from mechanisms.tables.engines.loading import names_of, numbered, stored
+from mechanisms.tables.engines.misread import Misread
 from mechanisms.tables.engines.opening import SETTINGS, Sources, lock_down
 from mechanisms.tables.engines.parquet_files import all_valid, parquet_files, valid_copy
 from mechanisms.tables.engines.progress import bar_of, count_progress
@@ -42,47 +43,7 @@ from mechanisms.tables.request import Request
 from queryable.data.cells import Array
 
 _OF_CELLS = ("decimal", "thousands", "date_format")
-_MOST = 2**63 - 2  # 2**63 - 1 is infinity, which fails as a constant on the first row
 _SHORT = {"INTEGER", "BIGINT"}  # types of results that fit into int64
-_KINDS = {
-    "BOOLEAN": column_types.BOOLEAN,
-    "FLOAT": column_types.real(32),
-    "DOUBLE": column_types.real(64),
-    "VARCHAR": column_types.TEXT,
-    "UUID": column_types.TEXT,
-    "BLOB": column_types.BYTES,
-    "DATE": attrs.evolve(column_types.DATE, low=2 - 2**31, high=2**31 - 2),
-    "TIMESTAMP_S": column_types.moments("timestamp", 10**9, _MOST // 10**6),
-    "TIMESTAMP_MS": column_types.moments("timestamp", 10**6, _MOST // 1000),
-    "TIMESTAMP": column_types.moments("timestamp", 1000, _MOST),
-    "TIMESTAMP_NS": column_types.moments("timestamp", 1, _MOST),
-    "TIMESTAMP WITH TIME ZONE": column_types.moments("instant", 1000, _MOST),
-    "TIMESTAMPTZ_NS": column_types.moments("instant", 1, _MOST),
-    "INTERVAL": column_types.moments("duration", 1000),
-} | {
-    f"{'' if signed else 'U'}{name}": column_types.integer(bits, signed=signed)
-    for name, bits in (
-        ("TINYINT", 8),
-        ("SMALLINT", 16),
-        ("INTEGER", 32),
-        ("BIGINT", 64),
-        ("HUGEINT", 128),
-    )
-    for signed in (True, False)
-}
-
-
-def kind_of(declared: str, *, written: bool = False) -> Kind:
-    """The kind of a column, from DuckDB's name of its type."""
-    if written:
-        return column_types.WRITTEN
-    if digits := re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", declared):
-        kind = column_types.decimal(int(digits[1]), int(digits[2]))
-    elif declared.startswith("ENUM("):
-        return attrs.evolve(column_types.TEXT, declared="ENUM")
-    else:
-        kind = _KINDS.get(declared, column_types.OTHER)
-    return attrs.evolve(kind, declared=declared)
 
 
 class DuckDB:
@@ -99,7 +60,7 @@ class DuckDB:
         written: the names of columns of an Arrow table whose text represents Python objects.
         types: of columns of a CSV file and of `written` ones, by name, as DuckDB names them; a cell
             that does not parse becomes missing.
-        separator, sep, quote, encoding, null_values: of a CSV file, see `csv_files.CsvFormat`.
+        separator, sep, quote, encoding, null_values: of a CSV file, see `csv_lines.CsvFormat`.
             By default a comma (a tabulator in a .tsv file), a double quotation mark, UTF-8.
         decimal, thousands, date_format: of its cells, see `cell_formats.CellFormats`.
         memory_limit: such as "500MB"; beyond it DuckDB writes to `temp_directory`.
@@ -170,8 +131,11 @@ class DuckDB:
         opened: list[str] = []
         match self.sources.form:
             case "csv":
-                relation = self._csv(types, dialect)
-                written = relation.columns
+                relation, self.misread = stored(
+                    self._connection, files, types, dialect, self.formats
+                )
+                # from here on, the copy is read
+                self.sources, written = Sources(), relation.columns
             case "parquet":
                 opened = self.sources.plain(self.folder)
                 relation = parquet_files(self._connection, opened)
@@ -182,11 +146,15 @@ class DuckDB:
                     self.sources.require_unchanged()
                     self.sources, opened = Sources(), []  # the copy is what is asked
             case _:
-                relation = self._arrow(source, types, written)
+                # the view reads the frame, so it has to be kept alive
+                self._frame, self._numbered, self.misread = numbered(
+                    self._connection, source, types, written, self.formats
+                )
+                relation = self._connection.from_arrow(self._frame)
         found = dict(zip(relation.columns, map(str, relation.types), strict=True))
         found.pop(self._numbered or "", None)
         if columns is not None:
-            found = {name: found[name] for name in _named(columns, found)}
+            found = {name: found[name] for name in names_of(columns, found)}
         self.kinds: Mapping[str, Kind] = {
             name: kind_of(declared, written=name in written and name not in types)
             for name, declared in found.items()
@@ -246,110 +214,6 @@ class DuckDB:
                 return f"{starts}[CAST(file_index AS BIGINT) + 1] + file_row_number", length
         return None, 0
 
-    def _arrow(self, source: Any, types: Mapping[str, str], written: Iterable[str]) -> Any:
-        import pyarrow as pa
-
-        names = [str(name).lower() for name in source.column_names]
-        if len(set(names)) < len(names):
-            raise ValueError("rename a column: two have the same name, ignoring case")
-        undeclared = {name: (name, PLAIN) for name in written if name not in types}
-        head = source.select(list(undeclared)).slice(0, SAMPLED)
-        lost, examples = {}, {}
-        for name, each in types.items():
-            column, read = source.column(name), self._read(source.select([name]), each)
-            lost[name] = read.null_count - column.null_count
-            if lost[name]:
-                unread = column.filter(read.is_null()).drop_null()
-                examples[name] = unread[0].as_py()
-            source = source.set_column(source.column_names.index(name), name, read)
-        if undeclared or types:
-            samples = sampled(self._connection, head, undeclared, advise=False)
-            self.misread = Misread(source.num_rows, 0, lost, examples, samples, dict(types))
-        numbers = pa.array(np.arange(source.num_rows), "int32")
-        self._numbered = _unlike(source.column_names, "\x1frow")
-        # the view reads it, so it has to be kept alive
-        self._frame = source.append_column(self._numbered, numbers)
-        return self._connection.from_arrow(self._frame)
-
-    def _read(self, text: Any, declared: str) -> Any:
-        """The only column of an Arrow table of text, read as a type."""
-        import pyarrow as pa
-
-        [name] = text.column_names
-        kind, declared = self._declared(name, declared)
-        number = _unlike([name], "row")
-        text = text.append_column(number, pa.array(np.arange(text.num_rows), "int64"))
-        cells = self._connection.from_arrow(text)
-        cells = cells.project(f"{cast(identifier(name), declared, kind)}, {identifier(number)}")
-        return cells.order(identifier(number)).to_arrow_table().column(0)  # else in any order
-
-    def _declared(self, name: str, declared: str) -> tuple[Kind, str]:
-        """The kind and the checked name of a declared type."""
-        declared = sql_type(self._connection, name, declared)
-        [found] = self._connection.sql(f"SELECT CAST(NULL AS {declared})").types
-        kind, dates = kind_of(str(found)), self.formats.of(name).date_format
-        if kind.name == "date" and dates is not None and dates.has_time:
-            raise ValueError(
-                f"declare {name!r} as 'TIMESTAMP', because its date_format has a time of day, or "
-                f"give a format for each column, date_format={{{name!r}: '%d.%m.%Y', ..}}"
-            )
-        return kind, declared
-
-    def _csv(self, types: Mapping[str, str], dialect: dict[str, Any]) -> Any:
-        """The cells in a table of the database; each cell is cast on its own.
-
-        While the file is read, a further column for each declared one holds the cells that are no
-        values of its type, so that the owner can be shown one.
-        """
-        import pyarrow as pa
-
-        names, files = csv_files(self.sources.paths, dialect)
-        _named([*types, *self.formats.named], names)
-        given = {name: self._declared(name, each) for name, each in types.items()}
-        texts = {name: identifier(str(i)) for i, name in enumerate(names)}
-        columns = [f"{identifier(it)} {given[it][1] if it in given else 'VARCHAR'}" for it in names]
-        lost = {name: identifier(_unlike(names, f"lost {i}")) for i, name in enumerate(given)}
-        columns += [f"{name} VARCHAR" for name in lost.values()]
-        self._connection.execute(f"CREATE TABLE stored ({', '.join(columns)})")
-        read = {
-            name: cast(texts[name], declared, kind, self.formats.of(name))
-            for name, (kind, declared) in given.items()
-        }
-        inner = [f"{read.get(name, text)} AS r{text[1:-1]}, {text}" for name, text in texts.items()]
-        cells = [f"r{text[1:-1]}" for text in texts.values()]
-        cells += [f"CASE WHEN r{texts[it][1:-1]} IS NULL THEN {texts[it]} END" for it in lost]
-        insert = f"INSERT INTO stored SELECT {', '.join(cells)} FROM (SELECT {', '.join(inner)} "
-        head: list[Any] = []
-        self._connection.begin()
-        for batch in chain.from_iterable(file.batches(len(names)) for file in files):
-            self._connection.register("batch", batch)
-            self._connection.execute(f"{insert} FROM batch)")
-            self._connection.unregister("batch")
-            if (room := SAMPLED - sum(part.num_rows for part in head)) > 0:
-                head.append(batch.slice(0, room))
-        self._connection.commit()
-        self.sources.require_unchanged()
-        self.sources = Sources()  # from here on, the copy is read
-        asked = ["count(*)", *(f"count({it}), left(min({it}), 1000)" for it in lost.values())]
-        [(rows, *found)] = self._connection.sql(f"SELECT {', '.join(asked)} FROM stored").fetchall()
-        for name in lost.values():
-            self._connection.execute(f"ALTER TABLE stored DROP COLUMN {name}")
-        counts = dict(zip(lost, found[::2], strict=True))
-        examples = {
-            it: cell for it, cell in zip(lost, found[1::2], strict=True) if cell is not None
-        }
-        undeclared = {
-            name: (str(i), self.formats.of(name))
-            for i, name in enumerate(names)
-            if name not in types
-        }
-        samples = {}
-        if head:
-            samples = sampled(self._connection, pa.concat_tables(head), undeclared, advise=True)
-        misfits = sum(file.misfits for file in files)
-        self.misread = Misread(rows, misfits, counts, examples, samples, dict(types))
-        return self._connection.table("stored")
-
     def kind(self, operand: Operand) -> Kind:
         """The kind of an operand."""
         return kind_of_operand(operand, self.kinds, self.columns)
@@ -383,6 +247,13 @@ class DuckDB:
 
     def run(self, plan: Plan) -> list[tuple[int, ...]] | Array:
         """The indices and sums of every group; for keys an array, if their types fit into int64."""
+        found = self.columns_of(plan)
+        if isinstance(found, list):
+            return found
+        return np.column_stack(found).astype(np.int64)
+
+    def columns_of(self, plan: Plan) -> list[tuple[int, ...]] | tuple[Array, ...]:
+        """As `run`, but for keys and records the columns of the array, if they are short."""
         self.sources.require_unchanged()
         with self._reading():
             statement = f"{self._with(plan)}{plan.statement}"
@@ -392,7 +263,8 @@ class DuckDB:
                 found = self._connection.execute(statement, list(plan.parameters))
                 names = {column[0] for column in found.description}
                 short = {str(column[1]) for column in found.description} <= _SHORT
-                if plan.tables and short and len(names) == len(found.description):
+                many = bool(plan.tables) or plan.many
+                if many and short and len(names) == len(found.description):
                     arrays = list(found.fetchnumpy().values())
                 else:
                     arrays, rows = None, found.fetchall()
@@ -404,7 +276,7 @@ class DuckDB:
             return [tuple(map(int, row)) for row in rows]
         if any(map(np.ma.is_masked, arrays)):
             raise TypeError("a group has no index or no sum")
-        return np.column_stack(arrays).astype(np.int64)
+        return tuple(arrays)
 
     def run_together(self, plans: Sequence[Plan]) -> list[list[tuple[int, ...]]]:
         """As `run` for each plan, in as few scans as possible. It fails if one of them does."""
@@ -414,6 +286,18 @@ class DuckDB:
             rows = self.run(scan.plan)
             found |= zip(scan.places, scan.split(_tuples(rows)), strict=True)
         return [found[i] if i in found else _tuples(self.run(plan)) for i, plan in enumerate(plans)]
+
+    def plan_find(self, asked: Discovery, choice: Choice) -> FindPlan:
+        """Compile what finds keys to one statement."""
+        self.sources.require_unchanged()
+        return find_statement(asked, choice, self.columns)
+
+    def find(self, plan: FindPlan) -> Iterator[Found]:
+        """The keys that occur, in their order, with a count for each."""
+        self.sources.require_unchanged()
+        with self._reading():
+            yield from found_by(self._connection, plan)
+        self._require_unchanged()
 
     def _with(self, plan: Plan) -> str:
         """The rows that a plan reads, by the names that it reads them by."""
@@ -494,24 +378,3 @@ def _let_go(connection: Any, folder: str) -> None:
 def _tuples(rows: list[tuple[int, ...]] | Array) -> list[tuple[int, ...]]:
     """Rows of Python's own integers, whose sums do not overflow."""
     return list(map(tuple, rows.tolist())) if isinstance(rows, np.ndarray) else rows
-
-
-def _unlike(names: Iterable[str], name: str) -> str:
-    """The name, longer until it is not the name of a column, ignoring case."""
-    known = {each.lower() for each in names}
-    while name in known:
-        name += "_"
-    return name
-
-
-def _named(names: Iterable[str], columns: Iterable[str]) -> list[str]:
-    """The names, if all of them are columns.
-
-    Raises:
-        ValueError: one is not.
-    """
-    wanted, known = list(names), list(columns)
-    for name in wanted:
-        if name not in known:
-            raise ValueError(no_column(name, known))
-    return wanted

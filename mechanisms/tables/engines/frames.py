@@ -50,7 +50,8 @@ def _as_arrow(source: Any) -> Frame:
     else:
         raise TypeError(
             f"source is a {type(source).__name__}; it should be a path, a pandas, polars or Arrow "
-            "frame, a dict of columns, a numpy structured array or an Ibis table"
+            "frame, a dict of columns, a numpy structured array or an Ibis table, such as "
+            "ibis.duckdb.connect('a.duckdb').table('visits')"
         )
     written = frozenset(name for name, column in columns if _of_objects(column))
     arrays = [_column(column) for _, column in columns]

@@ -15,6 +15,7 @@ import attrs
 from mechanisms.tables import column_types
 from mechanisms.tables.column_types import Kind
 from mechanisms.tables.corrections import no_column
+from mechanisms.tables.discovery import Discovery, Found, in_batches
 from mechanisms.tables.engines.backends import (
     as_view,
     in_front,
@@ -24,11 +25,14 @@ from mechanisms.tables.engines.backends import (
     require_session,
     rows_of,
     statement_of,
+    stream_of,
     within,
+    without_wide_integers,
 )
 from mechanisms.tables.engines.databases import dialect_of
 from mechanisms.tables.engines.dialect import Expression
 from mechanisms.tables.engines.hashes import TESTED, digest_of, row_hash_of
+from mechanisms.tables.engines.ibis_found import FindPlan, find_statement
 from mechanisms.tables.engines.ibis_kept import KEEPING, MOST, KeptRows, running
 from mechanisms.tables.engines.ibis_keys import Keys
 from mechanisms.tables.engines.ibis_rows import Bounded, Rows
@@ -115,7 +119,7 @@ class Ibis:
         for name in wanted:
             if name not in schema:
                 raise ValueError(no_column(name, schema))
-        self.source = source.select(*wanted)
+        self.source = without_wide_integers(self.backend, source.select(*wanted))
         self.kinds: Mapping[str, Kind] = self.kinds_of(self.source)
         self.digest = digest_of(self.backend)
         if self.backend.name not in TESTED:
@@ -295,6 +299,16 @@ class Ibis:
         expression, statement = self._choice(rows, columns)
         self.upload(expression)
         return statement
+
+    def plan_find(self, asked: Discovery, choice: Choice) -> FindPlan:
+        """Compile what finds keys to one statement."""
+        return find_statement(self.backend, self.source, asked, choice, self.rows)
+
+    def find(self, plan: FindPlan) -> Iterator[Found]:
+        """The keys that occur, in their order, with a count for each."""
+        with self._guarded():
+            rows = stream_of(self.backend, plan.expression, plan.statement)
+            yield from in_batches(rows, plan.key)
 
     def close(self) -> None:
         """Drop the kept rows. The connection belongs to the curator."""

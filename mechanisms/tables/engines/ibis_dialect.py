@@ -223,6 +223,10 @@ class IbisDialect:
         """The text."""
         return text
 
+    def uncollated(self, text: Expression) -> Expression:
+        """A text in the database's own collation, also if it is made of several collations."""
+        return text
+
     def changed(self, function: str, text: Expression) -> Expression:
         """Letters are translated."""
         if function == "strip":

@@ -4,6 +4,7 @@ from collections.abc import Hashable, Sequence
 from copy import copy
 from typing import Any
 
+from mechanisms.tables.engines.backends import without_wide_integers
 from mechanisms.tables.engines.ibis import Ibis
 from mechanisms.tables.engines.parts import require_same
 from mechanisms.tables.engines.rowwise import require_row_wise
@@ -22,7 +23,7 @@ def parts_of(root: Ibis, records: Any) -> list[Any]:
         raise TypeError("give an Ibis table of the same connection, such as con.table('march')")
     require_row_wise(records, root.backend.name)
     require_same(root, root.kinds_of(records))
-    return [records.select(*root.kinds)]
+    return [without_wide_integers(root.backend, records.select(*root.kinds))]
 
 
 def several(root: Ibis, parts: Sequence[Any]) -> Ibis:

@@ -5,16 +5,18 @@ is copied beside the left one; of two private tables the left side is copied too
 unit are copied depends on the unit's own rows and public values alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
 
 from mechanisms.tables import column_types
 from mechanisms.tables.column_types import Kind
+from mechanisms.tables.discovery import Discovery, Found
 from mechanisms.tables.engines.cell_formats import CellFormat
 from mechanisms.tables.engines.cells import cast
 from mechanisms.tables.engines.duckdb import DuckDB
+from mechanisms.tables.engines.found import FindPlan, find_statement
 from mechanisms.tables.engines.kept import Columns, Kept
 from mechanisms.tables.engines.misread import Misread
 from mechanisms.tables.engines.protocol import Choice
@@ -85,9 +87,22 @@ class Rows:
         """The indices and sums of every group."""
         return self.root.run(plan)
 
+    def columns_of(self, plan: Plan) -> list[tuple[int, ...]] | tuple[Array, ...]:
+        """The rows, or for records their columns, if these are short."""
+        return self.root.columns_of(plan)
+
     def run_together(self, plans: Sequence[Plan]) -> list[list[tuple[int, ...]]]:
         """As `run` for each plan, in as few scans as possible."""
         return self.root.run_together(plans)
+
+    def plan_find(self, asked: Discovery, choice: Choice) -> FindPlan:
+        """The statement that finds keys, over the view."""
+        self.root.sources.require_unchanged()
+        return attrs.evolve(find_statement(asked, choice, self.columns), view=self.view)
+
+    def find(self, plan: FindPlan) -> Iterator[Found]:
+        """The keys that occur, in their order, with a count for each."""
+        return self.root.find(plan)
 
     def close(self) -> None:
         """Do nothing: the rows belong to the table that was opened first."""

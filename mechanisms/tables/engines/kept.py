@@ -4,7 +4,7 @@ These rows depend on the unit's own rows, on its bounds and on the seed, never o
 are ordered by `keep`, by a hash and, where these are equal, by all cells.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import count
 from math import prod
@@ -30,6 +30,8 @@ class Columns:
         written: the readings of each undeclared column.
         position: the name of the view's column that numbers rows from 0, if it has one.
         length: how many numbers there are.
+        record: the name of the view's column that numbers records, rows or units, if it has one.
+            Statements then give the record of each row that counts, and what the row adds.
     """
 
     source: tuple[str, ...]
@@ -37,6 +39,12 @@ class Columns:
     written: Mapping[str, Readings]
     position: str | None = None
     length: int = 0
+    record: str | None = None
+
+    @property
+    def recorded(self) -> list[str]:
+        """The column that numbers records, as one of a select; none without it."""
+        return [] if self.record is None else [f"{identifier(self.record)} AS record"]
 
     @cached_property
     def unit(self) -> str:
@@ -205,7 +213,7 @@ def kept_by(request: Request, choice: Choice, columns: Columns) -> Kept:
     """The rows that count for a request, with the columns that it reads."""
     per = request.per
     assert per is not None
-    names = set(request.columns)
+    names = set(request.columns) | ({columns.record} if columns.record is not None else set())
     if request.bounded:
         names.add(columns.unit)
         if per.rows_per_group < per.max_rows:
@@ -274,14 +282,19 @@ def sized(
     selected: str,
     by_key: Callable[[str], str],
     data: str,
+    further: Sequence[str] = (),
 ) -> str:
-    """The counted units in each group and their sizes, as SQL after FROM."""
+    """The counted units in each group and their sizes, as SQL after FROM.
+
+    Args:
+        further: columns of the selected rows that are the same for all rows of a unit.
+    """
     per = request.per
     assert per is not None
     keys = [f"key_{i}" for i in range(len(request.parts))]
     unit = identity_of(per.column, compiler.kind(per.column))
     rows = f"SELECT {selected}, {unit} AS unit FROM {data} WHERE {where.text}"
-    named = ", ".join(["unit", *keys])
+    named = ", ".join(["unit", *further, *keys])
     there = compiler.present(per.column).text
     source = by_key(f"({rows} AND {there})")
     units = f"SELECT {named}, count(*) AS row_count FROM {source} GROUP BY {named}"

@@ -5,7 +5,7 @@ are, or a table of the database, which a CSV file is copied into. The names and 
 those of the table that was opened first; a batch with others is refused. No cell decides about it.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from weakref import finalize
@@ -14,13 +14,17 @@ import attrs
 
 from mechanisms.tables import column_types
 from mechanisms.tables.column_types import Kind
+from mechanisms.tables.discovery import Found
 from mechanisms.tables.engines.cell_formats import PLAIN, CellFormat
 from mechanisms.tables.engines.cells import cast, readings
-from mechanisms.tables.engines.duckdb import DuckDB, kind_of
+from mechanisms.tables.engines.duckdb import DuckDB
+from mechanisms.tables.engines.duckdb_types import kind_of
 from mechanisms.tables.engines.folders import sources_of
+from mechanisms.tables.engines.found import FindPlan
 from mechanisms.tables.engines.frames import as_arrow
 from mechanisms.tables.engines.joins import Rows
 from mechanisms.tables.engines.kept import Kept
+from mechanisms.tables.engines.loading import declared_type
 from mechanisms.tables.engines.misread import Misread
 from mechanisms.tables.engines.opening import Sources, linked
 from mechanisms.tables.engines.parquet_files import all_valid, parquet_files
@@ -152,7 +156,12 @@ def _of_frame(root: DuckDB, records: Any) -> tuple[list[Part], Misread | None]:
         read = [it for it in root.kinds if it in objects and root.kinds[it].name != "written"]
         if not read:
             return [Framed(_plain(table))], None
-        cells = {name: root._declared(name, root.kinds[name].declared or "") for name in read}
+        cells = {
+            name: declared_type(
+                root._connection, name, root.kinds[name].declared or "", root.formats
+            )
+            for name in read
+        }
         selected = ", ".join(
             f"{cast(identifier(name), cells[name][1], cells[name][0])} AS {identifier(name)}"
             if name in cells
@@ -246,10 +255,19 @@ def require_same(root: Any, found: Mapping[str, Kind]) -> None:
             raise TypeError(f"the batch has no column {name!r}, and the table has one")
         mine, theirs = _called(kind), _called(found[name])
         if mine != theirs and not (kind.name == "written" and found[name].name == "text"):
-            raise TypeError(f"column {name!r} is {theirs} in the batch and {mine} in the table")
+            raise TypeError(
+                f"column {name!r} is {theirs} in the batch and {mine} in the table: convert it in "
+                f"the batch{_or_declare(name, kind, theirs)}"
+            )
     more = [name for name in found if name not in root.kinds]
     if more and not root.narrowed:
         raise TypeError(f"the batch has a column {more[0]!r}, and the table has none")
+
+
+def _or_declare(name: str, kind: Kind, declared: str) -> str:
+    if kind.name != "written":
+        return ""
+    return f" to text, or open the table with types={{{name!r}: {declared!r}}}"
 
 
 def _called(kind: Kind) -> str:
@@ -310,6 +328,12 @@ class Several(Rows):
         self.ready()
         with self._read():
             return self.root.run_together(plans)
+
+    def find(self, plan: FindPlan) -> Iterator[Found]:
+        """The keys that occur, in their order, with a count for each."""
+        self.ready()
+        with self._read():
+            yield from self.root.find(plan)
 
     def _read(self) -> "_Read":
         return _Read(self)

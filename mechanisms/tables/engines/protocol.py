@@ -58,6 +58,8 @@ class Engine(Protocol):
     - `choose_rows(per, choice)`: chooses the rows that count of each unit, so that no question has
       to.
     - `run_together(plans)`: the same as `[run(plan) for plan in plans]`, in fewer scans.
+    - `plan_find(discovery, choice)` compiles what finds keys, and `find(plan)` gives the keys that
+      occur, in the order of Python's values, with their counts.
     - `require_unchanged()`: raises if the source is closed or has changed. A table calls it before
       it uses sums that it remembers.
     - `timeout`, an attribute: None, or how many seconds `run` may take, after which it raises

@@ -28,6 +28,7 @@ class Plan:
         view: the name of the view that it reads as `data`.
         tables: Arrow tables of keys by the names that the statement has for them.
         question: what is asked, if others can be answered by the same scan.
+        many: whether there may be a group for each record.
     """
 
     statement: str
@@ -36,6 +37,7 @@ class Plan:
     view: str = "data"
     tables: Mapping[str, Any] = attrs.field(factory=dict, eq=False, repr=False)
     question: "Question | None" = attrs.field(default=None, eq=False, repr=False)
+    many: bool = False
 
 
 @attrs.frozen
@@ -71,15 +73,21 @@ def statement_of(request: Request, choice: Choice, columns: Columns) -> Plan:
     [where], [terms] = compiled.selected, compiled.terms
     if compiled.grouped is not None:
         where = where & compiled.grouped
-    selected = ", ".join(compiled.cells + [f"{term} AS term_{i}" for i, term in enumerate(terms)])
+    added = [f"{term} AS term_{i}" for i, term in enumerate(terms)]
+    selected = ", ".join(compiled.cells + added + columns.recorded)
     arguments = compiled.compiler, asked, choice
+    further = ["record"] if columns.recorded else []
     if asked.sizes:
-        source = sized(*arguments, where, selected, compiled.by_key, compiled.data)
+        source = sized(*arguments, where, selected, compiled.by_key, compiled.data, further)
     else:
         source = capped(*arguments, columns, where, selected, compiled.by_key, compiled.data)
-    totals = [_total(term, f"term_{i}") for i, term in enumerate(asked.terms)]
+    names = [f"term_{i}" for i in range(len(asked.terms))]
     kept = None if asked.sizes else kept_by(asked, choice, columns)
-    return compiled.plan(source, totals, ["size"] if asked.sizes else [], kept)
+    further = ["size", *further] if asked.sizes else further
+    if columns.recorded:
+        return compiled.plan(source, _of_rows(asked, names), further, kept, grouped=False)
+    totals = [_total(*each) for each in zip(asked.terms, names, strict=True)]
+    return compiled.plan(source, totals, further, kept)
 
 
 def joint(requests: Sequence[Request], choice: Choice, columns: Columns) -> Plan:
@@ -91,7 +99,8 @@ def joint(requests: Sequence[Request], choice: Choice, columns: Columns) -> Plan
     """
     compiled = Compiled.of(requests, columns)
     counted = all(term.column is None for asked in requests for term in asked.terms)
-    filtered = len(requests) == 1 and (bool(requests[0].by) or not counted)
+    alone = bool(requests[0].by) or not counted or bool(columns.recorded)
+    filtered = len(requests) == 1 and alone
     names: dict[str, str] = {}
     totals = []
 
@@ -108,11 +117,15 @@ def joint(requests: Sequence[Request], choice: Choice, columns: Columns) -> Plan
                 added = f"CASE WHEN {named(where.text)} THEN {named(text)} ELSE 0 END"
                 totals.append(f"coalesce(sum({added}), 0)")
     selected = compiled.cells + [f"{text} AS {name}" for text, name in names.items()]
+    selected += columns.recorded
     conditions = [compiled.grouped, compiled.selected[0] if filtered else None]
     among = " AND ".join(each.text for each in conditions if each is not None) or "TRUE"
     source = f"(SELECT {', '.join(selected) or '1'} FROM {compiled.data} WHERE {among})"
     kept = [kept_by(asked, choice, columns) for asked in requests if asked.per is not None]
     rows = with_columns_of(kept)
+    if columns.recorded:
+        further = _of_rows(requests[0], list(names.values()))
+        return compiled.plan(compiled.by_key(source), further, ["record"], rows, grouped=False)
     if compiled.by_cell:
         return compiled.plan_by_cell(source, totals, rows)
     return compiled.plan(compiled.by_key(source), totals, [], rows)
@@ -123,6 +136,19 @@ def with_columns_of(several: Sequence[Kept]) -> Kept | None:
     if not several:
         return None
     return attrs.evolve(several[0], names=frozenset[str]().union(*(it.names for it in several)))
+
+
+def _of_rows(request: Request, names: Sequence[str]) -> list[str]:
+    """What each row adds, as an integer of 64 bits if it fits; nothing for a count, where it is 1.
+
+    Args:
+        names: of the columns with what a row adds.
+    """
+    if all(term.column is None for term in request.terms):
+        return []
+    largest = max(term.largest for term in request.terms)
+    added = [f"coalesce({name}, 0)" for name in names]
+    return [f"CAST({each} AS BIGINT)" for each in added] if largest < 2**62 else added
 
 
 def _total(term: Term, name: str) -> str:
@@ -205,11 +231,24 @@ class Compiled:
         statement = f"SELECT {', '.join(self.keys + sums)} FROM {self.by_key(added)}"
         return Plan(statement, tuple(self.dialect.parameters), kept, tables=self.placed[0].tables)
 
-    def plan(self, rows: str, totals: list[str], further: list[str], kept: Kept | None) -> Plan:
-        """The plan that adds up rows by their places, and by further columns."""
+    def plan(
+        self,
+        rows: str,
+        totals: list[str],
+        further: list[str],
+        kept: Kept | None,
+        *,
+        grouped: bool = True,
+    ) -> Plan:
+        """The plan that adds up rows by their places, and by further columns, if need be.
+
+        Args:
+            grouped: whether rows are added up at all.
+        """
         by = [*self.keys, *further]
         statement = f"SELECT {', '.join(by + totals)} FROM {rows}"
-        if by:
+        if by and grouped:
             statement += f" GROUP BY {', '.join(by)}"
         tables = {name: table for each in self.placed for name, table in each.tables.items()}
-        return Plan(statement, tuple(self.dialect.parameters), kept, tables=tables)
+        many = "record" in further
+        return Plan(statement, tuple(self.dialect.parameters), kept, tables=tables, many=many)

@@ -23,7 +23,8 @@ from composition import (
 )
 from composition.planning import taken
 from composition.rules import Additive
-from queryable import GDP, ZCDP, ApproxDP, Loss, PureDP
+from mechanisms import Best, Gaussian, Laplace, TruncatedNegativeBinomial
+from queryable import GDP, RDP, ZCDP, ApproxDP, Loss, PureDP, Statistic
 from queryable.losses import RenyiCurve
 from tests.strategies import LOSSES, Toy
 
@@ -149,7 +150,7 @@ def test_a_plan_that_fits_gets_the_rule_with_most_room() -> None:
 
 def test_a_plan_may_come_in_any_order() -> None:
     """The order of the plan does not change the recommendation."""
-    losses: list[Loss] = [*[PureDP("0.01")] * 100, *[PureDP("0.1")] * 5, *[PureDP("0.05")] * 8]
+    losses: list[Loss] = [*[PureDP("0.02")] * 40, *[PureDP("0.2")] * 5, *[PureDP("0.1")] * 8]
     shuffled = losses.copy()
     Random(31).shuffle(shuffled)
     first, second = recommend(BUDGET, losses), recommend(BUDGET, shuffled)
@@ -191,7 +192,7 @@ def test_other_budgets_have_one_rule() -> None:
 
 def test_odd_epsilons_get_a_coarser_menu() -> None:
     """Parameters without a useful common unit are rounded up to one; many get no menu."""
-    found = recommend(BUDGET, [PureDP("0.0137")] * 40 + [PureDP(Fraction(1, 17))] * 3)
+    found = recommend(BUDGET, [PureDP("0.0537")] * 12 + [PureDP(Fraction(1, 17))] * 3)
     assert Menu in {type(each.rule) for each in found.candidates if each.admitted}
     many = recommend(BUDGET, [PureDP(Fraction(n, 1000)) for n in range(1, 40)])
     assert many.admitted == 39
@@ -221,7 +222,7 @@ def test_refused_launches_are_skipped() -> None:
     "loss", [ZCDP("1/2000"), PureDP("1/100"), RenyiCurve((4, 16, 64), ("1/500", "1/120", "1/30"))]
 )
 def test_a_fixed_plan_needs_no_rule(loss: Any) -> None:
-    """`ConComp(..., delta=)` admits at least as many launches as every filter."""
+    """`ConComp(..., delta=)` admits at least as many launches of equal loss as every filter."""
     budget, plan = ApproxDP(1, "1e-6"), [loss] * 700
     found = recommend(budget, plan)
     assert found.fixed is not None
@@ -234,3 +235,38 @@ def test_a_fixed_plan_needs_no_rule(loss: Any) -> None:
     assert not epsilon(found.fixed + 1) <= budget
     assert f"{found.fixed} of 700" in str(found)
     assert recommend(PureDP(1), [PureDP("0.1")]).fixed is None
+
+
+def test_curves_get_a_rule_at_their_orders() -> None:
+    """A plan of Renyi losses is stated at the orders that all of them have, and fits as it says."""
+    curve = RenyiCurve((2, 4, 16, 64), ("1/500", "1/500", "1/120", "1/30"))
+    other = RenyiCurve((3, 4, 16, 64, 128), ("1/500",) * 5)
+    plans: list[list[Loss]] = [
+        [curve] * 9,
+        [curve, other, ZCDP("1/4000")],
+        [curve, RDP(16, "1/100")],
+        [RDP(30, "1/100"), RDP(40, "1/50")],
+    ]
+    orders = [(2, 4, 16, 64), (4, 16, 64), (2, 4, 16), (30,)]
+    for plan, wanted in zip(plans, orders, strict=True):
+        found = recommend(BUDGET, plan)
+        assert isinstance(found.rule, ViaRenyi)
+        assert found.rule.orders == wanted
+        assert found.admitted == len(plan) == taken(BUDGET, found.rule, plan)
+    apart = recommend(BUDGET, [curve, RenyiCurve((5,), (1,))])
+    assert apart.admitted == 0
+    assert apart.hints == ("no rule takes this plan under this budget: the table says why",)
+
+
+def test_a_fixed_plan_of_gaussians_and_curves_fits_as_much_as_through_a_rule() -> None:
+    """Gaussian noise in `Dominated`, and pure launches beside a `Best` at its orders."""
+    count = Statistic(len, l1=1, l2=1)
+    best = Best(Gaussian(count, rho="1/5000"), "largest", TruncatedNegativeBinomial(0, "1/9"))
+    mixed = [best, best, Laplace(count, epsilon="1/50"), Gaussian(count, rho="1/4000")] * 5
+    for plan in ([Gaussian(count, rho="1/500")] * 20, mixed):
+        found = recommend(BUDGET, plan)
+        assert found.fixed is not None
+        assert 3 < found.admitted <= found.fixed < len(plan)
+        together = ConComp(plan[: found.fixed], delta=BUDGET.delta)
+        assert together.privacy_map(1) <= BUDGET
+        assert not ConComp(plan[: found.fixed + 1], delta=BUDGET.delta).privacy_map(1) <= BUDGET

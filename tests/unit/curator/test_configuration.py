@@ -277,7 +277,7 @@ def test_a_data_set_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_changed_budget_is_refused(folder: Path) -> None:
     visits(folder).open("visits")
-    with pytest.raises(curator.LedgerError, match="another mechanism"):
+    with pytest.raises(curator.LedgerError, match="another budget or mechanism"):
         visits(folder, 'budget = { zcdp = "1/5" }').open("visits")
 
 

@@ -146,10 +146,13 @@ def test_an_open_root_is_held_until_it_is_collected() -> None:
 
 
 def test_the_thread_does_not_keep_the_process_alive() -> None:
-    opened(MemoryLedger())
-    threads = [each for each in threading.enumerate() if each.name == "curator: leases"]
-    assert len(threads) == 1
-    assert threads[0].daemon
+    first = opened(MemoryLedger())
+    thread = KEEPER._thread
+    second = opened(MemoryLedger())
+    assert thread is not None
+    assert thread.daemon
+    assert KEEPER._thread is thread  # one for all roots
+    assert len({journal_of(first), journal_of(second)} & set(KEEPER.held())) == 2
 
 
 def test_a_released_root_is_free_at_once(tmp_path: Path) -> None:

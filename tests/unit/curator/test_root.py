@@ -85,7 +85,7 @@ def test_an_old_copy_that_is_continued_otherwise_uses_no_coin_again() -> None:
 def test_another_mechanism_is_refused() -> None:
     ledger = MemoryLedger()
     opened(ledger, key=KEY)
-    with pytest.raises(LedgerError, match=r"opened with another mechanism: .*filt-con"):
+    with pytest.raises(LedgerError, match=r"opened with another budget or mechanism: .*filt-con"):
         opened(ledger, FiltCon(ZCDP(2)), key=KEY)
     opened(ledger, key=KEY)
 

@@ -8,8 +8,16 @@ import pytest
 import curator
 from composition import FiltCon
 from curator import LedgerError
-from mechanisms import BrownianNoiseReduction, Count, Gaussian, SparseVector, Table, column
-from queryable import ZCDP, HandleError, Queryable
+from mechanisms import (
+    BrownianNoiseReduction,
+    Count,
+    Gaussian,
+    SparseVector,
+    Table,
+    TreeCounter,
+    column,
+)
+from queryable import ZCDP, HandleError, Queryable, QueryError
 from tests.curator.test_same_views import charges_of, tree_of, view_of
 from tests.stored import KEY, STORED, Crash, MemoryLedger
 from tests.strategies import RandomBits
@@ -97,6 +105,19 @@ def test_it_says_whom_the_budget_protects() -> None:
     table = opened(ledger, Table(rows, privacy_unit="who", max_rows=2))
     assert "one who: at most 2" in table.tree()
     assert curator.view(ledger, "visits").tree() == table.tree()
+
+
+def test_what_could_be_afforded_depends_on_who_is_protected() -> None:
+    """The ledger says that, and no column, so another column is not found."""
+    ledger = MemoryLedger()
+    rows = Table({"age": [31, 47, 62], "who": [1, 1, 2]}, privacy_unit="who", max_rows=2)
+    table = opened(ledger, rows)
+    shown = curator.view(ledger, "visits")
+    for handle in (table, shown):
+        assert handle.can_afford(TreeCounter(Count(per=rows.unit), rho="1/100", horizon=4))
+        assert not handle.can_afford(TreeCounter(Count(per=rows.unit), rho=100, horizon=4))
+        with pytest.raises(QueryError, match=r"per=visits\.unit|protect all rows of one who"):
+            handle.can_afford(TreeCounter(Count(), rho="1/100", horizon=4))
 
 
 def test_a_root_that_is_no_filter() -> None:

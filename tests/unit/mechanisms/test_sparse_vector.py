@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import pytest
 
-from mechanisms import Above, Count, DiscreteLaplace, Histogram, Laplace, SparseVector
+from mechanisms import Above, Count, DiscreteLaplace, Histogram, Laplace, SparseVector, Sum
 from mechanisms.sparse_vector import SparseVectorState
 from queryable import (
     ZCDP,
@@ -201,6 +201,15 @@ def test_a_statistic_may_move_as_far_as_the_sensitivity() -> None:
         assert SparseVector(0, 1, sensitivity=4).step(state, statistic, Noise(0, 0))[1] is True
     with pytest.raises(QueryError, match="at most 4"):
         SparseVector(0, 1, sensitivity=4).step(state, Statistic(sum, l1="4.01", l2=4), Noise())
+
+
+def test_a_sum_of_other_units_is_not_compared_in_them() -> None:
+    """Of a sensitivity that was meant for the sum itself, the error says what to write."""
+    data = {"cost": [12.5, 700.0]}
+    search = Queryable(SparseVector(9, 1, sensitivity=1000), data)
+    with pytest.raises(QueryError, match="unit=1: it adds up units of 1/1000, and the threshold"):
+        search(Sum("cost", 0, 1000, unit="1/1000"))
+    assert search(Sum("cost", 0, 1000, unit=1)) in (True, False)
 
 
 def test_threshold_noise_is_kept() -> None:

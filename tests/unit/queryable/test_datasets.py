@@ -89,7 +89,7 @@ def test_a_statistic_that_does_not_fit_is_an_error_and_not_charged() -> None:
         per = table.unit
         wrong = {
             "no column 'town'": Count(column("town") == "Lyon", per=per),
-            "per=table.unit": Count(),
+            "visits.count.., or give per=visits.unit": Count(),
             "does not compare": Count(column("city") == b"3", per=per),
         }
         for parent in (FiltCon(ZCDP(1)), OdomCon(ZCDP)):

@@ -14,6 +14,7 @@ from queryable import (
     SYSTEM,
     Ask,
     AskMany,
+    BlocksQuery,
     CloseBlock,
     Coins,
     HandleError,
@@ -304,6 +305,38 @@ def test_a_block_is_named_by_a_text_an_int_or_a_date(block: Any) -> None:
         q.feed([3], block=block)
     with pytest.raises(QueryError, match="block's name"):
         q.feed.close(block)
+
+
+@pytest.mark.parametrize("root", [Watcher(), Courier() @ Watcher()], ids=repr)
+def test_where_nothing_has_blocks_they_are_refused(root: Any) -> None:
+    """A name that means nothing is not accepted in silence."""
+    q = Queryable(root, [1, 2])
+    for wrong in (lambda: q.feed([3], block="monday"), lambda: q.feed.close("monday")):
+        with pytest.raises(QueryError, match="has no blocks"):
+            wrong()
+    q.feed([3])
+
+
+def test_blocks_are_closed_once_also_where_none_runs_yet() -> None:
+    """One that is launched later has these blocks."""
+    q = table()
+    with pytest.raises(QueryError, match="'monday' was never opened"):
+        q.feed.close("monday")
+    q.feed([3], block="monday")
+    q.feed.close("monday")
+    with pytest.raises(QueryError, match="'monday' is closed already"):
+        q.feed.close("monday")
+    with pytest.raises(QueryError, match="'monday' is closed"):
+        q.feed([4], block="monday")
+    q.privacy_loss()
+    q(RandomBits(SMALL))
+    q.feed([5], block="tuesday")
+    with pytest.raises(QueryError, match="'monday' is closed"):
+        q.feed([4], block="monday")
+    days = q(Blocks(FiltCon(PureDP(1))))
+    assert [each.block for each in days.ask(BlocksQuery())] == ["monday", "tuesday"]
+    q.feed.close("tuesday")
+    q.feed([6], block="wednesday")
 
 
 def test_feed_takes_an_update() -> None:

@@ -22,7 +22,11 @@ from queryable import (
     SeededCoins,
     UnknownQueryError,
 )
-from queryable.faults import Dead, advance, begin
+from queryable.advancing import (
+    Dead,
+    advance,
+    begin,
+)
 from tests.strategies import Faulty, RandomBits, RandomWord, Toy, raising
 
 

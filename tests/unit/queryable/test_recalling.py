@@ -9,9 +9,11 @@ import pytest
 
 from composition import FiltCon, OdomCon
 from queryable import Coins, Launch, PureDP, SeededCoins
+from queryable.effort import is_quick, quickly
+from queryable.errors import QueryError
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Failed, Launched
-from queryable.recalling import DifferentAnswerError, Recall, Unplayed
+from queryable.recalling import DifferentAnswerError, Recall, Unplayed, noticing
 from tests.strategies import RandomBits, RandomWord
 
 
@@ -49,6 +51,36 @@ def test_a_lazy_state_is_run_once() -> None:
     assert lazy.played() == lazy.played() == 3
     assert mechanism.runs == ["init"]
     assert repr(lazy) == "Unplayed(Counted, messages=3)"
+
+
+@attrs.frozen
+class Long(Counted):
+    """Refuses to analysts elsewhere what takes long."""
+
+    def step(self, state: int, query: Any, coins: Coins) -> tuple[int, Any]:
+        if is_quick():
+            raise QueryError("too long")
+        return super().step(state, query, coins)
+
+
+def test_what_is_run_again_may_take_long() -> None:
+    """The owner may have asked it. An analyst who asks next would otherwise lose the child."""
+    lazy, _ = logged(Long(), 2)
+    with quickly():
+        assert lazy.played() == 2
+        assert is_quick()
+
+
+def test_each_message_that_is_run_again_is_noticed() -> None:
+    """So a server lets its deadline begin anew: together they may take longer than one message."""
+    lazy, _ = logged(Counted(), 3)
+    noticed: list[int] = []
+    with noticing(lambda: noticed.append(1)):
+        lazy.played()
+        lazy.played()
+    assert len(noticed) == 3
+    logged(Counted(), 3)[0].played()
+    assert len(noticed) == 3
 
 
 def test_what_is_run_again_is_announced_some_at_a_time() -> None:

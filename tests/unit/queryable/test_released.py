@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from mechanisms import SparseVector
-from queryable.released import Axis, Bin, Evidence, Released, _numbers
+from queryable.answer_values import frame_numbers
+from queryable.released import Axis, Bin, Evidence, Released
 from queryable.running.sameness import difference, mark
 
 
@@ -89,6 +90,17 @@ def test_printed_as_a_small_table() -> None:
     assert str(many).endswith("and 30 more rows: see to_pandas(), to_polars(), to_arrow()")
     assert "nan" in str(MEANS)
     assert f"{ONE:.1f}" == "412.0"
+
+
+def test_a_tiny_interval_is_no_reason_for_many_digits() -> None:
+    """Such as that of a share whose ends differ by a rounding error."""
+
+    class Tiny(Evidence):
+        def interval(self, confidence: Fraction, *, simultaneous: bool) -> tuple[Any, Any]:
+            return 1 - 2.0**-52, 1.0
+
+    tiny = Released(1.0, (), "Share", evidence=Tiny())
+    assert str(tiny) == "Share: 1.000000000 (95% interval: 1.000000000 to 1.000000000)"
 
 
 def test_html_escapes_keys() -> None:
@@ -180,7 +192,7 @@ def test_sums_and_differences_of_large_integers_are_exact() -> None:
 
 def test_ends_beyond_64_bits_are_rounded_outward_in_frames() -> None:
     ends = [2**70 + 1, -(2**70) - 1, 3]
-    low, high = _numbers(ends, -float("inf")), _numbers(ends, float("inf"))
+    low, high = frame_numbers(ends, -float("inf")), frame_numbers(ends, float("inf"))
     assert all(a <= end <= b for a, end, b in zip(low, ends, high, strict=True))
     assert low[0] < ends[0] < high[0]
     assert low[2] == high[2] == 3

@@ -5,7 +5,7 @@ from typing import Any
 import attrs
 import pytest
 
-from composition import ExPost, FiltCon
+from composition import Blocks, ExPost, FiltCon
 from mechanisms import (
     BrownianNoiseReduction,
     Count,
@@ -29,11 +29,13 @@ from queryable import (
     ZCDP,
     Ask,
     AskMany,
+    BlocksQuery,
     Coins,
     Failed,
     FromAnalyst,
     FromMechanism,
     Halted,
+    Last,
     Launch,
     LaunchMany,
     PersonInTheMiddle,
@@ -313,6 +315,34 @@ def test_several_statistics_are_released_like_each_alone() -> None:
     within = together.release_many(statistics[:2], within=20, confidence="0.9")
     assert [one.interval("0.9") for one in within]
     assert together.release_many([Count()], loss=ZCDP("1/10"), names=["n"])[0] is some[0]
+
+
+def test_several_statistics_of_blocks_are_released_like_each_alone() -> None:
+    """Each block is charged for each of them; a block that is not there is a wrong query."""
+    statistics, budget = [Count(), Count(column("age") >= 50)], Blocks(FiltCon(ZCDP("1/4")))
+    together, alone = (tree(budget, data={"age": []}) for _ in range(2))
+    for q in (together, alone):
+        for name, ages in (("monday", [31, 47]), ("tuesday", [62]), ("wednesday", [50, 51])):
+            q.feed({"age": ages}, block=name)
+            q.feed.close(name)
+    for blocks in (["monday", "wednesday"], Last(2)):
+        some = together.release_many(
+            statistics, loss=ZCDP("1/20"), names=[str(blocks), None], blocks=blocks
+        )
+        each = [
+            alone.release(statistic, loss=ZCDP("1/20"), name=name, blocks=blocks)
+            for statistic, name in zip(statistics, [str(blocks), None], strict=True)
+        ]
+        assert [str(one) for one in some] == [str(one) for one in each]
+    spent = [each.spent for each in together.ask(BlocksQuery())]
+    assert spent == [ZCDP("1/10"), ZCDP("1/10"), ZCDP("1/5")]
+    assert spent == [each.spent for each in alone.ask(BlocksQuery())]
+    first, last = together.release_many([Count(), Count()], loss=ZCDP("1/20"), blocks=Last(1))
+    assert (type(first), type(last)) == (Released, Refused)
+    with pytest.raises(QueryError, match="entry 0: "):
+        together.release_many(statistics, loss=ZCDP("1/100"), blocks=["sunday"])
+    with pytest.raises(QueryError, match="which names blocks"):
+        together.release_many(statistics, loss=ZCDP("1/100"))
 
 
 def test_a_wrong_release_names_its_place() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from composition import Blocks, ExPost, Filt, FiltCon, Menu, Whitehouse2023
 from composition.compositors import blocks
-from mechanisms import Count, Gaussian, Table, column
+from mechanisms import Count, Gaussian, SparseVector, Table, ToeplitzCounter, column
 from queryable import (
     ZCDP,
     ApproxDP,
@@ -38,6 +38,7 @@ from queryable import (
     RetiredChildError,
     UnknownChildError,
     UnprovenCompositionError,
+    explain,
 )
 from queryable.audit.laws import snapshot
 from queryable.data.growing import grown
@@ -608,6 +609,32 @@ def test_the_explanation_says_who_is_protected(blocks: Blocks, words: str) -> No
     assert "blocks of growing data; Haney et al. 2023, Theorem 1.20" in text
 
 
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ({"unit_blocks": 2}, "two records of each who count"),
+        ({"unit_rows": 2}, "two blocks of each who count"),
+        ({}, "two blocks of each who and two records of each who count"),
+        ({"unit_blocks": 2, "unit_rows": 2}, None),
+    ],
+)
+def test_the_explanation_says_where_it_is_refused(
+    numbers: dict[str, int], words: str | None
+) -> None:
+    """In a filter over rows, as the launch does."""
+    blocks = Blocks(FiltCon(PureDP("1/10")), "who", **numbers)  # type: ignore[arg-type]
+    q = Queryable(FiltCon(PureDP(1)), {"who": []})
+    for text in (explain(blocks), Queryable(blocks, {"who": []}).explain()):
+        said = " ".join(text.split())
+        assert ("it is refused over data that protect single records" in said) is bool(words)
+        assert words is None or words in said
+    if words is None:
+        assert "refused over" not in q(blocks).explain()
+    else:
+        with pytest.raises(QueryError, match="protect single records"):
+            q(blocks)
+
+
 def test_other_compositors_do_not_launch_over_blocks() -> None:
     """A launch over blocks at another compositor is a wrong query."""
     q = Queryable(FiltCon(PureDP(1)), [])
@@ -618,3 +645,22 @@ def test_other_compositors_do_not_launch_over_blocks() -> None:
     with pytest.raises(QueryError):
         q.ask(Launch(LaunchOver(Reads(), Last(1))))
     assert q.privacy_loss() == PureDP(0)
+
+
+def test_what_counts_batches_goes_beside_it() -> None:
+    """No batch reaches closed blocks, so it would say 0, also in a filter. Nothing is charged."""
+    days = Queryable(Blocks(FiltCon(ZCDP(1))), {"age": [31]})
+    for day in ("monday", "tuesday"):
+        days.feed({"age": [47, 62]}, block=day)
+        days.feed.close(day)
+    counter = ToeplitzCounter(Count(), rho="1/10", horizon=9)
+    team = days.launch_over(FiltCon(ZCDP("1/2")), Last(2))
+    before = days.privacy_loss()
+    with pytest.raises(QueryError, match="Blocks passes none on"):
+        days.launch_over(counter, Last(1))
+    for launch in (counter, FiltCon(ZCDP("1/5"))):
+        with pytest.raises(QueryError, match="this filter passes none on"):
+            team(launch)(counter)
+    assert (days.privacy_loss(), team.privacy_loss()) == (before, ZCDP("1/5"))
+    watch = team(SparseVector(-500, "1/10"))
+    assert watch(Count())

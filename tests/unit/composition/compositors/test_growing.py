@@ -30,6 +30,7 @@ from mechanisms import (
     PrivateMultiplicativeWeights,
     Refine,
     SparseVector,
+    Synthetic,
     column,
 )
 from queryable import (
@@ -56,9 +57,9 @@ from queryable import (
     Update,
     UserLevel,
 )
+from queryable.advancing import begin
 from queryable.data.growing import grown, snapshot
 from queryable.datasets import Described, Protected
-from queryable.faults import begin
 from queryable.losses import group_size
 from tests.strategies import WORD
 
@@ -221,8 +222,9 @@ def test_a_noise_reduction_keeps_its_snapshot() -> None:
         BrownianNoiseReduction(),
         PrivateMultiplicativeWeights(4, records=9, epsilon=1, threshold=1, updates=1),
         Frugal(),
+        Synthetic({"a": [1]}),
     ],
-    ids=["brownian", "weights", "frugal"],
+    ids=["brownian", "weights", "frugal", "synthetic"],
 )
 def test_a_person_over_one_data_set_keeps_it(person: Any) -> None:
     """Estimates that are refined, or answered from one table, are about the data at the launch."""
@@ -264,7 +266,7 @@ def test_a_universal_mechanism_waits_with_all_records() -> None:
     q.feed([3])
     assert records(q.ask(BITS)) == (1, 2, 3)
     q = Queryable(Universal(PureDP(1)), [1])
-    q.feed([2])
+    q.feed([2], block="monday")
     q.feed.close("monday")
     assert q.ask(Launch(Size())) == 2
     assert q.feed([3]) is None
@@ -459,6 +461,26 @@ def test_a_mechanism_protects_what_the_data_protect(level: Any, right: bool) -> 
             with pytest.raises(QueryError, match="protect all rows of one patient"):
                 way()
     assert Queryable(FiltCon(PureDP(1)), [1])(mechanism) is not None
+
+
+@pytest.mark.parametrize("outer", [FiltCon(PureDP(1)), Odom(PureDP), ExPost(PureDP(1))], ids=str)
+@pytest.mark.parametrize(
+    ("data", "mechanism", "says"),
+    [
+        (Visits(), Taking(), "protect all rows of one patient"),
+        (Visits(), Taking(neighbours=UserLevel("doctor", 4)), "protect all rows of one patient"),
+        ([1], Taking(neighbours=UserLevel("patient", 1)), "two records of each patient"),
+        ({"age": [1]}, Laplace(Count(column("size") > 1), epsilon="1/10"), "size"),
+    ],
+)
+def test_a_wrong_launch_cannot_be_afforded_either(
+    outer: Any, data: Any, mechanism: Any, says: str
+) -> None:
+    """`can_afford` raises what the launch raises, and not only if the budget is too small."""
+    q = Queryable(outer, data)
+    for way in (q.can_afford, q.launch):
+        with pytest.raises(QueryError, match=says):
+            way(mechanism)
 
 
 def test_noise_is_drawn_for_all_records() -> None:

@@ -12,13 +12,13 @@ from queryable import (
     ApproxDP,
     EventLevel,
     Launch,
-    MechanismFault,
     PureDP,
     Queryable,
     QueryError,
     UserLevel,
 )
 from queryable.streams import BlockLevel, DataLevel
+from tests.strategies import Courier
 
 ROWS = {"who": ["z"], "kind": ["a"]}
 PARTS = Partition("kind", ["a", "b"])
@@ -133,7 +133,34 @@ def test_parts_of_data_that_protect_units_are_not_made() -> None:
     """Also where the parts keep the data: rows of a table without its unit are unbounded."""
     mechanism = Parallel(PARTS, {"a": FiltCon(ApproxDP(1, "1e-9"))})
     assert not mechanism.continual
-    with pytest.raises(MechanismFault):
-        Queryable(FiltCon(ApproxDP(9, "1e-6")), units())(mechanism)
     with pytest.raises(TypeError, match="may be in several parts"):
         PARTS.split(units(), ["a"])
+
+
+@pytest.mark.parametrize("within", ["alone", "composed", "behind a person", "in a person's filter"])
+def test_data_that_cannot_be_divided_are_refused_before_the_charge(within: str) -> None:
+    """Units may have rows in several parts; joined rows are not read one by one."""
+    parts: Any = Parallel(PARTS, {"a": FiltCon(ApproxDP(1, "1e-9"))})
+    mechanism = {
+        "alone": parts,
+        "composed": ConComp([FiltCon(ApproxDP(1, "1e-9")), parts]),
+        "behind a person": Courier() @ parts,
+        "in a person's filter": Courier() @ ConComp([parts]),
+    }[within]
+    joined = Table(dict(ROWS)).join(public={"kind": ["a", "b"], "more": [1, 2]}, on="kind")
+    for data, why in ((units(), "several parts"), (joined, "joined"), ({"x": [1]}, "no column")):
+        q = Queryable(FiltCon(ApproxDP(9, "1e-6")), data)
+        with pytest.raises(QueryError, match=why):
+            q(mechanism)
+        assert q.privacy_loss() == ApproxDP(0, 0)
+        with pytest.raises(QueryError, match=why):
+            q.can_afford(mechanism)
+        with pytest.raises(QueryError, match=why):
+            Queryable(mechanism, data)
+        with pytest.raises(QueryError, match=why):
+            Queryable(Universal(ApproxDP(9, "1e-6")), data)(mechanism)
+
+
+def test_rows_of_a_table_are_divided() -> None:
+    q = Queryable(FiltCon(ApproxDP(9, "1e-6")), Table(dict(ROWS)))
+    assert q(Parallel(PARTS, {"a": FiltCon(ApproxDP(1, "1e-9"))})).opening is not None

@@ -6,6 +6,7 @@ import pytest
 
 from composition.rules.declared import common_measure, maps_at
 from queryable import GDP, RDP, ZCDP, ApproxDP, ApproxZCDP, Loss, PrivacyClaimError, PureDP
+from queryable.losses import RenyiCurve
 from tests.strategies import LOSSES, Toy
 
 
@@ -28,6 +29,9 @@ def test_one_measure_stays(loss: Loss) -> None:
         ((PureDP(1), ZCDP(1)), ZCDP),
         ((GDP(1), ZCDP(1)), ZCDP),
         ((ZCDP(1), ApproxDP(1, "0.1")), ApproxZCDP),
+        ((RDP(3, 1), RDP(2, 1)), RDP.at(2)),
+        ((RenyiCurve((2, 3, 8), (1, 1, 1)), ZCDP(1), PureDP(1)), RDP.at(2, 3, 8)),
+        ((RenyiCurve((2, 3, 8), (1, 1, 1)), RDP(4, 1)), RDP.at(2, 3)),
     ],
 )
 def test_mixed_measures_have_a_common_measure(losses: Any, measure: Any) -> None:
@@ -36,6 +40,6 @@ def test_mixed_measures_have_a_common_measure(losses: Any, measure: Any) -> None
 
 
 def test_some_measures_have_no_common_measure() -> None:
-    """Renyi losses of different orders have no common measure here."""
+    """Curves of different orders have no common measure here."""
     with pytest.raises(PrivacyClaimError, match="no measure"):
-        common_measure(maps(RDP(2, 1), RDP(3, 1)))
+        common_measure(maps(RenyiCurve((2,), (1,)), RenyiCurve((3,), (1,))))

@@ -1,6 +1,7 @@
 """A handle over a socket when replies get lost, curators restart, and other clients ask too."""
 
 import os
+import re
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -25,6 +26,7 @@ from mechanisms import Count, Gaussian, SparseVector, column
 from queryable import (
     ZCDP,
     Ask,
+    CanAfford,
     HandleError,
     Launch,
     QueryError,
@@ -280,6 +282,30 @@ def test_errors_are_those_of_in_process(served: Served) -> None:
         table.ask(OLD)
     assert isinstance(table.launch_many([Gaussian(Count(), rho=2)])[0], Refused)
     assert not table.can_afford(Gaussian(Count(), rho=2))
+
+
+def test_too_many_launches_are_refused_before_anything_is_sent(served: Served) -> None:
+    """It says how many fit; these do, and one more does not."""
+    table = served.handle()
+    many = [Gaussian(Count(column("age") >= 40), variance=10**9 + each) for each in range(400)]
+    sent = len(served.requests)
+    with pytest.raises(CodecError, match=r"these 400 launches .* Nothing was sent") as refused:
+        table.launch_many(many)
+    [first] = re.findall(r"the first (\d+) of them fit", str(refused.value))
+    with pytest.raises(CodecError, match=f"the first {first} of them fit"):
+        table.launch_many(many[: int(first) + 1])
+    with pytest.raises(CodecError, match=r"questions .* Give ask_many fewer"):
+        table.ask_many([CanAfford(Launch(each)) for each in many])
+    with pytest.raises(CodecError, match="131072 is the most, for a query to a curator"):
+        table(Gaussian(Count(column("age").is_in([str(each) for each in range(40_000)])), rho=1))
+    with pytest.raises(QueryError, match="take shorter names"):
+        table.launch_many(many[:200], names=["x" * 990 + str(each) for each in range(200)])
+    assert len(served.requests) == sent
+    with pytest.raises(CodecError, match="Give launch_many or release_many fewer"):
+        table.release_many([Count(column("age") >= each) for each in range(400)], loss=ZCDP(1))
+    assert not any(isinstance(each.query, Launch) for each in table.view)
+    assert len(table.launch_many(many[: int(first)])) == int(first)
+    assert table.privacy_loss() == sum((each.loss(1) for each in many[: int(first)]), ZCDP(0))
 
 
 def test_functions_are_refused_before_anything_is_sent(served: Served) -> None:

@@ -11,12 +11,15 @@ from composition import FiltCon, Partition
 from curator.codec import CodecError, encode
 from curator.codec.refusals import REFUSALS
 from mechanisms import (
+    Best,
     Count,
     Gaussian,
     Laplace,
     Open,
+    Poisson,
     RandomizedResponse,
     RelativeError,
+    Scripted,
     Table,
     Until,
     column,
@@ -43,6 +46,14 @@ class Hidden:
         (Launch(RandomizedResponse(Bit(bool), odds=3)), "RandomizedResponse holds a Python"),
         (Bit(bool), "a Bit holds a Python function"),
         (Count(lambda data: data), "write a predicate, such as column.*it is in where"),
+        (
+            Best(Laplace(Count(), scale=1), lambda answer: 1, Poisson(1)),
+            "of= names a part of the answers.*it is in score",
+        ),
+        (
+            Scripted(FiltCon(PureDP(1)), lambda view: None),
+            "give a list of queries.*it is in analyst",
+        ),
         (Until(lambda estimate: True), r"write RelativeError\('1/10'\).*it is in condition"),
         (Until(partial(RelativeError("1/10"))), "write RelativeError"),
         (Partition(len, ["a"]), "name a column: .*it is in key"),

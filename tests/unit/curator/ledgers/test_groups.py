@@ -18,19 +18,19 @@ def test_appends_that_come_during_a_commit_share_the_next_one() -> None:
     def commit(wishes: Sequence[Wish]) -> None:
         batches.append(len(wishes))
         began.set()
-        assert goes_on.wait(20)
+        assert goes_on.wait(300)
 
     group = Group(commit)
     threads = [threading.Thread(target=group.append, args=(str(n), [EVENT])) for n in range(21)]
     threads[0].start()
-    assert began.wait(20)
+    assert began.wait(300)
     for thread in threads[1:]:
         thread.start()
     while len(group._waiting) < 20:
         threading.Event().wait(0.001)
     goes_on.set()
     for thread in threads:
-        thread.join(20)
+        thread.join(300)
     assert batches == [1, 20]
 
 
@@ -56,7 +56,7 @@ def test_an_interrupted_commit_leaves_nobody_waiting() -> None:
     def commit(wishes: Sequence[Wish]) -> None:
         counts.append(len(wishes))
         began.set()
-        assert goes_on.wait(20)
+        assert goes_on.wait(300)
         if len(counts) == 2:
             raise KeyboardInterrupt
 
@@ -70,14 +70,14 @@ def test_an_interrupted_commit_leaves_nobody_waiting() -> None:
     group = Group(commit)
     threads = [threading.Thread(target=append, args=(group,)) for _ in range(4)]
     threads[0].start()
-    assert began.wait(20)
+    assert began.wait(300)
     for thread in threads[1:]:
         thread.start()
     while len(group._waiting) < 3:
         threading.Event().wait(0.001)
     goes_on.set()
     for thread in threads:
-        thread.join(20)
+        thread.join(300)
     assert counts == [1, 3]
     kinds = sorted(type(outcome).__name__ for outcome in outcomes)
     assert kinds == ["KeyboardInterrupt", "NoneType", "UnknownOutcomeError", "UnknownOutcomeError"]
@@ -94,7 +94,7 @@ def test_an_interrupted_thread_leaves_nobody_waiting(monkeypatch: pytest.MonkeyP
     def commit(wishes: Sequence[Wish]) -> None:
         batches.append([wish.root for wish in wishes])
         began.set()
-        assert goes_on.wait(20)
+        assert goes_on.wait(300)
 
     def append(root: str) -> None:
         with suppress(KeyboardInterrupt):
@@ -112,12 +112,12 @@ def test_an_interrupted_thread_leaves_nobody_waiting(monkeypatch: pytest.MonkeyP
     for number, root in enumerate(("first", "interrupted", "last")):
         threads.append(threading.Thread(target=append, args=(root,), daemon=True))
         threads[-1].start()
-        assert began.wait(20)
+        assert began.wait(300)
         while len(group._waiting) < number:
             threading.Event().wait(0.001)
     goes_on.set()
     for thread in threads:
-        thread.join(20)
+        thread.join(300)
     assert batches in ([["first"], ["last"]], [["first"], ["interrupted", "last"]])
     append("later")
     assert batches[2:] == [["later"]]

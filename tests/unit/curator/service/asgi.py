@@ -112,6 +112,9 @@ class Remote:
             ).encode()
         return await self._answer("tell", path, body)
 
+    async def feed(self, body: bytes) -> tuple[int, bytes]:
+        return await self._answer("feed", (), body)
+
     async def describe(self, path: Any) -> tuple[int, bytes]:
         return await self._answer("describe", path)
 

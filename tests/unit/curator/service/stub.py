@@ -9,6 +9,9 @@ from typing import Any
 
 from curator.ledgers import LeaseError
 from curator.service.recipes import Opened
+from queryable import SeededCoins
+from queryable.recalling import Unplayed
+from tests.strategies import RandomBits
 
 HEAD = {"seq": 1, "hash": "0" * 64}
 
@@ -30,7 +33,7 @@ class Stub:
         times = self._times(asked.get("key", "none"))
         match asked.get("do"):
             case "sleep":
-                time.sleep(asked["seconds"])
+                sleep(asked["seconds"], asked.get("again", 1))
             case "wait":
                 while not (self.folder / "go on").exists():
                     time.sleep(0.01)
@@ -70,6 +73,9 @@ class Stub:
     def lost(self) -> bool:
         return (self.folder / "lost").exists()
 
+    def feed(self, body: bytes) -> tuple[int, bytes]:
+        return self.tell((), body)
+
     def describe(self, path: Any) -> tuple[int, bytes]:
         return 200, json.dumps({"path": path, "pid": os.getpid()}).encode()
 
@@ -81,6 +87,14 @@ class Stub:
 
     def status(self) -> tuple[int, bytes]:
         return 200, json.dumps({"environment": sorted(os.environ)}).encode()
+
+
+def sleep(seconds: float, times: int) -> None:
+    """Sleep some times; before each, run a message again, as of a child that is made from a log."""
+    for _ in range(times):
+        lazy = Unplayed(RandomBits(), [1], lambda: SeededCoins(0), None, lambda *_: True)
+        lazy.asked("bits", lambda: SeededCoins(1), 0).played()
+        time.sleep(seconds)
 
 
 def opened(folder: str, *, give_up: bool, fails: str = "") -> Opened:

@@ -63,7 +63,7 @@ async def replied(path: Path, sent: bytes) -> tuple[int, Any]:
 
 
 def run(life: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(asyncio.wait_for(life(), 60))
+    asyncio.run(asyncio.wait_for(life(), 300))
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ KEY = "0" * 32
 def run(house: House, life: Callable[[], Coroutine[Any, Any, None]]) -> None:
     async def whole() -> None:
         await house.front.keeper.read()
-        await asyncio.wait_for(life(), 60)
+        await asyncio.wait_for(life(), 300)
 
     asyncio.run(whole())
 
@@ -396,6 +396,34 @@ def test_a_grant_that_is_refused_is_none(outcome: Any, text: str) -> None:
         assert is_problem(got, 409)
         assert text in got.told["error"]
         assert house.store.read() == before
+
+    run(house, life)
+
+
+def test_what_the_owner_feeds_reaches_the_service() -> None:
+    """At ticks, like messages; what is no order does not reach it."""
+    house = House(tick=0.01)
+    order = {"id": "x", "block": "monday", "close": False}
+    fed = b'{"again":false,"batch":1,"findings":[]}'
+
+    async def life() -> None:
+        owner, visits = owners_application(house.front), house.remotes["visits"]
+
+        async def sent(**body: Any) -> Any:
+            text = json.dumps({"dataset": "visits", **order, **body}).encode()
+            return await call(owner, "POST", "/v1/owner/batches", text)
+
+        visits.reply = 200, fed
+        assert ((got := await sent()).status, got.body) == (200, fed)
+        assert json.loads(visits.asked[0][2]) == order
+        visits.reply = 409, b'{"error":"no column","type":"WrongOrderError"}'
+        assert is_problem(await sent(), 409)
+        visits.reply = NoWorkerError("being opened")
+        assert is_problem(await sent(), 503)
+        assert is_problem(await sent(dataset="other"), 409)
+        for wrong in ({"id": 7}, {"close": 1}, {"more": 1}):
+            assert is_problem(await sent(**wrong), 400)
+        assert [each[0] for each in house.asked] == ["visits"] * 3
 
     run(house, life)
 

@@ -361,12 +361,14 @@ def test_a_description_reads_what_is_above_its_path_only(
     """Otherwise every token's first request after a restart would read the whole log."""
     for _ in range(5):
         ada(NOISY)
+        client(NOISY)
     read: list[int] = []
     log = client.service._root.log
     exchange = log.exchange
     monkeypatch.setattr(log, "exchange", lambda index: read.append(index) or exchange(index))
     ada.service.describe((1,))
     assert {log.path(index) for index in read} == {()}
+    assert not any(exchange(index).query == NOISY for index in read)  # these start nothing
 
 
 def test_the_page_is_of_the_path(client: Client, ada: Client) -> None:

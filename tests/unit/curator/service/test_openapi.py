@@ -10,6 +10,7 @@ import pytest
 from curator.service.openapi import SHAPES, document, written
 from curator.service.routes import ANALYSTS, OWNERS, WATCHED
 from curator.wire import Head, Outcome, Page, Shown, Tell, Told
+from curator.wire.feeds import Fed
 from curator.wire.views import Described
 from queryable.datasets import Protected
 
@@ -81,6 +82,8 @@ def fits(value: Any, shape: Any) -> bool:
         (Told(3, 0, HEAD, Outcome("query error", type="a", text="b")).written(), "Told"),
         (Page((Shown((1,), "1", "2", ("3",), "a"),), 4, HEAD).written(), "View"),
         (Described("1", "2", Protected("a", "b", None), 3, HEAD, 0.1, None).written(), "Described"),
+        (Fed(True, None, ["age: 1"]).written(), "Fed"),
+        (Fed(False, 3, []).written(), "Fed"),
     ],
 )
 def test_bodies_have_their_shapes(body: bytes, shape: str) -> None:

@@ -77,22 +77,22 @@ def test_replies_leave_at_random_times_after_a_tick(monkeypatch: pytest.MonkeyPa
     assert after.min() >= -1e-9
     assert after.max() <= SPREAD
     shares = np.histogram(after, 4, (0, SPREAD))[0] / 1000
-    assert abs(shares - 0.25).max() <= 0.07  # five standard errors
+    assert abs(shares - 0.25).max() <= 0.1  # seven standard errors: false alarms below 1e-11
 
 
 def test_a_wait_that_ends_sooner_ends_first() -> None:
     async def life() -> None:
-        ticks, order = Ticks(1.0), []
+        ticks, order, began = Ticks(1.0), [], time.monotonic()
 
         async def wait(seconds: float) -> None:
-            await ticks._until(time.monotonic() + seconds)
+            await ticks._until(began + seconds)
             order.append(seconds)
 
         await asyncio.gather(*map(wait, (0.3, 0.1, 0.2, 0.0)))
         assert order == [0.0, 0.1, 0.2, 0.3]
         ticks.close()
 
-    asyncio.run(asyncio.wait_for(life(), 60))
+    asyncio.run(asyncio.wait_for(life(), 300))
 
 
 def test_no_tick_is_no_waiting() -> None:
@@ -113,7 +113,7 @@ def test_a_request_that_is_cancelled_does_not_stop_the_tick_of_others() -> None:
         await other
         ticks.close()
 
-    asyncio.run(asyncio.wait_for(life(), 60))
+    asyncio.run(asyncio.wait_for(life(), 300))
 
 
 def test_messages_outcomes_and_errors_wait_for_the_tick() -> None:
@@ -339,7 +339,7 @@ def test_changes_of_another_curator_are_seen(monkeypatch: pytest.MonkeyPatch) ->
             await asyncio.sleep(0.005)
         await keeper.stop()
 
-    asyncio.run(asyncio.wait_for(life(), 30))
+    asyncio.run(asyncio.wait_for(life(), 300))
 
 
 def test_an_access_that_cannot_be_read_is_not_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -362,7 +362,7 @@ def test_an_access_that_cannot_be_read_is_not_fresh(monkeypatch: pytest.MonkeyPa
             await asyncio.sleep(0.005)
         await keeper.stop()
 
-    asyncio.run(asyncio.wait_for(life(), 30))
+    asyncio.run(asyncio.wait_for(life(), 300))
 
 
 # Grants

@@ -159,7 +159,7 @@ def test_no_request_is_hidden_in_a_body(tmp_path: Path) -> None:
                 statuses = await answers(path, both, half=False)
                 assert len(statuses) <= 1, both
                 assert smuggled(house) == 0, both
-            assert await answers(path, hidden, half=False) == [200]
+            assert (await replied(path, hidden))[0] == 200
             assert smuggled(house) == 1
 
     run(life)

@@ -35,6 +35,7 @@ TABLE = {
     ("POST", "/v1/owner/analysts"): OWNER,
     ("DELETE", "/v1/owner/analysts/{analyst}"): OWNER,
     ("POST", "/v1/owner/grants"): OWNER,
+    ("POST", "/v1/owner/batches"): OWNER,
     ("POST", "/v1/owner/codes"): OWNER,
     ("GET", "/health"): OWNER,
     ("GET", "/metrics"): OWNER,
@@ -102,7 +103,7 @@ class Tokens(House):
 def run(house: House, life: Callable[[], Coroutine[Any, Any, None]]) -> None:
     async def whole() -> None:
         await house.front.keeper.read()
-        await asyncio.wait_for(life(), 60)
+        await asyncio.wait_for(life(), 300)
 
     asyncio.run(whole())
 

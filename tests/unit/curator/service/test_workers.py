@@ -24,6 +24,7 @@ from curator.service.workers import (
     environment_for,
 )
 from curator.wire import Outcome, Tell, Told
+from tests.postgres import is_running
 
 ROOT = Path(__file__).parents[4]
 STUB = "tests.unit.curator.service.stub:opened"
@@ -36,7 +37,7 @@ def worker(folder: Path, *, deadline: float | None = None, **arguments: Any) -> 
 
 
 def run(life: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(life, 120))
+    asyncio.run(asyncio.wait_for(life, 600))
 
 
 async def tell(service: WorkerService, key: str, do: str = "", **more: Any) -> Any:
@@ -128,11 +129,13 @@ def test_a_message_of_which_two_workers_die_is_not_sent_again(tmp_path: Path) ->
 
 def test_over_the_deadline_the_worker_is_killed_and_the_message_given_up(tmp_path: Path) -> None:
     async def life() -> None:
-        service = worker(tmp_path, deadline=2)
+        service = worker(tmp_path, deadline=3)
         service.start()
         await service.ready()
         # each is within the deadline, though together they are not
-        await asyncio.gather(*(tell(service, f"a{n}", "sleep", seconds=0.8) for n in range(3)))
+        await asyncio.gather(*(tell(service, f"a{n}", "sleep", seconds=0.3) for n in range(11)))
+        # and what the owner feeds takes as long as it takes
+        await service.feed(json.dumps({"do": "sleep", "seconds": 3.2}).encode())
         assert (service.overdue, service.restarts) == (0, 0)
         told = await asyncio.gather(tell(service, "b", "hang"), tell(service, "c"))
         assert [each["given up"] for each in told] == [True, True]
@@ -168,7 +171,7 @@ def test_messages_in_the_moment_of_a_death_are_answered_or_refused(
         await service.stop()
 
     with asyncio.Runner(loop_factory=loop) as runner:
-        runner.run(asyncio.wait_for(life(), 120))
+        runner.run(asyncio.wait_for(life(), 600))
 
 
 @pytest.mark.parametrize(
@@ -270,7 +273,7 @@ async def life():
     service.start()
     await service.ready()
     print(service.pid, flush=True)
-    await asyncio.sleep(60)
+    await asyncio.sleep(600)
 asyncio.run(life())
 """
 
@@ -282,7 +285,7 @@ asyncio.run(life())
         number = int(await front.stdout.readline())
         front.kill()
         await front.wait()
-        while Path(f"/proc/{number}").exists():
+        while is_running(number):
             await asyncio.sleep(0.02)
         assert (tmp_path / "closed").exists()
 
@@ -293,10 +296,13 @@ def test_a_worker_has_no_variables_but_what_it_needs(tmp_path: Path) -> None:
     stated = tmp_path / "curator.toml"
     stated.write_text('key = "env:NOISE"\n')
     present = {"NOISE": "1", "OTHER": "2", "PATH": "3", "PGPASSFILE": "4", "LC_ALL": "5"}
+    threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     assert environment_for(stated, present) == {
         name: value for name, value in present.items() if name != "OTHER"
-    }
+    } | dict.fromkeys(threads, "1")
     assert "NOISE" not in environment_for(None, present)
+    stated.write_text('key = "env:OMP_NUM_THREADS"\n')
+    assert environment_for(stated, {"OMP_NUM_THREADS": "8"})["OMP_NUM_THREADS"] == "8"
 
 
 WAITING = "tests.unit.curator.service.slow:opened"
@@ -349,6 +355,18 @@ def test_a_message_at_the_data_that_is_killed_is_run_again_and_stored_once(tmp_p
         assert events(tmp_path) == ["opened", "answer", "intent", "again", "answer"]
         assert await outcome(service, launch(tmp_path, 1)) == first
         assert (await outcome(service, launch(tmp_path, 2))).answer != first.answer
+        await service.stop()
+
+    run(life())
+
+
+@pytest.mark.slow
+def test_messages_that_are_run_again_have_the_deadline_each(tmp_path: Path) -> None:
+    async def life() -> None:
+        service = worker(tmp_path, deadline=3)
+        service.start()
+        await service.ready()
+        assert (await tell(service, "a", "sleep", again=11, seconds=0.3))["times"] == 1
         await service.stop()
 
     run(life())

@@ -47,6 +47,7 @@ OTHERS = (
 COARSE = c.accumulator_of(c.Menu(2**33, [1]), ApproxDP, "1e-6")
 LISTED = (c.OdomCon(ApproxDP, COARSE),)
 COMPOSITORS = (*FILTERED, *ODOMETER, *OTHERS, *LISTED)
+OF_RECORDS = c.Individual("1/10")
 
 
 def checked(events: list[Event]) -> Verified:
@@ -98,13 +99,13 @@ def test_nothing_is_left_out() -> None:
     assert {each for each in kinds if issubclass(each, Rule | Accumulator)} <= ours
     tags = {STORED.tag_of(each) for each in kinds if hasattr(each, "privacy_map")}
     assert tags - {None} <= FILTERS | ODOMETERS | {
-        *("con-comp/1", "parallel/1", "universal/1", "postprocessed/1"),
-        "blocks/1",  # `Verified.unchecked` counts its accounts
+        *("con-comp/1", "parallel/1", "universal/1", "postprocessed/1", "blocks/1"),
+        "individual/1",
     }
     accounts = {tag for entry in STORED.entries if (tag := entry.tag).endswith("-account/1")}
     assert accounts | {"running-sum/1", "least-budget/1"} == {*KINDS}
     seen = {tag for each in COMPOSITORS for tag in _tags(each)}
-    assert seen == {*KINDS}
+    assert seen | {"record-account/1"} == {*KINDS}
 
 
 def _tags(mechanism: Any) -> Iterator[str]:
@@ -113,6 +114,48 @@ def _tags(mechanism: Any) -> Iterator[str]:
 
 
 # Wrong accounts.
+
+
+def _of_records(change: Callable[[dict[str, Any], dict[str, Any]], None] | None) -> list[Event]:
+    """The events of two launches; the last charge, and the account in it, changed."""
+    events = events_of(OF_RECORDS, SCRIPT[::2], (1, 2, 3))
+
+    def changed(body: dict[str, Any]) -> None:
+        if change is None:
+            del body["charges"]
+            return
+        [charge] = body["charges"]
+        account = json.loads(charge["account"])
+        change(charge, account)
+        charge["account"] = compact(account)
+
+    place = _last_charge(events)
+    return [*events[:place], edited(events[place], changed), *events[place + 1 :]]
+
+
+LESS = '{"@":"zcdp/1","rho":"1/100000"}'
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda charge, account: account.update(launched=False), "without a launch"),
+        (lambda charge, account: account["budget"].update(rho="1/9"), "has another budget"),
+        (lambda charge, account: charge.update(charged=LESS), "whose loss is"),
+        (lambda charge, account: charge.update(d_in=2), "d_in=2"),
+    ],
+    ids=["account", "budget", "charge", "records"],
+)
+def test_a_wrong_account_of_records_is_found(change: Any, why: str) -> None:
+    told = checked(_of_records(lambda charge, account: None))
+    assert (told.charges, told.claims, told.unchecked) == (2, 2, {})
+    assert told.spent == {(): (Fraction(1, 10),)}
+    assert why in found(_of_records(change))
+
+
+def test_a_ledger_without_charges_of_records_holds() -> None:
+    """Earlier versions wrote none."""
+    assert checked(chained_again(retold(_of_records(None)))).charges == 1
 
 
 def _last_charge(events: list[Event]) -> int:

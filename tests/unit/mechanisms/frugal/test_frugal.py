@@ -3,6 +3,7 @@
 from fractions import Fraction
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,8 +13,8 @@ from composition import FiltCon
 from mechanisms import (
     Count,
     CountUnits,
+    Estimate,
     Estimated,
-    EstimateQuery,
     Frugal,
     Gaussian,
     GroupBy,
@@ -27,6 +28,8 @@ from mechanisms import (
 )
 from mechanisms.frugal.asking import question_of
 from mechanisms.frugal.books import Book
+from mechanisms.frugal.ledgers import Ledger
+from mechanisms.frugal.spread import Spread
 from mechanisms.tables.predicates import Predicate, selected
 from queryable import (
     ZCDP,
@@ -36,6 +39,7 @@ from queryable import (
     QueryRefusedError,
     SeededCoins,
 )
+from queryable.effort import quickly
 
 RANDOM = np.random.default_rng(7)
 DATA = {
@@ -55,7 +59,7 @@ def opened(person: Frugal | None = None, rho: Any = 1000, data: Any = DATA) -> Q
 
 
 def asked(root: Queryable, statistic: Any, within: Any = 5, **options: Any) -> Estimated:
-    answer = root.ask(EstimateQuery(statistic, within, **options))
+    answer = root.ask(Estimate(statistic, within, **options))
     assert isinstance(answer, Estimated)
     return answer
 
@@ -132,6 +136,20 @@ def test_refining_pays_the_difference() -> None:
     assert abs(float(ratio) - 1) < 1e-3
 
 
+def test_launches_are_in_the_same_order_in_every_process() -> None:
+    """In the order in which columns were named, not in that of a set, which Python shuffles."""
+    for names in ("bda", "cfe", "hig", "ljk"):
+        first, second, third = (column(name) == 1 for name in names)
+        (box,) = question_of(Count(first & second & third)).boxes
+        book = Book(Count()).cut([box])
+        assert book is not None
+        bought = book.purchases([box], [100.0])
+        assert bought is not None
+        components = ["".join(name for name, _ in each.ledger.component) for each in bought]
+        b, d, a = names
+        assert components == ["", b, d, a, b + d, b + a, d + a, names]
+
+
 def test_a_plan_is_bought_at_once() -> None:
     plan = [Count((low <= AGE) & (low + 8 > AGE)) for low in range(20, 33, 4)]
     root = opened(Frugal(plan, patience=100))
@@ -148,17 +166,40 @@ def test_a_single_count_is_bought_where_combinations_cost_much_more() -> None:
         asked(impatient, Count((AGE >= 24) & (SEX == "m")))
 
 
+def test_questions_that_share_nothing_cost_little_more_than_on_their_own() -> None:
+    """The intervals of each question are cut anew, so combinations never pay."""
+    root = opened(Frugal(patience=2))
+    ranges = np.random.default_rng(3).uniform(1, 20, (10, 2)).round(3).tolist()
+    found = [asked(root, Count((low <= AGE) & (low + width > AGE))) for low, width in ranges]
+    alone = found[0].alone.rho
+    assert sum(each.cost.rho for each in found) <= sum(each.alone.rho for each in found) + 2 * alone
+    assert max(each.cost.rho for each in found) > 1.1 * alone
+
+
 @pytest.mark.parametrize("statistic", [Count(AGE >= 30), Count(), Sum("educ", 0, 12, AGE < 30)])
 def test_a_refusal_leaves_everything_as_it_was(statistic: Any) -> None:
     root = opened(Frugal(axes=AXES), rho="1/10")
     before = asked(root, Count(SEX == "m"), 20)
     spent = root.privacy_loss()
     with pytest.raises(QueryRefusedError):
-        root.ask(EstimateQuery(statistic, 1))
+        root.ask(Estimate(statistic, 1))
     assert root.privacy_loss() == spent
     assert asked(root, Count(SEX == "m"), 20).value == before.value
     assert asked(root, Count(SEX == "m"), 20).cost.rho == 0
     assert asked(root, statistic, 1000).value is not None
+
+
+def test_a_question_is_bought_on_its_own_if_combinations_do_not_fit() -> None:
+    """With budget for it alone; a question of several entries has no price of its own."""
+    alone = asked(opened(Frugal(axes=AXES)), Count(AGE >= 28), 20).alone.rho
+    root = opened(Frugal(axes=AXES), rho=alone * Fraction(6, 5))
+    answer = asked(root, Count(AGE >= 28), 20)
+    assert answer.cost == root.privacy_loss()
+    assert abs(float(answer.cost.rho / alone) - 1) < 0.05
+    assert asked(root, Count(AGE >= 28), 20).value == answer.value
+    with pytest.raises(QueryRefusedError):
+        root.ask(Estimate(Count(AGE >= 24), 20))
+    assert root.privacy_loss() == answer.cost
 
 
 def test_it_interleaves_with_launches_and_nests() -> None:
@@ -168,7 +209,7 @@ def test_it_interleaves_with_launches_and_nests() -> None:
     other = root.launch(FiltCon(ZCDP(20))).launch(Frugal(axes=AXES) @ FiltCon(ZCDP(10)))
     for where in PREDICATES[:4]:
         for person in (one, other):
-            answer = person.ask(EstimateQuery(Count(where), 6, 1 - Fraction(1, 10**9)))
+            answer = person.ask(Estimate(Count(where), 6, 1 - Fraction(1, 10**9)))
             assert abs(answer.value - counted(where)) <= 6
         root.launch(Gaussian(Count(where), rho=1))
         one.launch(Gaussian(Count(where), rho="1/100"))
@@ -176,12 +217,45 @@ def test_it_interleaves_with_launches_and_nests() -> None:
     assert one.privacy_loss().rho > Fraction(4, 100)
 
 
-def test_sums_are_estimated_in_units() -> None:
+def test_sums_are_in_the_unit_of_the_column() -> None:
+    """What is asked and answered; with labels too. The price is that of the launch in steps."""
     data = {**DATA, "money": [Fraction(each % 7, 4) for each in range(600)]}
     root = opened(data=data)
     statistic = Sum("money", 0, 2, SEX == "m", unit="1/4")
-    answer = asked(root, statistic, 30, confidence=1 - Fraction(1, 10**9))
-    assert abs(answer.value - statistic(data)) <= 30
+    answer = asked(root, statistic, "7.5", confidence=1 - Fraction(1, 10**9))
+    truth = Fraction(int(statistic(data)), 4)
+    assert abs(answer.value - truth) <= Fraction("7.5")
+    low, high = answer.interval("0.999999")
+    assert low <= truth <= high
+    assert (type(low), (4 * low).denominator) == (Fraction, 1)
+    assert answer.variance * 16 == answer.spreads[0].variance
+    assert float(answer.labelled(statistic)) == float(answer.value)
+    counted = asked(opened(), Count(SEX == "m"), 30, confidence=1 - Fraction(1, 10**9))
+    assert answer.alone.rho == pytest.approx(64 * counted.alone.rho)  # 2 is 8 quarters
+    with pytest.raises(QueryError, match=r"at least 0\.125"):
+        asked(root, statistic, "0.1")
+
+
+def test_answers_are_printed_with_intervals_and_labelled() -> None:
+    data = {**DATA, "money": [Fraction(each % 7, 4) for each in range(600)]}
+    root = opened(data=data)
+    statistic = GroupBy({"sex": ["m", "f"]}, Sum("money", 0, 2, unit="1/4"))
+    answer = asked(root, statistic, "7.5")
+    frame = answer.labelled(statistic).to_pandas()
+    assert frame["sex"].tolist() == ["m", "f"]
+    assert frame["estimate"].tolist() == answer.value.tolist()
+    low, high = answer.interval()
+    assert frame["low"].tolist() == pytest.approx(low.tolist())
+    assert all(low <= frame["low"])
+    assert all(frame["high"] <= high)
+    assert max(high - low) <= 15.001
+    total = asked(root, Sum("money", 0, 2, unit="1/4"), 20)
+    low, high = map(float, total.interval())
+    assert f" (95% interval: {low:,.0f} to {high:,.0f}), from " in str(total)
+    one = asked(root, Count(AGE >= 30), 8)
+    low, high = one.interval()
+    assert str(one).startswith(f"{round(one.value)} (95% interval: {low} to {high}), from ")
+    assert str(one.labelled(Count(AGE >= 30))).endswith(f" (95% interval: {low} to {high})")
 
 
 def test_rows_of_units_are_counted_within_their_bounds() -> None:
@@ -210,20 +284,20 @@ def test_anytime_is_wider_unless_the_noise_is_fresh() -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        EstimateQuery(Mean("age", 0, 100), 5),
-        EstimateQuery(CountUnits(per=PrivacyUnit("sex", max_rows=1)), 5),
-        EstimateQuery(Count(lambda data: [True] * 600), 5),
-        EstimateQuery(Count(per=PrivacyUnit("sex", max_rows=9, max_groups=2)), 5),
-        EstimateQuery(GroupBy({"age": list(range(300))}, Count()), 5),
-        EstimateQuery(Count(), "1/3"),
-        EstimateQuery(Count(), -1),
-        EstimateQuery(Count(), None),
-        EstimateQuery(Count(), 5, 1),
-        EstimateQuery(Count(), 5, anytime=1),
-        EstimateQuery("count", 5),
+        Estimate(Mean("age", 0, 100), 5),
+        Estimate(CountUnits(per=PrivacyUnit("sex", max_rows=1)), 5),
+        Estimate(Count(lambda data: [True] * 600), 5),
+        Estimate(Count(per=PrivacyUnit("sex", max_rows=9, max_groups=2)), 5),
+        Estimate(GroupBy({"age": list(range(300))}, Count()), 5),
+        Estimate(Count(), "1/3"),
+        Estimate(Count(), -1),
+        Estimate(Count(), None),
+        Estimate(Count(), 5, 1),
+        Estimate(Count(), 5, anytime=1),
+        Estimate("count", 5),
     ],
 )
-def test_wrong_queries_change_nothing(query: EstimateQuery) -> None:
+def test_wrong_queries_change_nothing(query: Estimate) -> None:
     root = opened()
     with pytest.raises(QueryError):
         root.ask(query)
@@ -233,7 +307,7 @@ def test_wrong_queries_change_nothing(query: EstimateQuery) -> None:
 def test_a_question_about_no_column_of_the_data_changes_nothing() -> None:
     root = opened(Frugal(axes=AXES))
     with pytest.raises(QueryError):
-        root.ask(EstimateQuery(Count(column("height") > 3), 5))
+        root.ask(Estimate(Count(column("height") > 3), 5))
     assert root.privacy_loss() == ZCDP(0)
     assert asked(root, Count(AGE >= 30)).cost.rho > 0
 
@@ -272,7 +346,8 @@ def test_atoms_say_for_each_row_what_the_predicates_say(predicates: list[Predica
         older = dict(book.axes)
         cut = book.cut([box])
         assert cut is not None
-        book = cut
+        released = Ledger(tuple(cut.axes.values()), ())  # so that shares are split
+        book = attrs.evolve(cut, ledgers=((1, released),))
         for key, axis in book.axes.items():
             groups = GroupBy((axis.groups,), Count())
             assert groups(data).sum() == 25
@@ -294,3 +369,49 @@ def test_atoms_say_for_each_row_what_the_predicates_say(predicates: list[Predica
             for each in conditions_of_axis:
                 expected &= selected(each, data)
             assert counts[members].sum() == expected.sum()
+
+
+def test_long_questions_are_refused_to_people_who_are_not_trusted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A refusal changes nothing; a purchase that was paid for is answered."""
+    root, planned = opened(), [Histogram("age", range(20 + each, 40)) for each in range(9)]
+    monkeypatch.setattr("queryable.effort.STEPS", 60_000)
+    with quickly(), pytest.raises(QueryError, match="takes too long"):
+        asked(root, Histogram("age", range(60)))  # strategies of many atoms
+    rows = GroupBy([{"sex": ["m", "f", "x"]}, Keys.bins("educ", range(13))], Count())
+    with quickly(), pytest.raises(QueryError, match="takes too long"):
+        asked(root, rows)  # many entries
+    with quickly(), pytest.raises(TypeError, match="takes too long"):
+        Frugal([GroupBy(AXES, Histogram("educ", range(12)))] * 20)  # a long plan
+    assert root.privacy_loss() == ZCDP(0)
+    assert root.children == {}
+    with quickly():
+        small = asked(root, Count(AGE >= 30))
+    assert small.cost.rho > 0
+    assert asked(root, rows).cost.rho > 0
+    assert asked(opened(Frugal(planned)), Count(AGE >= 30)).cost.rho > 0
+
+
+def test_a_bare_statistic_is_refused_with_what_to_write() -> None:
+    root = opened()
+    for statistic in (Count(), GroupBy({"sex": ["m", "f"]}, Count())):
+        with pytest.raises(QueryError, match="Estimate"):
+            root.ask(statistic)
+    assert root.privacy_loss() == ZCDP(0)
+
+
+def test_ends_in_the_unit_of_the_column_are_rounded_outward() -> None:
+    """Each lies outside of the exact multiple, by less than the width of a few floats."""
+    unit, spread = (
+        Fraction(1, 10_000),
+        Spread(Fraction(4), Fraction(0), 0, Fraction(0), Fraction(4), ()),
+    )
+    steps = np.random.default_rng(3).integers(-(10**12), 10**12, 2000)
+    value = np.array([float(each * unit) for each in steps.tolist()])
+    answer = Estimated(value, "", ZCDP(1), ZCDP(1), (spread,) * 2000, unit=unit)
+    multiples = answer._multiples()
+    for end, multiple, outward in zip(answer.interval(), multiples, (-1, 1), strict=True):
+        for one, other in zip(end.tolist(), multiple.tolist(), strict=True):
+            exact = Fraction(int(other)) * unit
+            assert 0 <= outward * (Fraction(one) - exact) <= abs(exact) / 2**49

@@ -13,12 +13,12 @@ from composition import FiltCon, OdomCon, ViaZCDP
 from mechanisms import (
     BrownianNoiseReduction,
     Count,
-    Estimate,
     Gaussian,
     Histogram,
     Latest,
     Open,
     Refine,
+    Refined,
     SparseVector,
     Until,
     even_schedule,
@@ -86,7 +86,7 @@ def test_the_estimate_is_the_mean_weighted_by_precision(schedule: list[Fraction]
         more = 1 / variance - precision
         total += more * plain(Gaussian(Count(), variance=1 / more))
         precision += more
-        assert told == Estimate(total / precision, variance)
+        assert told == Refined(total / precision, variance)
 
 
 def test_arrays_are_refined_entry_by_entry() -> None:

@@ -11,12 +11,12 @@ from mechanisms import (
     BrownianNoiseReduction,
     Count,
     Doubling,
-    Estimate,
     Laplace,
     LaplaceNoiseReduction,
     Latest,
     Open,
     Refine,
+    Refined,
     Stopped,
     Undecided,
     Until,
@@ -59,7 +59,7 @@ def opened(mechanism: InteractiveMechanism[Any], query: Open) -> Any:
     return table(mechanism)(query)
 
 
-def width(estimate: Estimate, **options: Any) -> Any:
+def width(estimate: Refined, **options: Any) -> Any:
     low, high = estimate.interval(**options)
     return high - low
 
@@ -155,7 +155,7 @@ def test_an_error_without_a_text_loses_nothing(way: str) -> None:
         def __str__(self) -> str:
             raise ValueError
 
-    def mute(each: Estimate) -> bool:
+    def mute(each: Refined) -> bool:
         raise MuteError
 
     estimate = WAYS[way](Count())
@@ -166,13 +166,13 @@ def test_an_error_without_a_text_loses_nothing(way: str) -> None:
 
 def test_an_estimate_made_by_hand_has_no_interval() -> None:
     with pytest.raises(ValueError, match="noise"):
-        Estimate(F(1), F(1)).interval()
+        Refined(F(1), F(1)).interval()
 
 
 def test_estimates_compare_by_value_and_variance() -> None:
     """Arrays too; not by what is known of the noise."""
     made = WAYS["brownian"](Count())(Refine())
-    assert made == Estimate(made.value, made.variance)
-    assert hash(made) == hash(Estimate(made.value, made.variance))
+    assert made == Refined(made.value, made.variance)
+    assert hash(made) == hash(Refined(made.value, made.variance))
     assert made != Stopped(made.value, made.variance, True)
     assert "reach" not in repr(made)

@@ -11,11 +11,11 @@ from mechanisms import (
     AbsoluteError,
     BrownianNoiseReduction,
     Count,
-    Estimate,
     Gaussian,
     Latest,
     Open,
     Refine,
+    Refined,
     RelativeError,
     Stopped,
     Until,
@@ -246,10 +246,10 @@ def test_the_handle_shows_estimates_among_its_children() -> None:
 
 def test_estimates_compare_by_value() -> None:
     """Arrays too, so that views can be compared."""
-    one, same, other = (Estimate(np.array([1.0, each]), Fraction(1)) for each in (2, 2, 3))
+    one, same, other = (Refined(np.array([1.0, each]), Fraction(1)) for each in (2, 2, 3))
     assert one == same != other
     assert hash(one) == hash(same)
-    assert str(Estimate(Fraction(5, 2), Fraction(1, 4))) == "2.5 with variance 0.25"
+    assert str(Refined(Fraction(5, 2), Fraction(1, 4))) == "2.5 with variance 0.25"
 
 
 def test_a_postprocessor_alone_says_what_to_write() -> None:

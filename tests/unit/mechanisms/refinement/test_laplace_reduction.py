@@ -10,12 +10,12 @@ from composition import FiltCon
 from mechanisms import (
     AbsoluteError,
     Count,
-    Estimate,
     Histogram,
     Laplace,
     LaplaceNoiseReduction,
     Latest,
     Refine,
+    Refined,
     RelativeError,
     Stopped,
     Undecided,
@@ -52,7 +52,7 @@ def test_releases_down_to_hardly_any_noise() -> None:
     reduction = running(LaplaceNoiseReduction(Count(), scales=SCALES))
     answers = [reduction(Refine()) for _ in SCALES]
     assert reduction.opening is None
-    assert answers[-1] == Estimate(40, Fraction(2, 10**6)) == reduction(Latest())
+    assert answers[-1] == Refined(40, Fraction(2, 10**6)) == reduction(Latest())
     assert [answer.variance for answer in answers[:3]] == [200, 50, Fraction(25, 2)]
     assert len({answer.value for answer in answers}) > 1
 
@@ -272,9 +272,9 @@ def test_until_reserves_the_last_scale_and_is_charged_for_the_one_it_stopped_at(
     stopped = expense.after(until, Stopped(7, Fraction(50), True))
     assert stopped.epsilon(1) == Fraction(3, 5)
     assert expense.after(until, "nonsense").epsilon(1) == Fraction(3, 2)
-    stuck = Undecided("raised", estimate=Estimate(7, Fraction(50)))
+    stuck = Undecided("raised", estimate=Refined(7, Fraction(50)))
     assert expense.after(until, stuck).epsilon(1) == Fraction(3, 5)
-    assert expense.after(Refine(), Estimate(7, Fraction(8))).epsilon(1) == Fraction(3, 2)
+    assert expense.after(Refine(), Refined(7, Fraction(8))).epsilon(1) == Fraction(3, 2)
 
 
 def test_data_are_read_at_the_first_release_and_then_forgotten() -> None:

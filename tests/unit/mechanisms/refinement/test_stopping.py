@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mechanisms import (
     AbsoluteError,
-    Estimate,
+    Refined,
     RelativeError,
     even_schedule,
     geometric_schedule,
@@ -37,7 +37,7 @@ def test_relative_error_is_the_papers(
     value: int, deviation: Fraction, alpha: Fraction, times: Any
 ) -> None:
     """For either sign, wherever floats are sure; `deviations` widen the margin."""
-    estimate = Estimate(Fraction(value), (deviation / times) ** 2)
+    estimate = Refined(Fraction(value), (deviation / times) ** 2)
     told = RelativeError(alpha, times)(estimate)
     wider, narrower = (
         published(value, float(deviation) * (1 + sign * 1e-9), float(alpha)) for sign in (1, -1)
@@ -48,27 +48,27 @@ def test_relative_error_is_the_papers(
 
 def test_relative_error_is_decided_without_rounding() -> None:
     """At the very edge, (2 + alpha) m = alpha y, it holds; a hair beyond it does not."""
-    edge = Estimate(Fraction(21), Fraction(1))
+    edge = Refined(Fraction(21), Fraction(1))
     assert RelativeError("1/10")(edge)
-    assert not RelativeError("1/10")(Estimate(Fraction(21) - Fraction(1, 10**40), Fraction(1)))
-    assert not RelativeError("1/10")(Estimate(Fraction(-19), Fraction(1)))
-    assert RelativeError("1/10")(Estimate(Fraction(-19) - Fraction(1, 10**40), Fraction(1)))
-    assert not RelativeError("1/10")(Estimate(Fraction(0), Fraction(1, 10**9)))
+    assert not RelativeError("1/10")(Refined(Fraction(21) - Fraction(1, 10**40), Fraction(1)))
+    assert not RelativeError("1/10")(Refined(Fraction(-19), Fraction(1)))
+    assert RelativeError("1/10")(Refined(Fraction(-19) - Fraction(1, 10**40), Fraction(1)))
+    assert not RelativeError("1/10")(Refined(Fraction(0), Fraction(1, 10**9)))
 
 
 def test_arrays_are_near_when_every_entry_is() -> None:
     """One entry that is not decides."""
     near = np.array([30.0, -25.0, 1000.0])
-    assert RelativeError("1/10")(Estimate(near, Fraction(1)))
-    assert not RelativeError("1/10")(Estimate(np.array([30.0, 20.0]), Fraction(1)))
-    assert not RelativeError("1/10")(Estimate(np.array([np.nan, 30.0]), Fraction(1)))
+    assert RelativeError("1/10")(Refined(near, Fraction(1)))
+    assert not RelativeError("1/10")(Refined(np.array([30.0, 20.0]), Fraction(1)))
+    assert not RelativeError("1/10")(Refined(np.array([np.nan, 30.0]), Fraction(1)))
 
 
 def test_absolute_error_is_about_the_deviation() -> None:
     """Whatever the value."""
     condition = AbsoluteError(10, deviations=2)
-    assert condition(Estimate(Fraction(3), Fraction(25)))
-    assert not condition(Estimate(Fraction(3), Fraction(2501, 100)))
+    assert condition(Refined(Fraction(3), Fraction(25)))
+    assert not condition(Refined(Fraction(3), Fraction(2501, 100)))
 
 
 @pytest.mark.parametrize("alpha", [0, 1, "3/2", -1, float("nan"), True])

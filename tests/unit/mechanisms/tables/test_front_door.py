@@ -108,7 +108,7 @@ def test_groups_have_the_same_methods(visits: Table) -> None:
     )
     with pytest.raises(TypeError, match="top"):
         grouped.top("state", 1, ["CA"])
-    assert repr(grouped) == "<<Table of 5 columns> by state, hours>"
+    assert repr(grouped) == f"<{visits!r} by state, hours>"
 
 
 def test_everything_is_answered(visits: Table) -> None:

@@ -439,9 +439,9 @@ def test_what_is_not_declared_for_the_joined_rows_is_refused() -> None:
     assert both.unit is not None
     one = attrs.evolve(both.unit, max_rows=1)
     for per, message in (
-        (None, "per=table"),
+        (None, "per=visits"),
         (one, "give max_rows=2 or more"),
-        (PrivacyUnit(both.unit.column, max_rows=9), "per=table"),
+        (PrivacyUnit(both.unit.column, max_rows=9), "per=visits"),
     ):
         with pytest.raises(TypeError, match=message):
             both.check(Count(per=per))
@@ -452,7 +452,7 @@ def test_what_is_not_declared_for_the_joined_rows_is_refused() -> None:
         PrivacyUnit("row", max_rows=1),
         PrivacyUnit("row", max_rows=1, joined=True),
     ):
-        with pytest.raises(TypeError, match="per=table"):
+        with pytest.raises(TypeError, match="per=visits"):
             table.check(Count(per=per))
     with pytest.raises(ValueError, match="the unit is one row"):
         PrivacyUnit("row", max_rows=9, max_groups=1, joined=True)

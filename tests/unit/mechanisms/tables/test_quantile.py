@@ -86,6 +86,12 @@ def test_construction_is_checked(make: Any, message: str) -> None:
         make()
 
 
+@pytest.mark.parametrize("bound", [0, "0 to 100"])
+def test_bounds_are_no_grid(bound: Any) -> None:
+    with pytest.raises(TypeError, match=r"grid is .*should list the possible answers, such as"):
+        Quantile("x", "1/2", bound)
+
+
 @pytest.mark.parametrize("wrong", [{"monotone": True}, {"sensitivity": "9/10"}])
 def test_a_known_sensitivity_cannot_be_declared_smaller(wrong: dict[str, Any]) -> None:
     """Scores move both ways, and by linf: a choice that says less would cost more than it says."""

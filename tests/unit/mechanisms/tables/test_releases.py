@@ -44,7 +44,7 @@ from mechanisms import (
 )
 from mechanisms.tables.aggregates import Aggregate
 from mechanisms.tables.ranges import Range
-from mechanisms.tables.releases import Noisy, Release
+from mechanisms.tables.releases import Noisy, Release, labelled
 from queryable import (
     FDP,
     GDP,
@@ -472,3 +472,38 @@ def test_estimates_are_released_values() -> None:
     assert (low[2], high[2]) == (0, 10)
     differences = means - means
     assert differences.interval()[0][0] < 0
+
+
+def test_answers_of_persons_get_labels() -> None:
+    """Estimates in the statistic's unit, ends rounded outward, and more room for all at once."""
+    asked: list[Fraction] = []
+
+    def ends(confidence: Fraction) -> tuple[np.ndarray, np.ndarray]:
+        asked.append(confidence)
+        return np.array([1.0, 3.0]), np.array([5.0, 7.0])
+
+    statistic = GroupBy({"b": ["x", "y"]}, Sum("a", 0, 9, unit="1/4"))
+    answer = labelled(statistic, np.array([3.0, 5.0]), ends)
+    assert answer._columns(None, simultaneous=False) == {
+        "b": ["x", "y"],
+        "estimate": [0.75, 1.25],
+        "low": [0.25, 0.75],
+        "high": [1.25, 1.75],
+    }
+    answer.interval("0.9", simultaneous=True)
+    assert asked[-1] == Fraction(19, 20)
+
+
+def test_labels_of_another_statistic_are_refused() -> None:
+    with pytest.raises(ValueError, match="give the statistic that was asked"):
+        labelled(GroupBy({"b": ["x", "y"]}, Count()), Fraction(3), lambda _: (1, 2))
+    for wrong in (None, Mean("a", 0, 1)):
+        with pytest.raises(TypeError, match="it should be the one that was asked"):
+            labelled(wrong, Fraction(3), lambda _: (1, 2))
+
+
+def test_without_an_interval_only_the_estimate_is_labelled() -> None:
+    answer = labelled(Count(), 3.5, lambda _: None)
+    assert str(answer) == "Count: 3.5"
+    with pytest.raises(ValueError, match="nothing is known about the error"):
+        answer.interval()

@@ -23,6 +23,7 @@ from mechanisms.tables.signed import signed
         (np.int64(-(2**63)), Fraction(-(2**63))),
         (np.float32(-0.5), Fraction(-1, 2)),
         (-0.0, Fraction(0)),
+        (0.0, Fraction(0)),
         ("1/20", Fraction(1, 20)),
         (0, Fraction(0)),
     ],

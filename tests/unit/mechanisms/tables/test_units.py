@@ -7,7 +7,7 @@ import pytest
 
 from composition import FiltCon
 from mechanisms import Count, CountUnits, GroupBy, PrivacyUnit, Table, UnitSizes, column
-from queryable import ZCDP, Queryable
+from queryable import ZCDP, Queryable, SeededCoins
 
 PER = PrivacyUnit("who", max_rows=4)
 ROWS = pd.DataFrame({"who": [1, 1, 1, 2, 3, 3], "item": ["a", "book", "a", "a", "book", "book"]})
@@ -32,8 +32,8 @@ def test_the_share_of_units_over_a_limit() -> None:
     """The share of a released answer, with an interval that contains the true share."""
     rows = pd.DataFrame({"who": [i for i in range(1000) for _ in range(1 + i % 4)]})
     rows["sex"] = rows["who"] % 2
-    table = Table(rows, privacy_unit="who", max_rows=1, max_groups=1)
-    queryable = Queryable(FiltCon(ZCDP(9)), table)
+    table = Table(rows, privacy_unit="who", max_rows=1, max_groups=1, seed=1)
+    queryable = Queryable(FiltCon(ZCDP(9)), table, coins=SeededCoins(1), allow_seeded=True)
     answer = queryable.release(table.rows_per_unit([1, 2, 3]), loss=ZCDP(1))
     shares = [answer.share_over(limit) for limit in (0, 1, 2, 3)]
     for share, true in zip(shares, (1, 0.75, 0.5, 0.25), strict=True):
@@ -79,11 +79,11 @@ def test_in_groups_a_unit_moves_one_number_in_each(
 
 
 def test_there_has_to_be_a_unit() -> None:
-    with pytest.raises(TypeError, match=r"give per=table\.unit.*privacy_unit"):
+    with pytest.raises(TypeError, match=r"give per=visits\.unit.*privacy_unit"):
         CountUnits(per=None)
-    with pytest.raises(TypeError, match=r"give per=table\.unit"):
+    with pytest.raises(TypeError, match=r"give per=visits\.unit"):
         UnitSizes([1], per="who")
-    with pytest.raises(TypeError, match=r"per=table\.unit"):
+    with pytest.raises(TypeError, match=r"per=visits\.unit"):
         Table(ROWS).check(CountUnits(per=PER))
 
 

@@ -16,6 +16,7 @@ from mechanisms import (
     PrivacyUnit,
     Quantile,
     Sum,
+    Table,
     column,
 )
 from queryable import ZCDP, Queryable
@@ -94,3 +95,11 @@ def test_a_long_condition_is_shortened_in_the_middle() -> None:
 
 def test_a_condition_with_many_constants_has_a_short_text() -> None:
     assert len(Count(column("age").is_in(range(10**5))).asked) < 200
+
+
+def test_a_table_shows_its_columns_and_its_unit() -> None:
+    rows = {f"c{i}": [1] for i in range(13)}
+    assert repr(Table({"age": [1]})) == "<Table of age; each row is protected>"
+    named = "c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11 and 1 more"
+    shown = repr(Table(rows, privacy_unit="c0", max_rows=2))
+    assert shown == f"<Table of {named}; at most 2 rows per c0>"

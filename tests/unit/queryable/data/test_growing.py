@@ -215,3 +215,17 @@ def test_memory_is_that_of_the_records(depth: int) -> None:
     used = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
     assert used <= 5_000 * 16
+
+
+@pytest.mark.parametrize(
+    ("data", "batch", "why"),
+    [
+        (pd.DataFrame({"a": [1]}), pd.DataFrame({"a": [1.0]}), "a: float64, .* a: int64;"),
+        (pl.DataFrame({"a": [1]}), pl.DataFrame({"b": [1]}), "b: Int64, .* a: Int64;"),
+        (pa.table({"a": [1]}), pa.table({}), "no column, .* a: int64;"),
+        (pd.Series([1]), pd.Series([1.0]), "float64, .* have int64;"),
+    ],
+)
+def test_columns_that_differ_are_named(data: Any, batch: Any, why: str) -> None:
+    with pytest.raises(QueryError, match=f"the batch has {why}"):
+        grown(growable(data), batch)

@@ -16,7 +16,7 @@ from composition import (
     filter_of,
 )
 from composition.rules import Basic
-from mechanisms import Count, Gaussian, PrivateMultiplicativeWeights, SparseVector
+from mechanisms import Count, Gaussian, Histogram, PrivateMultiplicativeWeights, SparseVector
 from queryable import (
     GDP,
     RDP,
@@ -27,6 +27,7 @@ from queryable import (
     Postprocessed,
     PureDP,
     Queryable,
+    Statistic,
     explain,
 )
 from queryable.display.explanation import in_words
@@ -143,6 +144,18 @@ def test_a_custom_rule_is_explained_with_the_theorem_of_its_author() -> None:
 
     text = " ".join(explain(FiltCon(PureDP(1), Mine())).split())
     assert "Somebody 2025, Theorem 7 (the word of the author of Mine" in text
+
+
+def test_many_counts_point_to_the_guide() -> None:
+    """From 20 single counts on; histograms, and numbers that may move both ways, do not count."""
+    root = Queryable(FiltCon(ZCDP(1)), {"age": [31, 47]})
+    for each in (Statistic(len, l1=1, l2=1), Histogram("age", bins=[0, 50, 100])):
+        root.launch_many([Gaussian(each, rho="1/1000")] * 20)
+    root.launch_many([Gaussian(Count(), rho="1/1000")] * 19)
+    assert "choosing.md" not in root.explain()
+    root(Gaussian(Count(), rho="1/1000"))
+    text = " ".join(root.explain().split())
+    assert "20 counts were paid for one by one; see docs/choosing.md" in text
 
 
 def test_a_statistic_cannot_be_explained() -> None:

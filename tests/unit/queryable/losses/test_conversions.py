@@ -45,8 +45,12 @@ def gdp_delta(mu: Any, epsilon: Any) -> Any:
 
 
 def near(divergence: Any, delta: Any) -> bool:
-    """The total variation distance is within delta: Pinsker; Bretagnolle and Huber."""
-    return bool(min(divergence / 2, -mpmath.expm1(-divergence)) <= delta**2)
+    """The total variation distance is within delta: Pinsker; Bretagnolle and Huber.
+
+    Equal numbers, such as 1/50 halved and the square of 1/10, may differ in their last digits.
+    """
+    rounding = 1 + mpmath.mpf(10) ** (10 - DIGITS)
+    return bool(min(divergence / 2, -mpmath.expm1(-divergence)) <= delta**2 * rounding)
 
 
 def rdp_to_approx(alpha: Any, loss: Any, delta: Any) -> Any:

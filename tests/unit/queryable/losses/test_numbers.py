@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from queryable.losses.numbers import (
     LONGEST_TOTAL,
+    at_least_one,
     bounded_total,
     exact,
     named,
@@ -157,6 +158,15 @@ def test_counts_refuse_other_types(value: object) -> None:
 def test_a_count_is_a_python_int() -> None:
     """numpy's integers are turned into Python's."""
     assert type(natural(np.int32(4))) is int
+
+
+def test_integers_from_one_on() -> None:
+    assert at_least_one(7, "rounds") == at_least_one(7, "rounds", 7) == 7
+    with pytest.raises(ValueError, match="rounds is 0; it should be at least 1"):
+        at_least_one(0, "rounds")
+    for wrong in (0, 8):
+        with pytest.raises(ValueError, match=f"rounds is {wrong}; it should be between 1 and 7"):
+            at_least_one(wrong, "rounds", 7)
 
 
 FUNCTIONS = {

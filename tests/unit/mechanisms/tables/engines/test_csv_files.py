@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from mechanisms import Count, Table, column
-from mechanisms.tables.engines import csv_files
-from mechanisms.tables.engines.csv_files import CsvFile, CsvFormat
+from mechanisms.tables.engines import csv_files, csv_lines
+from mechanisms.tables.engines.csv_files import CsvFile
+from mechanisms.tables.engines.csv_lines import CsvFormat
 
 Cells = tuple[str | None, ...]
 
@@ -93,8 +94,8 @@ def test_a_file_has_the_rows_of_its_records(path: Path, monkeypatch: pytest.Monk
     """The claim in docs/tables.md, also across pieces and for records that are too long."""
     rng = random.Random(5)
     for _ in range(60):
-        monkeypatch.setattr(csv_files, "PIECE", rng.choice([5, 40, 300, 2**20]))
-        monkeypatch.setattr(csv_files, "LONGEST_RECORD", rng.choice([30, 200, 2**24]))
+        monkeypatch.setattr(csv_lines, "PIECE", rng.choice([5, 40, 300, 2**20]))
+        monkeypatch.setattr(csv_lines, "LONGEST_RECORD", rng.choice([30, 200, 2**24]))
         width = rng.choice([1, 2, 3])
         header = ",".join(f"h{i}" for i in range(width)).encode() + b"\n"
         records = [record(rng, width) for _ in range(rng.randrange(1, 15))]
@@ -110,8 +111,8 @@ def test_the_short_cut_gives_the_same(path: Path, monkeypatch: pytest.MonkeyPatc
     bits = [b"a", b"\xc3\xa9", b"\xff", b"\xc3", b",", b"\n", b"\r\n", b"\r", b"\0", b" ", b"'"]
     bits += [b'"', b'",', b'\n"', b',"', b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"\x1c", b"\\", b",\n"]
     for _ in range(150):
-        monkeypatch.setattr(csv_files, "PIECE", rng.choice([5, 40, 300, 2**20]))
-        monkeypatch.setattr(csv_files, "LONGEST_RECORD", rng.choice([20, 200, 2**24]))
+        monkeypatch.setattr(csv_lines, "PIECE", rng.choice([5, 40, 300, 2**20]))
+        monkeypatch.setattr(csv_lines, "LONGEST_RECORD", rng.choice([20, 200, 2**24]))
         content = b"h,i\n" + b"".join(rng.choices(bits, k=rng.randrange(60)))
         found = rows(path, content)
         with monkeypatch.context() as slowly:
@@ -127,8 +128,8 @@ def test_limits_are_of_a_cell_or_a_record(path: Path, monkeypatch: pytest.Monkey
         cells = [b"1," + mark + each + mark + b"\n" for each in (long, longer)]
         found = rows(path, b"p,x\n" + b"".join(cells) + b"2,b\n")
         assert found == [("1", long.decode()), ("1", None), ("2", "b")]
-    monkeypatch.setattr(csv_files, "LONGEST_RECORD", 10**5)
-    monkeypatch.setattr(csv_files, "PIECE", 10**4)
+    monkeypatch.setattr(csv_lines, "LONGEST_RECORD", 10**5)
+    monkeypatch.setattr(csv_lines, "PIECE", 10**4)
     for one in (b'3,"' + b'y""\n' * 10**5 + b'"\r\n', b"3," + b"y" * 10**6 + b"\n"):
         found = rows(path, b"p,x\n1,a\n" + one + b"2,b\n")
         assert sorted(found, key=repr) == sorted([("1", "a"), (None, None), ("2", "b")], key=repr)

@@ -15,6 +15,7 @@ import pytest
 
 from composition import FiltCon
 from mechanisms import Count, Gaussian, Table, column
+from mechanisms.tables.engines import limits
 from mechanisms.tables.engines.duckdb import DuckDB
 from mechanisms.tables.engines.limits import limited, seconds
 from mechanisms.tables.engines.statements import Plan
@@ -71,15 +72,32 @@ def test_an_interrupt_by_the_user_stays_an_interrupt() -> None:
     assert engine.run(Plan("SELECT 7", ())) == [(7,)]
 
 
-def test_waiting_for_another_question_does_not_count() -> None:
-    engine: Any = Table({"age": np.arange(100)}, timeout=SOON)._engine
+@pytest.fixture
+def limiting(monkeypatch: pytest.MonkeyPatch) -> list[Thread]:
+    """The threads that wait for a timeout."""
+    found: list[Thread] = []
+
+    def thread(**given: Any) -> Thread:
+        found.append(Thread(**given))
+        return found[-1]
+
+    monkeypatch.setattr(limits, "Thread", thread)
+    return found
+
+
+def test_waiting_for_another_question_does_not_count(limiting: list[Thread]) -> None:
+    """The time begins after the lock is acquired."""
+    engine: Any = Table({"age": np.arange(100)}, timeout=LATE)._engine
+    assert limiting == []
     with engine._lock:
         found: list[Any] = []
         thread = Thread(target=lambda: found.extend(engine.run(Plan("SELECT 7", ()))))
         thread.start()
         time.sleep(0.2)
+        assert limiting == []
     thread.join()
     assert found == [(7,)]
+    assert len(limiting) == 1
 
 
 def test_an_engine_that_begins_late_is_interrupted_again() -> None:
@@ -100,17 +118,20 @@ def test_an_engine_that_begins_late_is_interrupted_again() -> None:
         engine.run(Plan(ENDLESS, ()))
 
 
-def test_nothing_is_interrupted_after_the_block() -> None:
+def test_nothing_is_interrupted_after_the_block(limiting: list[Thread]) -> None:
     """Not even if the block is left by an interrupt of the user."""
     calls: list[int] = []
     for error in (None, ValueError, KeyboardInterrupt):
         try:
-            with limited(Fraction(1, 10), lambda: calls.append(1)):
+            with limited(LATE, lambda: calls.append(1)):
                 if error is not None:
                     raise error
         except (ValueError, KeyboardInterrupt):
             pass
-    time.sleep(0.3)
+    assert len(limiting) == 3
+    for thread in limiting:
+        thread.join(60)
+        assert not thread.is_alive()
     assert not calls
 
 

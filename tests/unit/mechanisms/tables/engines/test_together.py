@@ -12,8 +12,7 @@ from mechanisms.tables.engines import together
 from mechanisms.tables.engines.duckdb import DuckDB
 from mechanisms.tables.engines.joins import Rows
 from mechanisms.tables.engines.statements import Plan
-from mechanisms.tables.request import Request
-from mechanisms.tables.table import _placed
+from mechanisms.tables.request import Request, placed_sums
 from tests.attacks.test_table_neighbours import some_unit
 from tests.datasets import FILES, held, kinds_of, opened
 from tests.messy_tables import some_rows, some_types
@@ -74,8 +73,8 @@ def differing(form: str, seed: object) -> tuple[int, int, list[Any]]:
             statements = len(ran)
         bad = []
         for request, plan, rows_found in zip(requests, plans, found, strict=True):
-            alone = _placed(request, table._engine.run(plan))
-            if not np.array_equal(_placed(request, rows_found), alone):
+            alone = placed_sums(request, table._engine.run(plan))
+            if not np.array_equal(placed_sums(request, rows_found), alone):
                 bad.append((form, seed, request))
     return len(requests), statements, bad
 
@@ -116,7 +115,7 @@ def test_counts_of_the_same_rows_are_one_statement(monkeypatch: pytest.MonkeyPat
     found = table._engine.run_together(plans)
     assert len(ran) == 2
     for statistic, rows in zip(asked, found, strict=True):
-        total = _placed(statistic.request, rows)
+        total = placed_sums(statistic.request, rows)
         assert np.array_equal(total, table.totals(statistic.request)), statistic
     assert len(ran) == 2 + len(asked)
 
@@ -172,7 +171,7 @@ def test_tables_without_rows() -> None:
         asked.append(Histogram("x", [1, 2], per=per))
         plans = [table._plan(each.request) for each in asked]
         for statistic, rows in zip(asked, table._engine.run_together(plans), strict=True):
-            assert not _placed(statistic.request, rows).any()
+            assert not placed_sums(statistic.request, rows).any()
             assert not table.totals(statistic.request).any()
 
 

@@ -10,43 +10,38 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from composition import FiltCon
-from composition.compositors import books
-from composition.compositors.books import (
-    Block,
-    BlockAccounts,
-    Book,
-    in_words,
-    largest,
-)
+from composition.compositors import block_accounts
+from composition.compositors.block_accounts import Block, BlockAccounts, in_words, largest
+from composition.compositors.block_register import BlockRegister
 from queryable import ApproxDP, Last, PureDP, QueryError
 
 EMPTY: Any = FiltCon(PureDP(1)).account()
 PAIRS: Any = FiltCon(ApproxDP(1, "1/10")).account()
 
 
-def closed(count: int, empty: Any = EMPTY) -> Book:
-    book = Book(empty)
+def closed(count: int, empty: Any = EMPTY) -> BlockRegister:
+    register = BlockRegister(empty)
     for place in range(count):
-        book = book.opened(place).closing(place)
-    return book
+        register = register.opened(place).closing(place)
+    return register
 
 
-def charge(book: Book, names: Any, loss: Any) -> Book:
-    blocks = book.named(names)
-    return book.charged(blocks, book.steps(blocks, loss))
+def charge(register: BlockRegister, names: Any, loss: Any) -> BlockRegister:
+    blocks = register.named(names)
+    return register.charged(blocks, register.steps(blocks, loss))
 
 
-def shown(book: Book, names: Any, empty: Any = EMPTY) -> BlockAccounts:
-    blocks = book.named(names)
-    return BlockAccounts(empty, blocks, tuple(map(book.account, blocks)))
+def shown(register: BlockRegister, names: Any, empty: Any = EMPTY) -> BlockAccounts:
+    blocks = register.named(names)
+    return BlockAccounts(empty, blocks, tuple(map(register.account, blocks)))
 
 
 def test_names_are_texts_ints_and_dates() -> None:
     day, moment = date(2024, 1, 1), datetime(2024, 1, 1)  # noqa: DTZ001 (a name, no time)
-    book = Book(EMPTY)
+    register = BlockRegister(EMPTY)
     for name in (day, moment, "1", 1):
-        book = book.opened(name).closing(name)
-    assert [block.name for block in book.named([1, moment, "1", day])] == [day, moment, "1", 1]
+        register = register.opened(name).closing(name)
+    assert [block.name for block in register.named([1, moment, "1", day])] == [day, moment, "1", 1]
 
 
 class Sly(str):
@@ -62,68 +57,68 @@ class Sly(str):
 
 
 def test_a_subclass_of_a_name_is_what_its_characters_say() -> None:
-    book = Book(EMPTY).opened("a").closing("a").opened("b").closing("b")
-    assert [block.name for block in book.named([Sly("a")])] == ["a"]
+    register = BlockRegister(EMPTY).opened("a").closing("a").opened("b").closing("b")
+    assert [block.name for block in register.named([Sly("a")])] == ["a"]
     with pytest.raises(QueryError, match="block 'a' is closed"):
-        book.opened(Sly("a"))
+        register.opened(Sly("a"))
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sets(st.integers(0, 5), min_size=1), st.integers(1, 3)), max_size=12))
 def test_each_block_has_lost_the_sum_of_its_launches(launches: list[tuple[set[int], int]]) -> None:
     """Accounts are shared, and the charges are those of one account a block."""
-    book, lost = closed(6), dict.fromkeys(range(6), Fraction(0))
+    register, lost = closed(6), dict.fromkeys(range(6), Fraction(0))
     for names, tenths in launches:
-        book = charge(book, list(names), PureDP(Fraction(tenths, 10)))
+        register = charge(register, list(names), PureDP(Fraction(tenths, 10)))
         for name in names:
             lost[name] += Fraction(tenths, 10)
-    assert [each.spent for each in book.stated()] == [PureDP(lost[name]) for name in range(6)]
-    groups = shown(book, list(range(6))).groups
+    assert [each.spent for each in register.stated()] == [PureDP(lost[name]) for name in range(6)]
+    groups = shown(register, list(range(6))).groups
     assert len(groups) == len(set(lost.values()))  # one account for each amount
     assert sorted(block.name for _, blocks in groups for block in blocks) == list(range(6))
     for count in (1, 2, 7):
         total = sum(sorted(lost.values())[-count:], Fraction(0))
-        assert largest(book.all_accounts(), count, EMPTY) == PureDP(total)
+        assert largest(register.all_accounts(), count, EMPTY) == PureDP(total)
 
 
 def test_blocks_with_one_history_share_an_account() -> None:
-    book = charge(closed(100), list(range(100)), PureDP("1/10"))
-    assert len({id(account) for account in book.accounts.values()}) == 1
-    book = charge(charge(book, [3], PureDP("1/10")), [5], PureDP("1/10"))
-    assert len({id(account) for account in book.accounts.values()}) == 2
-    book = charge(book, [3, 5], PureDP("1/10"))
-    assert len({id(account) for account in book.accounts.values()}) == 2
+    register = charge(closed(100), list(range(100)), PureDP("1/10"))
+    assert len({id(account) for account in register.accounts.values()}) == 1
+    register = charge(charge(register, [3], PureDP("1/10")), [5], PureDP("1/10"))
+    assert len({id(account) for account in register.accounts.values()}) == 2
+    register = charge(register, [3, 5], PureDP("1/10"))
+    assert len({id(account) for account in register.accounts.values()}) == 2
 
 
 def test_orders_that_come_to_the_same_sum_share_an_account() -> None:
     """As the blocks of two days, each with the launches of its own age."""
-    book = closed(2)
+    register = closed(2)
     for names, cost in (([0], "1/10"), ([0], "1/5"), ([1], "1/5"), ([1], "1/10")):
-        book = charge(book, names, PureDP(cost))
-    assert book.account(book.blocks[0]) is book.account(book.blocks[1])
+        register = charge(register, names, PureDP(cost))
+    assert register.account(register.blocks[0]) is register.account(register.blocks[1])
 
 
 def test_a_copy_of_a_book_goes_on_as_the_book() -> None:
     """A copy has no memory: ids of objects mean nothing in it."""
-    book = charge(closed(3), [0, 1], PureDP("1/10"))
-    copied = pickle.loads(pickle.dumps(book))
-    assert copied == book
-    assert charge(copied, [1, 2], PureDP("1/5")) == charge(book, [1, 2], PureDP("1/5"))
+    register = charge(closed(3), [0, 1], PureDP("1/10"))
+    copied = pickle.loads(pickle.dumps(register))
+    assert copied == register
+    assert charge(copied, [1, 2], PureDP("1/5")) == charge(register, [1, 2], PureDP("1/5"))
 
 
 def test_a_memory_that_is_full_starts_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(books, "_MOST_STEPS", 2)
-    book = closed(4)
+    monkeypatch.setattr(block_accounts, "_MOST_STEPS", 2)
+    register = closed(4)
     for name in (0, 1, 2, 3, 0):
-        book = charge(book, [name], PureDP(Fraction(1, name + 2)))
-    assert [each.spent for each in book.stated()] == [
+        register = charge(register, [name], PureDP(Fraction(1, name + 2)))
+    assert [each.spent for each in register.stated()] == [
         PureDP(1), PureDP("1/3"), PureDP("1/4"), PureDP("1/5"),
     ]  # fmt: skip
 
 
 def test_of_coordinates_the_largest_of_each() -> None:
-    book = charge(charge(closed(2, PAIRS), [0], ApproxDP("1/2", 0)), [1], ApproxDP(0, "1/20"))
-    accounts = BlockAccounts.of(PAIRS, book.all_accounts())
+    register = charge(charge(closed(2, PAIRS), [0], ApproxDP("1/2", 0)), [1], ApproxDP(0, "1/20"))
+    accounts = BlockAccounts.of(PAIRS, register.all_accounts())
     assert accounts.total() == ApproxDP("1/2", "1/20")
     assert accounts.remaining() == ApproxDP("1/2", "1/20")
     assert accounts.share() == Fraction(1, 2)

@@ -1,0 +1,361 @@
+"""A filter whose account is each record's own (Feldman, Zrnic 2021).
+
+Responsible for who takes part in a launch. What a record has lost is in `accounts`; what it adds to
+an answer is the mechanism's to say. Nothing that is answered, refused or reported depends on who
+takes part, except through the answers of mechanisms that have been paid for.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+from immutables import Map
+
+from composition.compositors.accounts import Accounts, RecordAccount
+from composition.compositors.children import (
+    NO_CHILDREN,
+    Children,
+    ask_child,
+    require_depth,
+    require_live,
+    start_child,
+)
+from composition.compositors.claims import Claim, claim_of, correction, parsed
+from queryable.contributions import Contributions, Records, RecordsInMemory
+from queryable.data.cells import Array
+from queryable.data.growing import Grown, Part, grown, snapshot
+from queryable.datasets import (
+    Described,
+    require_answerable,
+    require_neighbours,
+    require_no_batches,
+)
+from queryable.errors import PrivacyClaimError, QueryError, UnknownQueryError
+from queryable.faults import called, contained_init, touching_data
+from queryable.losses import ZCDP, Loss
+from queryable.losses.numbers import positive
+from queryable.mechanism import InteractiveMechanism
+from queryable.messages import (
+    Answer,
+    Answered,
+    Ask,
+    CanAfford,
+    CloseBlock,
+    Failed,
+    Launch,
+    Launched,
+    MeasureQuery,
+    PrivacyLossQuery,
+    Query,
+    Stated,
+    Update,
+    d_in_of,
+)
+from queryable.randomness.coins import SYSTEM, Coins
+from queryable.receipts import Receipt
+from queryable.released import Released
+from queryable.streams import DataLevel
+
+_DEEPEST = 100
+_FRAMES = ("iloc", "to_pylist", "lazy")
+"""What pandas, Arrow and polars frames have, in this order."""
+_OF = ", of the records that could pay for it"
+
+
+def _rho(value: Any) -> Fraction:
+    return positive(value, "rho")
+
+
+@attrs.frozen
+class IndividualState:
+    """The state of an `Individual`.
+
+    Attributes:
+        dataset: the data.
+        records: of the data as they were at the last launch that read them; None before.
+        accounts: of each of these records; None before the first launch.
+        mechanisms: those that were launched, by child id.
+        children: the live interactive children.
+        owed: the share of the budget that every record has yet to pay, as far as it has so much
+            left, for launches that failed. Records that arrive before the next launch pay it too.
+        arrived: whether records have arrived since `records` were read.
+    """
+
+    dataset: Any = attrs.field(repr=False)
+    records: Records | None = attrs.field(default=None, repr=False)
+    accounts: Accounts | None = attrs.field(default=None, repr=False)
+    mechanisms: "Map[int, InteractiveMechanism[Any]]" = Map()
+    children: Children = NO_CHILDREN
+    owed: Fraction = Fraction(0)
+    arrived: bool = False
+
+
+@attrs.frozen
+class Individual(InteractiveMechanism[IndividualState]):
+    """A filter in which each record has an account of its own. Its answers are of active records.
+
+    Every launch runs, on the records that can still pay for it. A `Gaussian` of a count, a sum or a
+    histogram costs a record the square of the norm of what the record adds, divided by twice the
+    variance: nothing if it is not counted. Any other mechanism costs every record its whole loss. A
+    record that cannot pay is left out of the launch, and pays nothing. So an answer, its intervals
+    included, is about the records that could pay, and nothing tells who or how many these are. A
+    record is a row, or a privacy unit of a `Table`, with all its rows.
+
+    Answers: Launch, Ask, PrivacyLossQuery, CanAfford, MeasureQuery. It never answers `Refused`. A
+    launch that no record could ever pay for is a `QueryError`. The privacy loss is the budget, from
+    the first launch on; what remains differs between records, and is private.
+
+    If the data grow, a record that arrives has lost nothing yet, and a privacy unit has one account
+    for all of its rows. What was launched before keeps its records: no batch reaches it.
+
+    Privacy:
+        Claim: ZCDP(rho) for each record that is added or removed, for every adversary.
+        Theorem: Feldman, Zrnic 2021, for answers in turn; docs/theory.md, individual filters, for
+            children that are interleaved and for data that grow.
+        Assumes: the launched privacy maps, and what mechanisms say that a record adds. It has to
+            depend on that record alone, as it does in `Count`, `Sum`, `Histogram`, `CountUnits`,
+            `UnitSizes` and `GroupBy` of these without own functions. All others cost every record
+            the whole loss.
+        Checked by: tests/audit/test_individual.py, tests/audit/test_streams.py,
+            tests/attacks/test_individual_neighbours.py
+    Args:
+        rho: the budget of each record in zCDP.
+    """
+
+    rho: Fraction = attrs.field(converter=_rho)
+
+    composes = True
+    continual = True
+    from_any_history = True
+    neighbours = DataLevel()
+    passes_batches = False
+    reports_loss = True
+    same_records = False
+
+    def loss(self, d_in: int) -> Loss:
+        """The budget of one record; at more of them by group privacy."""
+        return ZCDP(self.rho).group(d_in)
+
+    def account(self, *, launched: bool = False) -> RecordAccount:
+        """What is reported: nothing before the first launch, then the budget of each record."""
+        return RecordAccount(ZCDP(self.rho), launched)
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[IndividualState, Answer]:
+        """Start without accounts; the first launch opens them. Reads nothing."""
+        return IndividualState(dataset), None
+
+    def step(
+        self, state: IndividualState, query: Query, coins: Coins = SYSTEM
+    ) -> tuple[IndividualState, Answer]:
+        """Answer launches, `Ask` and questions about the budget; take the owner's batches."""
+        match query:
+            case Ask(child, inner):
+                require_depth(query, _DEEPEST)
+                return self._ask(state, child, inner, coins)
+            case Launch():
+                return self._launch(state, query, coins)
+            case PrivacyLossQuery(d_in):
+                at = d_in_of(d_in, 1)
+                spent = self.privacy_map(at)
+                return state, spent if state.mechanisms else spent.zero()
+            case CanAfford(launch):
+                return state, self._priced(state, launch).least <= 1
+            case MeasureQuery():
+                return state, Stated(ZCDP, 1)
+            case Update(records, block):
+                data = grown(state.dataset, records, block)
+                return attrs.evolve(state, dataset=data, arrived=True), None
+            case CloseBlock():
+                return state, None
+        raise UnknownQueryError(
+            f"{correction(query)}, and Individual answers Launch, Ask, PrivacyLossQuery, "
+            "CanAfford and MeasureQuery"
+        )
+
+    def _priced(self, state: IndividualState, query: Any) -> "_Priced":
+        """Check a launch, and find what it costs. Depends on public facts only.
+
+        Raises:
+            QueryError: it is wrong.
+        """
+        launch = parsed(query)
+        _require_records(state.dataset)
+        require_answerable(state.dataset, launch.mechanism)
+        require_no_batches(launch.mechanism, "Individual")
+        if launch.mechanism.continual:
+            require_neighbours(state.dataset, launch.mechanism, launched=True)
+        claim = claim_of(launch, ZCDP, 1)
+        assert isinstance(claim.loss, ZCDP)
+        square = None if launch.d_out is not None else _per_square(claim.mechanism)
+        return _Priced(
+            claim, claim.loss.rho / self.rho, None if square is None else square / self.rho
+        )
+
+    def _launch(
+        self, state: IndividualState, query: Launch, coins: Coins
+    ) -> tuple[IndividualState, Answer]:
+        priced = self._priced(state, query)
+        mechanism, least = priced.claim.mechanism, priced.least
+        if not least <= 1:
+            raise QueryError(
+                f"give more noise: this {called(type(mechanism))} costs a record that it counts at "
+                f"least {ZCDP(least * self.rho)}, and a record has {ZCDP(self.rho)}, so it would "
+                "count nobody. Nothing is charged"
+            )
+        identity = len(state.mechanisms)
+        mechanisms = state.mechanisms.set(identity, mechanism)
+        children = NO_CHILDREN if mechanism.retires_others else state.children
+        owing = attrs.evolve(
+            state,
+            owed=min(state.owed + priced.whole, Fraction(1)),
+            mechanisms=mechanisms,
+            children=children,
+        )
+        loss = priced.claim.loss
+        receipt = Receipt(mechanism, query.d_out, 1, loss, self.account(launched=True))
+        failed = owing, Failed(receipt=receipt)
+        paid = contained_init(lambda: _paid(state, priced), lambda _: failed)
+        if paid is None:
+            return failed
+        now, data = paid
+
+        def after(children: Children, answer: Answer) -> tuple[IndividualState, Answer]:
+            if not isinstance(answer, Launched):
+                return failed
+            answer = Launched(answer.child, _named(answer.answer), receipt=receipt)
+            return attrs.evolve(now, mechanisms=mechanisms, children=children), answer
+
+        part = Part(data, None)
+        return after(*start_child(children, identity, mechanism, loss, part, coins, after))
+
+    def _ask(
+        self, state: IndividualState, child: Any, query: Query, coins: Coins
+    ) -> tuple[IndividualState, Answer]:
+        identity = require_live(state.children, child, state.mechanisms.get)
+
+        def after(children: Children, answer: Answer) -> tuple[IndividualState, Answer]:
+            same = children is state.children
+            return state if same else attrs.evolve(state, children=children), _named(answer)
+
+        return after(*ask_child(state.children, identity, query, 1, coins, after))
+
+
+@attrs.frozen
+class _Priced:
+    """What a launch costs, in shares of the budget.
+
+    Attributes:
+        whole: what it costs a record that pays the whole loss.
+        square: what it costs a record for each unit of its square; None if all pay the whole loss.
+    """
+
+    claim: Claim
+    whole: Fraction
+    square: Fraction | None
+
+    @property
+    def least(self) -> Fraction:
+        """The least that it costs a record that adds anything."""
+        return self.whole if self.square is None else self.square
+
+
+def _paid(state: IndividualState, priced: _Priced) -> tuple[IndividualState, Any]:
+    """The state after the charge, and what the mechanism reads.
+
+    Raises:
+        MechanismFault: the data cannot be read.
+    """
+    records = state.records
+    if records is None or state.arrived:
+        records = touching_data(lambda: _records_of(state.dataset, state.records))
+    accounts = (state.accounts or Accounts.of(0)).among(records.count).without(state.owed)
+    if priced.square is None:
+        active, accounts = accounts.charged(min(priced.whole, Fraction(1)))
+        data = touching_data(lambda: records.among(active))
+    else:
+        added, squares = touching_data(lambda: _added_by(priced.claim.mechanism, records))
+        active, accounts = accounts.charged(priced.square, squares)
+        data = touching_data(lambda: added.among(active))
+    now = attrs.evolve(state, records=records, accounts=accounts, owed=Fraction(0), arrived=False)
+    return now, data
+
+
+def _per_square(mechanism: InteractiveMechanism[Any]) -> Fraction | None:
+    """What a mechanism says that a record loses for each unit of its square.
+
+    Raises:
+        PrivacyClaimError: it is not an exact number from 0 on.
+    """
+    try:
+        stated = mechanism.loss_per_square
+        valid = stated is None or (type(stated) in (int, Fraction) and stated >= 0)
+    except Exception:
+        valid = False
+    if not valid:
+        raise PrivacyClaimError(
+            f"{called(type(mechanism))} states a loss_per_square that is not a Fraction or None"
+        )
+    return None if stated is None else Fraction(stated)
+
+
+def _added_by(
+    mechanism: InteractiveMechanism[Any], records: Records
+) -> tuple[Contributions, Array]:
+    """What each record adds to a mechanism's answer, and the squares, checked. Reads data.
+
+    Raises:
+        TypeError, ValueError: they are not an integer from 0 on for each record.
+    """
+    added = mechanism.contributions(records.readable)
+    squares = np.asarray(added.squares)
+    integers = squares.dtype.kind in "biu" or (
+        squares.dtype == object and all(isinstance(each, int) for each in squares.tolist())
+    )
+    if not integers or squares.shape != (records.count,):
+        raise TypeError("squares should be an integer for each record")
+    if squares.dtype != bool and (squares < 0).any():
+        raise ValueError("squares should be 0 or more")
+    return added, squares
+
+
+def _records_of(dataset: Any, earlier: Records | None) -> Records:
+    """The records of the data as of now; those that were there earlier keep their numbers."""
+    dataset = snapshot(dataset)
+    if not isinstance(dataset, Described):
+        return RecordsInMemory.of(dataset)
+    return dataset.records() if earlier is None else dataset.records(earlier)
+
+
+def _require_records(dataset: Any) -> None:
+    """Check that records can be told apart. Reads none of them.
+
+    Raises:
+        QueryError: the data are not rows in memory.
+    """
+    if isinstance(dataset, Grown | Part):
+        dataset = dataset.base
+    if isinstance(dataset, Described):
+        if not dataset.gives_rows:
+            raise QueryError(
+                "open the rows as a file or a frame: Individual keeps an account of each record, "
+                "and these are in a database or joined. Nothing is charged"
+            )
+        return
+    rows = isinstance(dataset, list | tuple | np.ndarray | dict)
+    if not rows and not any(hasattr(dataset, each) for each in _FRAMES):
+        raise QueryError(
+            "give a list, an array, a dict of columns, a frame or a Table: Individual keeps an "
+            f"account of each record, and the data are {called(type(dataset))}. Nothing is charged"
+        )
+
+
+def _named(answer: Answer) -> Answer:
+    """The answer, with a title that says which records it is about."""
+    if isinstance(answer, Launched | Answered):
+        return attrs.evolve(answer, answer=_named(answer.answer))
+    if type(answer) is tuple:  # to several launches
+        return tuple(map(_named, answer))
+    if isinstance(answer, Released):
+        return attrs.evolve(answer, title=f"{answer.title}{_OF}")
+    return answer

@@ -1,0 +1,125 @@
+"""The keys that occur in arrays and data frames in memory, with the number of rows of each."""
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from mechanisms.tables.arrays import as_python, empty_columns, kind_of_cells, needs_table
+from mechanisms.tables.computed import operand_cells
+from mechanisms.tables.discovery import MOST_BYTES, Discovery, Found, Key, require_discoverable
+from mechanisms.tables.expressions import operand_name
+from mechanisms.tables.predicates import Predicate, selected
+from queryable.data.cells import Array, Mask, objects
+
+_MOST = 2**128
+"""Whole numbers below this can be keys, as in a database."""
+_PLAIN = (np.bool_, np.integer, np.floating, np.str_, np.bytes_)
+
+
+def found_in_arrays(dataset: Any, asked: Discovery) -> Iterator[Found]:
+    """The keys that occur, in their order, with a count for each."""
+    if asked.per is not None:
+        raise TypeError(needs_table(asked.per))
+    there = selected(asked.where, dataset)
+    columns = [_coded(dataset, column) for column in asked.columns]
+    for given, _, _ in columns:
+        there = there & given
+    code = np.zeros(int(there.sum()), dtype=np.int64)
+    placed = [codes[there[given]] for given, codes, _ in columns]
+    for each in placed:  # codes stay below the number of rows, so products are below 2**63
+        code = np.unique(code * (each.max(initial=0) + 1) + each, return_inverse=True)[1]
+    kept, first, counts = np.unique(code, return_index=True, return_counts=True)
+    if not len(kept):
+        return
+    values = [column for _, _, column in columns]
+
+    def keys(places: Array) -> list[Key]:
+        rows = first[places]
+        found = [
+            [value[i] for i in mine[rows].tolist()]
+            for value, mine in zip(values, placed, strict=True)
+        ]
+        return list(zip(*found, strict=True))
+
+    yield Found(counts.astype(np.int64), keys)
+
+
+def _coded(dataset: Any, column: Any) -> tuple[Mask, Array, Sequence[Any]]:
+    """Which rows have a cell that can be a key, the places of these among all values, and these.
+
+    Values are in ascending order. Whether a cell can be a key depends on the cell alone.
+    """
+    present, cells = operand_cells(dataset, column)
+    require_discoverable_cells(cells, operand_name(column))
+    if cells.dtype == object:
+        each = [_plain(cell) for cell in cells]
+        values = sorted({(type(it).__name__, it) for it in each if it is not None})
+        place = {value: i for i, (_, value) in enumerate(values)}
+        codes = np.array([-1 if it is None else place[it] for it in each], dtype=np.int64)
+        known: list[Any] = [value for _, value in values]
+    else:
+        kinds, inverse = np.unique(cells, return_inverse=True)
+        known = [_written(value) for value in as_python(kinds)]
+        codes = np.where([it is None for it in known], -1, np.arange(len(known)))[inverse]
+    there = present.copy()
+    there[present] = codes >= 0
+    return there, codes[codes >= 0], known
+
+
+def require_discoverable_cells(cells: Array, name: str) -> None:
+    """Check the type of cells. A column of objects says nothing publicly.
+
+    Raises:
+        TypeError: hardly any two cells of the type are equal.
+    """
+    kind = kind_of_cells(cells)
+    if kind is not None:
+        require_discoverable(kind, name)
+
+
+def require_found(dataset: Any, asked: Discovery) -> None:
+    """Check the names and the types of columns, which are public. Reads no rows.
+
+    Raises:
+        KeyError, TypeError, ValueError: they do not fit.
+    """
+    if asked.per is not None:
+        raise TypeError(needs_table(asked.per))
+    empty = empty_columns(dataset, asked.read)
+    if empty is None:
+        if not isinstance(dataset, list | tuple):
+            return
+        empty = dict.fromkeys(asked.read, objects((), 0))  # the cells of a list are objects
+    for column in asked.columns:
+        require_discoverable_cells(operand_cells(empty, column).values, operand_name(column))
+    if isinstance(asked.where, Predicate):
+        selected(asked.where, empty)
+
+
+def _plain(cell: Any) -> Any:
+    """An object as a value of Python's own types that stands for all that equal it; None if none.
+
+    Numbers that are equal are one key: True is 1, and so are 1.0 and Decimal(1).
+    """
+    value: Any = cell
+    if issubclass(type(cell), _PLAIN):  # a cell may say that it is of another class
+        value = cell.item()
+    kind = type(value)
+    if kind is Decimal and not value.is_finite():  # NaN has no order
+        return None
+    if kind in (bool, int, float, Decimal):
+        return int(value) if -_MOST < value < _MOST and value == int(value) else None
+    return _written(value) if kind in (str, bytes, date) else None
+
+
+def _written(value: Any) -> Any:
+    """The value; None for a text with half a character, and for what is too long."""
+    if isinstance(value, str | bytes) and len(value) > MOST_BYTES:
+        return None
+    if isinstance(value, str) and not value.isascii():
+        half = any("\ud800" <= each <= "\udfff" for each in value)
+        return None if half or len(value.encode()) > MOST_BYTES else value
+    return value
