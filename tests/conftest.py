@@ -1,5 +1,6 @@
 """Settings that every test runs under."""
 
+import gc
 import os
 
 # Before numpy is loaded. Workers side by side wait for each other's threads otherwise: products of
@@ -26,3 +27,8 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
     """
     if moving := [item.nodeid for item in items if " at 0x" in item.nodeid]:
         raise pytest.UsageError(f"give these tests ids of their own: {moving}")
+
+
+def pytest_collection_finish() -> None:
+    """Keep the tests themselves, a million objects, out of every later garbage collection."""
+    gc.freeze()

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -44,6 +45,7 @@ RANDOM = (
     "os.urandom",
     "os.getrandom",
 )
+RANDOM_ATTRIBUTES = {name.rpartition(".")[2] for name in RANDOM}
 
 FLOORS = {
     "queryable": (
@@ -148,6 +150,12 @@ def modules() -> list[Path]:
     )
 
 
+@cache
+def source(path: Path) -> ast.Module:
+    """The syntax tree of a module; checks read it and must not change it."""
+    return ast.parse((ROOT / path).read_text(encoding="utf-8"))
+
+
 def imports(tree: ast.AST) -> Iterator[str]:
     """Dotted names that are imported anywhere below; `from a import b` gives a.b."""
     for node in ast.walk(tree):
@@ -205,6 +213,8 @@ def third_parties(tree: ast.Module, package: str) -> Iterator[str]:
 
 def eager(tree: ast.Module, package: str) -> Iterator[str]:
     """Imports of scipy and of the extras that run when the module is imported."""
+    if not any(name.partition(".")[0] in LAZY for name in imports(tree)):
+        return
     for name in imports(at_import(tree)):
         if name.partition(".")[0] in LAZY:
             yield f"imports {name}"
@@ -216,7 +226,7 @@ def randomness(tree: ast.Module, package: str) -> Iterator[str]:
         if any(name == each or name.startswith(f"{each}.") for each in RANDOM):
             yield f"imports {name}"
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute):
+        if isinstance(node, ast.Attribute) and node.attr in RANDOM_ATTRIBUTES:
             name = ast.unparse(node).replace("np.", "numpy.", 1)
             if name in RANDOM:
                 yield f"uses {name}"
@@ -244,9 +254,9 @@ def modules_named() -> dict[str, Path]:
     }
 
 
-def imported_modules(source: ast.AST, names: Collection[str]) -> set[str]:
+def imported_modules(tree: ast.AST, names: Collection[str]) -> set[str]:
     """The modules of ours that are imported anywhere in a source, lazily or for types only too."""
-    found = set(imports(source))
+    found = set(imports(tree))
     return {name for name in found if name in names} | {
         name.rpartition(".")[0] for name in found if name not in names
     } & set(names)
@@ -282,13 +292,11 @@ def upward(
     return sorted(set(complaints))
 
 
+@cache
 def import_graph() -> dict[str, set[str]]:
     """Which module imports which, within the packages."""
     named = modules_named()
-    return {
-        name: imported_modules(ast.parse((ROOT / path).read_text(encoding="utf-8")), named) - {name}
-        for name, path in named.items()
-    }
+    return {name: imported_modules(source(path), named) - {name} for name, path in named.items()}
 
 
 def test_rooms_import_downward_only() -> None:
@@ -318,13 +326,13 @@ def test_sources(check: Check) -> None:
         f"{path}: {complaint}"
         for path in modules()
         if not (check is randomness and path == WHERE_RANDOMNESS_COMES_FROM)
-        for complaint in check(ast.parse((ROOT / path).read_text(encoding="utf-8")), path.parts[0])
+        for complaint in check(source(path), path.parts[0])
     ]
     assert complaints == []
 
 
 @pytest.mark.parametrize(
-    ("check", "package", "source"),
+    ("check", "package", "text"),
     [
         (arrows, "queryable", "import mechanisms"),
         (arrows, "queryable", "def f():\n    from composition.rules import Basic"),
@@ -348,8 +356,8 @@ def test_sources(check: Check) -> None:
         (printing, "queryable", "print('here')"),
     ],
 )
-def test_each_check_complains(check: Check, package: str, source: str) -> None:
-    assert list(check(ast.parse(source), package))
+def test_each_check_complains(check: Check, package: str, text: str) -> None:
+    assert list(check(ast.parse(text), package))
 
 
 def test_scipy_in_a_function_is_not_eager() -> None:

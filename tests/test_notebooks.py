@@ -24,6 +24,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PARAMETERS = [pytest.param(path, id=path.stem) for path in NOTEBOOKS]
+LONG = {"3_choosing_a_rule"}  # runs for 20 seconds
+RUNS = [
+    pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem in LONG else [])
+    for path in NOTEBOOKS
+]
 LARGEST = 300_000  # bytes of a notebook with its outputs
 PATHS = re.compile(
     r"/(home|Users|tmp|root|usr|opt|var|private|mnt)/|[A-Z]:\\\\|site-packages|ipykernel_"
@@ -142,7 +147,7 @@ def test_there_are_notebooks() -> None:
     assert NOTEBOOKS
 
 
-@pytest.mark.parametrize("path", PARAMETERS)
+@pytest.mark.parametrize("path", RUNS)
 def test_outputs_equal_the_committed_ones(path: Path) -> None:
     fresh = run(read(path))
     assert disturbances(fresh) == []
