@@ -419,12 +419,15 @@ def test_a_threshold_may_be_negative() -> None:
     assert best.release((1,), SeededCoins(1)) == BestRun(0, 0)
 
 
-@pytest.mark.parametrize(("eta", "gamma"), [("-2/3", "1e-6"), ("-99/100", "1e-60")])
+@pytest.mark.parametrize(
+    ("eta", "gamma"),
+    [pytest.param("-2/3", "1e-6", marks=pytest.mark.slow), ("-99/100", "1e-60")],
+)
 def test_few_runs_are_drawn_at_once_although_gamma_is_small(eta: Any, gamma: Any) -> None:
     """A walk of 1/gamma steps would not end; the chances of the first numbers are exact."""
     law = TruncatedNegativeBinomial(eta, gamma)
     assert law.truncated(Fraction(1, 10**6)) is None
-    draws, coins = 600, SeededCoins(7)
+    draws, coins = 200, SeededCoins(7)
     seen = Counter(coins.draw(law) for _ in range(draws))
     chance, rest = (low(law._first()) + high(law._first())) / 2, 1 - law.gamma
     assert float(high(law._first()) - low(law._first())) <= 1e-20

@@ -1,6 +1,7 @@
 """Sparse vector: what it answers, what it reads, and its claim against exact laws."""
 
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from math import exp
 from typing import Any
@@ -348,7 +349,7 @@ class TooLittleNoise(SparseVector):
         return self._threshold_noise()
 
 
-WIDE = 40
+WIDE = 34
 
 
 def weights(law: DiscreteLaplace) -> dict[int, float]:
@@ -362,23 +363,28 @@ def epoch(mechanism: SparseVector, below: int, above: int) -> float:
 
     Found by running `step` under every noise within `WIDE`.
     """
-    coins = Noise(0, 0)
-    state, _ = mechanism.init((below, above), coins)
-    mechanism.step(state, value_of(0), coins)
-    on_threshold, on_queries = weights(coins.laws[0]), weights(coins.laws[1])
-    total = 0.0
-    for start, chance in on_threshold.items():
-        begun, _ = mechanism.init((below, above), Noise(start))
-        said = [
-            sum(
-                weight
-                for noise, weight in on_queries.items()
-                if mechanism.step(begun, value_of(index), Noise(noise))[1] is answer
-            )
-            for index, answer in enumerate((False, True))
-        ]
-        total += chance * said[0] ** 20 * said[1]
-    return total
+    begun = zip(
+        weights(laws_of(mechanism, value_of(0))[0]).values(),
+        said(mechanism, below, False),
+        said(mechanism, above, True),
+        strict=True,
+    )
+    return sum(chance * passed**20 * found for chance, passed, found in begun)
+
+
+@cache
+def said(mechanism: SparseVector, value: int, answer: bool) -> list[float]:
+    """The chance of this answer to a query of that value, at each noise on the threshold."""
+    on_threshold, on_queries = (weights(law) for law in laws_of(mechanism, value_of(0))[:2])
+    chances = []
+    for start in on_threshold:
+        begun, _ = mechanism.init((value,), Noise(start))
+        answers = (
+            (weight, mechanism.step(begun, value_of(0), Noise(noise))[1])
+            for noise, weight in on_queries.items()
+        )
+        chances.append(sum(weight for weight, each in answers if each is answer))
+    return chances
 
 
 def worst_ratio(mechanism: SparseVector) -> float:

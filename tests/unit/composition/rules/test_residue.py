@@ -46,9 +46,10 @@ def test_the_residue_is_the_root_from_below() -> None:
         assert lack(mu, epsilon, left * (1 + Fraction(1, 10**6)) + Fraction(1, 10**100), 0) < 0
 
 
-def test_the_residue_is_dominated_at_every_t() -> None:
+@pytest.mark.parametrize("count", [8, pytest.param(25, marks=pytest.mark.slow)])
+def test_the_residue_is_dominated_at_every_t(count: int) -> None:
     """The profile is at most the Gaussian's at 120 other t, in both tails, not at t = 0 alone."""
-    for mu, epsilon in pairs(25, 2):
+    for mu, epsilon in pairs(count, 2):
         left = residue(mu, epsilon)
         assert left is not None
         far = real(mu) ** 2 / 2 + 12 * real(mu) + 2 * real(epsilon)
@@ -69,9 +70,9 @@ def test_a_larger_residue_fails_where_the_theorem_says() -> None:
 
 
 def test_the_first_residue_keeps_the_budget_in_both_directions() -> None:
-    """On 100 random budgets delta at epsilon is within the slack, and nearly all of it."""
+    """On 40 random budgets delta at epsilon is within the slack, and nearly all of it."""
     random = Random(3)
-    for _ in range(100):
+    for _ in range(40):
         epsilon, slack = tenths(-2, 1, random), tenths(-12, -1, random)
         each = largest_first(epsilon, slack) * Fraction(random.randint(1, 99), 100)
         left = first_residue(epsilon, slack, each)

@@ -23,7 +23,7 @@ from queryable.randomness.intervals import Interval
 from queryable.randomness.laws import FairBits, Law
 
 DIGITS = 60
-DRAWS = 20_000
+DRAWS = 5_000
 FALSE_ALARM = 1e-4
 SCORES: tuple[tuple[list[int], str], ...] = (
     ([5, 3, 0, -10, 5, 4], "1/2"),
@@ -52,10 +52,11 @@ def in_turn(scores: list[int], rate: str) -> list[Any]:
         taken = [mpmath.mpf(0)] * len(scores)
         orders = list(permutations(range(len(scores))))
         for order in orders:
-            for place, each in enumerate(order):
-                passed = mpmath.fprod(1 - chance[other] for other in order[:place])
-                taken[each] += passed * chance[each] / len(orders)
-        return taken
+            passed = mpmath.mpf(1)
+            for each in order:
+                taken[each] += passed * chance[each]
+                passed *= 1 - chance[each]
+        return [each / len(orders) for each in taken]
 
 
 def encloses(outcomes: Any, expected: list[Any]) -> bool:

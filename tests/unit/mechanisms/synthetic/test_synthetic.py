@@ -3,6 +3,7 @@
 import sys
 from fractions import Fraction
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -239,9 +240,21 @@ def test_an_interrupt_of_a_computation_loses_nothing(monkeypatch: pytest.MonkeyP
     assert len(root.ask(Fit("1/100", rounds=1)).measured) == 1
 
 
-@pytest.mark.parametrize("nth", [1, 2, 3])
-@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-@pytest.mark.parametrize("inner", [False, True])
+QUICK = (
+    (False, KeyboardInterrupt, 1),
+    (False, MemoryError, 2),
+    (True, KeyboardInterrupt, 2),
+    (True, MemoryError, 3),
+)
+
+
+@pytest.mark.parametrize(
+    ("inner", "error", "nth"),
+    [
+        pytest.param(*each, marks=[] if each in QUICK else [pytest.mark.slow])
+        for each in product((False, True), (KeyboardInterrupt, MemoryError), (1, 2, 3))
+    ],
+)
 def test_a_fit_that_cannot_go_on_keeps_what_was_measured(
     inner: bool, error: type[BaseException], nth: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -387,7 +400,7 @@ def test_people_who_are_not_trusted_fit_one_round_a_message() -> None:
 def test_people_who_are_not_trusted_share_the_steps_of_a_message() -> None:
     root = fitted()[0]
     spent = root.privacy_loss()
-    wide = Synthetic([{f"c{each}": [0, 1]} for each in range(60)])
+    wide = Synthetic([{f"c{each}": [0, 1]} for each in range(46)])
     with quickly():
         with pytest.raises(QueryError, match="at most 333333 rows of 3 columns"):
             root.ask(SampleRows(333_334))
@@ -398,7 +411,7 @@ def test_people_who_are_not_trusted_share_the_steps_of_a_message() -> None:
             root.ask(Fit("1/10", rounds=0))
     assert root.privacy_loss() == spent
     with quickly(), pytest.raises(QueryError, match="fewer columns"):
-        Queryable(wide @ FiltCon(ZCDP(1)), {f"c{each}": [0] for each in range(60)}).ask(
+        Queryable(wide @ FiltCon(ZCDP(1)), {f"c{each}": [0] for each in range(46)}).ask(
             Fit("1/10", rounds=1)
         )
 
