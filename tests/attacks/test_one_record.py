@@ -169,7 +169,7 @@ def length(table: Any) -> int:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("pairs", [30, pytest.param(2_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("pairs", [10, pytest.param(2_000, marks=pytest.mark.slow)])
 def test_one_hostile_record_breaks_nothing(form: str, pairs: int) -> None:
     """Failures are equal on both sides, and no value moves by more than its sensitivity.
 
@@ -186,9 +186,11 @@ def test_some_of_it_is_read(form: str) -> None:
     table = FORMS[form].table([FORMS[form].row(random, 0.3) for _ in range(4)])
     for _ in range(100):
         for statistic in statistics(FORMS[form], random):
-            if outcome(statistic, table) is not None:
+            if type(statistic) not in answered and outcome(statistic, table) is not None:
                 answered.add(type(statistic))
-    assert len(answered) == 11
+        if len(answered) == 11:
+            return
+    raise AssertionError(answered)
 
 
 ROWS = [{"state": "CA", "age": 31}, {"state": "NY", "age": 29}]
@@ -258,7 +260,7 @@ def hold_apart_on_duckdb(form: Form, random: Random, seed: object) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("form", [name for name in FORMS if name != "records"])
-@pytest.mark.parametrize("pairs", [6, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("pairs", [3, pytest.param(500, marks=pytest.mark.slow)])
 def test_one_hostile_record_breaks_no_table(form: str, pairs: int) -> None:
     """The same where DuckDB reads a frame: types, refusals and values of others stay."""
     for seed in range(pairs):

@@ -89,10 +89,11 @@ def compare(form: str, seed: object, tables: int = 1) -> Counter[str]:
 
 @pytest.mark.parametrize("form", parameters([form for form in FORMS if form != "ibis on spark"]))
 def test_values(form: str) -> None:
-    """Thirty tables."""
-    trials = 2 if form.startswith("ibis") else 6
+    """Thirty tables, of one schema on databases, where a query takes longest."""
+    trials, outcomes = 1 if form in DATABASES else 3, Counter[str]()
     for seed in range(trials):
-        compare(form, seed, 30 // trials)
+        outcomes += compare(form, seed, 30 // trials)
+    assert any(outcomes[name] for name in outcomes if not name.endswith("refused"))
 
 
 @pytest.mark.slow
