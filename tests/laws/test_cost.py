@@ -76,8 +76,7 @@ def assert_launches_do_not_slow_down(name: str, count: int) -> None:
         q.launch(measurement)
         q.privacy_loss()
 
-    for _ in range(count - 1000):
-        act(old)
+    old.launch_many([measurement] * (count - 1000))
     assert ratio(lambda _: act(new), lambda _: act(old), 1000) <= 2
     assert old.privacy_loss().parts[0] > 0
     assert len(old.ledger()) == count
@@ -86,8 +85,8 @@ def assert_launches_do_not_slow_down(name: str, count: int) -> None:
 
 @pytest.mark.parametrize("name", ["FiltCon", "Whitehouse2023", "OdomCon"])
 def test_launches_and_reports_do_not_slow_down(name: str) -> None:
-    """20,000 launches under several rules."""
-    assert_launches_do_not_slow_down(name, 20_000)
+    """10,000 launches under several rules."""
+    assert_launches_do_not_slow_down(name, 10_000)
 
 
 @pytest.mark.slow
@@ -127,15 +126,17 @@ def test_a_step_costs_the_same_among_twenty_thousand_children(
     filtered, few, many = crowd
     coins = SeededCoins(1)
     slower = ratio(
-        lambda _: filtered.step(few, query, coins), lambda _: filtered.step(many, query, coins)
+        lambda _: filtered.step(few, query, coins),
+        lambda _: filtered.step(many, query, coins),
+        1000,
     )
     assert slower <= 2
 
 
 def test_every_one_of_many_children_answers() -> None:
-    """Among 20,000 live children, the last ones answer as fast as the first."""
+    """Among 10,000 live children, the last ones answer as fast as the first."""
     q = Queryable(FiltCon(PureDP(1)), None)
-    children = [q.launch(Toy(SMALL)) for _ in range(20_000)]
+    children = [q.launch(Toy(SMALL)) for _ in range(10_000)]
     answers = {child.ask("bits") for child in children}
     assert answers == {0}
     assert ratio(lambda i: children[i].ask("bits"), lambda i: children[~i].ask("bits")) <= 2
@@ -166,7 +167,7 @@ def test_a_child_takes_at_most_two_kibibytes() -> None:
         return state
 
     run(10)
-    assert bytes_per_child(run, 1000, 5000) <= 2048
+    assert bytes_per_child(run, 500, 1500) <= 2048
 
 
 def test_a_child_with_its_handle_takes_at_most_two_kibibytes() -> None:
@@ -179,7 +180,7 @@ def test_a_child_with_its_handle_takes_at_most_two_kibibytes() -> None:
         return q
 
     run(10)
-    assert bytes_per_child(run, 1000, 5000) <= 2048
+    assert bytes_per_child(run, 500, 1500) <= 2048
 
 
 def test_children_share_the_data() -> None:

@@ -2,7 +2,7 @@
 
 Values are put into cells. The cells' probabilities are computed in floating point from closed forms
 or sums. On a correct sampler each fit fails with probability 10^-4: the 16 fits of the quick tests
-together below 0.17%, the 12 slow ones below 0.12%. Seeds are fixed, so a test always gives the same
+together below 0.17%, the 15 slow ones below 0.15%. Seeds are fixed, so a test always gives the same
 result.
 """
 
@@ -106,13 +106,14 @@ def test_bulk_noise_fits_at_length(law: Any) -> None:
     [pytest.param(DiscreteLaplace(64), marks=pytest.mark.slow), DiscreteGaussian(64**2)],
     ids=str,
 )
-def test_a_wrong_margin_is_rejected_and_a_tight_one_is_not(law: Any) -> None:
+@pytest.mark.parametrize("draws", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_a_wrong_margin_is_rejected_and_a_tight_one_is_not(law: Any, draws: int) -> None:
     """Blocks are as wide as the scale, so that chord and curve differ visibly."""
     right, wrong = Tickets(law, bits=6), Tickets(law, bits=6)
     right.margin = right.margin - 3  # the proven bound, without slack for rounding
     wrong.margin = wrong.margin // 8
-    assert p_value(law, right.draw(SeededCoins(4), 1_000_000)) > FALSE_ALARM
-    assert p_value(law, wrong.draw(SeededCoins(4), 1_000_000)) < FALSE_ALARM
+    assert p_value(law, right.draw(SeededCoins(4), draws)) > FALSE_ALARM
+    assert p_value(law, wrong.draw(SeededCoins(4), draws)) < FALSE_ALARM
 
 
 @pytest.mark.parametrize(
