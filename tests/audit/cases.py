@@ -268,14 +268,15 @@ class Doors(InteractiveMechanism[Any]):
 LAUNCHES = tuple(map(Launch, (PadReveal(3), reader(2), Response(2), TwoRounds())))
 ASKS = tuple(Ask(0, query) for query in ("key", "sum", "read", "next"))
 PAD = (Ask(0, "key"), Ask(0, "sum"))
-SMALL = (Launch(PadReveal(F(3, 2))), Launch(Response(F(3, 2))), *PAD)
+ONE = (Launch(Response(F(3, 2))),)
+SMALL = (Launch(PadReveal(F(3, 2))), *ONE, *PAD)
 READERS = (Launch(reader(3)), Launch(reader(2)), Ask(0, "read"), Ask(1, "read"))
 TOTAL = nats(3) + nats(2)
 UNDER = PureDP(nats(F(599, 100)))
 """A little less than log(6), the total."""
 
 
-def within(epsilon: Any, delta: Any, rule: Any, queries: Any = SMALL) -> Case:
+def within(epsilon: Any, delta: Any, rule: Any, queries: Any = ONE) -> Case:
     """A filter with an (epsilon, delta) budget that admits more than its epsilons sum to."""
     return Case(lambda: FiltCon(ApproxDP(epsilon, delta), rule()), queries, 5, F(66, 1000))
 
@@ -344,7 +345,7 @@ CASES: dict[str, Case] = {
     # filters, by measure
     "FiltCon": Case(lambda: FiltCon(PureDP(TOTAL)), LAUNCHES + ASKS, 4, UNDER),
     "FiltCon that halts": Case(
-        lambda: FiltCon(PureDP(TOTAL), on_exceed="halt"), LAUNCHES + ASKS, 4, UNDER
+        lambda: FiltCon(PureDP(TOTAL), on_exceed="halt"), SUCCESSIVE, 4, UNDER
     ),
     "FiltCon, approximate": Case(
         lambda: FiltCon(ApproxDP(2 * nats(2), "1/10")), LEAKY, 4, F(1, 10)
@@ -358,10 +359,10 @@ CASES: dict[str, Case] = {
         4,
         F(1, 10),
     ),
-    "FiltCon, Renyi": Case(lambda: FiltCon(RDP(3, "3/2")), LAUNCHES + ASKS, 4, F(146, 100)),
+    "FiltCon, Renyi": Case(lambda: FiltCon(RDP(3, "3/2")), SUCCESSIVE, 4, F(146, 100)),
     "FiltCon, Renyi at several orders": Case(
         lambda: FiltCon(PureDP(TOTAL).to(RDP.at(2, 8))),
-        LAUNCHES + ASKS,
+        SUCCESSIVE,
         4,
         F(169, 100),
     ),
@@ -370,9 +371,9 @@ CASES: dict[str, Case] = {
     ),
     # filters, by rule
     "Rogers2016": Case(
-        lambda: FiltCon(ApproxDP("4.2", "1/5"), Rogers2016()), SMALL, 4, ApproxDP("4/5", 0)
+        lambda: FiltCon(ApproxDP("4.2", "1/5"), Rogers2016()), ONE, 4, ApproxDP("4/5", 0)
     ),
-    "Whitehouse2023": within("0.85", "7/10", Whitehouse2023),
+    "Whitehouse2023": within("0.85", "7/10", Whitehouse2023, SMALL),
     "Whitehouse2023 with deltas": within(
         "0.85",
         "7/10",
@@ -380,7 +381,7 @@ CASES: dict[str, Case] = {
         (Launch(Response(F(4, 3), delta="1/20")), *SMALL),
     ),
     "Rogers2023": Case(
-        lambda: FiltCon(ApproxDP("0.85", "1/2"), Rogers2023()), SMALL, 4, ApproxDP("4/5", 0)
+        lambda: FiltCon(ApproxDP("0.85", "1/2"), Rogers2023()), ONE, 4, ApproxDP("4/5", 0)
     ),
     "ViaZCDP": within("0.85", "3/25", ViaZCDP),
     "deltas beside a slack": Case(
@@ -455,9 +456,9 @@ CASES: dict[str, Case] = {
         d_in=2,
     ),
     # odometers, truncated at a threshold
-    "OdomCon": Case(lambda: Truncated(OdomCon(PureDP), PureDP(TOTAL)), LAUNCHES + ASKS, 4, UNDER),
+    "OdomCon": Case(lambda: Truncated(OdomCon(PureDP), PureDP(TOTAL)), SUCCESSIVE, 4, UNDER),
     "OdomCon, Renyi": Case(
-        lambda: Truncated(OdomCon(RDP.at(3)), RDP(3, "3/2")), LAUNCHES + ASKS, 4, F(146, 100)
+        lambda: Truncated(OdomCon(RDP.at(3)), RDP(3, "3/2")), SUCCESSIVE, 4, F(146, 100)
     ),
     "OdomCon, Gaussian": Case(lambda: Truncated(OdomCon(GDP), GDP("8/5")), SUCCESSIVE, 4, F(1, 2)),
     "OdomSeq": Case(lambda: Truncated(OdomSeq(PureDP), PureDP(TOTAL)), SUCCESSIVE, 4, UNDER),
@@ -469,7 +470,7 @@ CASES: dict[str, Case] = {
     ),
     # an account for each record
     "Individual": Case(
-        lambda: Individual(HALF_RHO), IN_PERSON, 3, HALF_RHO * F(999, 1000), pairs=PERSONS
+        lambda: Individual(HALF_RHO), IN_PERSON, 3, HALF_RHO * F(999, 1000), pairs=PERSONS[1:2]
     ),
     "Individual, with a rest that pays for nothing": Case(
         lambda: Individual(HALF_RHO * F(7, 4)),
@@ -537,8 +538,8 @@ CASES: dict[str, Case] = {
         lambda: Best(Response(2), "largest", Repeated(100, "25/26")),
         (),
         0,
-        PureDP(2 * nats(2)),
-        cut=F(6, 1000),
+        PureDP(F(7, 4) * nats(2)),
+        cut=F(1, 25),
     ),
     "Best, eta below 0": Case(
         lambda: Best(Response(2), "smallest", Repeated("-1/2", "1/2")),
@@ -552,7 +553,7 @@ CASES: dict[str, Case] = {
         (),
         0,
         PureDP(nats(2)),
-        cut=F(1, 1000),
+        cut=F(1, 100),
     ),
     "Best, Threshold": Case(
         lambda: Best(Response(3), "largest", Threshold(1, "1/4")),
@@ -570,7 +571,7 @@ CASES: dict[str, Case] = {
         (),
         0,
         PureDP(nats(5)),
-        cut=F(1, 1000),
+        cut=F(1, 100),
     ),
     # claims of mechanisms that are launched
     "RandomizedResponse": Case(
@@ -587,3 +588,34 @@ CASES: dict[str, Case] = {
         lambda: RandomizedResponse(bool, odds=F(7, 3), delta="1/9"), (), 0, F(1, 9)
     ),
 }
+
+
+def larger(*names: str, **changes: Any) -> dict[str, Case]:
+    return {name: attrs.evolve(CASES[name], **changes) for name in names}
+
+
+LARGER: dict[str, Case] = {
+    **larger(
+        "FiltCon that halts",
+        "FiltCon, Renyi",
+        "FiltCon, Renyi at several orders",
+        "OdomCon",
+        "OdomCon, Renyi",
+        queries=LAUNCHES + ASKS,
+    ),
+    **larger(
+        "Rogers2016",
+        "Rogers2023",
+        "ViaZCDP",
+        "ViaRenyi",
+        "ViaGDP",
+        "GDPResidue",
+        "Menu",
+        "a filter of a time-uniform odometer",
+        queries=SMALL,
+    ),
+    **larger("Individual", pairs=PERSONS),
+    **larger("Best, most of many runs", cut=F(6, 1000), reached=PureDP(2 * nats(2))),
+    **larger("Best, Poisson", "Best, Threshold, of analyses that may fail", cut=F(1, 1000)),
+}
+"""Cases with more queries or more pairs, or of which less is cut off; searches of a second."""

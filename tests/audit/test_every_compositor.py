@@ -9,15 +9,24 @@ import composition
 from composition import ConComp, FiltCon, FiltSeq, Rule
 from queryable import Ask, InteractiveMechanism, Launch, Loss, PureDP
 from queryable.audit import HockeyStick, worst_case
-from tests.audit.cases import BITS, CASES, Doors
+from tests.audit.cases import BITS, CASES, LARGER, Case, Doors
 
 ELSEWHERE = {"Blocks": "tests/audit/test_blocks.py", "ExPost": "tests/audit/test_ex_post.py"}
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_claim_holds_and_is_nearly_reached(name: str) -> None:
+    holds_and_is_nearly_reached(CASES[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LARGER)
+def test_the_claim_holds_in_a_larger_search(name: str) -> None:
+    holds_and_is_nearly_reached(LARGER[name])
+
+
+def holds_and_is_nearly_reached(case: Case) -> None:
     """The claim holds, and the adversary is strong enough to detect a fault."""
-    case = CASES[name]
     verdict = case.keeps()
     if isinstance(case.reached, Loss):
         assert case.audited(case.reached).refuted
