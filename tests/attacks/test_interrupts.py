@@ -161,11 +161,11 @@ class Watched:
         self.sibling.ask("bits")
 
 
-STRIDE = 5
+STRIDE = 9
 
 
 def _sweep(watched: Watched, call: Callable[[int], object]) -> int:
-    """Interrupt a call at every fifth point in turn; returns how many there are, about."""
+    """Interrupt a call at every ninth point in turn; returns how many there are, about."""
     point = 1 - STRIDE
     while True:
         point += STRIDE
@@ -637,7 +637,7 @@ def test_twenty_thousand_real_signals_leave_the_tree_alive(case: Any) -> None:
     _fuzzed(case, 20_000)
 
 
-@pytest.mark.parametrize("wanted", [20, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("wanted", [14, pytest.param(300, marks=pytest.mark.slow)])
 def test_signals_during_fits_leave_what_was_paid_for(wanted: int) -> None:
     """A fit ends where it is interrupted. Most persons go on; others are retired, and stay paid."""
     person = Synthetic({"age": [1, 2], "sex": [0, 1]}, rounds=3) @ FiltCon(ZCDP(1))
@@ -661,7 +661,7 @@ def test_signals_during_fits_leave_what_was_paid_for(wanted: int) -> None:
             assert paid <= persons[-1].privacy_loss().rho <= 1
             if measured:
                 assert persons[-1].ask(FromModel(Count())).measured
-    assert retired < 0.9 * wanted  # one in seven is: false alarms below 1e-10
+    assert retired < 0.9 * wanted  # one in seven is: 13 of 14 with chance 1.3e-10
     totals = [row.total for row in root.ledger() if row.total is not None]  # not of its purchases
     assert root.privacy_loss() == totals[-1]
 
@@ -697,7 +697,7 @@ def test_a_signal_while_rows_are_chosen_leaves_no_half_of_them() -> None:
 
     most, interrupts = 1.2 * _typical(cold), 0
     with alarms(most) as during:
-        for _ in range(60):
+        for _ in range(25):
             with engine._lock:
                 engine._keeper.forget()
             interrupts += during(count)
@@ -705,7 +705,7 @@ def test_a_signal_while_rows_are_chosen_leaves_no_half_of_them() -> None:
             names = engine.fetch("SELECT table_name FROM duckdb_tables() WHERE temporary")
             assert len(engine._keeper._tables) == 1
             assert len(names) <= 2  # with the units of rows that tie
-    assert interrupts  # several dozen
+    assert interrupts  # some twenty
 
 
 def test_a_signal_during_a_long_query_of_sqlite_is_an_interrupt() -> None:

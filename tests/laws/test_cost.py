@@ -239,8 +239,8 @@ def holding(count: int) -> Queryable:
 
 
 def test_calls_do_not_grow_with_the_children() -> None:
-    """Among 10,000 children each operation makes as many calls as among 100."""
-    few, many = holding(100), holding(10_000)
+    """Among 4,000 children each operation makes as many calls as among 100."""
+    few, many = holding(100), holding(4_000)
     response = RandomizedResponse(bool, odds=3)
     for act, most in (
         (lambda q: q.launch(response), 256),

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from math import exp
+from statistics import NormalDist
 from typing import Any
 
 import attrs
@@ -131,7 +132,7 @@ class Rounded(Law[int]):
 
     def sample(self, source: FairBits) -> int:
         uniform = (source.bits(53) + 0.5) / 2**53
-        return round(float(stats.norm.ppf(uniform)) * self.variance**0.5)
+        return round(NormalDist().inv_cdf(uniform) * self.variance**0.5)
 
 
 @pytest.mark.parametrize(
