@@ -18,7 +18,7 @@ PERSON = FiltCon(ZCDP(100))
 SEARCH = SparseVector(50, epsilon="1/10", cutoff=10**6)
 
 
-def opened(ledger: str, budget: int) -> Queryable:
+def opened(ledger: str, budget: Fraction) -> Queryable:
     """The root, with so much left when the first two messages are paid for."""
     loss = ZCDP(PERSON.budget.rho + SEARCH.privacy_map(1, ZCDP).rho + budget)
     return curator.open(ledger, FiltCon(loss), DATA, name="visits", key=KEY, codec=STORED)
@@ -60,7 +60,7 @@ def step(table: Queryable, number: int) -> None:
             table.launch_many([Gaussian(where, rho="1/50")] * 2)
 
 
-def run(ledger: str, budget: int, client: "Connection[Any, Any]") -> None:
+def run(ledger: str, budget: Fraction, client: "Connection[Any, Any]") -> None:
     """Go on with the analysis for ever; send each answer, with its place, once it is there."""
     warnings.simplefilter("ignore")
     table, shown = opened(ledger, budget), 0

@@ -52,11 +52,18 @@ def crashes(seed: int, count: int, messages: int = 12, looks: int = 1) -> list[L
     return found
 
 
-def test_random_crashes() -> None:
-    """100 random analyses: their messages reach everything that the simulation is about."""
-    found = [life for seed in range(100) for life in crashes(seed, 2, looks=4)]
-    assert sum(life.again for life in found) > 20
-    assert sum(life.given_up for life in found) > 2
+@pytest.mark.parametrize(
+    "seeds", [range(33, 58), pytest.param(range(100), marks=pytest.mark.slow)], ids=["25", "100"]
+)
+def test_random_crashes(seeds: range) -> None:
+    """So many random analyses: their messages reach everything that the simulation is about.
+
+    The quick ones are 25 in a row with some messages that are given up, which is rare.
+    """
+    count = len(seeds)
+    found = [life for seed in seeds for life in crashes(seed, 2, looks=4)]
+    assert sum(life.again for life in found) > count // 5
+    assert sum(life.given_up for life in found) > count // 50
     told = Counter(
         kind
         for life in found
@@ -64,8 +71,11 @@ def test_random_crashes() -> None:
         for step in analysis.steps
         for kind in (type(step.message.query).__name__, step.outcome.split(":")[0])
     )
-    assert min(told[kind] for kind in ("Launch", "LaunchMany", "AskMany", "Open", "Refine")) > 20
-    assert min(told[kind] for kind in ("UnknownQueryError", "RetiredChildError")) > 5
+    assert (
+        min(told[kind] for kind in ("Launch", "LaunchMany", "AskMany", "Open", "Refine"))
+        > count // 5
+    )
+    assert min(told[kind] for kind in ("UnknownQueryError", "RetiredChildError")) > count // 20
 
 
 @pytest.mark.long

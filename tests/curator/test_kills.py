@@ -7,6 +7,7 @@ which is at most the budget. After some of the kills the budget is used up.
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 class Client:
     """Keeps what the analysis has answered, through all its processes."""
 
-    def __init__(self, ledger: str, budget: int) -> None:
+    def __init__(self, ledger: str, budget: Fraction) -> None:
         self.ledger, self.budget = ledger, budget
         self.heard: dict[int, str] = {}
 
@@ -89,18 +90,23 @@ def killed(client: Client, cycles: int, seed: int) -> None:
     client.check()
 
 
-def test_fifty_kills(tmp_path: Path) -> None:
-    killed(Client(str(tmp_path / "visits.db"), 1), 50, 2)
+@pytest.mark.parametrize(
+    ("cycles", "budget"),
+    [(12, Fraction(1, 6)), pytest.param(50, Fraction(1), marks=pytest.mark.slow)],
+)
+def test_kills(tmp_path: Path, cycles: int, budget: Fraction) -> None:
+    """So many that the budget is used up before the last of them."""
+    killed(Client(str(tmp_path / "visits.db"), budget), cycles, 2)
 
 
 @pytest.mark.long
 def test_a_thousand_kills(tmp_path: Path) -> None:
-    client = Client(str(tmp_path / "visits.db"), 10)
+    client = Client(str(tmp_path / "visits.db"), Fraction(10))
     killed(client, 1000, 3)
     assert len(client.heard) > 1000
 
 
-def killed_on_postgres(cycles: int, budget: int, seed: int) -> None:
+def killed_on_postgres(cycles: int, budget: Fraction, seed: int) -> None:
     """As `killed`; every second time the server is killed too, and the same process goes on."""
     server, chance = Server(), random.Random(seed)
     client = Client(server.database(), budget)
@@ -119,4 +125,4 @@ def killed_on_postgres(cycles: int, budget: int, seed: int) -> None:
 @pytest.mark.long
 @POSTGRES
 def test_200_kills_on_postgres() -> None:
-    killed_on_postgres(200, 2, 4)
+    killed_on_postgres(200, Fraction(2), 4)

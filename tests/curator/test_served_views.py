@@ -61,7 +61,13 @@ def both(subject: Subject) -> Iterator[tuple[Served, Queryable, Queryable]]:
         yield served, served.handle(), memory
 
 
-@pytest.mark.parametrize("subject", ASKED, ids=str)
+@pytest.mark.parametrize(
+    "subject",
+    [
+        pytest.param(each, id=str(each), marks=() if place % 3 == 0 else pytest.mark.slow)
+        for place, each in enumerate(ASKED)
+    ],
+)
 def test_a_socket_gives_what_memory_gives(subject: Subject) -> None:
     """Byte for byte: answers, errors, views with polls and receipts, trees, ledgers, HTML."""
     with both(subject) as (served, remote, memory):

@@ -8,7 +8,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 UNIT, LAWS = "tests/unit/queryable", "tests/laws"
-QUICK = (f"{UNIT}/test_handle.py", f"{UNIT}/test_receipts.py")
 HANDLES = (
     *(f"{UNIT}/{name}" for name in ("display", "running", "test_datasets.py", "test_handle.py")),
     *(f"{UNIT}/test_{name}.py" for name in ("postprocessing", "receipts", "several", "view")),
@@ -34,7 +33,12 @@ def run_on(ledger: str, *arguments: str) -> None:
 
 
 def test_the_handle_on_a_ledger() -> None:
-    run_on("memory", *QUICK)
+    run_on("memory", f"{UNIT}/test_handle.py")
+
+
+@pytest.mark.slow
+def test_receipts_on_a_ledger() -> None:
+    run_on("memory", f"{UNIT}/test_receipts.py")
 
 
 @pytest.mark.long

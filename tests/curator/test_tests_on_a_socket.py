@@ -24,8 +24,14 @@ def run_on_a_socket(*arguments: str) -> None:
     assert run.returncode == 0, run.stdout[-8000:] + run.stderr[-2000:]
 
 
-def test_receipts_on_a_socket() -> None:
-    run_on_a_socket("tests/unit/queryable/test_receipts.py")
+@pytest.mark.parametrize(
+    "which",
+    [("-k", "not every_rule"), pytest.param((), marks=pytest.mark.slow)],
+    ids=["some", "all"],
+)
+def test_receipts_on_a_socket(which: tuple[str, ...]) -> None:
+    """The rules differ in what their receipts say, and not in how those get through a socket."""
+    run_on_a_socket("tests/unit/queryable/test_receipts.py", *which)
 
 
 @pytest.mark.long

@@ -209,7 +209,9 @@ def analyse(table: Queryable, random: Random, length: int) -> None:
             pass
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))]
+)
 def test_a_long_analysis(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Most messages are skimmed; what is asked afterwards is what the run without a restart has."""
     ledger = MemoryLedger()

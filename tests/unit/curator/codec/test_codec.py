@@ -127,13 +127,13 @@ def attack(count: int, seed: int) -> tuple[int, int]:
 
 
 def test_hostile_texts_are_read_or_refused() -> None:
-    """Of 40,000 mutations: `CodecError` is the only exception, and what is read is canonical.
+    """Of 12,000 mutations: `CodecError` is the only exception, and what is read is canonical.
 
     The seed is fixed. The slow test has more of them.
     """
-    read, refused = attack(40_000, seed=5)
-    assert read > 4_000
-    assert refused > 20_000
+    read, refused = attack(12_000, seed=5)
+    assert read > 1_200
+    assert refused > 6_000
 
 
 @pytest.mark.slow

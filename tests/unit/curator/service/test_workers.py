@@ -129,13 +129,13 @@ def test_a_message_of_which_two_workers_die_is_not_sent_again(tmp_path: Path) ->
 
 def test_over_the_deadline_the_worker_is_killed_and_the_message_given_up(tmp_path: Path) -> None:
     async def life() -> None:
-        service = worker(tmp_path, deadline=3)
+        service = worker(tmp_path, deadline=1.2)
         service.start()
         await service.ready()
         # each is within the deadline, though together they are not
-        await asyncio.gather(*(tell(service, f"a{n}", "sleep", seconds=0.3) for n in range(11)))
+        await asyncio.gather(*(tell(service, f"a{n}", "sleep", seconds=0.25) for n in range(5)))
         # and what the owner feeds takes as long as it takes
-        await service.feed(json.dumps({"do": "sleep", "seconds": 3.2}).encode())
+        await service.feed(json.dumps({"do": "sleep", "seconds": 1.3}).encode())
         assert (service.overdue, service.restarts) == (0, 0)
         told = await asyncio.gather(tell(service, "b", "hang"), tell(service, "c"))
         assert [each["given up"] for each in told] == [True, True]
@@ -211,7 +211,7 @@ def test_a_worker_that_was_ready_is_followed_at_once(
     async def life() -> None:
         service = worker(tmp_path)
         service.start()
-        for _ in range(3):
+        for _ in range(2):
             await state(service, "ready")
             service._kill()
             await state(service, "starting")
@@ -220,7 +220,7 @@ def test_a_worker_that_was_ready_is_followed_at_once(
 
     monkeypatch.setattr("curator.service.workers.asyncio.sleep", sleep)
     run(life())
-    assert [seconds for seconds in paused if seconds >= FIRST_PAUSE] == [FIRST_PAUSE] * 3
+    assert [seconds for seconds in paused if seconds >= FIRST_PAUSE] == [FIRST_PAUSE] * 2
 
 
 @pytest.mark.slow
@@ -413,6 +413,7 @@ def test_a_message_that_kills_at_the_data_has_failed_after_two_deaths(tmp_path: 
     run(life())
 
 
+@pytest.mark.slow
 def test_a_worker_starts_again_when_there_are_file_descriptors_again(tmp_path: Path) -> None:
     async def life() -> None:
         service = worker(tmp_path)
