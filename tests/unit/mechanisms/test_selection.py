@@ -76,8 +76,20 @@ def moment_bound(law: Repetitions, order: Any, own: Any, least: Any, delta: Any)
     return own + (1 + eta) * least + mpmath.log(mean) / (order - 1)
 
 
-@pytest.mark.parametrize("law", LAWS, ids=str)
-@pytest.mark.parametrize("pure", [True, False])
+def in_turns(values: tuple[Any, ...]) -> list[Any]:
+    """Each law with one of the values, the next law with the next; the other pairs are slow."""
+    return [
+        pytest.param(
+            *(law, value),
+            id=f"{value}-{law}",
+            marks=[] if (n - place) % len(values) == 0 else [pytest.mark.slow],
+        )
+        for n, law in enumerate(LAWS)
+        for place, value in enumerate(values)
+    ]
+
+
+@pytest.mark.parametrize(("law", "pure"), in_turns((True, False)))
 def test_claims_are_the_formulas_rounded_up(law: Any, pure: bool) -> None:
     """At 60 digits, over the same orders; too large by less than 1e-20 of them."""
     rho, epsilon = Fraction(1, 50), Fraction(1, 5)
@@ -191,8 +203,7 @@ def curve_of(pair: Any, order: Fraction) -> Fraction:
         return up(max(divergence(x, y, order), divergence(y, x, order)))
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=str)
-@pytest.mark.parametrize("law", LAWS, ids=str)
+@pytest.mark.parametrize(("law", "pair"), in_turns(PAIRS))
 def test_claims_hold_whatever_the_score_prefers(law: Any, pair: Any) -> None:
     """Candidates state exactly their own epsilon and curve, or the curve alone."""
     with mpmath.workdps(70):

@@ -6,7 +6,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from composition import FiltCon
@@ -336,6 +336,7 @@ conditions = st.recursive(
 )
 
 
+@settings(max_examples=40)
 @given(st.lists(conditions, min_size=1, max_size=4))
 def test_atoms_say_for_each_row_what_the_predicates_say(predicates: list[Predicate]) -> None:
     """Also after later predicates have split them; a row is in one atom, missing cells too."""
