@@ -298,7 +298,8 @@ def parallel() -> Parallel:
 
 INTO_PARTS = (Ask("a", Launch(Response(2, bit=odd))), Ask("b", "read"))
 SUCCESSIVE = (Launch(PadReveal(3)), Launch(Response(2)), *PAD)
-LEAKY = (Launch(Response(2, delta="1/10")), Launch(PadReveal(2)), Launch(reader(2)), *ASKS[:3])
+LEAKY_PAD = (Launch(Response(2, delta="1/10")), Launch(PadReveal(2)), *PAD)
+LEAKY = (*LEAKY_PAD, Launch(reader(2)), Ask(0, "read"))
 RHO = Response(3).privacy_map(1, ZCDP).rho  # type: ignore[attr-defined]
 HALF_RHO = Response(2).privacy_map(1, ZCDP).rho  # type: ignore[attr-defined]
 
@@ -355,7 +356,7 @@ CASES: dict[str, Case] = {
     ),
     "FiltCon, approximate zCDP": Case(
         lambda: FiltCon(ApproxZCDP(2 * HALF_RHO, "1/10")),
-        LEAKY,
+        LEAKY_PAD,
         4,
         F(1, 10),
     ),
@@ -367,7 +368,10 @@ CASES: dict[str, Case] = {
         F(169, 100),
     ),
     "FiltCon, Gaussian": Case(
-        lambda: FiltCon(GDP("8/5")), (Launch(PadReveal(2)), Launch(reader(2)), *ASKS), 4, F(1, 3)
+        lambda: FiltCon(GDP("8/5")),
+        (Launch(PadReveal(2)), Launch(reader(2)), *ASKS[:3]),
+        4,
+        F(1, 3),
     ),
     # filters, by rule
     "Rogers2016": Case(
@@ -378,7 +382,7 @@ CASES: dict[str, Case] = {
         "0.85",
         "7/10",
         lambda: Whitehouse2023("13/20"),
-        (Launch(Response(F(4, 3), delta="1/20")), *SMALL),
+        (Launch(Response(F(4, 3), delta="1/20")), *ONE),
     ),
     "Rogers2023": Case(
         lambda: FiltCon(ApproxDP("0.85", "1/2"), Rogers2023()), ONE, 4, ApproxDP("4/5", 0)
@@ -613,6 +617,11 @@ LARGER: dict[str, Case] = {
         "Menu",
         "a filter of a time-uniform odometer",
         queries=SMALL,
+    ),
+    **larger("FiltCon, approximate zCDP", queries=LEAKY),
+    **larger(
+        "Whitehouse2023 with deltas",
+        queries=(Launch(Response(F(4, 3), delta="1/20")), *SMALL),
     ),
     **larger("Individual", pairs=PERSONS),
     **larger("Best, most of many runs", cut=F(6, 1000), reached=PureDP(2 * nats(2))),

@@ -71,6 +71,10 @@ def audited(mechanism: PrivateKeys, data: Any, **options: Any) -> Verdict:
     return audit(mechanism, data, tail="1e-8", slack="1e-6", **options)
 
 
+def the_claim_holds(noise: Any, keys: int, apart: list[tuple[Units, Units]]) -> None:
+    assert audited(asked(noise, keys), pairs(*apart)).holds
+
+
 def less(claim: Any) -> Loss:
     """A little less delta."""
     if isinstance(claim, ApproxDP):

@@ -793,7 +793,7 @@ def delta_is_that_of_continuous_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thresholds, "at_least", at_least)
 
 
-@caught_by(lambda: keys.test_the_claim_is_exact(keys.LAPLACE, 2))
+@caught_by(lambda: keys.the_claim_holds(keys.LAPLACE, 2, keys.TWO[:1]))
 def delta_is_that_of_one_key(monkeypatch: pytest.MonkeyPatch) -> None:
     real = discovered.shown_by
     monkeypatch.setattr(discovered, "shown_by", lambda noise, t, k, d=1: real(noise, t, 1, d))

@@ -527,7 +527,7 @@ def the_chance_of_a_new_key_with_gaussian_noise(random: Random) -> Pair:
     """Noise that is narrow enough for its tail to be summed term by term."""
     variance, least = any_of(random, -1, 3), random.randint(1, 40)
     noise = DiscreteGaussian(variance)
-    terms = [mp.exp(-real(x * x) / (2 * real(variance))) for x in range(2000)]
+    terms = [mp.exp(-real(x * x) / (2 * real(variance))) for x in range(800)]
     whole = 2 * mp.fsum(terms) - terms[0]
     return thresholds.at_least(noise, least)[1], mp.fsum(terms[least:]) / whole
 

@@ -253,7 +253,9 @@ def test_half_the_noise_is_caught() -> None:
     assert found.value > 10 * half.unmoved
 
 
-@pytest.mark.parametrize("place", [0, pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.parametrize(
+    "place", [*(pytest.param(place, marks=pytest.mark.slow) for place in (0, 1)), 2]
+)
 def test_the_real_sparse_vector_between_batches(place: int) -> None:
     """The law of its answers up to tails, for a record that arrives at any of four places."""
     batches = [ARRIVES if each == place else Update((2,)) for each in range(4)]

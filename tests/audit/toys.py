@@ -6,6 +6,7 @@ and every relevant e^epsilon is a rational `odds`, so the tests compare with `==
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from math import inf, prod
 from random import Random
@@ -269,6 +270,7 @@ def excess(factor: Any) -> Leaf:
     return leaf
 
 
+@cache
 def passing(epsilon: Fraction) -> Leaf:
     """A term that is the view's probability if its loss is above epsilon."""
     exact = odds_below(epsilon)
