@@ -45,6 +45,7 @@ COUNTER = ToeplitzCounter(Count(), rho="1000000", horizon=1000)
 def stated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("curator.feeding._LEASED", 300.0)  # a killed curator's worker may end late
     text = STATED.replace('zcdp = "1/10"', f'zcdp = "{MUCH}"', 1)
+    text = text.partition("[datasets.calls]")[0]  # a data set less is a process less to start
     return written(tmp_path / "served", text.replace("budget", 'batches = "batches"\nbudget', 1))
 
 
@@ -104,7 +105,7 @@ def test_the_owner_feeds_while_an_analyst_asks(stated: Path, token: str, tmp_pat
                 feed(stated, "visits", **wrong)
             assert (sorted(stated.parent.glob("batches/*")), batches(stated)) == (files, events)
         with pytest.raises(OrderError, match="add batches = "):
-            feed(stated, "calls", odd)
+            feed(written(tmp_path / "other"), "calls", odd)
 
         # A worker is killed while a batch is on disk and nobody knows, and then the front.
         (stated.parent / DIE).write_text("logged worker")

@@ -109,6 +109,7 @@ def test_the_budget_moves_when_an_analyst_launches(tab: Tab, pages: Pages) -> No
     tab.until("document.getElementById('news').textContent.includes('of the budget used')")
 
 
+@pytest.mark.slow
 def test_the_filter_works_with_the_keyboard_alone(tab: Tab) -> None:
     tab.own()
     tab.page.goto("/data/visits")

@@ -51,6 +51,7 @@ def killed(place: Path, query: Fit, nth: int) -> None:
     process.join()
 
 
+@pytest.mark.slow
 def test_a_kill_before_anything_is_launched_changes_nothing(tmp_path: Path) -> None:
     place = tmp_path / "visits.db"
     root = opened(place)

@@ -8,6 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 UNIT, LAWS = "tests/unit/queryable", "tests/laws"
+QUICK = (f"{UNIT}/test_handle.py", f"{UNIT}/test_receipts.py")
 HANDLES = (
     *(f"{UNIT}/{name}" for name in ("display", "running", "test_datasets.py", "test_handle.py")),
     *(f"{UNIT}/test_{name}.py" for name in ("postprocessing", "receipts", "several", "view")),
@@ -32,13 +33,9 @@ def run_on(ledger: str, *arguments: str) -> None:
     assert run.returncode == 0, run.stdout[-8000:] + run.stderr[-2000:]
 
 
+@pytest.mark.slow  # `test_same_views.py` compares ledgers with memory in the quick suite
 def test_the_handle_on_a_ledger() -> None:
-    run_on("memory", f"{UNIT}/test_handle.py")
-
-
-@pytest.mark.slow
-def test_receipts_on_a_ledger() -> None:
-    run_on("memory", f"{UNIT}/test_receipts.py")
+    run_on("memory", *QUICK)
 
 
 @pytest.mark.long

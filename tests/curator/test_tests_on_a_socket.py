@@ -24,14 +24,9 @@ def run_on_a_socket(*arguments: str) -> None:
     assert run.returncode == 0, run.stdout[-8000:] + run.stderr[-2000:]
 
 
-@pytest.mark.parametrize(
-    "which",
-    [("-k", "not every_rule"), pytest.param((), marks=pytest.mark.slow)],
-    ids=["some", "all"],
-)
-def test_receipts_on_a_socket(which: tuple[str, ...]) -> None:
-    """The rules differ in what their receipts say, and not in how those get through a socket."""
-    run_on_a_socket("tests/unit/queryable/test_receipts.py", *which)
+@pytest.mark.slow  # `test_served_views.py` compares views with all receipts in the quick suite
+def test_receipts_on_a_socket() -> None:
+    run_on_a_socket("tests/unit/queryable/test_receipts.py")
 
 
 @pytest.mark.long
