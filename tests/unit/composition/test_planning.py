@@ -271,8 +271,8 @@ def test_curves_get_a_rule_at_their_orders() -> None:
 def test_a_fixed_plan_of_gaussians_and_curves_fits_as_much_as_through_a_rule() -> None:
     """Gaussian noise in `Dominated`, and pure launches beside a `Best` at its orders."""
     count = Statistic(len, l1=1, l2=1)
-    best = Best(Gaussian(count, rho="1/5000"), "largest", TruncatedNegativeBinomial(0, "1/9"))
-    mixed = [best, Laplace(count, epsilon="1/25"), Gaussian(count, rho="1/400")] * 5
+    best = Best(Gaussian(count, rho="1/1000"), "largest", TruncatedNegativeBinomial(0, "1/9"))
+    mixed = [best, Laplace(count, epsilon="1/20"), Gaussian(count, rho="1/400")] * 4
     for plan in ([Gaussian(count, rho="1/500")] * 20, mixed):
         found = recommend(BUDGET, plan)
         assert found.fixed is not None

@@ -156,8 +156,23 @@ def test_a_claim_without_eta_is_caught(eta: Any) -> None:
     assert worst > (1 + eta) * float(TWO)
 
 
-@pytest.mark.parametrize("order", [Fraction(3, 2), Fraction(2), Fraction(8), Fraction(64)])
-@pytest.mark.parametrize("law", LAWS[::2], ids=str)
+TRIED = [Fraction(3, 2), Fraction(2), Fraction(8), Fraction(64)]
+
+
+def in_turns(values: Any) -> list[Any]:
+    """Each value with one of the orders, the next value with the next; other pairs are slow."""
+    return [
+        pytest.param(
+            *(value, order),
+            id=f"{value}-{order}",
+            marks=[] if n % len(TRIED) == place else [pytest.mark.slow],
+        )
+        for n, value in enumerate(values)
+        for place, order in enumerate(TRIED)
+    ]
+
+
+@pytest.mark.parametrize(("law", "order"), in_turns(LAWS[::2]))
 def test_renyi_claim_holds_of_exact_laws(law: TruncatedNegativeBinomial, order: Fraction) -> None:
     """Also of the claim that is made from the exact curve of each pair, which is not pure."""
     general = Best(Dice(), "largest", law).privacy_map(1, RDP.at(order))
@@ -355,8 +370,7 @@ def reached(weights: Weights, tau: int, gamma: Fraction) -> tuple[Fraction, ...]
 ENDS = [Fraction(9, 10), Fraction(1, 2), Fraction(1, 100), Fraction(1, 10_000)]
 
 
-@pytest.mark.parametrize("gamma", ENDS)
-@pytest.mark.parametrize("order", [Fraction(3, 2), Fraction(2), Fraction(8), Fraction(64)])
+@pytest.mark.parametrize(("gamma", "order"), in_turns(ENDS))
 def test_threshold_claims_hold_of_exact_laws(gamma: Fraction, order: Fraction) -> None:
     """The pure claim, and curves of pure candidates and of those with the exact curve."""
     for pair in PAIRS:
