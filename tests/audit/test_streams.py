@@ -62,6 +62,7 @@ LONGER = {
         "Odom",
         "FiltCon that halts",
         "OdomCon, Renyi",
+        "an odometer launched as a filter",
     ),
 }
 """Cases of a second or more."""
@@ -205,7 +206,11 @@ AFTER = (Launch(response(F(9, 4))), Launch(Rolls(F(9, 4))), Ask(0, "read"))
 
 @pytest.mark.parametrize(
     "rule",
-    [LinearOdometer(OFTEN, 1), OneSidedMixtureOdometer(OFTEN, 1), RenyiOdometer(OFTEN, [2, 3])],
+    [
+        LinearOdometer(OFTEN, 1),
+        pytest.param(OneSidedMixtureOdometer(OFTEN, 1), marks=pytest.mark.slow),
+        pytest.param(RenyiOdometer(OFTEN, [2, 3]), marks=pytest.mark.slow),
+    ],
     ids=lambda rule: type(rule).__name__,
 )
 def test_reports_are_exceeded_rarely(rule: TimeUniform) -> None:
