@@ -12,7 +12,7 @@ import shutil
 import sqlite3
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from itertools import count
@@ -82,6 +82,26 @@ ENGINES = [
     pytest.param("ibis on spark", marks=SPARK),
 ]
 """On the collated ones the text of every column ignores case, in comparisons and in its order."""
+
+
+def mostly(*quick: str, among: Sequence[Any] = ENGINES) -> list[Any]:
+    """The engines, with the mark `slow` on all others than these.
+
+    A test that compiles many statements is quick on one engine of each dialect: two collations of
+    one dialect differ in text alone.
+    """
+    given = [each if hasattr(each, "marks") else pytest.param(each) for each in among]
+    assert set(quick) <= {each.values[0] for each in given}
+    return [
+        each
+        if each.values[0] in quick
+        else pytest.param(*each.values, marks=[*each.marks, pytest.mark.slow])
+        for each in given
+    ]
+
+
+DIALECTS = mostly("duckdb", "ibis on duckdb", "ibis on sqlite", "ibis on postgres")
+"""The engines; only one of each dialect is quick, and none with a collation."""
 
 
 @contextmanager
