@@ -30,7 +30,7 @@ from mechanisms import (
     column,
 )
 from queryable.statistics import IntegerStatistic
-from tests.engines import ENGINES, opened
+from tests.engines import DIALECTS, ENGINES, opened
 
 Rows = list[dict[str, Any]]
 every_engine = pytest.mark.parametrize("engine", ENGINES)
@@ -146,7 +146,7 @@ STEPS = {"duckdb": 1, "ibis on spark": 5}
 """An engine tries one statistic in so many, others one in three; a `slow` test tries all."""
 
 
-@every_engine
+@pytest.mark.parametrize("engine", DIALECTS)
 def test_every_engine(engine: str) -> None:
     """A row less, a person less, a person replaced, on each engine, rows lying anyhow."""
     check_neighbours(engine, 1, STEPS.get(engine, 3))

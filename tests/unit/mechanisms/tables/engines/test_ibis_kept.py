@@ -27,9 +27,15 @@ from mechanisms.tables.engines import backends, ibis_kept, limits
 from mechanisms.tables.engines.ibis import Ibis
 from queryable import MechanismFault
 from queryable.statistics import IntegerStatistic
-from tests.engines import ENGINES, opened, quietly
+from tests.engines import ENGINES, mostly, opened, quietly
 
-every_database = pytest.mark.parametrize("name", ENGINES[1:])
+every_database = pytest.mark.parametrize(
+    "name",
+    mostly(
+        *("ibis on duckdb", "ibis on sqlite, collated", "ibis on postgres"),
+        among=ENGINES[1:],
+    ),
+)
 embedded = pytest.mark.parametrize("name", ["ibis on duckdb", "ibis on sqlite"])
 
 TYPES = {"p": "text", "x": "integer", "y": "float", "g": "text", "b": "bytes", "day": "date"}

@@ -9,7 +9,7 @@ from mechanisms import Count, GroupBy, Histogram, Mean, Sum, Table, Variance, co
 from mechanisms.tables.engines import ibis
 from mechanisms.tables.engines.ibis_totals import joint
 from queryable.statistics import IntegerStatistic
-from tests.engines import ENGINES, opened
+from tests.engines import ENGINES, mostly, opened
 from tests.unit.mechanisms.tables.engines.test_ibis_kept import (
     ROWS,
     TYPES,
@@ -37,7 +37,9 @@ def many(per: Any) -> list[IntegerStatistic]:
     ]
 
 
-@pytest.mark.parametrize("name", ENGINES[1:])
+@pytest.mark.parametrize(
+    "name", mostly("ibis on duckdb", "ibis on sqlite", "ibis on postgres", among=ENGINES[1:])
+)
 @pytest.mark.parametrize("most", [300, 7])
 def test_together_is_as_one_by_one(name: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """In any order, with and without a unit, in one statement or several."""
