@@ -129,13 +129,13 @@ def test_a_message_of_which_two_workers_die_is_not_sent_again(tmp_path: Path) ->
 
 def test_over_the_deadline_the_worker_is_killed_and_the_message_given_up(tmp_path: Path) -> None:
     async def life() -> None:
-        service = worker(tmp_path, deadline=1.2)
+        service = worker(tmp_path, deadline=2)
         service.start()
         await service.ready()
         # each is within the deadline, though together they are not
-        await asyncio.gather(*(tell(service, f"a{n}", "sleep", seconds=0.25) for n in range(5)))
+        await asyncio.gather(*(tell(service, f"a{n}", "sleep", seconds=0.25) for n in range(9)))
         # and what the owner feeds takes as long as it takes
-        await service.feed(json.dumps({"do": "sleep", "seconds": 1.3}).encode())
+        await service.feed(json.dumps({"do": "sleep", "seconds": 2.1}).encode())
         assert (service.overdue, service.restarts) == (0, 0)
         told = await asyncio.gather(tell(service, "b", "hang"), tell(service, "c"))
         assert [each["given up"] for each in told] == [True, True]
