@@ -288,9 +288,8 @@ ILLEGAL: tuple[Any, ...] = (
 ILLEGAL_LAUNCHES: tuple[Any, ...] = tuple(Launch(each) for each in ILLEGAL if each != TENTH)
 
 rationals = st.fractions(min_value=0, max_value=20, max_denominator=10**6)
-positive_rationals = st.fractions(min_value=Fraction(1, 10**6), max_value=20, max_denominator=10**6)
 deltas = st.integers(1, 12).map(lambda digits: Fraction(1, 10**digits))
-orders = st.fractions(min_value=Fraction(101, 100), max_value=200, max_denominator=100)
+orders = st.integers(101, 20_000).map(lambda percent: Fraction(percent, 100))
 
 
 @cache
@@ -307,3 +306,9 @@ def among(low: int | Fraction, high: int | Fraction, denominator: int) -> Any:
     ordered = sorted(every, key=lambda each: (each.denominator, each))
     simple = [each for each in ordered if each.denominator <= 3]
     return st.sampled_from([*simple, *ordered, *(simple * (len(ordered) // (2 * len(simple))))])
+
+
+positive_rationals = st.one_of(
+    among(Fraction(1, 30), 20, 30),
+    st.integers(1, 20 * 10**6).map(lambda millionths: Fraction(millionths, 10**6)),
+)

@@ -7,6 +7,9 @@ import pytest
 from benchmarks.choosing import GROUPS, LONG
 from composition import hints
 
+SECONDS = {"frugal", "unknown"}
+"""Groups whose figures take seconds to measure."""
+
 PAGE = Path(__file__).parents[1] / "docs" / "choosing.md"
 
 
@@ -16,7 +19,10 @@ def lacks(text: str, phrases: list[str]) -> list[str]:
     return [each for each in phrases if each not in read]
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize(
+    "group",
+    [pytest.param(each, marks=pytest.mark.slow if each in SECONDS else ()) for each in GROUPS],
+)
 @pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 def test_the_page_has_the_figures(group: str) -> None:
     phrases = list(GROUPS[group]())

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import composition
@@ -91,6 +91,7 @@ def grow(parent: InteractiveMechanism[Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("tree", TREES)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_interleavings_commute(tree: str, data: st.DataObject) -> None:
     """A child's answers depend only on how often it was asked, at any depth."""
@@ -111,6 +112,7 @@ def test_interleavings_commute(tree: str, data: st.DataObject) -> None:
     assert len(set(words)) == len(words)
 
 
+@settings(max_examples=30)
 @given(data=st.data())
 def test_launches_commute_with_asks(data: st.DataObject) -> None:
     """A launch, a refused launch or a wrong query between two asks changes no answer."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from composition.compositors.accounts import Accounts
@@ -95,6 +95,7 @@ def test_the_old_accounts_are_unchanged() -> None:
 SHARES = st.one_of(among(0, 2, 30), st.integers(0, 2 * 10**6).map(lambda n: F(n, 10**6)))
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(SHARES, st.integers(0, 5)), max_size=30))
 def test_accounts_are_exact_or_above(launches: list[tuple[Fraction, int]]) -> None:
     """Against rational accounts: never more than the budget, and exact for short denominators."""

@@ -178,8 +178,18 @@ CONVERTIBLE = [
 ]
 
 
-@pytest.mark.parametrize(("own", "d_out"), CONVERTIBLE, ids=str)
-@pytest.mark.parametrize("kind", [Toy, RandomWord])
+@pytest.mark.parametrize(
+    ("kind", "own", "d_out"),
+    [
+        pytest.param(
+            *(kind, own, d_out),
+            marks=[pytest.mark.slow] if (kind, type(own)) == (RandomWord, FDP) else [],
+        )
+        for kind in (Toy, RandomWord)
+        for own, d_out in CONVERTIBLE
+    ],
+    ids=str,
+)
 def test_a_declared_delta_makes_the_conversion_the_proof(kind: Any, own: Any, d_out: Any) -> None:
     """A child whose loss converts to (epsilon, delta) at the declared delta is charged just that.
 

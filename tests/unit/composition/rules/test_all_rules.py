@@ -5,7 +5,7 @@ from typing import Any
 
 import mpmath
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from composition.rules import (
@@ -130,6 +130,7 @@ def test_epsilon_and_delta_must_both_fit(order: int) -> None:
     assert not account.add(over).within
 
 
+@settings(max_examples=40)
 @given(
     losses=st.lists(st.fractions(0, Fraction(1, 5), max_denominator=1000), max_size=30),
     slack=st.fractions(Fraction(1, 10**9), Fraction(1, 10**6), max_denominator=10**9),

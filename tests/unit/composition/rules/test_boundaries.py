@@ -52,7 +52,13 @@ def at(odometer: TimeUniform, variance: Fraction) -> Fraction:
     return odometer.bound([ZCDP(variance / 2)])
 
 
-SLOW_ROOTS = {("tiny", "close"), ("tiny", "tiny"), ("one", "tiny"), ("huge", "half")}
+SLOW_ROOTS = {
+    ("tiny", "close"),
+    ("tiny", "tiny"),
+    ("one", "tiny"),
+    ("huge", "half"),
+    ("huge", "one"),
+}
 """Where the reference takes most of its time; each delta and each variance is tested without."""
 
 
@@ -159,7 +165,7 @@ def test_one_sided_is_below_two_sided() -> None:
         assert at(one, variance) < at(two, variance)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(variance=variances, delta=chances, n=st.integers(3, 10**6))
 def test_rogers_is_never_below_what_is_proven(variance: Fraction, delta: Fraction, n: int) -> None:
     """Proven bounds: stitched at delta/4 inside the range, one-sided mixture at delta/4 outside."""
@@ -169,7 +175,7 @@ def test_rogers_is_never_below_what_is_proven(variance: Fraction, delta: Fractio
     assert at(kind(delta / 4, start), variance) <= at(Rogers2016Odometer(delta, n), variance)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(variance=variances, delta=chances, x=variances)
 def test_lemma_64_is_never_below_what_is_proven(
     variance: Fraction, delta: Fraction, x: Fraction

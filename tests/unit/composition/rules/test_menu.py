@@ -20,9 +20,9 @@ SQUARES = Menu("0.01", MENU)
 
 
 def test_the_worst_case_is_the_recursion_from_above() -> None:
-    """On 60 random menus it is at or a hair above the 60-digit value, however many units."""
+    """On 30 random menus it is at or a hair above the 60-digit value, however many units."""
     random = Random(19)
-    for _ in range(60):
+    for _ in range(30):
         step = Fraction(random.randint(1, 60), 100)
         entries = sorted(random.sample(range(1, 6), random.randint(1, 3)))
         costs = sorted(random.randint(1, 5) for _ in entries)
@@ -36,7 +36,7 @@ def test_the_worst_case_is_the_recursion_from_above() -> None:
 def test_narrow_edges_cost_tightness_never_soundness(monkeypatch: pytest.MonkeyPatch) -> None:
     """On lattices of any width the worst case is at or above the recursion on an endless one."""
     random, looser = Random(7), 0
-    for _ in range(60):
+    for _ in range(30):
         step, epsilon = Fraction(random.randint(10, 60), 100), Fraction(random.randint(0, 100), 100)
         costs = tuple(sorted((entry, entry) for entry in random.sample(range(1, 4), 2)))
         edges = (-random.randint(0, 3), int(epsilon / step) + random.randint(1, 30))
@@ -46,7 +46,7 @@ def test_narrow_edges_cost_tightness_never_soundness(monkeypatch: pytest.MonkeyP
             true = menu_worst_case(epsilon, step, dict(costs), units)
             assert true <= real(Fraction(found[units]))
             looser += real(Fraction(found[units])) > real("1.01") * true > 0
-    assert looser > 10
+    assert looser > 5
 
 
 def test_the_worst_case_rises_with_units_and_stops_at_the_slack() -> None:

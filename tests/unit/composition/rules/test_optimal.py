@@ -68,6 +68,7 @@ def test_delta_is_that_of_the_worst_responses(losses: list[ApproxDP], epsilon: F
         assert true - real(NOISE) <= real(bound) <= true + real(TINY)
 
 
+@settings(max_examples=40)
 @given(losses=several, delta=st.fractions(min_value=0, max_value=1, max_denominator=10**9))
 def test_epsilon_is_the_least_with_this_delta(losses: list[ApproxDP], delta: Fraction) -> None:
     """delta(epsilon) <= delta, for no smaller epsilon, and epsilon is at most the sum."""
@@ -116,6 +117,7 @@ def test_extreme_losses_stay_on_the_safe_side() -> None:
     assert optimal_epsilon([PureDP("0.1")] * 100, "1e-200") <= 10
 
 
+@settings(max_examples=40)
 @given(losses=several, epsilon=epsilons)
 def test_it_is_the_tensor_product_of_curves(losses: list[ApproxDP], epsilon: Fraction) -> None:
     """The two implementations, polynomials and curves, agree."""

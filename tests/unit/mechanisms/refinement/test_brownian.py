@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from composition import FiltCon, OdomCon, ViaZCDP
@@ -57,6 +57,7 @@ def over(budget: Any = 10**6, **settings: Any) -> Queryable:
     )
 
 
+@settings(max_examples=40)
 @given(falling)
 def test_only_the_last_variance_is_paid_for(schedule: list[Fraction]) -> None:
     """Whatever the steps, the charge is l2^2 / (2 t) at the last t, exactly."""
@@ -68,6 +69,7 @@ def test_only_the_last_variance_is_paid_for(schedule: list[Fraction]) -> None:
     assert estimate.privacy_loss(3) == ZCDP(18 / schedule[-1])
 
 
+@settings(max_examples=40)
 @given(falling)
 def test_the_estimate_is_the_mean_weighted_by_precision(schedule: list[Fraction]) -> None:
     """The same seed through plain Gaussian launches gives the answers it is made of."""

@@ -5,7 +5,7 @@ from math import inf
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queryable.audit import (
@@ -42,6 +42,7 @@ def term(measure: Divergence, p: Fraction, q: Fraction) -> Any:
         return inf
 
 
+@settings(max_examples=40)
 @given(chances, chances, st.integers(1, 9))
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: type(measure).__name__)
 def test_terms_are_homogeneous(measure: Divergence, p: Fraction, q: Fraction, factor: int) -> None:
@@ -49,6 +50,7 @@ def test_terms_are_homogeneous(measure: Divergence, p: Fraction, q: Fraction, fa
     assert term(measure, p, q) == factor * term(measure, p / factor, q / factor)
 
 
+@settings(max_examples=40)
 @given(chances, chances)
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: type(measure).__name__)
 def test_terms_are_linear_where_one_law_is_zero(measure: Divergence, p: Any, q: Any) -> None:
@@ -61,6 +63,7 @@ def test_terms_are_linear_where_one_law_is_zero(measure: Divergence, p: Any, q: 
         assert one + other == together
 
 
+@settings(max_examples=40)
 @given(chances, chances)
 def test_the_hockey_stick_has_close_bounds(p: Any, q: Any) -> None:
     """The bound from above is at or above the bound from below, and close to it."""
@@ -85,6 +88,7 @@ def test_orders_are_above_one(alpha: Any) -> None:
         Renyi(alpha)
 
 
+@settings(max_examples=40)
 @given(chances, among(F(1, 50), 1, 50))
 @pytest.mark.parametrize("alpha", [F(1) + F(1, 2**24), F(3, 2), F(9, 4), F(40)])
 def test_irrational_terms_are_enclosed(alpha: Any, p: Any, q: Any) -> None:

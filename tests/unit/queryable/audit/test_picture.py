@@ -58,7 +58,7 @@ def test_every_measure_has_guarantees(claim: Any, least: Any) -> None:
     assert all(delta >= least for _, delta in points)
 
 
-@pytest.mark.parametrize("name", ["loss.png", "loss.svg"])
+@pytest.mark.parametrize("name", ["loss.png", pytest.param("loss.svg", marks=pytest.mark.slow)])
 def test_pictures_are_saved(tmp_path: Path, name: str) -> None:
     """The suffix selects the format; the background is transparent."""
     figure = picture_of_loss(ZCDP("1/2"), *LEAKY, path=tmp_path / name)

@@ -89,17 +89,16 @@ class Coy(InteractiveMechanism[Any]):
         return state, None
 
 
-GAMES: tuple[tuple[Any, tuple[Any, ...], int], ...] = (
+FILTERED = FiltCon(PureDP(nats(3) + nats(2)))
+LAUNCHES = (Launch(reader(3)), Launch(PadReveal(2)), Launch(Response(3)), Ask(0, "read"))
+GAMES: tuple[Any, ...] = (
     (
         ConComp([PadReveal(3), TwoRounds()]),
         (Ask(0, "key"), Ask(0, "sum"), Ask(1, "next")),
         4,
     ),
-    (
-        FiltCon(PureDP(nats(3) + nats(2))),
-        (Launch(reader(3)), Launch(PadReveal(2)), Launch(Response(3)), Ask(0, "read")),
-        4,
-    ),
+    (FILTERED, LAUNCHES, 3),
+    pytest.param(FILTERED, LAUNCHES, 4, marks=pytest.mark.slow),
     (reader(3, delta="1/10"), ("read",), 3),
 )
 

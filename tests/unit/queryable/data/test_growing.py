@@ -214,7 +214,6 @@ def test_memory_is_that_of_the_records(depth: int) -> None:
     gc.collect()
     used = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
-    gc.unfreeze()
     assert used <= 2_000 * 16
 
 

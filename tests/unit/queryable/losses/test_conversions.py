@@ -79,6 +79,7 @@ def discrete_laplace_to_zcdp(width: Any, scale: Any) -> Any:
     return epsilon + mpmath.expm1(-epsilon) * s / mpmath.sinh(s)
 
 
+@settings(max_examples=50)
 @given(epsilon=positive_rationals)
 def test_pure_to_zcdp(epsilon: Fraction) -> None:
     """epsilon*tanh(epsilon/2), from above."""
@@ -86,6 +87,7 @@ def test_pure_to_zcdp(epsilon: Fraction) -> None:
     assert_just_above(bound, lambda e: e * mpmath.tanh(e / 2), epsilon)
 
 
+@settings(max_examples=50)
 @given(epsilon=positive_rationals, alpha=orders)
 def test_pure_to_rdp(epsilon: Fraction, alpha: Fraction) -> None:
     """The divergence of randomized response, from above, and never above epsilon."""
@@ -94,6 +96,7 @@ def test_pure_to_rdp(epsilon: Fraction, alpha: Fraction) -> None:
     assert_just_above(bound, pure_to_rdp, epsilon, alpha)
 
 
+@settings(max_examples=50)
 @given(epsilon=positive_rationals)
 def test_pure_to_gdp(epsilon: Fraction) -> None:
     """mu with Phi(mu/2) = e^eps/(1 + e^eps), from above: checked by inverting it."""
@@ -104,6 +107,7 @@ def test_pure_to_gdp(epsilon: Fraction) -> None:
         assert tail <= mpmath.ncdf(-real(mu) * (1 - TIGHT) / 2)
 
 
+@settings(max_examples=50)
 @given(alpha=orders, loss=positive_rationals, delta=deltas)
 def test_rdp_to_approx(alpha: Fraction, loss: Fraction, delta: Fraction) -> None:
     """Proposition 12, from above, and zero where the formula is negative."""
@@ -127,6 +131,7 @@ def test_zcdp_to_approx(rho: Fraction, delta: Fraction) -> None:
     assert_just_above(bound, true, rho, delta)
 
 
+@settings(max_examples=50)
 @given(mu=positive_rationals, epsilon=positive_rationals)
 def test_gdp_delta(mu: Fraction, epsilon: Fraction) -> None:
     """The profile of mu-GDP from above, far into the tail, as long as it can be written."""
@@ -153,6 +158,7 @@ def test_gdp_to_approx(mu: Fraction, delta: Fraction) -> None:
         assert conversions.gdp_delta(mu, less) > delta
 
 
+@settings(max_examples=50)
 @given(
     epsilon=positive_rationals.filter(lambda epsilon: epsilon < 5),
     delta=deltas,
@@ -247,6 +253,7 @@ def test_large_gaussian_losses_convert() -> None:
     assert mu**2 / 2 < epsilon < mu**2
 
 
+@settings(max_examples=50)
 @given(cut=st.fractions(min_value=0, max_value=10**6, max_denominator=10**6))
 def test_least_and_greatest_find_the_cut(cut: Fraction) -> None:
     """Bisection ends on the safe side of a threshold, within 2**-59 of it."""

@@ -5,7 +5,7 @@ from functools import partial, reduce
 from itertools import pairwise, product
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queryable.losses import curves
@@ -52,6 +52,7 @@ def probes(*of: Knots) -> list[Fraction]:
     return [*turns, *((a + b) / 2 for a, b in pairwise(turns)), turns[-1] + 1]
 
 
+@settings(max_examples=40)
 @given(knots=tradeoffs())
 def test_the_conditions_hold_for_hulls_below_the_diagonal(knots: Knots) -> None:
     """The strategy generates trade-off curves, which `checked` returns unchanged."""
@@ -92,6 +93,7 @@ def test_a_curve_below_zero_is_refused() -> None:
         curves.checked([(F(0), F(1)), (F(1, 2), F(-1, 4)), (F(1), F(-1, 4))])
 
 
+@settings(max_examples=40)
 @given(knots=tradeoffs(), alpha=units)
 def test_a_curve_is_the_largest_of_its_lines(knots: Knots, alpha: Fraction) -> None:
     """Interpolating knots and maximising extended sides give the same value."""
@@ -99,6 +101,7 @@ def test_a_curve_is_the_largest_of_its_lines(knots: Knots, alpha: Fraction) -> N
     assert curves.value(knots, alpha) == max(largest, F(0))
 
 
+@settings(max_examples=40)
 @given(lines=st.lists(st.tuples(ratios, units), max_size=6))
 def test_the_envelope_is_the_largest_line(lines: list[tuple[Fraction, Fraction]]) -> None:
     """The envelope of sides of (epsilon, delta)-DP curves is their pointwise maximum."""
@@ -110,6 +113,7 @@ def test_the_envelope_is_the_largest_line(lines: list[tuple[Fraction, Fraction]]
         assert curves.value(knots, alpha) == expected
 
 
+@settings(max_examples=40)
 @given(left=tradeoffs(), right=tradeoffs())
 def test_highest_and_lowest(left: Knots, right: Knots) -> None:
     """The maximum is pointwise; the hull of the minimum is the largest curve below both."""
@@ -122,6 +126,7 @@ def test_highest_and_lowest(left: Knots, right: Knots) -> None:
         assert f == min(curves.value(left, alpha), curves.value(right, alpha))
 
 
+@settings(max_examples=40)
 @given(left=tradeoffs(), right=tradeoffs())
 def test_below_is_pointwise(left: Knots, right: Knots) -> None:
     """The order read off one curve's knots is the order at every knot of both."""
@@ -130,6 +135,7 @@ def test_below_is_pointwise(left: Knots, right: Knots) -> None:
     assert curves.below(left, right) == expected
 
 
+@settings(max_examples=40)
 @given(knots=tradeoffs(), alpha=units)
 def test_the_inverse_is_the_least_argument(knots: Knots, alpha: Fraction) -> None:
     """f^-1(alpha) is reached by f and by nothing to the left of it; twice inverted is f."""
@@ -140,6 +146,7 @@ def test_the_inverse_is_the_least_argument(knots: Knots, alpha: Fraction) -> Non
     assert curves.inverse(back) == knots
 
 
+@settings(max_examples=40)
 @given(knots=tradeoffs(), ratio=ratios)
 def test_delta_is_the_largest_over_all_knots(knots: Knots, ratio: Fraction) -> None:
     """Where it is searched for is where it is."""
@@ -147,6 +154,7 @@ def test_delta_is_the_largest_over_all_knots(knots: Knots, ratio: Fraction) -> N
         assert curves.delta_at(knots, each) == max(1 - f - each * alpha for alpha, f in knots)
 
 
+@settings(max_examples=40)
 @given(left=tradeoffs(), right=tradeoffs())
 def test_the_product_is_that_of_the_distributions(left: Knots, right: Knots) -> None:
     """The profile of the product is the sum over all pairs of outcomes, at every ratio."""
@@ -158,6 +166,7 @@ def test_the_product_is_that_of_the_distributions(left: Knots, right: Knots) -> 
         assert curves.delta_at(joint, ratio) == brute
 
 
+@settings(max_examples=40)
 @given(first=tradeoffs(), second=tradeoffs(), third=tradeoffs())
 def test_products_commute_and_associate(first: Knots, second: Knots, third: Knots) -> None:
     """Products are commutative and associative, and the curve of zero loss is the unit."""
@@ -167,6 +176,7 @@ def test_products_commute_and_associate(first: Knots, second: Knots, third: Knot
     assert tensor(first, IDENTITY) == first
 
 
+@settings(max_examples=40)
 @given(outer=tradeoffs(), inner=tradeoffs())
 def test_a_chain_is_a_trade_off_curve_of_values(outer: Knots, inner: Knots) -> None:
     """outer(1 - inner(alpha)) everywhere, and convex again."""
@@ -187,8 +197,18 @@ MANY = reduce(curves.tensor, (response(F(11 + n, 10), F(n, 10**6)) for n in rang
 SMOOTH = curves.lowered(reduce(curves.tensor, [response(F(21, 20))] * 200))
 
 
-@pytest.mark.parametrize("most", [4, 8, 32, 128])
-@pytest.mark.parametrize("knots", [MANY, SMOOTH], ids=["many", "smooth"])
+@pytest.mark.parametrize(
+    ("knots", "most"),
+    [
+        pytest.param(
+            *(knots, most),
+            id=f"{name}-{most}",
+            marks=[] if (name, most) in {("many", 8), ("smooth", 32)} else [pytest.mark.slow],
+        )
+        for name, knots in (("many", MANY), ("smooth", SMOOTH))
+        for most in (4, 8, 32, 128)
+    ],
+)
 def test_shortened_curves_are_below_and_their_rounding_is_true(knots: Knots, most: int) -> None:
     """A shortened curve is below, and at every epsilon the error is within `rounding`."""
     assert len(knots) > most
@@ -203,6 +223,7 @@ def test_shortened_curves_are_below_and_their_rounding_is_true(knots: Knots, mos
         assert 0 <= loose - curves.delta_at(knots, ratio) <= share * floor
 
 
+@settings(max_examples=40)
 @given(upper=tradeoffs(), other=tradeoffs(), weight=st.integers(1, 99))
 def test_rounding_bounds_what_any_lower_curve_loses(
     upper: Knots, other: Knots, weight: int

@@ -7,7 +7,7 @@ import flint
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queryable.losses.numbers import (
@@ -179,6 +179,7 @@ FUNCTIONS = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
+@settings(max_examples=50)
 @given(x=st.fractions(min_value=0, max_value=300, max_denominator=10**9))
 def test_rounding_is_directed_and_tight(name: str, x: Fraction) -> None:
     """`round_down` <= the true value <= `round_up`, within 1e-25 of each other."""

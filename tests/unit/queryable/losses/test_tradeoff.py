@@ -56,6 +56,7 @@ def gaussian_delta(mu: Any, epsilon: Any) -> Any:
     return mpmath.ncdf(-epsilon / mu + mu / 2) - mpmath.exp(epsilon) * below
 
 
+@settings(max_examples=40)
 @given(epsilon=positive_rationals, delta=deltas, alpha=units)
 def test_of_approx_is_at_most_the_curve(
     epsilon: Fraction, delta: Fraction, alpha: Fraction
@@ -74,6 +75,7 @@ def test_of_approx_without_epsilon_is_exact() -> None:
     assert FDP.of_approx(3, 1) == FDP([(0, 0), (1, 0)])
 
 
+@settings(max_examples=40)
 @given(stated=small, delta=deltas, epsilon=small)
 def test_the_profile_of_approx(stated: Fraction, delta: Fraction, epsilon: Fraction) -> None:
     """delta(epsilon) is never below the true one, and within 1e-24."""
@@ -83,6 +85,7 @@ def test_the_profile_of_approx(stated: Fraction, delta: Fraction, epsilon: Fract
         assert true - real(NOISE) <= real(bound) <= true + real(TINY)
 
 
+@settings(max_examples=40)
 @given(epsilon=small, delta=deltas)
 def test_there_and_back(epsilon: Fraction, delta: Fraction) -> None:
     """Converting (epsilon, delta) to a curve and back changes it only by rounding up."""
@@ -94,6 +97,7 @@ def test_there_and_back(epsilon: Fraction, delta: Fraction) -> None:
     assert curve.delta(back.epsilon) <= delta + TINY
 
 
+@settings(max_examples=40)
 @given(guarantees=profiles, alpha=units)
 def test_several_guarantees_are_the_largest_curve(
     guarantees: list[tuple[Fraction, Fraction]], alpha: Fraction
@@ -179,6 +183,7 @@ def test_too_few_knots_are_refused(knots: int) -> None:
         FDP.of_gaussian(1, knots)
 
 
+@settings(max_examples=40)
 @given(first=curves, second=curves)
 def test_the_order_is_reflexive_and_antisymmetric(first: FDP, second: FDP) -> None:
     """A curve is within itself, and two curves within each other are equal."""
@@ -186,6 +191,7 @@ def test_the_order_is_reflexive_and_antisymmetric(first: FDP, second: FDP) -> No
     assert (first <= second <= first) == (first == second)
 
 
+@settings(max_examples=40)
 @given(first=curves, second=curves, third=curves)
 def test_the_order_is_transitive(first: FDP, second: FDP, third: FDP) -> None:
     """Through the join, which is above both, and its join with a third."""
@@ -195,6 +201,7 @@ def test_the_order_is_transitive(first: FDP, second: FDP, third: FDP) -> None:
     assert first <= upper.join(third)
 
 
+@settings(max_examples=40)
 @given(first=curves, second=curves, alpha=units)
 def test_the_order_is_pointwise(first: FDP, second: FDP, alpha: Fraction) -> None:
     """A larger curve is less loss; crossing curves are incomparable."""
@@ -211,12 +218,14 @@ def test_curves_may_be_incomparable() -> None:
     assert not approximate <= pure
 
 
+@settings(max_examples=40)
 @given(first=small, second=small)
 def test_the_order_extends_that_of_pure_losses(first: Fraction, second: Fraction) -> None:
     """Curves of pure losses are ordered as the losses are."""
     assert (FDP.of_approx(first) <= FDP.of_approx(second)) == (first <= second)
 
 
+@settings(max_examples=40)
 @given(first=curves, second=curves, third=curves)
 def test_composition_is_monotone(first: FDP, second: FDP, third: FDP) -> None:
     """Composition increases the loss, and a smaller loss composes to a smaller one."""
@@ -224,6 +233,7 @@ def test_composition_is_monotone(first: FDP, second: FDP, third: FDP) -> None:
     assert first + third <= first.join(second) + third
 
 
+@settings(max_examples=40)
 @given(curve=curves)
 def test_no_loss_is_the_unit(curve: FDP) -> None:
     """Zero loss is the unit of composition, the least loss, and the loss of an empty group."""
@@ -232,6 +242,7 @@ def test_no_loss_is_the_unit(curve: FDP) -> None:
     assert curve >= PERFECT
 
 
+@settings(max_examples=40)
 @given(first=small, second=small)
 def test_pure_losses_compose_to_less_than_their_sum(first: Fraction, second: Fraction) -> None:
     """The product of two responses is within the response at the sum."""
@@ -341,6 +352,7 @@ def test_groups_of_any_size_keep_few_knots(size: int) -> None:
     assert 0 < grouped.rounding <= 1
 
 
+@settings(max_examples=40)
 @given(knots=curves, alpha=units)
 def test_the_join_is_the_least_loss_above_both(knots: FDP, alpha: Fraction) -> None:
     """Any curve that both imply is implied by their join."""
@@ -353,6 +365,7 @@ def test_the_join_is_the_least_loss_above_both(knots: FDP, alpha: Fraction) -> N
         assert join <= weaker
 
 
+@settings(max_examples=40)
 @given(knots=curves)
 def test_symmetric_curves_are_their_own_inverse(knots: FDP) -> None:
     """f_{epsilon, delta} is symmetric, and so are maxima of these."""

@@ -26,7 +26,14 @@ def converted(loss: Loss, budget: Any) -> Loss:
     return loss.to(budget.measure, budget.delta if takes_delta else None)
 
 
-@pytest.mark.parametrize(("kind", "budget"), CASES)
+SEARCHED = {(GDP, ApproxDP(*each)) for each in APPROX[1:]}
+"""The slowest."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "budget"),
+    [pytest.param(*each, marks=pytest.mark.slow if each in SEARCHED else ()) for each in CASES],
+)
 def test_what_is_within_converts_into_the_budget_and_a_little_more_does_not(
     kind: Any, budget: Loss
 ) -> None:
