@@ -376,9 +376,11 @@ def worst_cases(
                 following = branches(belief, place) if others >= 0 else None
                 if following is not None:
                     gains = _sums(best(branch, left - 1, others) for branch in following)
-                    found = [max(a, b / scale) for a, b in zip(found, gains, strict=True)]
+                    found = [
+                        _larger(a, _times(b, 1 / scale)) for a, b in zip(found, gains, strict=True)
+                    ]
             values[key] = tuple(found)
-        return tuple(value * scale for value in values[key])
+        return tuple(_times(value, scale) for value in values[key])
 
     started = _joint(
         (hashable(opening), number(state), quick(chance) * (1 - side), quick(chance) * side)
@@ -388,7 +390,7 @@ def worst_cases(
         )
     )
     totals = _sums(best(belief, horizon, differing) for belief in started)
-    return tuple(F(int(each.p), int(each.q)) for each in totals)
+    return tuple(each if each is inf else F(int(each.p), int(each.q)) for each in totals)
 
 
 def worst_case(
@@ -412,8 +414,20 @@ def _joint(outcomes: Iterable[tuple[Any, Any, fmpq, fmpq]]) -> list[Belief]:
     return [{state: (p, q) for state, (p, q) in each.items()} for each in beliefs.values()]
 
 
+# A value is rational or `inf`, with which flint's rationals neither calculate nor compare.
+
+
+def _times(value: Any, factor: fmpq) -> Any:
+    return inf if value is inf else value * factor
+
+
+def _larger(one: Any, other: Any) -> Any:
+    return inf if one is inf or other is inf else max(one, other)
+
+
 def _sums(rows: Iterable[tuple[Any, ...]]) -> tuple[Any, ...]:
-    return tuple(map(sum, zip(*rows, strict=True)))
+    columns = zip(*rows, strict=True)
+    return tuple(inf if any(each is inf for each in column) else sum(column) for column in columns)
 
 
 def optimal_delta(claims: Iterable[tuple[Any, Any]], factor: Any) -> Fraction:

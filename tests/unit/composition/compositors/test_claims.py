@@ -188,7 +188,7 @@ CONVERTIBLE = [
         for kind in (Toy, RandomWord)
         for own, d_out in CONVERTIBLE
     ],
-    ids=str,
+    ids=lambda each: each.__name__ if isinstance(each, type) else str(each),
 )
 def test_a_declared_delta_makes_the_conversion_the_proof(kind: Any, own: Any, d_out: Any) -> None:
     """A child whose loss converts to (epsilon, delta) at the declared delta is charged just that.
