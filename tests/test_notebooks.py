@@ -24,10 +24,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PARAMETERS = [pytest.param(path, id=path.stem) for path in NOTEBOOKS]
-LONG = {  # run for 6 to 20 seconds
+LONG = {  # run for 4 to 20 seconds
     "3_choosing_a_rule",
+    "4_accuracy_first",
     "5_auditing_your_own_mechanism",
     "7_a_budget_that_survives",
+    "8_a_year_of_visits",
 }
 RUNS = [
     pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem in LONG else [])
