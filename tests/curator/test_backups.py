@@ -203,10 +203,10 @@ def runs(folder: Path, copies: int, block: Any = None) -> list[Owner]:
 
 
 def test_with_an_anchor_no_copy_spends_again(tmp_path: Path) -> None:
-    """Each of 100 copies is sealed, or is the newest one. All histories share one budget."""
-    owners = runs(tmp_path, 100)
-    assert sum(owner.sealed for owner in owners) >= 60
-    assert sum(owner.went_on for owner in owners) >= 3
+    """Each of 60 copies is sealed, or is the newest one. All histories share one budget."""
+    owners = runs(tmp_path, 60)
+    assert sum(owner.sealed for owner in owners) >= 36
+    assert sum(owner.went_on for owner in owners) >= 2
 
 
 @pytest.mark.parametrize("copies", [40, pytest.param(400, marks=pytest.mark.slow)])

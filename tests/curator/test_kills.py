@@ -92,7 +92,7 @@ def killed(client: Client, cycles: int, seed: int) -> None:
 
 @pytest.mark.parametrize(
     ("cycles", "budget"),
-    [(12, Fraction(1, 6)), pytest.param(50, Fraction(1), marks=pytest.mark.slow)],
+    [(7, Fraction(1, 20)), pytest.param(50, Fraction(1), marks=pytest.mark.slow)],
 )
 def test_kills(tmp_path: Path, cycles: int, budget: Fraction) -> None:
     """So many that the budget is used up before the last of them."""

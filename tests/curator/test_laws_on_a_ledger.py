@@ -18,7 +18,7 @@ from tests.stored import MemoryLedger
 from tests.strategies import ILLEGAL, ILLEGAL_LAUNCHES
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
-QUICK = {"FiltCon", "ExPost", "SparseVector"}
+QUICK = {"FiltCon", "SparseVector"}
 
 
 class AtMidnight(LedgerJournal):

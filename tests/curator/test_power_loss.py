@@ -154,8 +154,8 @@ def _without_flushes(connect: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def test_power_loss() -> None:
-    """40 random series, power lost at every 12th write or flush; about 400 losses."""
-    assert sum(losses(seed, every=12) for seed in range(40)) > 360
+    """20 random series, power lost at every 12th write or flush; about 200 losses."""
+    assert sum(losses(seed, every=12) for seed in range(20)) > 160
 
 
 @pytest.mark.slow

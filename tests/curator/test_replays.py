@@ -30,7 +30,7 @@ from mechanisms import (
 from mechanisms.synthetic import fitting
 from queryable import ZCDP, Launch, LaunchMany, MechanismFault, PureDP, Queryable, QueryError
 from queryable.randomness.sealed import SealedCoins
-from tests.curator.cases import CASES, TAGGED, Case
+from tests.curator.cases import CASES, TAGGED, Case, visits
 from tests.curator.test_same_views import opened, told
 from tests.stored import KEY, STORED, Crash, MemoryLedger
 from tests.strategies import Faulty
@@ -60,7 +60,21 @@ def analysed(ledger: Any, data: Any = ROWS) -> Queryable:
     return table
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+FEW = {"Individual on a table", "a sparse vector on a table"}
+"""Of the cases on a table, which is opened three times for each, those of the quick run."""
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(
+            case,
+            id=str(case),
+            marks=pytest.mark.slow if case.data is visits and str(case) not in FEW else (),
+        )
+        for case in CASES
+    ],
+)
 def test_every_case_has_the_answers_of_its_log(case: Case) -> None:
     """Also if it was continued by another process; and nothing is written or leased."""
     ledger, half = MemoryLedger(), len(case.script) // 2

@@ -294,7 +294,7 @@ def test_accounts_of_records_after_a_restart(data: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "every", [pytest.param(1, marks=pytest.mark.slow, id="all"), pytest.param(15, id="every 15th")]
+    "every", [pytest.param(1, marks=pytest.mark.slow, id="all"), pytest.param(30, id="every 30th")]
 )
 def test_a_crash_at_any_append_loses_nothing(every: int) -> None:
     """The batch of an event that is durable is in the state; one without an event is fed again."""

@@ -235,6 +235,17 @@ def test_the_command_line(path: str, tmp_path: Path) -> None:
 
 
 @TYPER
+def test_the_help_lists_the_commands() -> None:
+    from typer.testing import CliRunner
+
+    told = CliRunner().invoke(commands.application(), ["--help"])
+    assert told.exit_code == 0
+    for word in ("init", "status", "close", "ledger"):
+        assert word in told.stdout
+
+
+@pytest.mark.slow  # `test_serving.py` starts the program in the quick suite
+@TYPER
 def test_the_program_lists_its_commands() -> None:
     program = "from curator.commands import main; main()"
     run = subprocess.run(

@@ -210,7 +210,7 @@ def analyse(table: Queryable, random: Random, length: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))]
+    "seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 2, 3))]
 )
 def test_a_long_analysis(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Most messages are skimmed; what is asked afterwards is what the run without a restart has."""

@@ -66,22 +66,24 @@ def run(life: Callable[[], Coroutine[Any, Any, None]]) -> None:
     asyncio.run(asyncio.wait_for(life(), 300))
 
 
-@pytest.mark.parametrize(
-    "sent",
-    [
-        *(b"\0\0\0\0\r\n\r\n", b"GET\r\n\r\n", b"hello\r\n\r\n", b"\x16\x03\x01\x02\0\x01\0\x01"),
-        b"GET /v1 HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
-        b"GET /v1 HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
-        b"POST /v1 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
-    ],
+NO_HTTP = (
+    *(b"\0\0\0\0\r\n\r\n", b"GET\r\n\r\n", b"hello\r\n\r\n", b"\x16\x03\x01\x02\0\x01\0\x01"),
+    b"GET /v1 HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+    b"GET /v1 HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+    b"POST /v1 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
 )
-def test_what_is_no_http_is_answered_in_json(tmp_path: Path, sent: bytes) -> None:
+
+
+def test_what_is_no_http_is_answered_in_json(tmp_path: Path) -> None:
+    """On one server, which answers what is HTTP after each."""
+
     async def life() -> None:
         async with listening(tmp_path, House()) as path:
-            head, _, body = (await said(path, sent)).partition(b"\r\n\r\n")
-            assert head.startswith(b"HTTP/1.1 4")
-            assert json.loads(body).keys() == {"error", "type"}
-            assert (await replied(path, GET))[0] == 200
+            for sent in NO_HTTP:
+                head, _, body = (await said(path, sent)).partition(b"\r\n\r\n")
+                assert head.startswith(b"HTTP/1.1 4"), sent
+                assert json.loads(body).keys() == {"error", "type"}, sent
+                assert (await replied(path, GET))[0] == 200, sent
 
     run(life)
 

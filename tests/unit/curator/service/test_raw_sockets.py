@@ -129,7 +129,7 @@ def smuggled(house: House) -> int:
     return sum(each[1] == "tell" for each in house.asked)
 
 
-@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("known", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_almost_http_at_the_route_of_messages(tmp_path: Path, *, known: bool) -> None:
     async def life() -> None:
         house = House()

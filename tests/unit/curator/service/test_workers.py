@@ -51,8 +51,23 @@ async def state(service: WorkerService, wanted: str) -> None:
         await asyncio.sleep(0.01)
 
 
-def test_messages_and_deaths(tmp_path: Path) -> None:
-    """One life, since each start takes a second: deaths, faults, and the end."""
+def paused(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses between workers from now on; short ones are those of the tests."""
+    found: list[float] = []
+    slept = asyncio.sleep
+
+    async def sleep(seconds: float) -> None:
+        if seconds >= FIRST_PAUSE:
+            found.append(seconds)
+        await slept(min(seconds, FIRST_PAUSE))
+
+    monkeypatch.setattr("curator.service.workers.asyncio.sleep", sleep)
+    return found
+
+
+def test_messages_and_deaths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One life, since each start takes a second: deaths, faults, pauses, and the end."""
+    pauses = paused(monkeypatch)
 
     async def life() -> None:
         service = worker(tmp_path)
@@ -89,6 +104,7 @@ def test_messages_and_deaths(tmp_path: Path) -> None:
         assert (await asked[0])["times"] == 2
         assert json.loads((await asked[1])[1])["path"] == [7]
         assert service.restarts == 3
+        assert pauses == [FIRST_PAUSE] * 3  # only workers that cannot open make them longer
         # questions do not wait for a message
         (tmp_path / "go on").unlink()
         slow = asyncio.ensure_future(tell(service, "f1", "wait"))
@@ -128,26 +144,37 @@ def test_a_message_of_which_two_workers_die_is_not_sent_again(tmp_path: Path) ->
 
 
 def test_over_the_deadline_the_worker_is_killed_and_the_message_given_up(tmp_path: Path) -> None:
+    """Three workers beside each other, since each waits for about the deadline."""
+
+    async def each_within() -> None:
+        """Each message is within the deadline, though together they are not."""
+        await asyncio.gather(*(tell(many, f"a{n}", "sleep", seconds=0.25) for n in range(9)))
+
     async def life() -> None:
-        service = worker(tmp_path, deadline=2)
-        service.start()
-        await service.ready()
-        # each is within the deadline, though together they are not
-        await asyncio.gather(*(tell(service, f"a{n}", "sleep", seconds=0.25) for n in range(9)))
-        # and what the owner feeds takes as long as it takes
-        await service.feed(json.dumps({"do": "sleep", "seconds": 2.1}).encode())
-        assert (service.overdue, service.restarts) == (0, 0)
-        told = await asyncio.gather(tell(service, "b", "hang"), tell(service, "c"))
+        for service in (many, fed, hangs):
+            service.start()
+        await asyncio.gather(*(service.ready() for service in (many, fed, hangs)))
+        # what the owner feeds takes as long as it takes
+        feeding = fed.feed(json.dumps({"do": "sleep", "seconds": 2.1}).encode())
+        asked = (tell(hangs, "b", "hang"), tell(hangs, "c"))
+        _, _, *told = await asyncio.gather(each_within(), feeding, *asked)
+        assert [(each.overdue, each.restarts) for each in (many, fed)] == [(0, 0)] * 2
         assert [each["given up"] for each in told] == [True, True]
-        assert (service.overdue, service.restarts) == (1, 1)
-        await service.stop()
+        assert (hangs.overdue, hangs.restarts) == (1, 1)
+        await asyncio.gather(*(service.stop() for service in (many, fed, hangs)))
+
+    folders = [tmp_path / name for name in ("many", "fed", "hangs")]
+    for folder in folders:
+        folder.mkdir()
+    many, fed, hangs = (worker(folder, deadline=2) for folder in folders)
 
     run(life())
 
 
+@pytest.mark.slow  # `test_messages_and_deaths` kills with messages under way
 @pytest.mark.parametrize(
     "loop",
-    [pytest.param(None, marks=pytest.mark.slow), uvloop.new_event_loop],
+    [None, uvloop.new_event_loop],
     ids=["asyncio", "uvloop"],
 )
 def test_messages_in_the_moment_of_a_death_are_answered_or_refused(
@@ -197,16 +224,12 @@ def test_a_worker_that_cannot_open_is_tried_again(tmp_path: Path, fails: str, te
     run(life())
 
 
+@pytest.mark.slow  # the first test looks at the pauses after three deaths
 def test_a_worker_that_was_ready_is_followed_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However often: only workers that cannot open make the pauses longer."""
-    paused: list[float] = []
-    slept = asyncio.sleep
-
-    async def sleep(seconds: float) -> None:
-        paused.append(seconds)
-        await slept(0)
+    pauses = paused(monkeypatch)
 
     async def life() -> None:
         service = worker(tmp_path)
@@ -218,9 +241,8 @@ def test_a_worker_that_was_ready_is_followed_at_once(
         await state(service, "ready")
         await service.stop()
 
-    monkeypatch.setattr("curator.service.workers.asyncio.sleep", sleep)
     run(life())
-    assert [seconds for seconds in paused if seconds >= FIRST_PAUSE] == [FIRST_PAUSE] * 2
+    assert pauses == [FIRST_PAUSE] * 2
 
 
 @pytest.mark.slow
