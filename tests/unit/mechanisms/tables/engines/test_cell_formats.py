@@ -42,10 +42,20 @@ def number(cell: str, decimal: str, thousands: str | None) -> Fraction | None:
     return -value if cell[:1] == "-" else value
 
 
-@pytest.mark.parametrize("declared", [None, "DOUBLE", "DECIMAL(18,2)", "BIGINT"])
+COMMON = [(",", None), (",", "."), (".", ",")]
+RARE = [(",", " "), (".", "'"), (",", "\u202f"), (".", "_")]
+
+
 @pytest.mark.parametrize(
-    ("decimal", "thousands"),
-    [(",", None), (",", "."), (".", ","), (",", " "), (".", "'"), (",", "\u202f"), (".", "_")],
+    ("declared", "decimal", "thousands"),
+    [
+        *((None, *marks) for marks in (*COMMON, *RARE)),
+        *(
+            pytest.param(declared, *marks, marks=[pytest.mark.slow] * (marks in RARE))
+            for declared in ("DOUBLE", "DECIMAL(18,2)", "BIGINT")
+            for marks in (*COMMON, *RARE)
+        ),
+    ],
 )
 def test_numbers(decimal: str, thousands: str | None, declared: str | None, path: Path) -> None:
     """Equal to a reading in plain Python; a cell that is written otherwise is missing."""

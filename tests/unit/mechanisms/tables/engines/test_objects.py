@@ -63,17 +63,19 @@ def test_text_of_a_cell(cell: Any, text: str | None) -> None:
 ODD = ["n/a", None, 10**5000, Decimal("sNaN"), [1], b"1", NOON, "\ud800"]
 
 
-@pytest.mark.parametrize("odd", ODD, ids=lambda odd: type(odd).__name__)
+@pytest.mark.parametrize(
+    "odd", [[], *([odd] for odd in ODD)], ids=lambda odd: "".join(type(it).__name__ for it in odd)
+)
 @pytest.mark.parametrize("form", [dict, pd.DataFrame])
-def test_one_cell_decides_nothing(form: Any, odd: Any) -> None:
+def test_one_cell_decides_nothing(form: Any, odd: list[Any]) -> None:
     """A common type for all cells failed on a mixture, and made integers floats or text."""
-    for cells in ([40] * 9, [40] * 9 + [odd]):
-        source = form({"x": pd.Series(cells, dtype=object) if form is pd.DataFrame else cells})
-        with Table(source) as table:
-            assert table.columns["x"].name == "written"
-            assert Count(x >= 30)(table) == 9
-            assert Histogram("x", [40])(table).tolist() == [9]
-            assert Count(x == "n/a")(table) == cells[9:].count("n/a")
+    cells = [40] * 9 + odd
+    source = form({"x": pd.Series(cells, dtype=object) if form is pd.DataFrame else cells})
+    with Table(source) as table:
+        assert table.columns["x"].name == "written"
+        assert Count(x >= 30)(table) == 9
+        assert Histogram("x", [40])(table).tolist() == [9]
+        assert Count(x == "n/a")(table) == odd.count("n/a")
 
 
 def test_a_declared_type_is_read_once_and_exactly() -> None:

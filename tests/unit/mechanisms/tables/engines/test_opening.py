@@ -1,6 +1,7 @@
 """What is opened: the files that are named, and nothing else afterwards."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -109,7 +110,21 @@ def test_a_csv_file_may_change(tmp_path: Path) -> None:
         assert Count().value(table) == 2
 
 
-@pytest.mark.parametrize("form", ["parquet", "csv", "frame"])
+@pytest.fixture(scope="module", params=["parquet", "csv", "frame"])
+def locked(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Table, Path]]:
+    """A table and the folder of its source and temporary files, of which none remains."""
+    folder = tmp_path_factory.mktemp("locked")
+    write(folder / "other.parquet", 1)
+    csv = folder / "a.csv"
+    csv.write_text("x\n1\n")
+    sources = {"parquet": write(folder / "a.parquet", 1), "csv": csv, "frame": {"x": [1]}}
+    with Table(sources[request.param], temp_directory=folder) as table:
+        yield table, folder
+    assert not list(folder.glob("queryable-*"))
+
+
 @pytest.mark.parametrize(
     "statement",
     [
@@ -126,15 +141,10 @@ def test_a_csv_file_may_change(tmp_path: Path) -> None:
         "SELECT * FROM statement",
     ],
 )
-def test_the_engine_is_locked_down(form: str, statement: str, tmp_path: Path) -> None:
-    write(tmp_path / "other.parquet", 1)
-    csv = tmp_path / "a.csv"
-    csv.write_text("x\n1\n")
-    source = {"parquet": write(tmp_path / "a.parquet", 1), "csv": csv, "frame": {"x": [1]}}[form]
-    with Table(source, temp_directory=tmp_path) as table:
-        import duckdb
+def test_the_engine_is_locked_down(statement: str, locked: tuple[Table, Path]) -> None:
+    import duckdb
 
-        with pytest.raises(duckdb.Error):
-            table._engine._connection.execute(statement.format(folder=tmp_path)).fetchall()
-        assert Count().value(table) == 1
-    assert not list(tmp_path.glob("queryable-*"))
+    table, folder = locked
+    with pytest.raises(duckdb.Error):
+        table._engine._connection.execute(statement.format(folder=folder)).fetchall()
+    assert [*table._engine.run(table._plan(Count().request))] == [(1,)]
