@@ -23,7 +23,7 @@ from mechanisms import (
 )
 from mechanisms.tables.keys import combinations
 from queryable import ApproxDP, Queryable, QueryError, SeededCoins
-from tests.engines import ENGINES, arrow, mostly, opened, quietly
+from tests.engines import arrow, mostly, opened, quietly
 
 TYPES = {
     "who": "integer",
@@ -45,10 +45,8 @@ ROWS: list[tuple[Any, ...]] = [
     (None, "a", 3, False, None, None, None),
     (4, "'; --", 9, True, date(2024, 2, 1), None, 0.5),
 ]
-engines = pytest.mark.parametrize(
-    "engine",
-    mostly("duckdb", "ibis on duckdb", "ibis on sqlite, collated", "ibis on postgres, collated"),
-)
+QUICK = mostly("duckdb", "ibis on duckdb", "ibis on sqlite, collated", "ibis on postgres, collated")
+engines = pytest.mark.parametrize("engine", QUICK)
 EDGE = DiscreteLaplace("1/1000")
 
 
@@ -87,7 +85,7 @@ def test_keys_of_units(engine: str) -> None:
     every = exactly(table, "city", max_keys=9)
     assert every == {("'; --",): 1, ("A",): 1, ("a",): 2, ("b",): 1, ("é",): 1}
     for most, total in ((1, 3), (2, 5)):
-        for seed in range(3):
+        for seed in range(2):
             found = exactly(table.with_seed(seed), "city", max_keys=most)
             assert sum(found.values()) == total
             assert all(count <= every[key] for key, count in found.items())
@@ -98,15 +96,16 @@ def test_a_unit_keeps_its_keys_whoever_else_is_there(engine: str) -> None:
     """Which of its keys count depends on its own rows alone."""
     others = [(1, "a", *ROWS[0][2:]), (1, "c", *ROWS[0][2:])]
     mine = [(2, city, *ROWS[0][2:]) for city in "abcde"]
-    for order in (1, -1):
-        tables = [
-            opened(engine, TYPES, rows[::order], privacy_unit="who", max_rows=1, seed=3)
-            for rows in (others, [*others, *mine], mine)
-        ]
-        without, together, alone = (exactly(each, "city", max_keys=2) for each in tables)
-        assert len(alone) == 2
-        summed = {key: without.get(key, 0) + alone.get(key, 0) for key in {**without, **alone}}
-        assert together == dict(sorted(summed.items()))
+    every = [*others, *mine]
+    without, alone, together, reversed_ = (
+        exactly(
+            opened(engine, TYPES, rows, privacy_unit="who", max_rows=1, seed=3), "city", max_keys=2
+        )
+        for rows in (others, mine, every, every[::-1])
+    )
+    assert len(alone) == 2
+    summed = {key: without.get(key, 0) + alone.get(key, 0) for key in {**without, **alone}}
+    assert together == reversed_ == dict(sorted(summed.items()))
 
 
 @engines
@@ -188,7 +187,7 @@ ASKED: dict[str, tuple[tuple[Any, ...], list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("engine", ["memory", *ENGINES])
+@pytest.mark.parametrize("engine", ["memory", *QUICK])
 def test_hostile_cells_are_the_same_keys_everywhere(engine: str) -> None:
     """No engine takes two texts for one, or one for two; a group-by of the keys counts the same."""
     data = arrow(TYPES, HOSTILE) if engine == "memory" else opened(engine, TYPES, HOSTILE)
@@ -205,12 +204,12 @@ def test_the_seed_chooses_among_keys_of_every_type(engine: str, name: str) -> No
     """No key is always the first of a unit; whatever its type is, and that of the unit."""
     rows = [(1, chr(97 + i), i, True, date(2024, 1, 1 + i), bytes([i]), 0.5) for i in range(20)]
     table = opened(engine, TYPES, rows, privacy_unit="who", max_rows=1)
-    chosen = [exactly(table.with_seed(seed), name, max_keys=1) for seed in range(6)]
+    chosen = [exactly(table.with_seed(seed), name, max_keys=1) for seed in range(4)]
     assert all(list(found.values()) == [1] for found in chosen)
     assert len({key for found in chosen for key in found}) > 2
 
 
-@pytest.mark.parametrize("engine", ["memory", "polars", *ENGINES])
+@pytest.mark.parametrize("engine", ["memory", "polars", *QUICK])
 def test_what_is_too_long_is_no_key(engine: str) -> None:
     """By its bytes; so one record cannot take the memory of a sort."""
     cells: list[tuple[str, bytes]] = [("é" * 2**15, b"x" * 2**16), ("y" * 2**16, b"y")]

@@ -38,14 +38,22 @@ def many(per: Any) -> list[IntegerStatistic]:
 
 
 @pytest.mark.parametrize(
-    "name", mostly("ibis on duckdb", "ibis on sqlite", "ibis on postgres", among=ENGINES[1:])
+    ("name", "most"),
+    [
+        pytest.param("ibis on duckdb", 7),
+        pytest.param("ibis on sqlite", 7, marks=pytest.mark.slow),
+        *(
+            pytest.param(*each.values, 300, marks=each.marks)
+            for each in mostly("ibis on sqlite", among=ENGINES[1:])
+        ),
+    ],
 )
-@pytest.mark.parametrize("most", [300, 7])
 def test_together_is_as_one_by_one(name: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In any order, with and without a unit, in one statement or several."""
+    """In any order, with and without a unit, in one statement or several.
+
+    How requests are divided does not depend on the database.
+    """
     monkeypatch.setattr(ibis, "_MOST_SUMS", dict.fromkeys(["duckdb", "sqlite", "postgres"], most))
-    if most == 7 and name not in ("ibis on duckdb", "ibis on sqlite"):
-        pytest.skip("parts do not depend on the database")
     table = fresh(name)
     asked = [*many(table.unit), *statistics(table.unit)]
     rows = opened(name, TYPES, ROWS)

@@ -28,11 +28,11 @@ NAN, INF = float("nan"), float("inf")
 LAST, FIRST = 2**63 - 1, -(2**63)
 STEPS = {
     "duckdb": 1,
-    "ibis on duckdb": 7,
+    "ibis on duckdb": 11,
     "ibis on sqlite": 5,
     "ibis on sqlite, collated": 5,
-    "ibis on postgres": 4,
-    "ibis on postgres, collated": 4,
+    "ibis on postgres": 7,
+    "ibis on postgres, collated": 7,
     "ibis on spark": 9,
 }
 """Of the long lists an engine tries one in so many; a `slow` test tries the rest."""

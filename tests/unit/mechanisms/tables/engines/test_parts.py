@@ -11,7 +11,7 @@ from tests.datasets import DATABASES, FILES, FRAMES, appended, held, kinds_of, o
 from tests.messy_tables import some_rows, some_types
 from tests.random_statistics import Maker
 
-QUICK = [*FILES, "table on numpy", "table on pandas", "ibis on duckdb", "ibis on sqlite"]
+QUICK = [*FILES, "table on numpy", "table on pandas", "ibis on sqlite"]
 
 
 def compared(form: str, seed: object, cases: int) -> tuple[int, list[Any]]:
@@ -48,9 +48,9 @@ def compared(form: str, seed: object, cases: int) -> tuple[int, list[Any]]:
 @pytest.mark.parametrize("form", parameters(QUICK))
 def test_appended_tables(form: str) -> None:
     """Random statistics, units and bounds: equal sums, of all rows and of blocks."""
-    results = [compared(form, seed, 3) for seed in range(2)]
-    assert not [each for _, bad in results for each in bad]
-    assert sum(count for count, _ in results)
+    count, bad = compared(form, 0, 3)
+    assert not bad
+    assert count
 
 
 @pytest.mark.slow
