@@ -77,8 +77,8 @@ def in_memory(ledger: MemoryLedger, case: Case) -> Queryable:
     return Queryable(case.mechanism, data, coins=coins_of(ledger, "a", TAGGED), allow_seeded=True)
 
 
-LONG = {"Individual within FiltCon"}
-"""Cases of a second or more, of which others have all mechanisms."""
+LONG = {"Individual on a table", "Individual within FiltCon"}
+"""Cases of a second or more. In the quick run `test_replays.py` has the first."""
 ADDRESSED = [
     pytest.param(
         case,

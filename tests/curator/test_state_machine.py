@@ -42,7 +42,7 @@ class TreeOnLedger(NestedTree):
 
 def test_a_nested_tree_on_a_ledger() -> None:
     run_state_machine_as_test(
-        TreeOnLedger, settings=settings(max_examples=10, stateful_step_count=30)
+        TreeOnLedger, settings=settings(max_examples=6, stateful_step_count=30)
     )
 
 

@@ -284,6 +284,7 @@ def test_a_worker_whose_lease_was_taken_is_ready_no_more(tmp_path: Path) -> None
     run(life())
 
 
+@pytest.mark.slow  # in `test_serving.py` a front is killed whose workers have to let go
 def test_a_worker_ends_with_its_front(tmp_path: Path) -> None:
     """Also if the front is killed and the worker is idle."""
     program = f"""

@@ -13,7 +13,7 @@ from queryable.losses import Dominated
 from tests.ledgers import events_of
 from tests.stored import STORED
 from tests.strategies import RandomWord
-from tests.unit.curator.verification.test_all_kinds import COMPOSITORS, LISTED
+from tests.unit.curator.verification.test_all_kinds import COMPOSITORS
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 
@@ -57,14 +57,7 @@ def _holds(mechanism: Any, seed: int, launches: int) -> None:
     assert told.uncompared == 0
 
 
-@pytest.mark.parametrize(
-    "mechanism",
-    [
-        pytest.param(each, marks=pytest.mark.slow if each in LISTED else ())  # takes a second
-        for each in (*COMPOSITORS, *EXTREME)
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("mechanism", [*COMPOSITORS, *EXTREME], ids=str)
 def test_random_launches_hold(mechanism: Any) -> None:
     _holds(mechanism, 1, 4)
 
