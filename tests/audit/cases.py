@@ -369,7 +369,7 @@ CASES: dict[str, Case] = {
     ),
     "FiltCon, Gaussian": Case(
         lambda: FiltCon(GDP("8/5")),
-        (Launch(PadReveal(2)), Launch(reader(2)), *ASKS[:3]),
+        (Launch(PadReveal(2)), Launch(Response(2)), *PAD),
         4,
         F(1, 3),
     ),
@@ -377,7 +377,7 @@ CASES: dict[str, Case] = {
     "Rogers2016": Case(
         lambda: FiltCon(ApproxDP("4.2", "1/5"), Rogers2016()), ONE, 4, ApproxDP("4/5", 0)
     ),
-    "Whitehouse2023": within("0.85", "7/10", Whitehouse2023, SMALL),
+    "Whitehouse2023": within("0.85", "7/10", Whitehouse2023),
     "Whitehouse2023 with deltas": within(
         "0.85",
         "7/10",
@@ -424,13 +424,10 @@ CASES: dict[str, Case] = {
             Launch(FiltCon(PureDP(nats(2)))),
             Launch(Response(3)),
             Launch(Response(2)),
-            Ask(0, Launch(PadReveal(2))),
             Ask(0, Launch(Response(2))),
             Ask(0, Launch(Response(3))),
-            Ask(0, Ask(0, "key")),
-            Ask(0, Ask(0, "sum")),
         ),
-        5,
+        4,
         UNDER,
     ),
     "an odometer launched as a filter": Case(
@@ -608,6 +605,7 @@ LARGER: dict[str, Case] = {
         queries=LAUNCHES + ASKS,
     ),
     **larger(
+        "Whitehouse2023",
         "Rogers2016",
         "Rogers2023",
         "ViaZCDP",
@@ -622,6 +620,17 @@ LARGER: dict[str, Case] = {
     **larger(
         "Whitehouse2023 with deltas",
         queries=(Launch(Response(F(4, 3), delta="1/20")), *SMALL),
+    ),
+    **larger("FiltCon, Gaussian", queries=(Launch(PadReveal(2)), Launch(reader(2)), *ASKS[:3])),
+    **larger(
+        "nested filters",
+        queries=(
+            *CASES["nested filters"].queries,
+            Ask(0, Launch(PadReveal(2))),
+            Ask(0, Ask(0, "key")),
+            Ask(0, Ask(0, "sum")),
+        ),
+        horizon=5,
     ),
     **larger("Individual", pairs=PERSONS),
     **larger("Best, most of many runs", cut=F(6, 1000), reached=PureDP(2 * nats(2))),

@@ -249,7 +249,8 @@ def within(epsilon: Any, delta: Any, rule: Any) -> Stream:
 
 STREAMS: dict[str, Stream] = {
     # filters, by measure
-    "FiltCon": Stream(lambda: FiltCon(PureDP(TOTAL)), MIXED, UNDER),
+    "FiltCon": Stream(lambda: FiltCon(PureDP(TOTAL)), BOTH, UNDER),
+    "FiltCon, beside a snapshot": Stream(lambda: FiltCon(PureDP(TOTAL)), MIXED, UNDER),
     "FiltCon of pads": Stream(
         lambda: FiltCon(PureDP(TOTAL)),
         (Launch(Pads(3)), Launch(response(2)), *PADS),

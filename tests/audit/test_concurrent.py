@@ -63,7 +63,7 @@ def test_persons_in_a_composition_are_one_person_over_it(bit: int) -> None:
     together = Readers() @ ConComp(responses)
     apart = ConComp([Reader() @ response for response in responses])
     asks = [Ask(child, "read") for child in range(3)]
-    for seed in range(20):
+    for seed in range(8):
 
         def adversary(view: Any, seed: int = seed) -> Any:
             adaptive = sum(answer is True for answer in view.answers)

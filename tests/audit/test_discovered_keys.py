@@ -82,14 +82,21 @@ def less(claim: Any) -> Loss:
     return ApproxZCDP(claim.rho, claim.delta * F(999, 1000))
 
 
-@pytest.mark.parametrize("keys", [1, pytest.param(2, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("noise", [LAPLACE, GAUSSIAN], ids=str)
+@pytest.mark.parametrize(
+    ("noise", "keys"),
+    [
+        (GAUSSIAN, 1),
+        pytest.param(GAUSSIAN, 2, marks=pytest.mark.slow),
+        *(pytest.param(LAPLACE, keys, marks=pytest.mark.slow) for keys in (1, 2)),
+    ],
+    ids=str,
+)
 def test_the_claim_is_exact(noise: Any, keys: int) -> None:
     """Of one unit: a thousandth less delta is refuted, so the edge is where the claim says."""
     mechanism, data = asked(noise, keys), pairs(*NEIGHBOURS[keys])
     assert audited(mechanism, data).holds
     assert audited(mechanism, data, claim=mechanism.privacy_map(1, ApproxZCDP)).holds
-    assert audited(mechanism, data, claim=less(mechanism.privacy_map(1))).refuted
+    assert audited(mechanism, data[:1], claim=less(mechanism.privacy_map(1))).refuted
 
 
 def test_epsilon_is_exact() -> None:

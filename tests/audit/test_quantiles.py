@@ -1,7 +1,8 @@
 """Private quantiles of groups: the exact loss on neighbouring data, and false claims caught."""
 
 from collections.abc import Iterator
-from itertools import product
+from functools import cache
+from itertools import combinations_with_replacement, product
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ def mechanism(per: PrivacyUnit | None, levels: Any, confidence: Any) -> PrivateQ
 COUNTS = mechanism(None, "1/2", None).counts
 
 
+@cache
 def counted(rows: Rows) -> Any:
     """The counts of rows that the bounds have left."""
     return COUNTS({"g": [group for group, _ in rows], "x": [cell for _, cell in rows]})
@@ -69,7 +71,7 @@ units = pytest.mark.parametrize("per", UNITS, ids=str)
 def contributed(per: PrivacyUnit) -> Iterator[Rows]:
     """What one person may contribute within the bounds, in a few ways."""
     for size in range(1, per.max_rows + 1):
-        for groups in product("ab", repeat=size):
+        for groups in combinations_with_replacement("ab", size):
             held = [groups.count(group) for group in set(groups)]
             if len(held) <= per.groups and max(held) <= per.rows_per_group:
                 for cell in (-1, 5, 12):
