@@ -13,11 +13,14 @@ import pytest
 
 from mechanisms import Count, DiscoveredKeys, GroupBy, PrivacyUnit
 from mechanisms.tables.keys import combinations
-from tests.datasets import DATABASES, FORMS, MEMORY, held, kinds_of, opened, parameters
+from tests.datasets import COLLATED, DATABASES, FORMS, MEMORY, held, kinds_of, opened, parameters
+from tests.engines import mostly
 from tests.messy_tables import Row, some_rows, some_types
 from tests.random_expressions import Expressions, Operand
 
 KEYS = ("text", "integer", "boolean", "date")
+QUICK = [form for form in FORMS if form not in (*COLLATED[1:], "ibis on spark")]
+"""Slow tests have the second database with collations."""
 
 
 def operands(draw: Expressions, random: Random) -> list[Operand]:
@@ -87,7 +90,7 @@ def compare(form: str, seed: object, most: int) -> Counter[str]:
     return outcomes
 
 
-@pytest.mark.parametrize("form", parameters([form for form in FORMS if form != "ibis on spark"]))
+@pytest.mark.parametrize("form", mostly(*QUICK, among=parameters(FORMS)))
 def test_keys(form: str) -> None:
     """One table on databases, where a query takes longest, else two."""
     trials = 1 if form in DATABASES else 2

@@ -78,10 +78,10 @@ def every_data(most: int) -> Iterator[Cells]:
 @pytest.mark.parametrize("level", LEVELS, ids=str)
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
 def test_ends_are_wrong_as_rarely_as_they_should_be(level: Fraction, grid: Grid) -> None:
-    """For all data of up to four cells; and some data come close to the stated probability."""
+    """For all data of up to three cells; and some data come close to the stated probability."""
     missed, worst = Fraction(1, 10), 0.0
     brackets, shift = Brackets(level, len(grid)), least_shift(len(grid), RATE, missed)
-    for cells in every_data(4):
+    for cells in every_data(3):
         counts = counted(cells, grid)
         low = low_is_wrong(brackets.lower(counts, shift, RATE), grid, cells, level)
         high = high_is_wrong(brackets.upper(counts, shift, RATE), grid, cells, level)

@@ -269,7 +269,7 @@ def table(rows: list[tuple[int, str, int]]) -> Table:
     )
 
 
-@settings(max_examples=15)
+@settings(max_examples=7)
 @given(cells, units)
 def test_a_person_changes_groups_within_the_bounds(
     rows: list[tuple[int, str, int]], per: PrivacyUnit

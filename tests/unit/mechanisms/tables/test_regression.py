@@ -172,7 +172,7 @@ def covariance(rows: Any) -> tuple[Fraction, Fraction, Fraction]:
     )
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(cases(2))
 def test_the_covariance_is_in_its_interval(case: Any) -> None:
     rows, bounds, box = case
@@ -180,7 +180,7 @@ def test_the_covariance_is_in_its_interval(case: Any) -> None:
     assert Fraction(low) <= covariance(rows)[0] <= Fraction(high)
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(cases(2))
 def test_the_correlation_is_in_its_interval(case: Any) -> None:
     rows, bounds, box = case
@@ -192,7 +192,7 @@ def test_the_correlation_is_in_its_interval(case: Any) -> None:
 
 
 @pytest.mark.parametrize("columns", [2, 3])
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_the_coefficients_are_in_their_intervals(columns: int, data: st.DataObject) -> None:
     rows, bounds, box = data.draw(cases(columns))
@@ -202,6 +202,22 @@ def test_the_coefficients_are_in_their_intervals(columns: int, data: st.DataObje
     assert exact is not None
     for value, low, high in zip(exact, *box(Regression(y, x, bounds)), strict=True):
         assert low <= value <= high  # Python compares fractions with floats exactly
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("test", "given_it"),
+    [
+        (test_the_covariance_is_in_its_interval, lambda data: [data.draw(cases(2))]),
+        (test_the_correlation_is_in_its_interval, lambda data: [data.draw(cases(2))]),
+        (test_the_coefficients_are_in_their_intervals, lambda data: [2, data]),
+        (test_the_coefficients_are_in_their_intervals, lambda data: [3, data]),
+    ],
+)
+@settings(max_examples=200)
+@given(data=st.data())
+def test_many_are_in_their_intervals(test: Any, given_it: Any, data: st.DataObject) -> None:
+    test.hypothesis.inner_test(*given_it(data))
 
 
 @attrs.frozen

@@ -105,7 +105,7 @@ def shuffled(rows: Rows, data: st.DataObject) -> Rows:
     return data.draw(st.permutations(rows))
 
 
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(st.lists(cell, max_size=12), cell, st.data())
 def test_rows(rows: Rows, another: dict[str, Any], data: st.DataObject) -> None:
     """One row more moves a statistic by its sensitivity at most, another row by twice that."""
@@ -116,7 +116,7 @@ def test_rows(rows: Rows, another: dict[str, Any], data: st.DataObject) -> None:
         assert within(statistic, there, instead, 2)
 
 
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(st.lists(cell, max_size=30), units, st.sampled_from([None, "day"]), st.data())
 def test_persons(rows: Rows, per: PrivacyUnit, keep: str | None, data: st.DataObject) -> None:
     """The same for all rows of a person; rows of nobody may come and go."""
@@ -132,7 +132,7 @@ def test_persons(rows: Rows, per: PrivacyUnit, keep: str | None, data: st.DataOb
         assert within(statistic, here, changed, 2)
 
 
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(st.lists(cell, max_size=30), units, st.data())
 def test_the_order_of_rows_is_nothing(rows: Rows, per: PrivacyUnit, data: st.DataObject) -> None:
     one, other = (
@@ -142,23 +142,40 @@ def test_the_order_of_rows_is_nothing(rows: Rows, per: PrivacyUnit, data: st.Dat
         assert moves(statistic, one, other) == (0, 0)
 
 
-STEPS = {"duckdb": 1, "ibis on spark": 5}
-"""An engine tries one statistic in so many, others one in three; a `slow` test tries all."""
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("test", "strategies"),
+    [
+        (test_rows, [st.lists(cell, max_size=12), cell]),
+        (test_persons, [st.lists(cell, max_size=30), units, st.sampled_from([None, "day"])]),
+        (test_the_order_of_rows_is_nothing, [st.lists(cell, max_size=30), units]),
+    ],
+)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_more_neighbours(test: Any, strategies: Any, data: st.DataObject) -> None:
+    """The same in many more examples."""
+    test.hypothesis.inner_test(*(data.draw(each) for each in strategies), data)
+
+
+STEPS = {"duckdb": (0, 1), "ibis on duckdb": (0, 5), "ibis on sqlite": (1, 5)}
+"""An engine tries one statistic in so many from a first; others have another first, so that each
+is tried on some. A `slow` test tries all on each."""
 
 
 @pytest.mark.parametrize("engine", DIALECTS)
 def test_every_engine(engine: str) -> None:
     """A row less, a person less, a person replaced, on each engine, rows lying anyhow."""
-    check_neighbours(engine, 1, STEPS.get(engine, 3))
+    check_neighbours(engine, 1, *STEPS.get(engine, (2, 5)))
 
 
 @pytest.mark.slow
 @every_engine
 def test_every_engine_at_length(engine: str) -> None:
-    check_neighbours(engine, 2, 1)
+    check_neighbours(engine, 2, 0, 1)
 
 
-def check_neighbours(engine: str, seed: int, step: int) -> None:
+def check_neighbours(engine: str, seed: int, first: int, step: int) -> None:
     random = np.random.default_rng(seed)
     per = PrivacyUnit("person", max_rows=4, max_groups=2, max_rows_per_group=2 + seed % 2)
     names = ["person", "x", "n", "g", "day"]
@@ -174,13 +191,13 @@ def check_neighbours(engine: str, seed: int, step: int) -> None:
 
     whole = [some(int(random.integers(5))) for _ in range(40)] + [some(None)]
     here, less = table(whole), table(whole[1:])
-    for statistic in list(statistics(None))[::step]:
+    for statistic in list(statistics(None))[first::step]:
         assert within(statistic, here, less, 1)
     unit = {"privacy_unit": "person", "max_rows": 1, "seed": seed}
     others = [row for row in whole if row[0] != 0]
     replaced = [*others, *(some(0) for _ in range(9))]
     here, again, less, changed = (table(rows, **unit) for rows in (whole, whole, others, replaced))
-    for statistic in list(statistics(per))[::step]:
+    for statistic in list(statistics(per))[first::step]:
         assert within(statistic, here, less, 1)
         assert within(statistic, here, changed, 2)
         assert moves(statistic, here, again) == (0, 0)
