@@ -238,17 +238,20 @@ def test_statistics_of_a_file_decide_nothing(tmp_path: Path) -> None:
 
 
 def test_long_cells_do_not_fill_the_memory(tmp_path: Path) -> None:
-    """Rows of a person are sorted by what a statistic makes of them, not by their text."""
-    size, cells = 2**20, [f"t{i % 5}" for i in range(20_000)]
+    """Rows of a person are sorted by what a statistic makes of them, not by their text.
+
+    DuckDB's own window function, in the order of the text or of its digest, runs out of memory.
+    """
+    size, cells = 2**19, [f"t{i % 5}" for i in range(20_000)]
     for i in range(60):
         cells[10_000 + i] = f"x{i}" + "y" * size
     path = tmp_path / "long.parquet"
     persons = [7 if len(cell) > 9 else i % 4000 for i, cell in enumerate(cells)]
     pq.write_table(pa.table({"p": persons, "t": cells}), path)
-    with Table(path, privacy_unit="p", max_rows=3, memory_limit="90MB", threads=1) as table:
+    with Table(path, privacy_unit="p", max_rows=3, memory_limit="45MB", threads=1) as table:
         for statistic in (Count(t == "t1", per=table.unit), Histogram("t", ["t1"], per=table.unit)):
             assert statistic.value(table) > 1000
-    with Table(path, privacy_unit="t", max_rows=3, memory_limit="90MB", threads=1) as table:
+    with Table(path, privacy_unit="t", max_rows=3, memory_limit="45MB", threads=1) as table:
         assert Count(per=table.unit).value(table) == 5 * 3 + 60
 
 
