@@ -12,7 +12,8 @@ from tests.unit.mechanisms.tables.engines.test_ibis_kept import engine_of
 every_database = pytest.mark.parametrize(
     "name",
     mostly(
-        *("ibis on duckdb", "ibis on sqlite, collated", "ibis on postgres, collated"),
+        "ibis on sqlite, collated",
+        "ibis on postgres, collated",
         among=ENGINES[1:],
     ),
 )
