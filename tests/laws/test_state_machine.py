@@ -295,7 +295,7 @@ class NestedTree(RuleBasedStateMachine):
 
 
 TestNestedTree = NestedTree.TestCase
-TestNestedTree.settings = settings(max_examples=30, stateful_step_count=40, deadline=None)
+TestNestedTree.settings = settings(max_examples=20, stateful_step_count=40, deadline=None)
 
 
 def test_the_bits_of_a_leaf_are_those_of_its_path() -> None:

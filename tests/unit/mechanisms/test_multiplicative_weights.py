@@ -299,7 +299,7 @@ def test_a_table_answers_every_linear_query_from_one_scan() -> None:
     ),
     st.integers(0, 10),
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_a_person_moves_a_weighted_count_by_at_most_its_sensitivity(
     rows: list[tuple[int, str, int]],
     values: list[float],

@@ -336,7 +336,7 @@ conditions = st.recursive(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.lists(conditions, min_size=1, max_size=4))
 def test_atoms_say_for_each_row_what_the_predicates_say(predicates: list[Predicate]) -> None:
     """Also after later predicates have split them; a row is in one atom, missing cells too."""

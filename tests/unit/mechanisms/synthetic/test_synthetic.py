@@ -244,7 +244,6 @@ QUICK = (
     (False, KeyboardInterrupt, 1),
     (False, MemoryError, 2),
     (True, KeyboardInterrupt, 2),
-    (True, MemoryError, 3),
 )
 
 
