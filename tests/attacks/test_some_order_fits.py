@@ -100,7 +100,10 @@ def test_the_order_chosen_by_an_answer_breaks_the_claim() -> None:
     assert real("1.396e-6") < attack(SomeOrder()) < real("1.397e-6")
 
 
-@pytest.mark.parametrize("weights", [None, ("1/2", "1/2"), ("9/10", "1/10")])
+@pytest.mark.parametrize(
+    "weights",
+    [None, pytest.param(("1/2", "1/2"), marks=pytest.mark.slow), ("9/10", "1/10")],
+)
 def test_fixed_weights_keep_the_claim(weights: Any) -> None:
     """The same attack on the weighted filter stays within delta, and reaches much of it."""
     true = attack(ViaRenyi(ORDERS, weights))
