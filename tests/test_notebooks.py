@@ -28,6 +28,7 @@ LONG = {  # run for 4 to 20 seconds
     "3_choosing_a_rule",
     "4_accuracy_first",
     "5_auditing_your_own_mechanism",
+    "6_writing_your_own",
     "7_a_budget_that_survives",
     "8_a_year_of_visits",
 }

@@ -84,6 +84,7 @@ def require_protocol() -> None:
         assert is_alike(json.loads(each["reply"]), got), (each["body"], got)
 
 
+@pytest.mark.slow
 def test_pages_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

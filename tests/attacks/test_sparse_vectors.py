@@ -349,6 +349,7 @@ def test_the_noise_for_one_way_is_too_little_for_both() -> None:
     assert found.value > 10 * today.unmoved
 
 
+@pytest.mark.slow
 def test_refreshing_at_the_price_of_one_draw_is_refuted() -> None:
     """Each new draw of the threshold's noise costs as much as the first one."""
     today = FiniteToday(0, 1, 2, refresh=True, reach=6)

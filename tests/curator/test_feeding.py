@@ -67,11 +67,12 @@ def batches(stated: Path) -> str:
     return line
 
 
-@pytest.mark.parametrize("killed", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("killed", [False, True])
 def test_the_owner_feeds_while_an_analyst_asks(
     stated: Path, token: str, tmp_path: Path, *, killed: bool
 ) -> None:
-    """One story, since each process takes a second to start. The slow one kills the front too."""
+    """One story, since each process takes a second to start. The second one kills the front too."""
     assert "first is batch 1" in feed(stated, "visits", rows(tmp_path, 3), identity="first")
     assert "1 batch;" in batches(stated)
     with served(stated, Dying) as curator:

@@ -150,6 +150,7 @@ def test_downloads(tab: Tab, tmp_path: Path) -> None:
     assert all("count" in json.dumps(row).lower() for row in json.loads(path.read_text()))
 
 
+@pytest.mark.slow
 def test_logging_in_and_out(tab: Tab, chromium: Any, pages: Pages, at: str) -> None:
     tab.page.goto("/data/visits")
     assert tab.page.url.endswith("/login")
@@ -176,6 +177,9 @@ def test_logging_in_and_out(tab: Tab, chromium: Any, pages: Pages, at: str) -> N
     tab.page.go_back()
     tab.page.wait_for_url("**/login")
     assert "bo's own" not in tab.page.content()
+    # a look for news that was on its way when the session ended is refused
+    late = "Failed to load resource: the server responded with a status of 401 (Unauthorized)"
+    tab.wrong = [each for each in tab.wrong if each != late]
 
 
 @pytest.mark.slow

@@ -69,6 +69,7 @@ def test_a_kill_before_anything_is_launched_changes_nothing(tmp_path: Path) -> N
     assert curator.replay(place, FiltCon(ZCDP(1)), DATA, name="visits").difference is None
 
 
+@pytest.mark.slow
 def test_a_fit_that_was_killed_between_rounds_is_finished_at_opening(tmp_path: Path) -> None:
     """With the same noise, so that nothing is charged or shown twice."""
     place = tmp_path / "visits.db"

@@ -30,7 +30,7 @@ from mechanisms import (
     column,
 )
 from queryable.statistics import IntegerStatistic
-from tests.engines import DIALECTS, ENGINES, opened
+from tests.engines import ENGINES, FEW, opened
 
 Rows = list[dict[str, Any]]
 every_engine = pytest.mark.parametrize("engine", ENGINES)
@@ -163,7 +163,7 @@ STEPS = {"duckdb": (0, 1), "ibis on duckdb": (0, 5), "ibis on sqlite": (1, 5)}
 is tried on some. A `slow` test tries all on each."""
 
 
-@pytest.mark.parametrize("engine", DIALECTS)
+@pytest.mark.parametrize("engine", FEW)
 def test_every_engine(engine: str) -> None:
     """A row less, a person less, a person replaced, on each engine, rows lying anyhow."""
     check_neighbours(engine, 1, *STEPS.get(engine, (2, 5)))

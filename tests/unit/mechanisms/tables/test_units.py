@@ -93,6 +93,7 @@ def test_limits_are_checked(limits: Any) -> None:
         UnitSizes(limits, per=PER)
 
 
+@pytest.mark.slow
 def test_many_limits_are_one_query() -> None:
     table = Table(ROWS, privacy_unit="who", max_rows=1)
     assert UnitSizes(range(1, 3000), per=table.unit).value(table)[:4].tolist() == [1, 1, 1, 0]

@@ -335,6 +335,7 @@ def test_groups_of_approximate_losses() -> None:
     assert loss.to(FDP).group(4) <= FDP.of_approx(stated.epsilon + TINY, stated.delta + TINY)
 
 
+@pytest.mark.slow
 def test_groups_of_gaussians() -> None:
     """Close to G_2mu, below it; what the tangents lose is no longer known."""
     curve = FDP.of_gaussian("0.5")
@@ -345,10 +346,8 @@ def test_groups_of_gaussians() -> None:
         assert true < float(doubled.delta(epsilon)) < 1.05 * true + 1e-6
 
 
-@pytest.mark.parametrize(
-    ("losses", "size"),
-    [(6, 5), *(pytest.param(7, each, marks=pytest.mark.slow) for each in (16, 1000))],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("losses", "size"), [(6, 5), (7, 16), (7, 1000)])
 def test_groups_of_any_size_keep_few_knots(losses: int, size: int) -> None:
     """Large groups of curves with many knots are computed in bounded time."""
     many = reduce(FDP.compose, (FDP.of_approx(F(1, n)) for n in range(2, 2 + losses)))

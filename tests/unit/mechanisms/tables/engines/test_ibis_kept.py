@@ -98,9 +98,7 @@ def choosing_anew() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize(
-    "name", mostly("ibis on sqlite, collated", "ibis on postgres", among=ENGINES[1:])
-)
+@pytest.mark.parametrize("name", mostly("ibis on sqlite, collated", among=ENGINES[1:]))
 def test_warm_cold_and_evicted_are_equal(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever was asked before, with room for one set of kept rows, and with none."""
     first = fresh(name)

@@ -51,6 +51,7 @@ def test_many_keys_are_as_a_few(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     "name", [pytest.param("ibis on duckdb", marks=pytest.mark.slow), "ibis on sqlite"]
 )
+@pytest.mark.slow
 def test_fifty_thousand_keys(name: str) -> None:
     """They are uploaded once; half a character is refused as in a statement."""
     rows = [(i, i, str(i)) for i in range(2_000)]

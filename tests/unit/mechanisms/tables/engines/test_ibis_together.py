@@ -40,7 +40,7 @@ def many(per: Any) -> list[IntegerStatistic]:
 @pytest.mark.parametrize(
     ("name", "most"),
     [
-        pytest.param("ibis on duckdb", 7),
+        pytest.param("ibis on duckdb", 7, marks=pytest.mark.slow),
         pytest.param("ibis on sqlite", 7, marks=pytest.mark.slow),
         *(
             pytest.param(*each.values, 300, marks=each.marks)

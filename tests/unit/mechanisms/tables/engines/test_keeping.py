@@ -71,7 +71,13 @@ some_or_all = pytest.mark.parametrize("number", [6, pytest.param(18, marks=pytes
 
 
 @pytest.mark.parametrize(
-    ("keep", "number"), [(None, 18), ("when", 6), pytest.param("when", 18, marks=pytest.mark.slow)]
+    ("keep", "number"),
+    [
+        (None, 6),
+        ("when", 6),
+        pytest.param(None, 18, marks=pytest.mark.slow),
+        pytest.param("when", 18, marks=pytest.mark.slow),
+    ],
 )
 def test_what_was_asked_before_makes_no_difference(keep: str | None, number: int) -> None:
     """The values of questions in any order are those of tables that were asked nothing before."""
@@ -145,6 +151,7 @@ def large(**options: Any) -> Table:
     return Table(source, privacy_unit="person", max_rows=1, seed=3, threads=1, **options)
 
 
+@pytest.mark.slow
 def test_without_room_on_disk_rows_are_chosen_anew() -> None:
     """Kept rows are written to disk beyond the memory; where that is full, none are kept."""
     tables = [
@@ -171,6 +178,7 @@ def folder(table: Table) -> Path:
     return Path(table._engine.folder)
 
 
+@pytest.mark.slow
 def test_threads_share_the_kept_rows() -> None:
     """Several threads that ask one table in their own order get the values of one."""
     asked = statistics(*UNITS)
@@ -259,7 +267,9 @@ def test_the_number_of_sets_is_bounded() -> None:
 
 
 @some_or_all
-@pytest.mark.parametrize("form", ["parquet", "csv", "pandas"])
+@pytest.mark.parametrize(
+    "form", ["parquet", *(pytest.param(each, marks=pytest.mark.slow) for each in ("csv", "pandas"))]
+)
 def test_rows_that_were_chosen_before_are_all_that_is_read(
     form: str, number: int, tmp_path: Path
 ) -> None:

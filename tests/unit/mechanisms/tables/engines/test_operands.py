@@ -22,7 +22,7 @@ from mechanisms import (
     when,
 )
 from mechanisms.tables.computed import operand_cells
-from tests.engines import DIALECTS, ENGINES, mostly, opened
+from tests.engines import ENGINES, FEW, mostly, opened
 
 NAN, INF = float("nan"), float("inf")
 LAST, FIRST = 2**63 - 1, -(2**63)
@@ -37,7 +37,7 @@ STEPS = {
 }
 """Of the long lists an engine tries one in so many; a `slow` test tries the rest."""
 
-every_dialect = pytest.mark.parametrize("engine", DIALECTS)
+every_dialect = pytest.mark.parametrize("engine", FEW)
 every_collation = pytest.mark.parametrize(
     "engine",
     mostly("duckdb", "ibis on duckdb", "ibis on sqlite, collated", "ibis on postgres, collated"),

@@ -217,6 +217,7 @@ except duckdb.InterruptException:
 ]
 
 
+@pytest.mark.slow
 def test_a_notebook_has_a_bar_or_is_told_what_to_install(tmp_path: Path) -> None:
     """In a real kernel. Without ipywidgets DuckDB refuses to count progress there."""
     notebook = nbformat.v4.new_notebook(cells=[*map(nbformat.v4.new_code_cell, CELLS)])
