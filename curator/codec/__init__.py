@@ -11,17 +11,19 @@ values correspond: `decode` refuses a text that `encode` would spell in another 
     >>> decode(b'{"@":"gaussian/1","statistic":{"@":"count/1"},"variance":"9"}')
     Gaussian(statistic=Count(where=None, per=None), variance=Fraction(9, 1))
 
-`QUERIES` has the same methods with narrow limits, for bytes that come from an analyst. A codec with
-the mechanisms of a site is `with_site(names)`.
+`QUERIES` has the same methods for bytes that come from an analyst: it has narrow limits, and reads
+the tags of `ANALYST_TAGS` only. A codec with the mechanisms of a site is `with_site(names)`.
 
 - `schema`: the table of tags. `refusals`: what has none, and why.
 - `entries`: how one class is written and read. `fields`: how one field is.
 - `values`: numbers, dates, lists and others that are not classes of ours. `arrays`: of numpy.
 - `fits`: whether the parts of an answer fit together.
 - `codec`: `Codec`, which writes and reads texts. `limits`: of bytes, depth, digits and lists.
+- `analysts`: the tags that an analyst may send.
 - `sites`: mechanisms of a site, by entry points.
 """
 
+from curator.codec.analysts import ANALYST_TAGS, OWN_TAGS, for_analysts, is_analysts
 from curator.codec.codec import Codec
 from curator.codec.entries import Entry, entry_of
 from curator.codec.limits import Limits
@@ -37,8 +39,14 @@ QUERY_LIMITS = Limits(
 )
 """The largest query of an analyst. Reading and checking the worst of them takes some 50 ms."""
 
-QUERIES = CODEC.within(QUERY_LIMITS)
-"""The same codec with narrow limits, for bytes that come from an analyst."""
+
+def queries_of(codec: Codec) -> Codec:
+    """The codec for bytes that come from an analyst; each call gives one that remembers nothing."""
+    return for_analysts(codec, QUERY_LIMITS)
+
+
+QUERIES = queries_of(CODEC)
+"""The codec for bytes that come from an analyst: of `ANALYST_TAGS` only, with narrow limits."""
 
 encode = canonical = CODEC.encode
 decode = CODEC.decode
@@ -50,7 +58,9 @@ def with_site(names: list[str]) -> Codec:
 
 
 __all__ = [
+    "ANALYST_TAGS",
     "CODEC",
+    "OWN_TAGS",
     "QUERIES",
     "QUERY_LIMITS",
     "Codec",
@@ -61,5 +71,7 @@ __all__ = [
     "decode",
     "encode",
     "entry_of",
+    "is_analysts",
+    "queries_of",
     "with_site",
 ]

@@ -12,7 +12,7 @@ Names of tags are looked up in the table, never imported.
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from math import isfinite
 from types import NoneType
@@ -53,10 +53,16 @@ class Codec:
     Args:
         entries: the schema.
         limits: the largest texts.
+        dropped: the tags that another codec reads, and this one does not.
     """
 
-    def __init__(self, entries: Iterable[Entry], limits: Limits = Limits()) -> None:  # noqa: B008
-        self.entries, self.limits = tuple(entries), limits
+    def __init__(
+        self,
+        entries: Iterable[Entry],
+        limits: Limits = Limits(),  # noqa: B008 (it is frozen)
+        dropped: Iterable[str] = (),
+    ) -> None:
+        self.entries, self.limits, self.dropped = tuple(entries), limits, frozenset(dropped)
         self._plain = Plain(self._dump, limits)
         self._writes: dict[type, Write] = {
             NoneType: lambda _: "null",
@@ -97,7 +103,13 @@ class Codec:
 
     def within(self, limits: Limits) -> "Codec":
         """The same schema with other limits."""
-        return type(self)(self.entries, limits)
+        return type(self)(self.entries, limits, self.dropped)
+
+    def only(self, wanted: Callable[[str], bool]) -> "Codec":
+        """The schema of the wanted tags: the others are neither read nor written, at any depth."""
+        kept = [entry for entry in self.entries if wanted(entry.tag)]
+        dropped = self.dropped.union(entry.tag for entry in self.entries if not wanted(entry.tag))
+        return type(self)(kept, self.limits, dropped)
 
     def joined(self, entries: Iterable[Entry]) -> "Codec":
         """The schema with further entries.
@@ -105,7 +117,7 @@ class Codec:
         Raises:
             ValueError: a tag or a class is there already.
         """
-        return type(self)((*self.entries, *entries), self.limits)
+        return type(self)((*self.entries, *entries), self.limits, self.dropped)
 
     def tag_of(self, kind: type) -> str | None:
         """The tag of values of exactly this class; None if they have none."""
@@ -262,6 +274,8 @@ class Codec:
     def _first_reading(self, tag: Any) -> _Reading:
         entry = self._entries.get(tag) if type(tag) is str else None
         if entry is None:
+            if type(tag) is str and tag in self.dropped:
+                raise CodecError(f"{tag} is what the curator makes; no message has it")
             told = "has no tag" if tag is None else f"has the unknown tag {quoted(tag)}"
             raise CodecError(f"an object {told}; the schema of tags is closed")
         fields = tuple(

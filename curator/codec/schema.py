@@ -67,7 +67,7 @@ from mechanisms.tables.aggregates import Aggregate
 from mechanisms.tables.lattice import Lattice
 from mechanisms.tables.releases import Noisy, Release
 from queryable import answers, losses, messages, receipts, released, view
-from queryable.losses import ApproxDP, Loss
+from queryable.losses import ApproxDP, Loss, Measure
 from queryable.losses.numbers import positive
 from queryable.mechanism import InteractiveMechanism
 from queryable.randomness.coins import ChildId
@@ -277,7 +277,6 @@ _CLASSES: dict[str, type] = {
     "rogers-2016-odometer/1": c.Rogers2016Odometer,
     "rogers-2023/1": c.Rogers2023,
     "rogers-lemma-64-odometer/1": c.RogersLemma64Odometer,
-    "rule-accumulator/1": RuleAccumulator,
     "stitched-odometer/1": c.StitchedOdometer,
     "stopping/1": Stopping,
     "via-gdp/1": c.ViaGDP,
@@ -420,6 +419,13 @@ _SPECIAL = (
         | {"last": Loss | None},
         _of_least_budget,
         _least_budget,
+    ),
+    Entry(
+        "rule-accumulator/2",
+        (RuleAccumulator,),
+        {"rule": c.Rule, "measure": Measure, "delta": Fraction | None},
+        lambda value: (value.rule, value.line.zero.measure, value.line.delta),
+        c.accumulator_of,
     ),
     Entry(
         "parallel/1",

@@ -16,7 +16,7 @@ from collections.abc import Callable
 import attrs
 
 from curator.batch_files import BatchFolder
-from curator.codec import CODEC, QUERY_LIMITS, Codec
+from curator.codec import CODEC, Codec, queries_of
 from curator.journal import LedgerJournal
 from curator.ledgers import LedgerError, LedgerFullError
 from curator.requests import Answered, Request
@@ -133,8 +133,8 @@ class LocalService:
         if not isinstance(root, MemoryRoot) or not isinstance(journal, LedgerJournal):
             raise TypeError("serve a handle that curator.open gave; this one has no ledger")
         self._root, self._journal, self._codec = root, journal, codec
-        self._queries = codec.within(QUERY_LIMITS)
-        self._owners = codec.within(QUERY_LIMITS)  # remembers what would take an analyst too long
+        self._queries = queries_of(codec)
+        self._owners = queries_of(codec)  # remembers what would take an analyst too long
         self._tick, self._deadline, self._on_fault = tick, deadline, on_fault
         self._lock = threading.Lock()
         self._reader = Reader(root, codec, journal.requests.time_of)

@@ -4,6 +4,7 @@ The mechanism is in the ledger: in the root's first event, or in the launch of a
 account that has another budget, or a capacity that its budget does not give, is found.
 """
 
+import json
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
@@ -19,7 +20,7 @@ from curator.verification.accounts import (
     tag_of,
 )
 from curator.verification.rules import weight_within
-from queryable.losses import AdditiveLoss
+from queryable.losses import AdditiveLoss, zero_of
 
 FILTERS = frozenset({"filt/1", "filt-con/1", "filt-seq/1", "ex-post/1"})
 ODOMETERS = frozenset({"odom/1", "odom-con/1", "odom-seq/1"})
@@ -105,16 +106,24 @@ def _odometer(rule: Json, fixed: Json) -> None:
     match tag_of(rule):
         case "additive/1":
             _same("account", tag_of(fixed), "running-sum/1")
-        case "rule-accumulator/1":
+        case "rule-accumulator/2":
+            line = _line(rule)
             _same("account", tag_of(fixed), "least-budget/1")
             _same("rule", fixed["rule"], rule["rule"])
-            _same("line", fixed["line"], rule["line"])
-            _filter(rule["rule"], _ceiling(rule["line"]), fixed["ceiling"])
+            _same("line", fixed["line"], line)
+            _filter(rule["rule"], _ceiling(line), fixed["ceiling"])
         case tag if tag in odometers.TAGS:
             _same("account", tag_of(fixed), "time-uniform-account/1")
             _same("odometer", fixed["odometer"], rule)
         case tag:
             raise KeyError(tag)
+
+
+def _line(rule: Json) -> Json:
+    """The budgets among which an odometer that is made from a rule looks for the least."""
+    zero = json.loads(CODEC.encode(zero_of(CODEC.decode(compact(rule["measure"])))))
+    line = {"@": "line/1", "zero": zero}
+    return line if rule.get("delta") is None else {**line, "delta": rule["delta"]}
 
 
 def _ceiling(line: Json) -> Json:
