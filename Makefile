@@ -73,7 +73,7 @@ clean:
 
 # One stamp per extra, so that `make demo` installs no test tools and nothing is installed twice.
 $(VENV)/.installed-%: pyproject.toml | $(BIN)/python
-	@echo "installing queryable[$*] into $(VENV) ..."
+	@echo "installing queryable-dp[$*] into $(VENV) ..."
 	@$(PIP) install --editable ".[$*]"
 	@touch $@
 

@@ -9,6 +9,13 @@
   `hints`: what pays beyond them. `plot`: pictures (extra `plot`).
 """
 
+try:
+    from queryable.installed import require_own
+except ImportError as error:
+    raise ImportError("`queryable` on the path is another project's, not queryable-dp's") from error
+else:
+    require_own("queryable")
+
 from composition.budgets import budget
 from composition.compositors.blocks import Blocks
 from composition.compositors.concurrent import ConComp
@@ -51,6 +58,8 @@ from composition.rules.optimal import optimal_delta, optimal_epsilon
 from composition.rules.time_uniform import TimeUniform
 from composition.validity import VALIDITY
 from queryable.postprocessing import PersonInTheMiddle, Postprocessed
+
+__distribution__ = "queryable-dp"
 
 __all__ = [
     "VALIDITY",

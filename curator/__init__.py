@@ -18,6 +18,13 @@ Names are imported when they are used: a client needs no database and no engine.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+try:
+    from queryable.installed import require_own
+except ImportError as error:
+    raise ImportError("`queryable` on the path is another project's, not queryable-dp's") from error
+else:
+    require_own("queryable")
+
 if TYPE_CHECKING:
     from curator.anchors import Anchor, AnchorError, SealedError
     from curator.client import (
@@ -64,6 +71,8 @@ _HOMES = {
     }.items()
     for name in names
 }
+
+__distribution__ = "queryable-dp"
 
 __all__ = [
     "Anchor",

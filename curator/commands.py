@@ -193,7 +193,7 @@ def replay(configuration: str, root: str = "") -> str:
 
 def serve(file: Path) -> str:
     """Serve the data sets of a configuration until SIGTERM or SIGINT."""
-    with _extra("the server needs starlette and uvicorn: pip install 'queryable[server]'"):
+    with _extra("the server needs starlette and uvicorn: pip install '.[server]' in a checkout"):
         from curator.service.serve import serve as run
     run(file)
     return "stopped"
@@ -201,7 +201,7 @@ def serve(file: Path) -> str:
 
 def openapi() -> str:
     """The addresses of a curator, as an OpenAPI file."""
-    with _extra("this needs starlette: pip install 'queryable[server]'"):
+    with _extra("this needs starlette: pip install '.[server]' in a checkout"):
         from curator.service.openapi import written
     return written()
 
@@ -369,5 +369,5 @@ def main() -> None:
     try:
         run = application()
     except ModuleNotFoundError:
-        sys.exit("the command line needs typer: pip install 'queryable[curator]'")
+        sys.exit("the command line needs typer: pip install '.[curator]' in a checkout")
     run()

@@ -225,5 +225,7 @@ def _connected(address: str) -> Any:
     try:
         import ibis
     except ModuleNotFoundError as error:
-        raise ValueError("a database is read by Ibis: pip install 'queryable[ibis]'") from error
+        raise ValueError(
+            "a database is read by Ibis: pip install '.[ibis]' in a checkout"
+        ) from error
     return ibis.connect(address)

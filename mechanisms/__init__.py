@@ -19,6 +19,13 @@
 - `refinement`: estimates that are refined until they are accurate enough.
 """
 
+try:
+    from queryable.installed import require_own
+except ImportError as error:
+    raise ImportError("`queryable` on the path is another project's, not queryable-dp's") from error
+else:
+    require_own("queryable")
+
 from mechanisms.best import Best, BestRun
 from mechanisms.counters.questions import Total, Window
 from mechanisms.counters.toeplitz import ToeplitzCounter
@@ -71,6 +78,8 @@ from mechanisms.tables.statistics import Count, Histogram, Sum
 from mechanisms.tables.table import Table
 from mechanisms.tables.top import Top
 from mechanisms.tables.units import CountUnits, UnitSizes
+
+__distribution__ = "queryable-dp"
 
 __all__ = [
     "Above",

@@ -21,6 +21,7 @@ from queryable.errors import (
 from queryable.ex_post import ExPostMechanism
 from queryable.faults import touching_data
 from queryable.handle import Queryable
+from queryable.installed import warn_of_strangers
 from queryable.losses import (
     FDP,
     GDP,
@@ -70,6 +71,9 @@ from queryable.view import View, interact, truncated_view
 
 # Without a handler Python prints warnings to the terminal, where the analyst reads.
 logging.getLogger("queryable").addHandler(logging.NullHandler())
+
+__distribution__ = "queryable-dp"
+warn_of_strangers()
 
 __all__ = [
     "FDP",

