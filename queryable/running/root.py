@@ -18,7 +18,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import copy_context
-from typing import Any
+from typing import Any, final
 
 import attrs
 import numpy as np
@@ -46,6 +46,7 @@ from queryable.faults import (
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import (
     Answer,
+    Ask,
     Halted,
     Launched,
     LaunchMany,
@@ -55,6 +56,7 @@ from queryable.messages import (
     addressed,
     bare,
     is_many,
+    unnested,
 )
 from queryable.optional import require_continual
 from queryable.randomness.coins import Coins
@@ -70,6 +72,7 @@ from queryable.running.together import exchanges_of
 from queryable.view import Exchange
 
 
+@final
 @attrs.define(eq=False)  # never changed; to freeze it would take most of the time of making it
 class Moment:
     """The values that a commit replaces together.
@@ -175,6 +178,9 @@ class MemoryRoot:
         Args:
             names: the name of the launch, or of each of several; () if none has a name.
         """
+        if isinstance(query, Ask):  # the log, the journal and the coins name the whole path
+            asked, query = unnested(query)
+            path = (*path, *asked)
         taken = marked(query, names) if names else ()
         self._require_mine()
         scope = Scope()
@@ -402,7 +408,7 @@ class MemoryRoot:
     def settled(self) -> Moment:
         """The present moment, after settling a message that did not return. Needs the lock."""
         now = self._now
-        if isinstance(now, Moment):
+        if type(now) is Moment:
             return now
         before, lost = now.before, now.scope.lost
         if self.journal is not None:

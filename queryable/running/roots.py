@@ -37,6 +37,7 @@ class Root(Protocol):
     def tell(self, path: Path, query: Query, names: tuple[str | None, ...] = ()) -> Answer:
         """Send a query to the mechanism at `path`, and return the answer.
 
+        A query in an `Ask` is sent to the child that it names, as if the path had named it.
         A launch whose name was used at this path is not sent; the old answer is returned. The
         answer to `LaunchMany` and `AskMany` is a tuple with an answer for each entry.
 

@@ -9,10 +9,11 @@ import pytest
 import curator
 from curator.journal import LedgerJournal
 from curator.ledgers import Event
-from queryable import SYSTEM, Coins, InteractiveMechanism, Loss
+from queryable import SYSTEM, Coins, InteractiveMechanism, Loss, Update
 from queryable.audit.laws import LAWS, Law, Script
-from queryable.messages import plain
-from tests.laws.subjects import ASKED, DATA, Subject
+from queryable.messages import is_owners, plain
+from queryable.optional import passes_batches
+from tests.laws.subjects import DATA, SUBJECTS, Subject
 from tests.on_ledger import LENIENT
 from tests.stored import MemoryLedger
 from tests.strategies import ILLEGAL, ILLEGAL_LAUNCHES
@@ -35,11 +36,12 @@ class Log:
     events: tuple[Event, ...]
     key: bytes = attrs.field(repr=False)
     dataset: Any = attrs.field(repr=False)
+    batches: tuple[Any, ...] = attrs.field(default=(), repr=False)
 
 
 @attrs.frozen
 class Logged(InteractiveMechanism[Log]):
-    """A mechanism on a ledger. Each message is sent by a process of its own.
+    """A mechanism on a ledger. Each message is sent by a process of its own, also the owner's.
 
     The coins of `init` give the key. Those of a step are not used: they come from key and log.
     """
@@ -54,6 +56,10 @@ class Logged(InteractiveMechanism[Log]):
     def continual(self) -> bool:  # type: ignore[override]
         return self.mechanism.continual
 
+    @property
+    def passes_batches(self) -> bool:
+        return passes_batches(self.mechanism)
+
     def privacy_map(self, d_in: int, measure: Any = None) -> Loss:
         return self.mechanism.privacy_map(d_in, measure)
 
@@ -64,7 +70,7 @@ class Logged(InteractiveMechanism[Log]):
         return self._sent(state, query)
 
     def _sent(self, state: Log, *query: Any) -> tuple[Log, Any]:
-        ledger = MemoryLedger()
+        ledger, batches = MemoryLedger(), state.batches
         ledger.events["a"] = [*state.events]
         ledger.epochs["a"] = state.events[-1].epoch if state.events else 0
         with (
@@ -72,13 +78,26 @@ class Logged(InteractiveMechanism[Log]):
             patch("curator.root.LedgerJournal", AtMidnight),
         ):
             handle = curator.open(
-                ledger, self.mechanism, state.dataset, name="a", key=state.key, codec=LENIENT
+                ledger,
+                self.mechanism,
+                state.dataset,
+                name="a",
+                updates=batches,
+                key=state.key,
+                codec=LENIENT,
             )
         try:
-            answer = handle._root.tell((), *query) if query else handle._root.opening
+            answer = None
+            if not query:
+                answer = handle._root.opening
+            elif not is_owners(*query):
+                answer = handle._root.tell((), *query)
+            else:
+                handle._root.feed(*query)
+                batches += tuple(each.records for each in query if isinstance(each, Update))
         finally:
             curator.release(handle)
-        return attrs.evolve(state, events=tuple(ledger.events["a"])), plain(answer)
+        return attrs.evolve(state, events=tuple(ledger.events["a"]), batches=batches), plain(answer)
 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=lambda law: law.__name__)
@@ -86,7 +105,7 @@ class Logged(InteractiveMechanism[Log]):
     "subject",
     [
         pytest.param(each, marks=() if each.name in QUICK else pytest.mark.slow, id=each.name)
-        for each in ASKED
+        for each in SUBJECTS
     ],
 )
 def test_every_law_holds_on_a_ledger(subject: Subject, law: Law) -> None:

@@ -13,10 +13,22 @@ from composition import FiltCon
 from curator import LedgerError
 from curator.codec import entry_of
 from mechanisms import Count, Gaussian, SparseVector, Table, column
-from queryable import ZCDP, HandleError, MechanismFault, PureDP, Queryable, QueryError, Statistic
+from queryable import (
+    ZCDP,
+    Ask,
+    Failed,
+    HandleError,
+    MechanismFault,
+    PureDP,
+    Queryable,
+    QueryError,
+    RetiredChildError,
+    Statistic,
+)
 from queryable.errors import CodecError
+from queryable.messages import addressed
 from tests.stored import KEY, STORED, MemoryLedger
-from tests.strategies import RandomBits, Toy
+from tests.strategies import Faulty, RandomBits, Toy, raising
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 
@@ -46,6 +58,23 @@ def test_an_analysis_goes_on(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="took root 'visits' over"):
         search(Count())
     assert len(opened(ledger).view) == 5
+
+
+@pytest.mark.parametrize("at", [(), (0,), (0, 1)])
+def test_what_failed_is_retired_for_good(at: tuple[int, ...]) -> None:
+    """However its parents were named in the message: in its path, or in an `Ask`."""
+    ledger = MemoryLedger()
+    table = opened(ledger, FiltCon(PureDP(1)), key=KEY, codec=STORED)
+    team = table.launch(FiltCon(PureDP("1/2")))
+    team.launch(RandomBits(PureDP("1/100")))
+    team.launch(Faulty(raising(ValueError())))
+    query = addressed((0, 1)[len(at) :], "bits")
+    assert table._root.tell(at, query) == Failed()
+    for handle in (table, opened(ledger, FiltCon(PureDP(1)), key=KEY, codec=STORED)):
+        with pytest.raises(RetiredChildError):
+            handle._root.tell(at, query)
+        with pytest.raises(RetiredChildError):
+            handle.ask(Ask(0, Ask(1, "bits")))
 
 
 def test_several_roots_share_a_ledger(tmp_path: Path) -> None:

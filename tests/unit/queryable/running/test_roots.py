@@ -5,7 +5,7 @@ from typing import Any
 
 from composition import FiltCon
 from mechanisms import Count, Gaussian, SparseVector
-from queryable import SYSTEM, ZCDP, Queryable
+from queryable import SYSTEM, ZCDP, Ask, Queryable
 from queryable.datasets import RECORD, Protected
 from queryable.running.handles import Handles, Path
 from queryable.running.log import Record
@@ -49,3 +49,13 @@ def test_a_handle_works_over_any_root() -> None:
     assert distant.told == [(), (), (), (1,), ()]
     assert "how many" in str(table.ledger())
     assert "how many" in table.tree()
+
+
+def test_a_child_in_an_ask_is_a_part_of_the_path() -> None:
+    """Or a journal, which notes how deep the child was that failed, would miss one."""
+    root = MemoryRoot(FiltCon(ZCDP(1)), [1, 2, 3], SYSTEM, None, RECORD)
+    table = Queryable._over(root)
+    table.launch(FiltCon(ZCDP("1/2"))).launch(SparseVector(2, epsilon="1/10"))
+    root.tell((), Ask(0, Ask(0, Count())))
+    root.tell((0,), Ask(0, Count()))
+    assert [exchange.path for exchange in root.exchanges()] == [(), (0,), (0, 0), (0, 0)]
