@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 import attrs
+from attrs.validators import optional
 from immutables import Map
 
 from mechanisms.additive import integer_statistic
@@ -33,7 +34,7 @@ from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
 from queryable.losses import ZCDP, Loss, Measure, PureDP
 from queryable.losses.conversions import discrete_laplace_to_zcdp
 from queryable.losses.numbers import natural
-from queryable.quoting import quoted
+from queryable.quoting import one_of, quoted
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.randomness.laws import Law
 from queryable.statistics import IntegerStatistic
@@ -54,12 +55,6 @@ class TreeState(CounterState):
 
     open: tuple[Any, ...] = attrs.field(repr=False)
     nodes: Map[Node, Any] = attrs.field(repr=False)
-
-
-def _noise(value: Any) -> str | None:
-    if value not in (None, "gaussian", "laplace"):
-        raise ValueError(f'noise is {quoted(value)}; it should be "gaussian" or "laplace"')
-    return None if value is None else str(value)
 
 
 def _past(value: Any) -> int | None:
@@ -112,7 +107,9 @@ class TreeCounter(Counter[TreeState]):
     scale: Fraction | None = attrs.field(kw_only=True, default=None, converter=scale_of)
     rho: Fraction | None = attrs.field(kw_only=True, default=None, converter=rho_of)
     epsilon: Fraction | None = attrs.field(kw_only=True, default=None, converter=epsilon_of)
-    noise: str | None = attrs.field(kw_only=True, default=None, converter=_noise)
+    noise: str | None = attrs.field(
+        kw_only=True, default=None, validator=optional(one_of("gaussian", "laplace"))
+    )
     horizon: int | None = attrs.field(kw_only=True, default=None, converter=horizon_of)
     past: int | None = attrs.field(kw_only=True, default=0, converter=_past)
     neighbours: EventLevel | UserLevel = attrs.field(

@@ -191,9 +191,8 @@ class _Looking:
             if len(never) == count:
                 raise ValueError(f"no query is legal at any point: {listed}")
             illegal_note = f"; never legal: {listed}" if never else ""
-        method = (
-            f"the exact worst of all adversaries, {offered}, horizon {self.horizon}{illegal_note}"
-        )
+        horizon = shown(Fraction(self.horizon))
+        method = f"the exact worst of all adversaries, {offered}, horizon {horizon}{illegal_note}"
         return method, [finding for finding, _ in found]
 
     def _worst(

@@ -22,7 +22,7 @@ from queryable.audit.laws import require_mechanism
 from queryable.audit.pairs import Around, Pair
 from queryable.audit.verdict import Finding, Verdict
 from queryable.losses import Loss
-from queryable.losses.numbers import natural
+from queryable.losses.numbers import natural, shown
 from queryable.mechanism import Answer, InteractiveMechanism, Query
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.randomness.laws import FairBits, Law
@@ -110,21 +110,24 @@ def audit_histories(
         limit: the largest number of histories, and of beliefs in each search.
 
     Raises:
-        TypeError: `mechanism` is not a mechanism.
-        ValueError: no `Pair` is among the queries, there are too many histories, or a draw has
-            infinite support.
+        TypeError: `mechanism` is not a mechanism, or a number is not an integer.
+        ValueError: no `Pair` is among the queries, a number is negative, there are too many
+            histories, or a draw has infinite support.
     """
     require_mechanism(mechanism)
+    history, horizon = natural(history, "history"), natural(horizon, "horizon")
+    differing, limit = natural(differing, "differing"), natural(limit, "limit")
     queries = tuple(queries)
     if not any(isinstance(query, Pair) for query in queries):
         raise ValueError("queries should contain a Pair: a message that differs between streams")
     stated = mechanism.privacy_map(d_in) if claim is None else claim
     findings: list[Finding] = []
     count = 0
-    for view, hidden in _histories(mechanism, dataset, queries, natural(history, "history")):
+    for view, hidden in _histories(mechanism, dataset, queries, history):
         count += 1
         if count > limit:
-            raise ValueError(f"histories are more than {limit}; lower history, or raise limit")
+            most = shown(Fraction(limit))
+            raise ValueError(f"histories are more than {most}; lower history, or raise limit")
         verdict = audit(
             FromHistory(mechanism, hidden),
             [(None, None)],
@@ -138,8 +141,9 @@ def audit_histories(
         )
         after = History(view)
         findings += [attrs.evolve(each, x=after, x_prime=after) for each in verdict.findings]
-    agreed = f"{count} histories of up to {history} messages that agree"
-    method = f"the exact worst of all adversaries after each of {agreed}, horizon {horizon}"
+    agreed = f"{count} histories of up to {shown(Fraction(history))} messages that agree"
+    ahead = f"horizon {shown(Fraction(horizon))}"
+    method = f"the exact worst of all adversaries after each of {agreed}, {ahead}"
     return Verdict(mechanism, stated, d_in, method, tuple(findings))
 
 
@@ -168,3 +172,5 @@ def _histories(
                     for seen in (answers or {}).values()
                 ]
         reached = following
+        if not reached:  # however many more messages there may be
+            return

@@ -1,5 +1,6 @@
 """Claims from every history: a continual mechanism may keep its claim on the whole only."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -38,6 +39,24 @@ def test_a_flag_is_told_in_the_opening() -> None:
     assert "x=after [True]" in str(verdict)
     outcomes = {repr(each.x): each.outcome for each in verdict.findings}
     assert outcomes == {"after [True]": Outcome.REFUTED, "after [False]": Outcome.HOLDS}
+
+
+def test_histories_end_when_nothing_more_can_happen() -> None:
+    """However many messages are allowed: none agree here but the opening."""
+    both = {"queries": (ARRIVES,), "horizon": 2}
+    verdict = audit_histories(Rolls(3), (), history=10**5000, **both)
+    assert verdict.findings == audit_histories(Rolls(3), (), history=0, **both).findings
+    assert "up to more than 1e308 messages" in str(verdict.method)
+
+
+@pytest.mark.parametrize("wrong", ["history", "horizon", "differing", "limit"])
+def test_numbers_of_messages_are_integers(wrong: str) -> None:
+    right = {"history": 1, "horizon": 1, "differing": 1, "limit": 100}
+    for value in (Decimal("NaN"), 1.0, None):
+        with pytest.raises(TypeError, match=f"{wrong} is .*should be an integer"):
+            audit_histories(Rolls(3), (), queries=MOVES, **{**right, wrong: value})
+    with pytest.raises(ValueError, match=f"{wrong} is -1"):
+        audit_histories(Rolls(3), (), queries=MOVES, **{**right, wrong: -1})
 
 
 class Warms(Rolls):
