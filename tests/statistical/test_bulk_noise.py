@@ -102,13 +102,23 @@ def test_bulk_noise_fits_at_length(law: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "law",
-    [pytest.param(DiscreteLaplace(64), marks=pytest.mark.slow), DiscreteGaussian(64**2)],
+    ("law", "draws"),
+    [
+        (DiscreteGaussian(64**2), 100_000),
+        pytest.param(DiscreteGaussian(64**2), 1_000_000, marks=pytest.mark.slow),
+        pytest.param(DiscreteLaplace(64), 400_000, marks=pytest.mark.slow),
+        pytest.param(DiscreteLaplace(64), 1_000_000, marks=pytest.mark.slow),
+    ],
     ids=str,
 )
-@pytest.mark.parametrize("draws", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
 def test_a_wrong_margin_is_rejected_and_a_tight_one_is_not(law: Any, draws: int) -> None:
-    """Blocks are as wide as the scale, so that chord and curve differ visibly."""
+    """Blocks are as wide as the scale, so that chord and curve differ visibly.
+
+    The statistic of the wrong margin is a noncentral chi-square. With 10^5 draws of the Gaussian,
+    whose noncentrality is 397 at 454 degrees of freedom, it passes once in 10^9 seeds. That of the
+    Laplace is 133 at 1002 with as many draws, and would pass four times in five; with 4 * 10^5 it
+    is 532 at 1178, and passes twice in 10^8.
+    """
     right, wrong = Tickets(law, bits=6), Tickets(law, bits=6)
     right.margin = right.margin - 3  # the proven bound, without slack for rounding
     wrong.margin = wrong.margin // 8
