@@ -61,6 +61,12 @@ ROOT = Path(__file__).parent.parent.parent
 OURS = (str(ROOT / "queryable"), str(ROOT / "composition"), "<attrs generated")
 
 
+@pytest.fixture(autouse=True)
+def _nothing_has_run() -> None:
+    """No run of another test is counted."""
+    RUNS.clear()
+
+
 @attrs.frozen
 class Counted(Measurement):
     """A measurement that counts its runs."""
@@ -265,7 +271,6 @@ def test_several_launches_are_interrupted_anywhere() -> None:
 
 def test_several_launches_in_sequence_are_interrupted_anywhere() -> None:
     """At most the last child is alive, and it only if it has run."""
-    RUNS.clear()
     root = Queryable(FiltSeq(ZCDP(1)), Prepared())
     point, hit = 1 - STRIDE, True
     while hit:
@@ -384,7 +389,6 @@ class Metered(ExPostMechanism[int]):
 
 def test_an_ex_post_child_is_interrupted_anywhere() -> None:
     """Each run is in the realised total, also one whose answer is lost."""
-    RUNS.clear()
     root = Queryable(ExPost(PureDP(1)), "data")
     child, point, asked = [root(Metered())], 1 - STRIDE, True
 
@@ -415,7 +419,6 @@ class Started(Steps):
 
 def test_of_sequential_children_one_is_left_after_an_interrupt() -> None:
     """A launch that is interrupted retires the child before it, or has not happened."""
-    RUNS.clear()
     root = Queryable(FiltSeq(ZCDP(1)), "data")
     point, launched = 1 - STRIDE, True
     while launched:
