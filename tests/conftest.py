@@ -32,3 +32,9 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """Keep the tests themselves, a million objects, out of every later garbage collection."""
     gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure() -> None:
+    """Give them back."""
+    gc.unfreeze()
