@@ -7,7 +7,7 @@ reads the arguments.
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import wraps
 from importlib.resources import files
 from pathlib import Path
@@ -26,6 +26,7 @@ from curator.keys import make_key
 from curator.ledgers import BrokenChainError, Event, Ledger, LedgerError, chained, ledger_of
 from curator.orders import access_lines, running_lines
 from curator.root import release as release_root
+from curator.sections import ConfigurationError
 from curator.verify import Verified, verify
 from curator.views import view
 from queryable.errors import InteractiveError
@@ -42,9 +43,14 @@ class ReplayError(LedgerError):
 
 
 def init(folder: Path) -> str:
-    """Make a folder with a configuration, an empty ledger and a key that its owner alone reads."""
+    """Make a folder with a configuration, an empty ledger and a key that its owner alone reads.
+
+    Of a folder that has a configuration, only the ledger that it names is made, if there is none.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     stated, ledger, key = (folder / name for name in (_CONFIGURATION, "ledger.db", "noise.key"))
+    if stated.exists() and (text := _first_ledger(stated)):
+        return text
     for path in (stated, ledger, key):
         if path.exists():
             raise LedgerError(f"there is a {path} already; nothing was changed")
@@ -61,6 +67,19 @@ def init(folder: Path) -> str:
         f"For analysts in other processes: curator serve {folder}\n"
         f'In Python: visits, table = curator.open_configured("{stated}", "visits")'
     )
+
+
+def _first_ledger(stated: Path) -> str:
+    """Make the ledger of a configuration if it is not there; what was done, in words."""
+    try:
+        place = read_configuration(stated).ledger
+        ledger_of(place, make=False).close()
+    except ConfigurationError:
+        return ""
+    except LedgerError:
+        with closing(ledger_of(place)) as ledger:
+            return f"{ledger} is new: it knows nothing of what was spent before it"
+    return ""
 
 
 def status(place: str) -> str:
@@ -224,9 +243,7 @@ class _Opened:
         self.codec = CODEC if self.configuration is None else self.configuration.codec
         self.datasets = () if self.configuration is None else tuple(self.configuration.datasets)
         at = place if self.configuration is None else self.configuration.ledger
-        if "://" not in at and not Path(at).exists():
-            raise LedgerError(f"there is no ledger {at}")
-        self.ledger = ledger_of(at)
+        self.ledger = ledger_of(at, make=False)
 
     def key_of(self, root: str) -> str | None:
         """The key that the configuration states for a root; None for that beside the ledger."""

@@ -21,6 +21,7 @@ from curator.codec import CODEC, Codec, with_site
 from curator.datasets import ENV, Dataset, dataset_of, key_place, of_environment, seconds
 from curator.journal import TTL
 from curator.leases import lease_of
+from curator.ledgers import ledger_of
 from curator.replaying import Replayed, replay
 from curator.root import open as open_root
 from curator.sections import Section, mapping, read_file, text, texts
@@ -133,9 +134,15 @@ class Configuration:
 
         Returns:
             The table, whose methods make questions, and the queryable that answers them.
+
+        Raises:
+            LedgerError: there is no ledger; only `curator init` makes one. Other errors as in
+                `curator.open`.
+            ConfigurationError: the data cannot be opened as the file says.
         """
         rows, budget = self.open_dataset(name, on_misread)
         try:
+            ledger_of(self.ledger, make=False).close()
             root = open_root(
                 self.ledger,
                 budget,
@@ -269,6 +276,7 @@ def open_configured(
         ... max_rows = 1
         ... budget = { zcdp = "1/10" }
         ... ''')
+        >>> curator.SQLiteLedger(Path(folder.name, "ledger.db")).close()  # `curator init` makes it
         >>> visits, table = curator.open_configured(stated, "visits")
         >>> noisy = table.release(visits.count(), loss=ZCDP("1/50"))
         >>> visits, table = curator.open_configured(stated, "visits")

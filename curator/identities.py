@@ -4,11 +4,13 @@ Responsible for checking that a root goes on with what it was opened with.
 """
 
 import hmac
+import json
 import os
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from curator.access import OWN
 from curator.codec import Codec
 from curator.fingerprints import differences, fingerprint
 from curator.journal import written
@@ -124,6 +126,30 @@ def require_same(
             "open a root of another name; curator.view shows the answers of this one"
         )
     return opened
+
+
+def holder_of(place: Ledger, described: dict[str, Any], secret: bytes) -> str | None:
+    """The first root of a ledger that was opened on these data; None if there is none.
+
+    Contents are compared by fingerprints, which only roots of one key share. Budgets, units and
+    columns may differ.
+
+    Args:
+        described: what a new root is to be opened with; see `described`.
+    """
+    data = _data(described)
+    for name in place.roots():
+        first = next(iter(place.read(name)), None)
+        opened = None if first is None or name.startswith(OWN) else json.loads(first.body)
+        if opened is not None and is_key(opened, secret) and _data(opened) == data:
+            return name
+    return None
+
+
+def _data(opened: dict[str, Any]) -> tuple[Any, ...]:
+    """What a fingerprint says of the data, without what is used of them."""
+    found = opened["fingerprint"]
+    return found.get("kind"), found.get("source"), found.get("contents")
 
 
 def require_live(name: str, telling: Telling) -> None:

@@ -27,6 +27,7 @@ from curator.identities import (
     check_value,
     continued,
     described,
+    holder_of,
     require_live,
     require_not_closed,
     root_id,
@@ -136,8 +137,9 @@ def open(  # noqa: A001 (`curator.open`)
         try:
             if telling.opened is None:
                 secret = secret_of(key, ledger, new=True)
-                warn(dataset)
-                _open(telling, journal, mechanism, given, secret, anchor)
+                body = described(mechanism, given, secret, codec)
+                warn(dataset, held_by=holder_of(place, body, secret))
+                _open(telling, journal, mechanism, given, secret, anchor, body)
             else:
                 if telling.opened != before.opened:  # it was opened in between
                     secret = continued(name, telling, mechanism, given, key, ledger, codec)
@@ -196,10 +198,10 @@ def _open(
     dataset: Any,
     secret: bytes,
     anchor: Anchor | str | os.PathLike[str] | None,
+    body: dict[str, Any],
 ) -> None:
     """Append the first event of a new root, before anything is run."""
     salt = random_bytes(16).hex()
-    body = described(mechanism, dataset, secret, journal.codec)
     body |= {"schema": SCHEMA, "salt": salt, "check": check_value(secret, salt)}
     body["protects"] = attrs.astuple(protects(dataset))
     if isinstance(dataset, Table):

@@ -173,14 +173,19 @@ _AGAIN = (
 )
 
 
-def warn(dataset: Any) -> None:
+def warn(dataset: Any, *, held_by: str | None = None) -> None:
     """Warn if a new queryable protects less than its owner may think.
 
     It is decided by the class of the dataset and by earlier queryables, never by contents.
+
+    Args:
+        held_by: the root of the same ledger that was opened on these data before.
     """
     if _is_frame(dataset):
         warnings.warn(_ROWS, PrivacyWarning, stacklevel=3)
-    if is_private(dataset):
+    if held_by is not None:
+        warnings.warn(f"{_AGAIN}. It is the root {held_by!r}", PrivacyWarning, stacklevel=3)
+    elif is_private(dataset):
         warnings.warn(_AGAIN, PrivacyWarning, stacklevel=3)
 
 

@@ -39,14 +39,16 @@ __all__ = [
 ]
 
 
-def ledger_of(place: Ledger | str | os.PathLike[str]) -> Ledger:
-    """Open the ledger in a file or, for `postgresql://...`, in a database; make it if needed.
+def ledger_of(place: Ledger | str | os.PathLike[str], *, make: bool = True) -> Ledger:
+    """Open the ledger in a file or, for `postgresql://...`, in a database.
 
     Args:
         place: where it is; an open ledger is returned as it is.
+        make: whether to make it if it is not there.
 
     Raises:
         TypeError: it is neither a place nor a ledger.
+        LedgerError: it cannot be opened, or is not there and not to be made.
     """
     if not isinstance(place, str | os.PathLike):
         if not all(callable(getattr(place, name, None)) for name in _METHODS):
@@ -56,13 +58,13 @@ def ledger_of(place: Ledger | str | os.PathLike[str]) -> Ledger:
             )
         return place
     if isinstance(place, str) and place.startswith(("postgresql://", "postgres://")):
-        return PostgresLedger(place)
+        return PostgresLedger(place, make=make)
     if isinstance(place, str) and "://" in place:
         scheme = place.partition("://")[0]
         raise LedgerError(
             f"a ledger is a path or a postgresql:// URL; got a URL that starts with {scheme}://"
         )
-    return SQLiteLedger(place)
+    return SQLiteLedger(place, make=make)
 
 
 _METHODS = ("append", "read", "lease", "renew", "release", "roots", "close")

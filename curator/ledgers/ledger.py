@@ -100,6 +100,14 @@ def is_gone(holder: str) -> bool:
     return False
 
 
+def missing(place: object) -> LedgerError:
+    """The error for a ledger that is not there, where only `curator init` makes one."""
+    return LedgerError(
+        f"there is no ledger {place}. If there was one, put it back, or its last copy: a new one "
+        "knows nothing of what was spent. The first one is made by `curator init FOLDER`"
+    )
+
+
 def paged(after: int, page: Callable[[int, int], Sequence[Any]]) -> Iterator[Event]:
     """Events in order: a few rows first, for who wants no more, and `PAGE` at a time in the end.
 

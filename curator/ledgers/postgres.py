@@ -10,12 +10,13 @@ stored.
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, LiteralString, TypeVar
 
 from curator.ledgers.errors import LeaseError, LedgerError, LedgerFullError, UnknownOutcomeError
 from curator.ledgers.events import Event, fields_of
 from curator.ledgers.groups import Group, Wish
-from curator.ledgers.ledger import SCHEMA, admit, is_gone, paged
+from curator.ledgers.ledger import SCHEMA, admit, is_gone, missing, paged
 
 if TYPE_CHECKING:
     import psycopg
@@ -69,16 +70,20 @@ class PostgresLedger:
 
     Args:
         url: the database, as in `postgresql://user@host/database`.
+        make: whether to make the tables if they are not there.
+
+    Raises:
+        LedgerError: they are of another version or program, or not there and not to be made.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, make: bool = True) -> None:
         self.url = url
         self._using = threading.RLock()
         self._group = Group(self._commit)
         self._closed = False
         self._connection: psycopg.Connection[Any] | None = None
         try:
-            self._do(_prepare)
+            self._do(partial(_prepare, make=make))
         except BaseException:
             self.close()
             raise
@@ -249,7 +254,7 @@ def _lock(connection: "psycopg.Connection[Any]", roots: Sequence[str]) -> None:
     )
 
 
-def _prepare(connection: "psycopg.Connection[Any]", _: bool) -> None:
+def _prepare(connection: "psycopg.Connection[Any]", _: bool, *, make: bool) -> None:
     """Make the tables, or check that they are those of this version."""
     connection.execute("SELECT pg_advisory_xact_lock(17, 17)")
     names = {
@@ -267,6 +272,8 @@ def _prepare(connection: "psycopg.Connection[Any]", _: bool) -> None:
             )
     elif names & {"curator_events", "curator_leases"}:
         raise LedgerError("the database has a table curator_events of another program")
+    elif not make:
+        raise missing("in the database")
     else:
         connection.execute(_TABLES)
         connection.execute("INSERT INTO curator_schema VALUES (%s)", (SCHEMA,))

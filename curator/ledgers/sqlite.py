@@ -8,6 +8,10 @@ After an error of the disk nobody knows what it holds, and a second flush may re
 pages that were dropped. So such an error ends the process before anything else is written; the next
 process reads what is really there. A full disk is different: SQLite takes the transaction back and
 the ledger goes on.
+
+A file that was deleted or replaced while it is open still takes commits, which nobody reads again.
+So each look at the ledger compares the file and its log with those that were opened, and the
+process ends if they are others.
 """
 
 import os
@@ -29,7 +33,7 @@ from curator.ledgers.errors import (
 )
 from curator.ledgers.events import Event, fields_of
 from curator.ledgers.groups import Group, Wish
-from curator.ledgers.ledger import SCHEMA, admit, is_gone, paged
+from curator.ledgers.ledger import SCHEMA, admit, is_gone, missing, paged
 
 _APPLICATION = 0x71627279  # "qbry" in the file's header marks a ledger
 _LEASE_PATIENCE, _PATIENCE = 0.8, 20.0  # seconds to wait for other processes' transactions
@@ -111,6 +115,10 @@ class SQLiteLedger:
         clock: seconds, the same in all processes of the machine.
         connect: opens the file in autocommit mode.
         free: the bytes that are free in a folder.
+        make: whether to make the file if it is not there.
+
+    Raises:
+        LedgerError: it cannot be opened, or is not there and not to be made.
     """
 
     def __init__(
@@ -121,13 +129,18 @@ class SQLiteLedger:
         clock: Callable[[], float] = time.time,
         connect: Callable[[str], sqlite3.Connection] = _connect,
         free: Callable[[Path], int] = _free,
+        make: bool = True,
     ) -> None:
-        self.path = Path(path)
+        self.path, self._name = Path(path), os.fspath(path)
         self._end, self._clock, self._free, self._closed = end, clock, free, False
         self._using = threading.RLock()
         self._group = Group(self._commit)
         self._commits = 0
+        self._file: tuple[int, int] | None = None  # which file it is, once it is prepared
+        self._log: tuple[int, int] | None = None  # and its write-ahead log, once there is one
         self._patience = -1.0  # seconds that the connection waits for others
+        if not make and not self.path.exists():
+            raise missing(self.path)
         try:
             self._connection = connect(str(self.path))
         except sqlite3.Error as error:
@@ -276,6 +289,7 @@ class SQLiteLedger:
     def _read(self, statement: str, arguments: Sequence[Any] = ()) -> list[Any]:
         if self._closed:
             raise LedgerError(f"{self} is closed")
+        self._require_there()
         try:
             return self._rows(statement, arguments)
         except sqlite3.Error as error:
@@ -303,6 +317,7 @@ class SQLiteLedger:
         with self._using:
             if self._closed:
                 raise LedgerError(f"{self} is closed")
+            self._require_there()
             try:
                 if self._connection.in_transaction:
                     self._rows("ROLLBACK")  # its thread was interrupted twice
@@ -319,6 +334,18 @@ class SQLiteLedger:
                 if not self._closed and self._connection.in_transaction:
                     self._rows("ROLLBACK")
         return done
+
+    def _require_there(self) -> None:
+        """End the process if the file, or its log, is no longer the one that was opened."""
+        file, log = _identity(self._name), _identity(f"{self._name}-wal")
+        self._file, self._log = self._file or file, self._log or log
+        if (file, log) != (self._file, self._log):
+            self._closed = True
+            self._end(
+                f"{self} was deleted or replaced while it was open; the process ends, since what "
+                "it writes would be lost. Put the file back, or the last copy of it"
+            )
+            raise UnknownOutcomeError(f"{self} was deleted or replaced")
 
     def _die_of(self, error: sqlite3.Error) -> None:
         """End the process after an error of the disk."""
@@ -345,6 +372,15 @@ class SQLiteLedger:
                 return BrokenChainError(f"{self} is damaged: {error}")
             case _:
                 return LedgerError(f"{self}: {error}")
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Which file this is; None if there is none."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 (a third of the time; each look needs two)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _code(error: sqlite3.Error) -> int:

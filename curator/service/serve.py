@@ -156,7 +156,7 @@ async def curate(configuration: Configuration, stop: asyncio.Event) -> None:
         browsers = None
         if configuration.page is not None:
             browsers = stack.enter_context(removed(listen_on(configuration.page)))
-        ledger = ledger_of(configuration.ledger)
+        ledger = ledger_of(configuration.ledger, make=False)
         stack.callback(ledger.close)
         workers = {name: worker_of(configuration, name) for name in configuration.datasets}
         ticks = {name: Ticks(tick_of(configuration, name)) for name in workers}

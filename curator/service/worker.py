@@ -32,6 +32,9 @@ _NOTICE = 0.1  # seconds between two notices that messages are run again, at lea
 _SWITCH = 0.0005  # seconds after which a page that is made lets a message go on; 0.005 in Python
 
 
+_WAITING = "The curator waits for that: it tries again every 30 seconds or more often"
+
+
 class Worker:
     """Answers the front over two channels."""
 
@@ -53,11 +56,12 @@ class Worker:
         try:
             opened = self._opened(recipe, first.header["give_up"])
         except (InteractiveError, OSError, ValueError, TypeError, ImportError) as error:
-            if isinstance(error, InteractiveError):  # it says what to do; its trace would hide that
-                sys.stderr.write(f"ERROR {type(error).__name__}: {error}\n")
-            else:
-                traceback.print_exc()
-            self._tells.send(Frame({"event": "broken", "text": f"{type(error).__name__}: {error}"}))
+            text = f"{type(error).__name__}: {error}"
+            if text != first.header["said"]:
+                if not isinstance(error, InteractiveError):  # others say what to do without a trace
+                    traceback.print_exc()
+                sys.stderr.write(f"ERROR {text}. {_WAITING}\n")
+            self._tells.send(Frame({"event": "broken", "text": text}))
             return 1
         self._service = opened.service
         threading.Thread(target=self._watch_lease, daemon=True).start()

@@ -169,6 +169,8 @@ class WorkerService:
         if waiting and self.state == "ready":
             await asyncio.wait(waiting, timeout=patience)
         self._close()
+        if self.state == "broken":
+            self._kill()  # it tries again to open what could not be opened
         if self._process is not None:
             try:
                 await asyncio.wait_for(self._process.wait(), patience)
@@ -321,6 +323,7 @@ class WorkerService:
             for end in ends:
                 end.close()
         header = {"recipe": attrs.asdict(self.recipe), "give_up": self._give_up}
+        header["said"] = self.text  # why the last one could not open, which is in the log once
         assert self._tells.transport is not None
         self._tells.transport.write(Frame(header).packed())
         return self._process

@@ -5,6 +5,9 @@ import re
 import socket
 import subprocess
 import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -13,17 +16,27 @@ import pytest
 
 from curator import commands, orders
 from curator.access import AccessChangeError
-from curator.ledgers import SQLiteLedger
+from curator.configuration import open_configured
+from curator.ledgers import LedgerError, SQLiteLedger
 from curator.orders import OrderError
 from mechanisms import Count, Gaussian, SparseVector, column
 from queryable import ZCDP, QueryRefusedError
 from queryable.errors import InteractiveError
-from tests.curator.serving import ROOT, free_port, served, written
+from tests.curator.serving import ROOT, Served, free_port, served, written
 
 
 @pytest.fixture
 def stated(tmp_path: Path) -> Path:
     return written(tmp_path / "served")
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait for what has to come."""
+    for _ in range(1200):
+        if holds():
+            return
+        time.sleep(0.1)
+    raise AssertionError("it did not come in two minutes")
 
 
 def older(age: int) -> Gaussian:
@@ -144,3 +157,63 @@ def test_others_may_not_replace_the_owners_socket(stated: Path) -> None:
     assert "chmod go-w" in run.stderr
     with socket.socket(socket.AF_UNIX) as asking, pytest.raises(FileNotFoundError):
         asking.connect(str(stated.parent / "owner.sock"))
+
+
+class Waiting(Served):
+    """A curator that cannot open all of its data sets yet."""
+
+    def wait(self) -> None:
+        until(self._answers)
+
+    def _answers(self) -> bool:
+        with suppress(OSError, InteractiveError):
+            return bool(self.health())
+        return False
+
+
+@pytest.mark.slow
+def test_a_missing_file_is_waited_for_and_said_once(stated: Path) -> None:
+    """The curator began anew, and said the same, every few seconds, also while it was stopped."""
+    csv = stated.parent / "visits.csv"
+    rows = csv.read_text()
+    csv.unlink()
+    with served(stated, Waiting) as curator:
+        worker_of = "visits: served, broken"
+        until(lambda: worker_of in commands.status(str(stated)))
+        workers = set[int]()
+
+        def has_tried_again() -> bool:
+            workers.add(curator.health()["datasets"]["visits"]["pid"])
+            return len(workers) > 2
+
+        until(has_tried_again)
+        csv.write_text(rows)
+        until(lambda: curator.health()["well"])
+        csv.unlink()
+        curator.kill_worker()
+        until(lambda: worker_of in commands.status(str(stated)))
+        assert curator.stop() == 0
+        log = (curator.folder / "log").read_text()
+        assert log.count("No such file") == 2
+        assert "The curator waits for that" in log
+
+
+@pytest.mark.slow
+def test_a_ledger_that_is_deleted_ends_the_curator(stated: Path) -> None:
+    """It went on, and wrote to a file that nobody could read again."""
+    ledger = stated.parent / "ledger.db"
+    with served(stated) as curator:
+        orders.add_analyst(stated, "ada")
+        for each in stated.parent.glob("ledger.db*"):
+            each.unlink()
+        assert curator.process.wait(60) != 0
+        assert "was deleted or replaced" in (curator.folder / "log").read_text()
+    run = start(stated)
+    assert run.returncode == 1
+    assert "there is no ledger" in run.stderr
+    assert not ledger.exists()
+    with pytest.raises(LedgerError, match="there is no ledger"):
+        open_configured(stated, "visits")
+    assert not ledger.exists()
+    assert "knows nothing of what was spent" in commands.init(stated.parent)
+    open_configured(stated, "visits")[0].close()

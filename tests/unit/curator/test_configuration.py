@@ -261,6 +261,7 @@ def test_a_password_is_not_shown(folder: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_data_set_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    curator.SQLiteLedger(folder / "l.db").close()
     """From another folder, and the ledger and the key are where the file says."""
     path = folder / "curator.toml"
     visits(folder, 'privacy_unit = "patient"', "max_rows = 2")
@@ -276,6 +277,7 @@ def test_a_data_set_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_changed_budget_is_refused(folder: Path) -> None:
+    curator.SQLiteLedger(folder / "l.db").close()
     visits(folder).open("visits")
     with pytest.raises(curator.LedgerError, match="another budget or mechanism"):
         visits(folder, 'budget = { zcdp = "1/5" }').open("visits")

@@ -1,11 +1,13 @@
 """`curator.open` and `curator.close`: going on, and what is refused."""
 
 import gc
+import warnings
 import weakref
 from pathlib import Path
 from typing import Any, ClassVar
 
 import attrs
+import numpy as np
 import pytest
 
 import curator
@@ -19,6 +21,7 @@ from queryable import (
     Failed,
     HandleError,
     MechanismFault,
+    PrivacyWarning,
     PureDP,
     Queryable,
     QueryError,
@@ -374,3 +377,31 @@ def test_an_opening_that_is_refused_leaves_the_open_handle_alive(wrong: dict[str
         opened(ledger, **{"key": KEY, **wrong})
     table.launch(NOISY)
     assert len(table.view) == 1
+
+
+def test_data_that_the_ledger_holds_under_another_name_are_warned_about(tmp_path: Path) -> None:
+    """In another process nothing of the first queryable is known but the ledger."""
+    ledger, rows = tmp_path / "visits.db", {"age": np.arange(40)}
+    curator.release(curator.open(ledger, BUDGET, rows, name="visits"))
+    copied = {"age": np.arange(40)}
+    with pytest.warns(PrivacyWarning, match="both reveal adds up.*the root 'visits'"):
+        curator.open(ledger, FiltCon(ZCDP("1/50")), copied, name="again")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        curator.open(ledger, BUDGET, {"age": np.arange(41)}, name="others")
+        curator.open(ledger, BUDGET, copied, name="visits")  # it goes on
+
+
+@pytest.mark.parametrize("unit", [None, "who"])
+def test_a_file_that_the_ledger_holds_is_known_with_another_unit(
+    tmp_path: Path, unit: str | None
+) -> None:
+    file = tmp_path / "visits.csv"
+    file.write_text("who,age\n1,30\n2,40\n")
+    with Table(file) as rows:
+        curator.release(opened(tmp_path / "visits.db", BUDGET, rows))
+    with (
+        Table(file, privacy_unit=unit, max_rows=None if unit is None else 1) as rows,
+        pytest.warns(PrivacyWarning, match="the root 'visits'"),
+    ):
+        curator.open(tmp_path / "visits.db", BUDGET, rows, name="again")

@@ -226,3 +226,34 @@ def test_an_index_that_differs_from_its_table_is_found(tmp_path: Path) -> None:
         with pytest.raises(BrokenChainError, match="is damaged"):
             ledger.check()
         ledger.close()
+
+
+@pytest.mark.parametrize("lost", ["ledger.db", "ledger.db-wal"])
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_file_that_is_deleted_or_replaced_ends_the_process(
+    tmp_path: Path, lost: str, replaced: bool
+) -> None:
+    """SQLite goes on with the file that is gone, and a later process reads nothing of it."""
+    reasons: list[str] = []
+    ledger = SQLiteLedger(tmp_path / "ledger.db", end=reasons.append)
+    epoch = ledger.lease("visits", "one", 60)
+    first = following(None, "visits", epoch, "intent", "{}")
+    ledger.append("visits", [first])
+    copy = (tmp_path / lost).read_bytes()
+    (tmp_path / lost).rename(tmp_path / "elsewhere")
+    if replaced:
+        (tmp_path / lost).write_bytes(copy)
+    with pytest.raises(LedgerError):
+        ledger.append("visits", [following(first, "visits", epoch, "intent", "{}")])
+    [reason] = reasons
+    assert "was deleted or replaced" in reason
+    with pytest.raises(LedgerError):
+        list(ledger.read("visits"))
+
+
+def test_a_ledger_that_is_not_there_is_made_only_on_request(tmp_path: Path) -> None:
+    with pytest.raises(LedgerError, match="there is no ledger"):
+        SQLiteLedger(tmp_path / "ledger.db", make=False)
+    assert list(tmp_path.iterdir()) == []
+    filled(tmp_path / "ledger.db")
+    SQLiteLedger(tmp_path / "ledger.db", make=False).close()
