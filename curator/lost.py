@@ -6,8 +6,14 @@ import attrs
 
 from queryable.losses import Loss
 from queryable.losses.loss import group_size
+from queryable.losses.numbers import at_least_one
 from queryable.mechanism import Measurement
+from queryable.quoting import an_instance
 from queryable.randomness.coins import Coins
+
+
+def _d_in(value: Any) -> int:
+    return at_least_one(value, "d_in")
 
 
 @attrs.frozen
@@ -24,9 +30,9 @@ class Lost(Measurement[None]):
             queries that were lost.
     """
 
-    charge: Loss = attrs.field(validator=attrs.validators.instance_of(Loss))
-    d_in: int = 1
-    retires_others: bool = attrs.field(kw_only=True, default=True)
+    charge: Loss = attrs.field(validator=an_instance(Loss))
+    d_in: int = attrs.field(default=1, converter=_d_in)
+    retires_others: bool = attrs.field(kw_only=True, default=True, validator=an_instance(bool))
 
     def loss(self, d_in: int) -> Loss:
         """The charge up to its own `d_in`; the group bound above it."""

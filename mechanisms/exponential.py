@@ -62,13 +62,13 @@ class _ChoiceByScore(Measurement[Chosen]):
 
     @sensitivity.default
     def _largest(self) -> int:
-        """One entry moves by no more than each norm; rounded down, because scores are integers."""
-        norms = ("l1", "l2", "linf") if hasattr(self.scores, "linf") else ("l1", "l2")
+        """What one score moves by at most; rounded down, because scores are integers."""
+        norms = ("l1", "l2", "linf")
         return min(exact(getattr(self.scores, norm), norm) for norm in norms).__floor__()
 
     def __attrs_post_init__(self) -> None:
         """Check the given values against what the statistic itself declares."""
-        known = self._largest() if hasattr(self.scores, "linf") else self.sensitivity
+        known = self._largest()
         if not known <= self.sensitivity:
             raise ValueError(
                 f"sensitivity is {self.sensitivity}; it should be at least {known}: one score may "
@@ -130,10 +130,9 @@ class ExponentialMechanism(_SingleChoice):
         scores: integers, shape (candidates,).
         epsilon: in nats, at d_in=1.
         sensitivity: how far any one score moves when a record is added or removed. The default is
-            the statistic's `linf` if it has one, as the library's own statistics do; a smaller
-            value is then rejected. Otherwise the default is what its l1 and l2 imply. For a
-            statistic of your own in which one record counts for many candidates, give the largest
-            change of one score: it is far below the sum.
+            the statistic's `linf`; a smaller value is rejected. For a statistic of your own in
+            which one record counts for many candidates, declare `linf` there: it is far below what
+            l1 and l2 imply.
         monotone: whether adding a record moves no score down, or moves no score up. It doubles the
             rate. Rejected unless the statistic's own `monotone` says so.
     """

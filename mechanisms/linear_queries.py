@@ -5,22 +5,31 @@ An element is an index that a function gives each record, or a group of a histog
 
 from collections.abc import Callable
 from fractions import Fraction
+from math import prod
+from operator import index
 from typing import Any
 
 import attrs
 import numpy as np
 
 from mechanisms.tables.aggregates import Aggregate
+from mechanisms.tables.group_by import GroupBy
 from mechanisms.tables.lattice import number_in
 from mechanisms.tables.predicates import Predicate
 from mechanisms.tables.request import Request
+from mechanisms.tables.statistics import Count, Histogram
+from mechanisms.tables.units import CountUnits
 from queryable.data.cells import Array, cells
 from queryable.data.frozen import read_only
+from queryable.quoting import an_instance, quoted
 from queryable.released import Bin
-from queryable.statistics import IntegerStatistic
+from queryable.statistics import IntegerStatistic, Monotone
 
 LATTICE = 1 << 20
 """Weights are multiples of 2**-20, so that sums over the data are exact."""
+
+_MOST = 2.0**62
+"""Sums of counts times weights are added up as int64 below this."""
 
 
 def _copied(weights: Any) -> Any:
@@ -56,23 +65,81 @@ class LinearQuery:
         return cls(None, predicate)
 
 
+def counts_of(value: Any) -> Aggregate:
+    """Check a count in public groups, which are the elements of a universe.
+
+    Raises:
+        TypeError: it is none, or of a class of the user's own.
+    """
+    inner = value.statistic if type(value) is GroupBy else value
+    counts = (Count, CountUnits, Histogram) if inner is not value else (Histogram,)
+    if type(inner) not in counts:
+        raise TypeError(
+            f"universe is {quoted(value)}; it should be a Histogram, a GroupBy of a Count or "
+            "CountUnits, such as table.group_by(..).count(), or the number of elements"
+        )
+    grouped: Aggregate = value
+    return grouped
+
+
+def _counted(value: Any) -> Aggregate | None:
+    return None if value is None else counts_of(value)
+
+
+def _lattice(value: Any) -> Any:
+    """A copy of the weights that nobody can write.
+
+    Raises:
+        TypeError: they are no array of int64 with one dimension.
+        ValueError: a weight is not in [0, 1].
+    """
+    if type(value) is not np.ndarray or value.dtype != np.int64 or value.ndim != 1:
+        raise TypeError("lattice should be an array of int64 with one weight for each element")
+    weights = read_only(value.copy())
+    if not bool(((weights >= 0) & (weights <= LATTICE)).all()):
+        raise ValueError(f"lattice should have weights from 0 to {LATTICE}, which stands for 1")
+    return weights
+
+
 @attrs.frozen(eq=False)
 class Weighted(IntegerStatistic):
     """The weighted count, rounded down. It moves by at most as much as all counts together.
 
     Rounding down to whole numbers does not change this: the bound is a whole number too.
+
+    Args:
+        encode: from the data to one element for each record, if there is no `counted`.
+        lattice: the weight of each element in multiples of 2**-20, int64, each from 0 to 2**20.
+        counted: a count in groups, which are the elements.
     """
 
-    encode: Callable[[Any], Any]
-    lattice: np.ndarray[Any, np.dtype[np.int64]] = attrs.field(repr=False)
-    counted: Aggregate | None = None
+    encode: Callable[[Any], Any] = attrs.field(validator=attrs.validators.is_callable())
+    lattice: np.ndarray[Any, np.dtype[np.int64]] = attrs.field(repr=False, converter=_lattice)
+    counted: Aggregate | None = attrs.field(default=None, converter=_counted)
 
     shape = None
-    monotone = "up"  # weights are at least 0
+
+    def __attrs_post_init__(self) -> None:
+        """Check that each element has a weight.
+
+        Raises:
+            ValueError: there are more groups than weights, or fewer.
+        """
+        groups = None if self.counted is None else prod(self.counted.shape or ())
+        if groups not in (None, len(self.lattice)):
+            raise ValueError(
+                f"lattice has {len(self.lattice)} weights; it should have one for each of the "
+                f"{groups} groups"
+            )
+
+    @property
+    def monotone(self) -> Monotone | None:  # type: ignore[override]
+        """As for the counts, since weights are at least 0; up for records that are encoded."""
+        return "up" if self.counted is None else self.counted.monotone
 
     @property
     def l1(self) -> Fraction:  # type: ignore[override]
-        """One record; of a histogram, its own sensitivity."""
+        """One record; of a histogram, its own sensitivity. Weights are at most 1."""
         return Fraction(1) if self.counted is None else self.counted.l1
 
     @property
@@ -104,6 +171,8 @@ class Weighted(IntegerStatistic):
             universe = len(self.lattice)
             elements = _elements(self.encode(dataset), universe)
             counts = np.bincount(elements, minlength=universe)
+        if not float(counts.sum(dtype=float)) * LATTICE < _MOST:
+            counts = counts.astype(object)
         return int(counts @ self.lattice) // LATTICE
 
 
@@ -135,8 +204,8 @@ def _index(entry: Any, universe: int) -> int | None:
 class Gap(IntegerStatistic):
     """The distance of the weighted count from a public estimate."""
 
-    weighted: Weighted
-    estimate: int
+    weighted: Weighted = attrs.field(validator=an_instance(Weighted))
+    estimate: int = attrs.field(converter=index)
 
     shape = None
     public_name = "The weighted count"
@@ -149,7 +218,7 @@ class Gap(IntegerStatistic):
     @property
     def l2(self) -> Fraction:  # type: ignore[override]
         """That of the count."""
-        return self.weighted.l1
+        return self.weighted.l2
 
     @property
     def request(self) -> Request:

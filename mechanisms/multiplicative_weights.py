@@ -14,13 +14,17 @@ import attrs
 import numpy as np
 
 from mechanisms.laplace import Laplace
-from mechanisms.linear_queries import LATTICE, Gap, LinearQuery, Weighted, keys_of
+from mechanisms.linear_queries import (
+    LATTICE,
+    Gap,
+    LinearQuery,
+    Weighted,
+    counts_of,
+    keys_of,
+)
 from mechanisms.sparse_vector import SparseVector
 from mechanisms.tables.aggregates import Aggregate
-from mechanisms.tables.group_by import GroupBy
 from mechanisms.tables.predicates import Predicate
-from mechanisms.tables.statistics import Count, Histogram
-from mechanisms.tables.units import CountUnits
 from queryable import (
     Ask,
     Coins,
@@ -63,15 +67,8 @@ class WeightsState:
 
 def _universe(value: Any) -> int | Aggregate:
     if isinstance(value, IntegerStatistic):
-        inner = value.statistic if type(value) is GroupBy else value
-        counts = (Count, CountUnits, Histogram) if inner is not value else (Histogram,)
-        if type(inner) not in counts:
-            raise TypeError(
-                f"universe is {quoted(value)}; it should be a Histogram, a GroupBy of a Count or "
-                "CountUnits, such as table.group_by(..).count(), or the number of elements"
-            )
-        _enough(prod(value.shape or ()))
-        grouped: Aggregate = value  # type: ignore[assignment]
+        grouped = counts_of(value)
+        _enough(prod(grouped.shape or ()))
         return grouped
     return _enough(natural(value, "universe"))
 

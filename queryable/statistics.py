@@ -17,7 +17,7 @@ from queryable.contributions import Contributions
 from queryable.errors import QueryError
 from queryable.faults import touching_data
 from queryable.losses import Loss, Measure
-from queryable.losses.numbers import Number, exact, natural
+from queryable.losses.numbers import Number, exact, natural, shown
 from queryable.mechanism import Measurement
 from queryable.quoting import quoted
 from queryable.released import Released
@@ -72,6 +72,7 @@ class IntegerStatistic(Releasable, Checked):
     Attributes:
         l1: bound on the L1 norm of the change when one record is added or removed.
         l2: the same in the L2 norm.
+        linf: the same for each single entry; by default what l1 and l2 imply.
         shape: None for one integer, else the shape of the array.
         monotone: "up" if adding a record lowers no entry, whatever the data and the record are;
             "down" if it raises none; None if neither is known.
@@ -81,6 +82,11 @@ class IntegerStatistic(Releasable, Checked):
     l2: Fraction
     shape: tuple[int, ...] | None
     monotone: Monotone | None = None
+
+    @property
+    def linf(self) -> Fraction:
+        """The most that one entry moves when one record is added or removed."""
+        return min(exact(self.l1, "l1"), exact(self.l2, "l2"))
 
     @property
     def public_name(self) -> str:
@@ -194,6 +200,10 @@ def _l2(value: Any) -> Fraction:
     return exact(value, "l2")
 
 
+def _linf(value: Any) -> Fraction:
+    return exact(value, "linf")
+
+
 def _monotone(value: Any) -> Monotone | None:
     if not isinstance(value, str | None) or value not in _WAYS:
         raise ValueError(
@@ -211,6 +221,9 @@ class Statistic(IntegerStatistic):
         function: a function from the data to an int, or to an integer array of `shape`.
         l1, l2: bounds on the change in these norms when one record is added or removed. They have
             no default: they cannot be checked, and every claim depends on them.
+        linf: a bound on the change of each single entry. The default is the smaller one of l1 and
+            l2. Declare it if one record counts in many entries: for mechanisms that choose by
+            scores it is far below their sum.
         shape: the shape of the array, or None for one integer. It is part of the claim and is
             checked at every evaluation.
         monotone: "up" for counts and other statistics that no added record lowers, "down" for
@@ -222,6 +235,23 @@ class Statistic(IntegerStatistic):
     l2: Fraction = attrs.field(kw_only=True, converter=_l2)
     shape: tuple[int, ...] | None = attrs.field(kw_only=True, default=None, converter=_shape)
     monotone: Monotone | None = attrs.field(kw_only=True, default=None, converter=_monotone)
+    linf: Fraction = attrs.field(kw_only=True, converter=_linf)
+
+    @linf.default
+    def _implied(self) -> Fraction:
+        return min(self.l1, self.l2)
+
+    def __attrs_post_init__(self) -> None:
+        """Check that one entry moves by no more than all of them.
+
+        Raises:
+            ValueError: linf is above l1 or l2.
+        """
+        if not self.linf <= min(self.l1, self.l2):
+            raise ValueError(
+                f"linf is {shown(self.linf)}; it should be at most l1, {shown(self.l1)}, and l2, "
+                f"{shown(self.l2)}"
+            )
 
     def value(self, dataset: Any) -> Any:
         """The value of `function`."""

@@ -79,9 +79,14 @@ class Analyst(ABC):
         items = np.array(left)
         root = isqrt(len(left) - 1) + 1
         scores = Statistic(
-            lambda counts: counts[items], l1=len(left), l2=root, shape=len(left), monotone="up"
+            lambda counts: counts[items],
+            l1=len(left),
+            l2=root,
+            linf=1,
+            shape=len(left),
+            monotone="up",
         )
-        mechanism = ExponentialMechanism(scores, self.setting.choice, sensitivity=1, monotone=True)
+        mechanism = ExponentialMechanism(scores, self.setting.choice, monotone=True)
         try:
             return left.pop(self.choosing(mechanism))
         except QueryRefusedError:

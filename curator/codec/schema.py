@@ -1,5 +1,7 @@
 """The table of tags: every class whose values are in queries and answers.
 
+Logs and answers have all of them; which of them an analyst may send is said in `analysts`.
+
 A tag is never given another meaning. If the fields of a class change, or what they mean, the class
 gets a tag with the next version, and an `Entry` of the old tag, marked `old`, makes today's value
 from the old fields. `tests/unit/curator/codec/examples.txt` has a text of each tag.

@@ -8,6 +8,9 @@ A package of the site declares its classes in its `pyproject.toml`:
 The name is the tag and has a dot, so that no tag of ours can ever be equal to it. The class is a
 frozen attrs class whose values are written by its fields. Only the entry points that the curator's
 configuration names are imported, and none while a text is read.
+
+Analysts may send values of all of them, and fill their fields with anything that the annotations
+admit. So a constructor has to check all that the claim of its class relies on.
 """
 
 from collections.abc import Iterable

@@ -17,7 +17,7 @@ from mechanisms.counters.coefficients import LATTICE, running_sum, sum_of_square
 from mechanisms.counters.epochs import Epoch, parts
 from mechanisms.counters.sums import chernoff
 from mechanisms.sampling.laws import DiscreteGaussian
-from queryable.losses.numbers import natural, positive, round_up
+from queryable.losses.numbers import at_least_one, natural, positive, round_up
 from queryable.randomness.laws import FairBits, Law
 
 _ONE = Fraction(1)
@@ -44,6 +44,10 @@ def _unit(value: Any) -> Fraction:
     return positive(value, "unit")
 
 
+def _horizon(value: Any) -> int | None:
+    return None if value is None else at_least_one(value, "horizon")
+
+
 def _natural(value: Any) -> int:
     return natural(value, "step")
 
@@ -58,9 +62,21 @@ class ToeplitzNoise(Law[int]):
     """
 
     unit: Fraction = attrs.field(converter=_unit)
-    horizon: int | None
+    horizon: int | None = attrs.field(converter=_horizon)
     start: int = attrs.field(converter=_natural)
     end: int = attrs.field(converter=_natural)
+
+    def __attrs_post_init__(self) -> None:
+        """Check that the steps are in order, and before the horizon.
+
+        Raises:
+            ValueError: they are not.
+        """
+        if not self.start <= self.end or (self.horizon is not None and self.end > self.horizon):
+            raise ValueError(
+                f"start is {self.start} and end is {self.end}; they should be in order, and within "
+                f"the horizon {self.horizon}"
+            )
 
     def sample(self, source: FairBits) -> int:
         """One draw."""

@@ -3,12 +3,14 @@
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import attrs
 from flint import arb
 
 from mechanisms.frugal.ledgers import Weights
-from queryable.losses.numbers import round_up
+from queryable.losses.numbers import at_least_one, exact, natural, round_up
+from queryable.quoting import an_instance, quoted
 
 MOST_ROWS = 10**10
 """Intervals hold for data of at most so many rows. It bounds the effect of rounding weights."""
@@ -16,6 +18,35 @@ LEAST_VARIANCE = 64
 """The least variance of a release; noise on the integers is then nearly as continuous noise."""
 _SMOOTHED = 4  # the variance of the Gaussian that is added to show that
 _MOVED = Fraction(1, 10**30)  # and the distance in total variation, of each coordinate
+
+
+def _variance(value: Any) -> Fraction:
+    return exact(value, "variance")
+
+
+def _square(value: Any) -> Fraction:
+    return exact(value, "square")
+
+
+def _coordinates(value: Any) -> int:
+    return natural(value, "coordinates")
+
+
+def _offset(value: Any) -> Fraction:
+    return exact(value, "offset")
+
+
+def _mixed(value: Any) -> Fraction:
+    return exact(value, "mixed")
+
+
+def _dimensions(value: Any) -> tuple[tuple[Fraction, int, int], ...]:
+    if type(value) is not tuple or any(type(e) is not tuple or len(e) != 3 for e in value):
+        raise TypeError(f"dimensions is {quoted(value)}; it should have three numbers for a ledger")
+    return tuple(
+        (exact(ratio, "a ratio"), natural(size, "a size"), at_least_one(number, "a number"))
+        for ratio, size, number in value
+    )
 
 
 @attrs.frozen
@@ -32,13 +63,13 @@ class Spread:
         fresh: whether all the noise was drawn after the question was asked.
     """
 
-    variance: Fraction
-    square: Fraction
-    coordinates: int
-    offset: Fraction
-    mixed: Fraction
-    dimensions: tuple[tuple[Fraction, int, int], ...]
-    fresh: bool = False
+    variance: Fraction = attrs.field(converter=_variance)
+    square: Fraction = attrs.field(converter=_square)
+    coordinates: int = attrs.field(converter=_coordinates)
+    offset: Fraction = attrs.field(converter=_offset)
+    mixed: Fraction = attrs.field(converter=_mixed)
+    dimensions: tuple[tuple[Fraction, int, int], ...] = attrs.field(converter=_dimensions)
+    fresh: bool = attrs.field(default=False, validator=an_instance(bool))
 
     def half_width(self, missed: Fraction, *, anytime: bool) -> Fraction:
         """The noise is beyond it with probability at most `missed`."""

@@ -22,6 +22,8 @@ def _parts(value: Any) -> tuple[Gaussian, ...]:
         raise TypeError(
             f"parts is {quoted(value)}; it should be a list of Gaussian(Combined(..), ..)"
         )
+    if len({each.statistic.request.per for each in parts}) > 1:
+        raise ValueError("parts should bound the rows of one privacy unit in one way")
     return parts
 
 
@@ -36,7 +38,7 @@ class GaussiansTogether(Measurement[tuple[NoisyInt | NoisyArray, ...]]):
         Checked by: tests/unit/mechanisms/frugal/test_together.py
 
     Args:
-        parts: a `Gaussian` of a `Combined` each.
+        parts: a `Gaussian` of a `Combined` each; all with one privacy unit.
     """
 
     parts: tuple[Gaussian, ...] = attrs.field(converter=_parts)

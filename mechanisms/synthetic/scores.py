@@ -14,7 +14,7 @@ from mechanisms.tables.statistics import Count
 from queryable.data.cells import Array
 from queryable.losses.numbers import at_least_one, natural
 from queryable.quoting import quoted
-from queryable.statistics import IntegerStatistic
+from queryable.statistics import IntegerStatistic, Monotone
 
 _MOST = 2.0**61
 """The sum of a model's counts is below this, so that no distance from it is beyond 64 bits."""
@@ -26,17 +26,34 @@ def _counts(value: Any) -> GroupBy:
     return value
 
 
+def _names(value: Any) -> tuple[str, ...]:
+    if type(value) is not tuple or any(type(each) is not str for each in value):
+        raise TypeError(f"names is {quoted(value)}; it should be a tuple of texts")
+    return value
+
+
 @attrs.frozen
 class Marginal(IntegerStatistic):
     """The number of rows in each cell of some columns, under the names of the columns.
 
     Args:
         counts: groups in which every row is once.
-        names: of the columns.
+        names: of the columns, one for each dimension.
     """
 
     counts: GroupBy = attrs.field(converter=_counts)
-    names: tuple[str, ...]
+    names: tuple[str, ...] = attrs.field(converter=_names)
+
+    def __attrs_post_init__(self) -> None:
+        """Check that each dimension has a name.
+
+        Raises:
+            ValueError: there are more of them, or fewer.
+        """
+        if len(self.names) != len(self.counts.by):
+            raise ValueError(
+                f"names has {len(self.names)} entries; it should name {len(self.counts.by)} columns"
+            )
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -58,7 +75,10 @@ class Marginal(IntegerStatistic):
         """What one count moves."""
         return self.counts.linf
 
-    monotone = "up"
+    @property
+    def monotone(self) -> Monotone | None:  # type: ignore[override]
+        """As for the counts."""
+        return self.counts.monotone
 
     @property
     def request(self) -> Request:
@@ -136,6 +156,8 @@ def _compared(value: Any) -> tuple[Compared, ...]:
     given = tuple(value) if isinstance(value, list | tuple) else ()
     if not given or any(type(each) is not Compared for each in given):
         raise TypeError(f"compared is {quoted(value)}; it should be a list of Compared")
+    if len({each.marginal.counts.statistic for each in given}) > 1:
+        raise ValueError("compared should count the same rows in each marginal")
     return given
 
 
@@ -150,7 +172,7 @@ class Distances(IntegerStatistic):
         Checked by: tests/audit/test_synthetic.py
 
     Args:
-        compared: the marginals with the model's counts.
+        compared: the marginals with the model's counts. All count the same rows.
     """
 
     compared: tuple[Compared, ...] = attrs.field(converter=_compared)
@@ -180,7 +202,7 @@ class Distances(IntegerStatistic):
 
     @property
     def request(self) -> Request:
-        """One request with all columns."""
+        """One request with the columns of all; their rows and their privacy unit are the same."""
         requests = [each.marginal.request for each in self.compared]
         by = dict.fromkeys(each for request in requests for each in request.by)
         return attrs.evolve(requests[0], by=tuple(by))

@@ -6,7 +6,7 @@ privacy unit are counted. It evaluates a statistic on a table's engine or on arr
 
 from abc import abstractmethod
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 import numpy as np
@@ -39,6 +39,18 @@ def per_field(value: Any) -> PrivacyUnit | None:
     return value
 
 
+_SUMS: set[type] = set()
+"""The classes whose value is the one sum of each group itself."""
+
+Summed = TypeVar("Summed", bound="type[Aggregate]")
+
+
+def sums(kind: Summed) -> Summed:
+    """Register a class whose value is the one sum of each group itself, of the class alone."""
+    _SUMS.add(kind)
+    return kind
+
+
 @attrs.frozen
 class Aggregate(Estimable):
     """A statistic that is computed from the sums of a `Request`.
@@ -55,9 +67,6 @@ class Aggregate(Estimable):
 
     groupable = True
     """Whether an entry of a group depends on the rows of that group alone."""
-
-    is_sums = False
-    """Whether the value is the one sum of each group itself. A subclass has to say it again."""
 
     @property
     @abstractmethod
@@ -112,8 +121,12 @@ class Aggregate(Estimable):
 
     @property
     def by_record(self) -> bool:
-        """Whether it is a sum in each group, of predicates and columns without own functions."""
-        return bool(vars(type(self)).get("is_sums")) and key_of(self.request) is not None
+        """Whether it is a sum in each group, of predicates and columns without own functions.
+
+        Only of a class that was registered by `sums`: a class that derives from one may compute
+        another value from the same sums, whatever it states.
+        """
+        return type(self) in _SUMS and key_of(self.request) is not None
 
     def contributions(self, dataset: Any) -> Contributions:
         """What each record adds."""

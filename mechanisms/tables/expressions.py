@@ -305,7 +305,11 @@ def _result(value: Any) -> Operand | None:
 
 
 def _cases(cases: Any) -> tuple[tuple[Any, Operand | None], ...]:
-    return tuple((predicate, _result(value)) for predicate, value in cases)
+    taken = tuple((predicate, _result(value)) for predicate, value in cases)
+    for predicate, _ in taken:
+        if not isinstance(predicate, Part) or isinstance(predicate, Node):
+            raise TypeError(f"a condition is {quoted(predicate)}; it should be a predicate")
+    return taken
 
 
 @attrs.frozen

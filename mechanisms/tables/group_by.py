@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import attrs
 
-from mechanisms.tables.aggregates import Aggregate
+from mechanisms.tables.aggregates import Aggregate, sums
 from mechanisms.tables.keys import groups_of
 from mechanisms.tables.request import Groups, Request
 from queryable.data.cells import Array
@@ -32,6 +32,7 @@ def require_room(shape: tuple[int, ...]) -> None:
         )
 
 
+@sums
 @attrs.frozen
 class GroupBy(Aggregate):
     """A statistic in each of some public groups: one vector, one query, one launch.
@@ -50,8 +51,6 @@ class GroupBy(Aggregate):
 
     by: tuple[Groups, ...] = attrs.field(converter=groups_of)
     statistic: Aggregate = attrs.field()
-
-    is_sums = True
 
     @statistic.validator
     def _groupable(self, attribute: object, statistic: Any) -> None:

@@ -11,11 +11,17 @@ import attrs
 import numpy as np
 
 from queryable.data.cells import Array, Mask
+from queryable.quoting import quoted
 
 Exact: TypeAlias = int | Fraction | Decimal
 
 _EXACT_IN_FLOATS = 2**53
 _LONGEST = 400  # digits of a parameter: no unit is finer
+
+
+def _is_fraction(_: object, attribute: Any, value: Any) -> None:
+    if type(value) is not Fraction:  # codecs and engines write it as one
+        raise TypeError(f"{attribute.name} is {quoted(value)}; it should be a Fraction")
 
 
 @attrs.frozen
@@ -27,9 +33,21 @@ class Lattice:
     in parameters: 0.29 is 29 hundredths.
     """
 
-    lower: Fraction
-    upper: Fraction
-    unit: Fraction
+    lower: Fraction = attrs.field(validator=_is_fraction)
+    upper: Fraction = attrs.field(validator=_is_fraction)
+    unit: Fraction = attrs.field(validator=_is_fraction)
+
+    def __attrs_post_init__(self) -> None:
+        """Check the bounds and the unit.
+
+        Raises:
+            ValueError: lower is above upper, or the unit is not above 0.
+        """
+        if not self.lower <= self.upper or not self.unit > 0:
+            raise ValueError(
+                f"the bounds {quoted(self.lower)} and {quoted(self.upper)} should be in order, and "
+                f"the unit {quoted(self.unit)} above 0"
+            )
 
     @property
     def low(self) -> int:

@@ -11,6 +11,7 @@ import attrs
 
 from mechanisms.tables.expressions import column_name
 from queryable.losses.numbers import natural, shown, sqrt_up
+from queryable.quoting import an_instance
 
 
 class Neighbours(IntEnum):
@@ -74,7 +75,7 @@ class PrivacyUnit:
     max_rows: int = attrs.field(kw_only=True, converter=_max_rows)
     max_groups: int | None = attrs.field(kw_only=True, default=None, converter=_max_groups)
     max_rows_per_group: int | None = attrs.field(kw_only=True, default=None, converter=_per_group)
-    joined: bool = attrs.field(kw_only=True, default=False, converter=bool)
+    joined: bool = attrs.field(kw_only=True, default=False, validator=an_instance(bool))
 
     def __attrs_post_init__(self) -> None:
         """Reject bounds that no engine keeps.

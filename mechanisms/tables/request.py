@@ -9,18 +9,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import inf, prod
+from operator import lt
 from typing import Any, Self, TypeAlias
 
 import attrs
 import numpy as np
 
+from mechanisms.tables.column_types import constant
 from mechanisms.tables.expressions import Operand, columns_of, operand_name, operand_of
 from mechanisms.tables.lattice import Lattice
 from mechanisms.tables.predicates import Where
 from mechanisms.tables.privacy_unit import Contribution, PrivacyUnit, contribution
-from mechanisms.tables.scalars import Scalar, alike, scalars
+from mechanisms.tables.scalars import EQUAL, WRITTEN, Scalar, alike, scalars
 from queryable.contributions import Contributions
 from queryable.data.cells import Array
+from queryable.quoting import an_instance, quoted
 from queryable.released import Axis, Bin
 
 
@@ -69,7 +72,42 @@ class Term:
 
 
 def _values(values: Any) -> tuple[Scalar, ...]:
-    return scalars(values, "values")
+    """Constants that differ from each other, so that a cell equals at most one of them."""
+    taken = scalars(values, "values")
+    if len(set(taken)) < len(taken):
+        raise ValueError(f"values is {quoted(taken)}; they should differ from each other")
+    return taken
+
+
+_SIDES = {">=": 0, ">": 1}
+
+
+def _steps(steps: Any) -> tuple[tuple[str, Scalar], ...]:
+    """Steps in ascending order.
+
+    Raises:
+        TypeError, ValueError: they are not.
+    """
+    if type(steps) is not tuple or any(type(each) is not tuple or len(each) != 2 for each in steps):
+        raise TypeError(f'steps is {quoted(steps)}; they should be like ((">=", 0), (">=", 10))')
+    operators, values = [each for each, _ in steps], [each for _, each in steps]
+    if any(type(each) is not str or each not in _SIDES for each in operators):
+        raise ValueError(f'steps is {quoted(steps)}; each should be (">=", value) or (">", value)')
+    taken = values if set(map(type, values)) <= EQUAL | WRITTEN else scalars(values, "steps")
+    sides = [_SIDES[each] for each in operators]
+    try:
+        ascending = _ascending(taken, sides)
+    except TypeError:  # of dates and times, which Python does not compare
+        ascending = _ascending([constant(each).value for each in taken], sides)
+    if not ascending:
+        raise ValueError(f"steps is {quoted(steps)}; they should be in ascending order")
+    return steps if taken is values else tuple(zip(operators, taken, strict=True))
+
+
+def _ascending(values: Sequence[Any], sides: Sequence[int]) -> bool:
+    """Whether each (value, side) is above the one before it. NaN is above nothing."""
+    pairs = zip(values, values[1:], sides, sides[1:], strict=False)
+    return len(values) > 0 and all(a < b or (s < t and a == b) for a, b, s, t in pairs)
 
 
 class _OfColumn:
@@ -123,8 +161,17 @@ class Bins(_OfColumn):
     """
 
     column: Operand = attrs.field(converter=operand_of)
-    steps: tuple[tuple[str, Scalar], ...] = attrs.field(eq=alike)
-    bounded: bool = attrs.field(default=True, kw_only=True)
+    steps: tuple[tuple[str, Scalar], ...] = attrs.field(converter=_steps, eq=alike)
+    bounded: bool = attrs.field(default=True, kw_only=True, validator=an_instance(bool))
+
+    def __attrs_post_init__(self) -> None:
+        """Check that there is a group.
+
+        Raises:
+            ValueError: there is no interval between steps.
+        """
+        if len(self.steps) < 2:
+            raise ValueError("steps should be at least two: the intervals between them are groups")
 
     @property
     def size(self) -> int:
@@ -146,6 +193,21 @@ class Bins(_OfColumn):
         return Axis(self.names, tuple(inner))
 
 
+def _parts(parts: Any) -> tuple[Categories, ...]:
+    if type(parts) is not tuple or not parts or not all(isinstance(e, Categories) for e in parts):
+        raise TypeError(f"parts is {quoted(parts)}; it should be a tuple of Categories")
+    return parts
+
+
+def _places(places: Any) -> tuple[tuple[int, ...], ...]:
+    if type(places) is not tuple or not all(
+        type(each) is tuple and all(type(index) is int and index >= 0 for index in each)
+        for each in places
+    ):
+        raise TypeError(f"places is {quoted(places)}; it should be a tuple of indices for a group")
+    return places
+
+
 @attrs.frozen
 class Combinations:
     """Groups by the combination of categories that the cells of several columns equal.
@@ -155,16 +217,25 @@ class Combinations:
         places: for each group the index of its category in each part.
     """
 
-    parts: tuple[Categories, ...]
-    places: tuple[tuple[int, ...], ...]
+    parts: tuple[Categories, ...] = attrs.field(converter=_parts)
+    places: tuple[tuple[int, ...], ...] = attrs.field(converter=_places)
     bounded = True
 
     def __attrs_post_init__(self) -> None:
-        """Reject what `code` could not tell apart.
+        """Check that a row is in one group at most, and that each group has its labels.
 
         Raises:
-            ValueError: there are too many combinations of the categories.
+            ValueError: a group is there twice, or has no place among the categories; or there are
+                too many combinations of the categories.
         """
+        sizes = [part.size for part in self.parts]
+        if len(set(self.places)) < len(self.places):
+            raise ValueError("places should differ from each other: each is a group")
+        for place in self.places:
+            if len(place) != len(sizes) or not all(map(lt, place, sizes)):
+                raise ValueError(
+                    f"places has {quoted(place)}; it should have an index of each part, of {sizes}"
+                )
         if not prod(part.size for part in self.parts) < 2**62:
             raise ValueError("give keys of fewer columns, or with fewer values: they are too many")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from mechanisms.tables.aggregates import Aggregate, per_field
+from mechanisms.tables.aggregates import Aggregate, per_field, sums
 from mechanisms.tables.expressions import Operand, operand_name, operand_of
 from mechanisms.tables.keys import categories_of, edges_of
 from mechanisms.tables.lattice import Lattice
@@ -26,6 +26,7 @@ from queryable.losses.numbers import positive, shown
 from queryable.statistics import Monotone
 
 
+@sums
 @attrs.frozen
 class Count(Aggregate):
     """The number of records, or of those that satisfy `where`.
@@ -44,7 +45,6 @@ class Count(Aggregate):
     shape = None
     largest = (1,)
     monotone = "up"
-    is_sums = True
 
     @property
     def request(self) -> Request:
@@ -106,6 +106,7 @@ class ColumnStatistic(Aggregate):
         return f"{type(self).__name__}({operand_name(self.column)})"
 
 
+@sums
 @attrs.frozen
 class Sum(ColumnStatistic):
     """The sum of a column, in whole `unit`s.
@@ -118,7 +119,6 @@ class Sum(ColumnStatistic):
     """
 
     shape = None
-    is_sums = True
 
     @property
     def step(self) -> Fraction:  # type: ignore[override]
@@ -153,6 +153,7 @@ def _bins(values: Any) -> tuple[Scalar, ...] | None:
     return None if values is None else edges_of(values)
 
 
+@sums
 @attrs.frozen
 class Histogram(Aggregate):
     """The number of records in each of some public categories or intervals.
@@ -184,7 +185,6 @@ class Histogram(Aggregate):
 
     largest = (1,)
     monotone = "up"
-    is_sums = True
 
     def __attrs_post_init__(self) -> None:
         """Check that it has either categories or bins.

@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from mechanisms.tables.aggregates import Aggregate
+from mechanisms.tables.aggregates import Aggregate, sums
 from mechanisms.tables.predicates import Where, where_field
 from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Request, Term
@@ -35,6 +35,7 @@ def _per(value: Any) -> PrivacyUnit:
     return value
 
 
+@sums
 @attrs.frozen
 class CountUnits(Aggregate):
     """The number of privacy units, such as persons, with at least one row that satisfies `where`.
@@ -62,7 +63,6 @@ class CountUnits(Aggregate):
     shape = None
     largest = (1,)
     monotone = "up"
-    is_sums = True
 
     @property
     def public_name(self) -> str:
@@ -153,6 +153,7 @@ class ReleasedSizes(Released):
         )
 
 
+@sums
 @attrs.frozen
 class UnitSizes(Aggregate):
     """How many privacy units have how many rows: what one chooses `max_rows` by.
@@ -178,7 +179,6 @@ class UnitSizes(Aggregate):
 
     largest = (1,)
     monotone = "up"
-    is_sums = True
     answers = ReleasedSizes
 
     @property

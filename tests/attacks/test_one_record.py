@@ -49,7 +49,7 @@ from tests.attacks.hostile_tables import AWARE, FORMS, NAIVE, Form
 CONSTANTS: list[Any] = [2, 0.5, 2**63, -1e300, True, "a", b"a", NAIVE, AWARE, NAIVE.date()]
 CONSTANTS += [dt.timedelta(1), np.datetime64("2020-01-01T00:00:00.000000001")]
 GRIDS: list[list[Any]] = [[0, 1, 2.5], ["a", "b"], [NAIVE, NAIVE + dt.timedelta(1)], [b"a"]]
-LATTICE = np.array([1, 2, 3, 4, 5]) << 18
+LATTICE = np.array([1, 2, 3, 4, 5]) << 17
 
 
 def modelled(names: list[str], random: Random) -> list[IntegerStatistic]:

@@ -19,7 +19,7 @@ from queryable import ZCDP, Ask, PureDP, Statistic, View
 from queryable.audit import Outcome, audit
 
 COUNT = Statistic(int, l1=1, l2=1)
-SCORES = Statistic(list, l1=3, l2=2, shape=3)
+SCORES = Statistic(list, l1=3, l2=2, linf=1, shape=3)
 ENDS = ([3, 0, 1], [2, 1, 2])  # one record changes scores by one, up and down
 
 

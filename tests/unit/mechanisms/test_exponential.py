@@ -334,3 +334,13 @@ def test_monotone_is_refused_of_scores_that_move_both_ways(scores: Any, one_way:
     else:
         with pytest.raises(ValueError, match="both ways"):
             ExponentialMechanism(scores, 1, monotone=True)
+
+
+@pytest.mark.parametrize("kind", CHOICES)
+def test_what_a_statistic_declares_is_not_declared_away(kind: str) -> None:
+    """An analyst names a site's statistic by its tag, and the sensitivity beside it is her own."""
+    named = {"k": 1} if kind == "TopK" else {}
+    make: Any = getattr(mechanisms, kind)
+    with pytest.raises(ValueError, match="may move by 2"):
+        make(Statistic(list, l1=3, l2=2, shape=3), 1, sensitivity=1, **named)
+    assert make(Statistic(list, l1=3, l2=2, linf=1, shape=3), 1, **named).sensitivity == 1

@@ -154,3 +154,12 @@ def test_exceptions_of_a_function_stay_inside(evaluate: Any) -> None:
     assert SECRET not in str(caught.value)
     assert caught.value.__context__ is None
     assert str(faults[0]) == SECRET
+
+
+def test_one_entry_moves_by_no_more_than_all() -> None:
+    """`linf` follows from the norms, unless the user declares a smaller one."""
+    assert Statistic(len, l1=3, l2=2).linf == 2
+    assert Statistic(list, l1=3, l2=2, linf="1/2", shape=3).linf == Fraction(1, 2)
+    for wrong in (3, -1, "x", None):
+        with pytest.raises((TypeError, ValueError), match="linf"):
+            Statistic(list, l1=3, l2=2, linf=wrong, shape=3)  # type: ignore[arg-type]

@@ -283,3 +283,12 @@ def test_arrays_of_noise_beyond_64_bits() -> None:
     totals = [mechanism.step(state, Total(at=t), coins)[1] for t in (2, 3)]
     window = mechanism.step(state, Window(last=1), coins)[1]
     assert (totals[1].astype(object) - totals[0].astype(object) == window.astype(object)).all()
+
+
+@pytest.mark.parametrize(
+    "wrong", [(1, 8, 3, 2), (1, 8, 0, 9), (1, 0, 0, 0), (1, 2.5, 0, 1), (0, 8, 0, 1), (1, 8, -1, 1)]
+)
+def test_noise_is_of_steps_before_the_horizon(wrong: Any) -> None:
+    """Past the horizon there is no epoch, and its parts would be looked for without end."""
+    with pytest.raises((TypeError, ValueError)):
+        toeplitz_noise.ToeplitzNoise(*wrong)

@@ -1,11 +1,12 @@
 """Several Gaussians as one launch: its loss and its answers; a wrong column is not charged."""
 
 from fractions import Fraction
+from itertools import permutations
 
 import pytest
 
 from composition import FiltCon
-from mechanisms import Count, Gaussian, GroupBy
+from mechanisms import Count, Gaussian, GroupBy, PrivacyUnit
 from mechanisms.frugal.combined import Combined
 from mechanisms.frugal.together import GaussiansTogether
 from queryable import ZCDP, Queryable, QueryError, SeededCoins
@@ -41,3 +42,13 @@ def test_a_wrong_column_is_not_charged() -> None:
 def test_wrong_parts(parts: object) -> None:
     with pytest.raises(TypeError):
         GaussiansTogether(parts)
+
+
+def test_parts_bound_one_unit_in_one_way() -> None:
+    """Data were checked for the widest part, and another one failed after the charge."""
+    units = None, PrivacyUnit("who", max_rows=2), PrivacyUnit("who", max_rows=3)
+    parts = [Gaussian(Combined(Count(per=per), [[[1000]]]), variance=100) for per in units]
+    for one, other in permutations(parts, 2):
+        with pytest.raises(ValueError, match="one privacy unit in one way"):
+            GaussiansTogether([one, other])
+    assert GaussiansTogether(parts[1:2] * 2).loss(1).rho == 2 * parts[1].loss(1).rho

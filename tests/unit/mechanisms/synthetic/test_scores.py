@@ -6,7 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mechanisms import Count, ExponentialMechanism, GroupBy, Histogram, Sum
+from mechanisms import (
+    Count,
+    ExponentialMechanism,
+    GroupBy,
+    Histogram,
+    PrivacyUnit,
+    Sum,
+    column,
+)
 from mechanisms.frugal.combined import Combined
 from mechanisms.synthetic.graphical import GRID
 from mechanisms.synthetic.scores import Compared, Distances, Marginal
@@ -69,3 +77,22 @@ def test_combinations_state_how_far_one_of_them_moves() -> None:
     assert ExponentialMechanism(each, 1).sensitivity == 35
     with pytest.raises(ValueError, match="at least 35"):
         ExponentialMechanism(each, 1, sensitivity=Fraction(1, 10**9))
+
+
+@pytest.mark.parametrize("names", [(), ("city", "town"), ["city"], (1,), "city", None])
+def test_each_dimension_of_a_marginal_has_a_name(names: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match="names"):
+        Marginal(GroupBy({"city": ["a", "b"]}, Count()), names)
+
+
+@pytest.mark.parametrize(
+    "other", [Count(column("age") > 3), Count(per=PrivacyUnit("who", max_rows=2))]
+)
+def test_distances_are_of_the_same_rows(other: Any) -> None:
+    """The request was that of the first: other rows and units were not checked before a charge."""
+    first = Compared(CITIES, ZEROS, 1, 0)
+    second = Compared(Marginal(GroupBy({"town": ["a", "b"]}, other), ("town",)), ZEROS, 1, 0)
+    assert Distances((first, first)).request == CITIES.request
+    for both in ((first, second), (second, first)):
+        with pytest.raises(ValueError, match="count the same rows"):
+            Distances(both)

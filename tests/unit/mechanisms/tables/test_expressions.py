@@ -14,6 +14,7 @@ from mechanisms.tables.expressions import (
     MOST_NESTED,
     Arithmetic,
     Literal,
+    When,
     columns_of,
     operand_name,
 )
@@ -171,3 +172,10 @@ def test_the_names_of_pandas_are_translated(name: str, instead: str) -> None:
     with pytest.raises(AttributeError, match=instead):
         getattr(x, name)
     assert not hasattr(x, "nonsense")
+
+
+@pytest.mark.parametrize("wrong", [column("age"), Literal(1), "age", True, None, Count()])
+def test_a_condition_is_a_predicate(wrong: Any) -> None:
+    """A text of an analyst may have anything there; it would fail when rows are read."""
+    with pytest.raises(TypeError, match="a condition is"):
+        When(((wrong, "age"),), None)

@@ -21,7 +21,7 @@ from mechanisms import (
     Table,
     column,
 )
-from mechanisms.tables.request import Combinations
+from mechanisms.tables.request import Bins, Categories, Combinations
 from queryable import ZCDP, Queryable, QueryError
 from queryable.released import Bin
 
@@ -219,3 +219,49 @@ def test_what_fits_is_answered(data: Any, statistic: Any) -> None:
 def test_a_month_that_is_written_otherwise_is_quoted() -> None:
     with pytest.raises(TypeError, match=r"first is '01\.2024'; it should be a month"):
         Keys.months("day", "01.2024", "12.2024")
+
+
+STATES, SEXES = Categories("state", ["CA", "NY"]), Categories("sex", [1, 2])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Categories("state", ["CA", "CA"]),
+        lambda: Categories("sex", [1, True]),
+        lambda: Categories("state", "CA"),
+        lambda: Bins("age", ()),
+        lambda: Bins("age", ((">=", 1),)),
+        lambda: Bins("age", ((">=", 1), (">=", 1))),
+        lambda: Bins("age", ((">=", 2), (">=", 1))),
+        lambda: Bins("age", ((">", 1), (">=", 1))),
+        lambda: Bins("age", (("<", 1), ("<", 2))),
+        lambda: Bins("age", ((">=", 1), (">=", "2"))),
+        lambda: Bins("age", ((">=", float("nan")), (">=", 2.0))),
+        lambda: Bins("age", ((">=", 1), (">=", float("nan")))),
+        lambda: Bins("age", ((">=", 1), (">=", None))),
+        lambda: Bins("age", [(">=", 1), (">=", 2)]),
+        lambda: Bins("age", ((">=", 1), (">=", 2)), bounded=1),
+        lambda: Bins("day", ((">=", NOON), (">=", DAY))),
+        lambda: Combinations((), ()),
+        lambda: Combinations((), ((),)),
+        lambda: Combinations((STATES,), ((2,),)),
+        lambda: Combinations((STATES, SEXES), ((0,),)),
+        lambda: Combinations((STATES, SEXES), ((0, 1), (0, 1))),
+        lambda: Combinations((STATES, SEXES), ((0, -1),)),
+        lambda: Combinations((STATES, SEXES), ((0, True),)),
+        lambda: Combinations((STATES, SEXES), [(0, 1)]),
+        lambda: Combinations(("state", SEXES), ((0, 1),)),
+        lambda: Combinations((STATES, Keys.bins("age", [0, 9])), ((0, 0),)),
+    ],
+)
+def test_groups_are_checked_where_they_are_made(make: Any) -> None:
+    """A row is in one group at most, whoever writes them: sensitivities are computed from that."""
+    with pytest.raises((TypeError, ValueError)):
+        make()
+
+
+def test_steps_of_dates_and_times_are_in_order() -> None:
+    """Python does not compare a date with a time."""
+    assert Bins("day", ((">=", DAY), (">=", NOON), (">", NOON))).size == 2
+    assert Bins("age", ((">=", 1), (">", 1)), bounded=False).size == 3

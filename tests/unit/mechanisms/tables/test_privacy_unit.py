@@ -2,6 +2,7 @@
 
 from itertools import product
 from math import isqrt
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -59,3 +60,9 @@ def test_neighbours_by_name() -> None:
 def test_bounds_are_checked(bad: dict[str, int]) -> None:
     with pytest.raises((ValueError, TypeError), match="max_"):
         PrivacyUnit("id", **bad)
+
+
+@pytest.mark.parametrize("joined", [1, "no", None])
+def test_joined_is_a_truth_value(joined: Any) -> None:
+    with pytest.raises(TypeError, match="joined"):
+        PrivacyUnit("who", max_rows=1, joined=joined)

@@ -1,5 +1,7 @@
 """Ibis: what is its own, beside the conformance that every engine shares."""
 
+from fractions import Fraction
+
 import ibis
 import pytest
 
@@ -54,7 +56,7 @@ def test_numbers_in_parts() -> None:
     assert isinstance(engine, Ibis)
     value = engine.source["x"]
     for high, parts in ((2**22 - 1, 1), (2**22, 2), (2**44, 3), (2**63 - 1, 3)):
-        term = Term("x", Lattice(0, high, 1), power=1)
+        term = Term("x", Lattice(Fraction(0), Fraction(high), Fraction(1)), power=1)
         with quietly():
             assert len(_limbs(term, value)) == parts
 
