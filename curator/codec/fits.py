@@ -13,7 +13,7 @@ import numpy as np
 from curator.codec.entries import Entry
 from curator.codec.fields import UnreadableError
 from mechanisms.frugal.messages import Estimated
-from mechanisms.synthetic.messages import Direct, Modelled, SyntheticRows
+from mechanisms.synthetic.messages import Modelled, SyntheticRows
 from mechanisms.tables.choices import Enclosed
 from mechanisms.tables.keys import ReleasedKeys
 from mechanisms.tables.releases import Noisy
@@ -105,11 +105,6 @@ def _estimated(answer: Estimated) -> None:
     _require(answer.unit > 0, "the unit should be positive")
 
 
-def _direct(found: Direct) -> None:
-    fits = found.number >= 1 and found.variance > 0 and np.min(found.cells, initial=0) >= 0
-    _require(fits, "number and variance should be positive, and cells no less than 0")
-
-
 def _modelled(answer: Modelled) -> None:
     shape = np.shape(answer.value)
     fits = all(np.shape(x.value) == np.shape(x.cells) == shape for x in answer.direct)
@@ -133,7 +128,6 @@ _CHECKS: tuple[tuple[type, Callable[[Any], None]], ...] = (
     (Enclosed, _enclosed),
     (Share, _share),
     (Estimated, _estimated),
-    (Direct, _direct),
     (Modelled, _modelled),
     (SyntheticRows, _rows),
 )

@@ -14,7 +14,7 @@ from queryable.answers import Paid
 from queryable.data.frozen import by_value
 from queryable.half_widths import confidence_of
 from queryable.losses import ZCDP
-from queryable.losses.numbers import round_up
+from queryable.losses.numbers import at_least_one, natural, positive, round_up
 from queryable.released import Released
 
 _PASSED_OVER = Fraction(1, 10)
@@ -101,6 +101,18 @@ class ModelFit(Paid):
         return f"{self.rows} rows, from {chosen}; cost {self.cost}"
 
 
+def _variance(value: Any) -> Fraction:
+    return positive(value, "variance")
+
+
+def _size(value: Any) -> int:
+    return natural(value, "size")
+
+
+def _number(value: Any) -> int:
+    return at_least_one(value, "number")
+
+
 @attrs.frozen
 class Direct:
     """The noisy count of a question in one measured marginal, without the model.
@@ -115,9 +127,14 @@ class Direct:
 
     value: Any = attrs.field(eq=by_value)
     cells: Any = attrs.field(eq=by_value)
-    variance: Fraction
-    size: int
-    number: int
+    variance: Fraction = attrs.field(converter=_variance)
+    size: int = attrs.field(converter=_size)
+    number: int = attrs.field(converter=_number)
+
+    @cells.validator
+    def _from_zero_on(self, attribute: object, cells: Any) -> None:
+        if not np.min(cells, initial=0) >= 0:
+            raise ValueError("cells should be numbers from 0 on")
 
     def half_widths(self, missed: Fraction, *, anytime: bool) -> Any:
         """For each entry, what its noise exceeds with probability at most `missed`."""
