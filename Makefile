@@ -1,7 +1,9 @@
 # Everything here needs Python >= 3.11 and make only: the first target that you run creates .venv.
 #   make demo    the demo: an interactive analysis of 31,857 records
 #   make demo-spark  the demo on a local Spark; needs Java 17
-#   make test    the tests; test-all adds the slow ones
+#   make test    the quick tests, in at most 8 minutes on 2 cores
+#   make test-slow  those of up to 2 minutes each, in at most 25; stops after 50, or: MINUTES=20
+#   make test-all   all tests, also those that are longer; takes hours
 #   make check   lint, format, types
 #   make bench   time and memory of everything, beside OpenDP and numpy; takes some minutes;
 #                one group: ONLY=rules; about many rows: ONLY=tables, large_tables
@@ -24,7 +26,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-spark test test-all check format bench figure2 notebooks docs readme recipes clean
+.PHONY: help demo demo-spark test test-slow test-all check format bench figure2 notebooks docs readme recipes clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -37,6 +39,9 @@ demo-spark: $(VENV)/.installed-demo $(VENV)/.installed-spark
 
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n auto
+
+test-slow: $(VENV)/.installed-test
+	$(BIN)/python -m tests.slowly $(if $(MINUTES),--minutes $(MINUTES))
 
 test-all: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n auto -m ""
