@@ -17,6 +17,7 @@ from curator.journal import written
 from curator.keys import Key, make_key, read_key
 from curator.ledgers import Ledger, LedgerError
 from curator.story import Telling
+from queryable.datasets import require_opening
 from queryable.mechanism import InteractiveMechanism
 
 Place = Ledger | str | os.PathLike[str]
@@ -82,9 +83,11 @@ def continued(
     For a root that is not there yet it is empty, and nothing is read.
 
     Raises:
+        QueryError: it is not there yet, and the mechanism does not fit the data.
         LedgerError: it was closed, or opened with something else.
     """
     if telling.opened is None:
+        require_opening(dataset, mechanism)
         return b""
     try:
         secret = secret_of(key, ledger, new=False)

@@ -98,6 +98,7 @@ def open(  # noqa: A001 (`curator.open`)
     Raises:
         LedgerError: the root has another mechanism, other data, other batches or another key, or
             was closed, or another process writes to it.
+        QueryError: the mechanism of a new root does not fit the data.
         SealedError: the ledger has lost messages, as its anchor tells.
         MechanismFault: the mechanism failed when it was started; its charge is kept.
 

@@ -158,11 +158,6 @@ class Weighted(IntegerStatistic):
             raise AttributeError("request")
         return self.counted.request
 
-    def check(self, dataset: Any) -> None:
-        """As the histogram."""
-        if self.counted is not None:
-            self.counted.check(dataset)
-
     def value(self, dataset: Any) -> int:
         """Exact: integer counts times integer weights."""
         if self.counted is not None:
@@ -224,10 +219,6 @@ class Gap(IntegerStatistic):
     def request(self) -> Request:
         """That of the count."""
         return self.weighted.request
-
-    def check(self, dataset: Any) -> None:
-        """As the count."""
-        self.weighted.check(dataset)
 
     def value(self, dataset: Any) -> int:
         """Moves by at most as much as the count does."""

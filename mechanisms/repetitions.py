@@ -143,7 +143,9 @@ class TruncatedNegativeBinomial(Ending):
 
     @property
     def mean(self) -> Fraction:
-        """The expected number, rounded up."""
+        """The expected number, rounded up; exact for the geometric law."""
+        if self.eta == 1:
+            return 1 / self.gamma
         if self.eta == 0:
             return round_up(lambda g: (1 / g - 1) / -g.log(), self.gamma)
         return round_up(
@@ -205,6 +207,12 @@ class Threshold(Ending):
 
     tau: Fraction = attrs.field(converter=_tau)
     gamma: Fraction = attrs.field(converter=_gamma)
+    unreached: TruncatedNegativeBinomial = attrs.field(init=False, eq=False, repr=False)
+    """The law of the number of runs if none reaches tau."""
+
+    @unreached.default
+    def _geometric(self) -> TruncatedNegativeBinomial:
+        return TruncatedNegativeBinomial(1, self.gamma)
 
     @property
     def exponent(self) -> Fraction:
@@ -214,19 +222,15 @@ class Threshold(Ending):
     @property
     def mean(self) -> Fraction:
         """The expected number if none reaches tau, which is the largest."""
-        return 1 / self.gamma
+        return self.unreached.mean
 
     def sample(self, source: FairBits) -> int:
         """One draw of the number of runs if none reaches tau."""
-        return self._number.sample(source)
+        return self.unreached.sample(source)
 
     def truncated(self, tail: Fraction) -> tuple[tuple[tuple[int, Chance], ...], Fraction] | None:
         """The first numbers of runs if none reaches tau."""
-        return self._number.truncated(tail)
-
-    @property
-    def _number(self) -> TruncatedNegativeBinomial:
-        return TruncatedNegativeBinomial(1, self.gamma)
+        return self.unreached.truncated(tail)
 
 
 def _onwards(eta: Fraction) -> Callable[[int], Fraction]:

@@ -13,7 +13,7 @@ from queryable.faults import interrupted, touching_data
 from queryable.losses import Loss, Measure
 from queryable.losses.numbers import natural
 from queryable.mechanism import InteractiveMechanism, Measurement, nested
-from queryable.messages import Launch, is_owners, not_the_owner, unnested
+from queryable.messages import is_owners, not_the_owner
 from queryable.optional import public_name
 from queryable.quoting import an_instance, quoted
 from queryable.randomness.coins import Coins
@@ -100,12 +100,6 @@ class Scripted(Measurement[View]):
     def public_name(self) -> str:
         """The mechanism's name."""
         return f"an analysis by {public_name(self.mechanism)}"
-
-    def asks(self) -> tuple[Any, ...]:
-        """What a list launches or asks; its statistics have to fit the data."""
-        queries = self.analyst if isinstance(self.analyst, tuple) else ()
-        last = (unnested(query)[1] for query in queries)
-        return tuple(each.mechanism if type(each) is Launch else each for each in last)
 
     def loss(self, d_in: int) -> Loss:
         """The mechanism's claim."""

@@ -10,7 +10,6 @@ import re
 import warnings
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
 from weakref import WeakValueDictionary
@@ -25,12 +24,12 @@ from queryable.data.growing import Growing, Grown, Part
 from queryable.data.rows import column_names
 from queryable.errors import MechanismFault, PrivacyWarning, QueryError
 from queryable.faults import interrupted, touching_data
+from queryable.held import held
+from queryable.mechanism import InteractiveMechanism
 from queryable.optional import (
-    asks_of,
     counts_batches,
     divides_by,
     in_blocks,
-    mechanisms_of,
     one_line,
     public_name,
 )
@@ -235,48 +234,63 @@ def _pieces(dataset: Any) -> Iterator[Any]:
         yield base
 
 
-def require_answerable(dataset: Any, holder: Any) -> None:
-    """Check that the statistics of a launch or query fit what is public about the dataset.
-
-    The result depends on the message and the description, never on a row. So a wrong column name
-    is not charged, and the error may quote it. A user's own functions are not checked.
-
-    Args:
-        holder: a statistic, or a mechanism whose fields may be statistics, or which `asks` others.
+def require_opening(dataset: Any, mechanism: InteractiveMechanism[Any]) -> None:
+    """Check that a root may be opened with this mechanism over these data. Reads no rows.
 
     Raises:
-        QueryError: a statistic does not fit, or the data cannot be divided as a mechanism does.
+        QueryError: as `require_answerable` and `require_neighbours`.
     """
-    require_startable(dataset, holder)
-    for each in asks_of(holder):
-        require_answerable(dataset, each)
-    if type(dataset) is Grown or type(dataset) is Part:
-        dataset = dataset.base  # its schema is that of all batches
-    what = "table" if isinstance(dataset, Described) else "data"
-    for statistic in statistics_of(holder):
-        why = _objection(dataset, statistic)
-        if why is not None:
-            raise QueryError(
-                f"{why}. {public_name(statistic)} does not fit the {what}; nothing is charged"
-            )
+    if mechanism.continual:
+        require_neighbours(dataset, mechanism)
+    require_answerable(dataset, mechanism)
 
 
-def require_startable(dataset: Any, mechanism: Any) -> None:
+def require_answerable(dataset: Any, holder: Any) -> None:
+    """Check that what a launch or query holds fits what is public about the dataset.
+
+    All mechanisms, persons and statistics in it are checked, wherever they are nested. The result
+    depends on the message and the description, never on a row. So a wrong column name is not
+    charged, and the error may quote it. A user's own functions are not checked.
+
+    Args:
+        holder: a mechanism, a statistic, or anything in which they may be.
+
+    Raises:
+        QueryError: a statistic does not fit, or a mechanism cannot do with the data what it does at
+            its start.
+    """
+    base = dataset.base if type(dataset) is Grown or type(dataset) is Part else dataset
+    found = held(holder)
+    for each in found:
+        if isinstance(each, InteractiveMechanism):
+            _require_startable(dataset, base, each)
+    for each in found:
+        if isinstance(each, Checked) and not isinstance(each, Statistic):
+            why = _objection(base, each)  # the schema is that of all batches
+            if why is not None:
+                what = "table" if isinstance(base, Described) else "data"
+                raise QueryError(
+                    f"{why}. {public_name(each)} does not fit the {what}; nothing is charged"
+                )
+
+
+def _require_startable(dataset: Any, base: Any, mechanism: InteractiveMechanism[Any]) -> None:
     """Check that a mechanism can do with the data what it does at its start. Reads no rows.
 
     Raises:
         QueryError: it divides rows, and the data protect units, which may have rows in several
-            parts, or their rows are not read one by one, or there is no such column; or it answers
-            about batches, and none reaches the data.
+            parts, or their rows are not read one by one, or there is no such column; or there is
+            no column that names the units that it counts by; or it answers about batches, and none
+            reaches the data.
     """
     if type(dataset) is Part and dataset.still:
-        require_no_batches(mechanism, "this filter")
-    for each in mechanisms_of(mechanism):
-        name = divides_by(each)
-        data = dataset.base if isinstance(dataset, Grown | Part) else dataset
-        why = None if name is None else _indivisible(data, name)
-        if why is not None:
-            raise QueryError(f"{why}. Nothing is charged")
+        _require_no_batches(mechanism, "this filter")
+    key = divides_by(mechanism)
+    why = None if key is None else _indivisible(base, key)
+    for level in mechanism.levels if mechanism.continual else ():
+        why = why or _no_column(base, level)
+    if why is not None:
+        raise QueryError(f"{why}. Nothing is charged")
 
 
 def require_no_batches(mechanism: Any, name: str) -> None:
@@ -288,15 +302,31 @@ def require_no_batches(mechanism: Any, name: str) -> None:
     Raises:
         QueryError: it counts batches, or reads the blocks that they belong to.
     """
-    for each in mechanisms_of(mechanism):
-        if in_blocks(each) or counts_batches(each):
-            raise QueryError(
-                f"{type(each).__name__} answers about batches that arrive, and {name} passes none "
-                f"on: launch it beside it, in a FiltCon for both. Nothing is charged"
-            )
+    for each in held(mechanism):
+        _require_no_batches(each, name)
 
 
-def _indivisible(dataset: Any, name: str) -> str | None:
+def _require_no_batches(mechanism: Any, name: str) -> None:
+    if in_blocks(mechanism) or counts_batches(mechanism):
+        raise QueryError(
+            f"{type(mechanism).__name__} answers about batches that arrive, and {name} passes none "
+            f"on: launch it beside it, in a FiltCon for both. Nothing is charged"
+        )
+
+
+def _no_column(dataset: Any, level: streams.Neighbours) -> str | None:
+    """Why a mechanism cannot count by these units; None if it can."""
+    if not isinstance(level, streams.UserLevel | streams.BlockLevel):
+        return None
+    names = column_names(dataset)
+    if names is None or level.column in names:
+        return None
+    listed = ", ".join(map(quoted, names)) or "none"
+    return f"there is no column {quoted(level.column)} that names units; the columns are {listed}"
+
+
+def _indivisible(dataset: Any, key: Any) -> str | None:
+    """Why rows cannot be divided by a column, or by a function of a row; None if they can."""
     whose = protects(dataset).whose
     if whose is not None:
         return (
@@ -306,8 +336,8 @@ def _indivisible(dataset: Any, name: str) -> str | None:
     if isinstance(dataset, Described) and not dataset.gives_rows:
         return "these data are in a database or joined, and cannot be divided into parts"
     names = column_names(dataset)
-    if name and names is not None and name not in names:
-        return f"there is no column {quoted(name)} to divide rows by"
+    if isinstance(key, str) and names is not None and key not in names:
+        return f"there is no column {quoted(key)} to divide rows by"
     return None
 
 
@@ -320,12 +350,9 @@ def require_neighbours(dataset: Any, mechanism: Any, *, launched: bool = False) 
     Raises:
         QueryError: it protects single records, and the data protect all records of a unit, or the
             other way round; or it bounds the blocks of a unit, and the data have blocks whose rows
-            it cannot read again; or the column that names the units is not there.
+            it cannot read again.
     """
     streams.require_neighbours(protects(dataset).whose, mechanism, launched=launched)
-    if mechanism.continual and not isinstance(dataset, Described):
-        for level in mechanism.levels:
-            _require_column(dataset, level)
     if isinstance(dataset, Described):
         levels = mechanism.levels if mechanism.continual and dataset.blocks else ()
         level = next((each for each in levels if isinstance(each, streams.BlockLevel)), None)
@@ -334,17 +361,6 @@ def require_neighbours(dataset: Any, mechanism: Any, *, launched: bool = False) 
                 f"{type(mechanism).__name__} counts the blocks of each {level.column} as their "
                 "records arrive, and these data have blocks already; launch it before the first "
                 "block. Nothing is charged"
-            )
-
-
-def _require_column(dataset: Any, level: streams.Neighbours) -> None:
-    if isinstance(level, streams.UserLevel | streams.BlockLevel):
-        names = column_names(dataset.base if isinstance(dataset, Grown | Part) else dataset)
-        if names is not None and level.column not in names:
-            listed = ", ".join(map(quoted, names)) or "none"
-            raise QueryError(
-                f"there is no column {quoted(level.column)} that names units; the columns are "
-                f"{listed}. Nothing is charged"
             )
 
 
@@ -377,27 +393,9 @@ def _objection(dataset: Any, statistic: Checked) -> str | None:
     return None
 
 
-def statistics_of(holder: Any) -> list[Checked]:
-    """The statistics among a value and its fields; a user's own function is none of them."""
-    kind: Any = type(holder)
-    found: list[Checked] = [holder] if _is_checked(kind) else []
-    for name in _fields(kind):
-        try:
-            held: Any = getattr(holder, name, None)
-            kind = type(held)
-            if _is_checked(kind):
-                found.append(held)
-        except Exception:  # a class of the analyst's own has no hash
-            continue
-    return found
-
-
-@lru_cache(maxsize=1000)
-def _fields(kind: type) -> tuple[str, ...]:
-    """The names of the fields of a class; every launch asks for them."""
-    return tuple(field.name for field in attrs.fields(kind)) if attrs.has(kind) else ()
-
-
-@lru_cache(maxsize=1000)
-def _is_checked(kind: type) -> bool:
-    return issubclass(kind, Checked) and not issubclass(kind, Statistic)
+def statistics_of(mechanism: Any) -> list[Checked]:
+    """The statistics among the fields of a mechanism, which a measurement evaluates itself."""
+    kind = type(mechanism)
+    names = [field.name for field in attrs.fields(kind)] if attrs.has(kind) else []
+    found = (getattr(mechanism, name, None) for name in names)
+    return [each for each in found if isinstance(each, Checked) and not isinstance(each, Statistic)]

@@ -12,8 +12,7 @@ from queryable.datasets import (
     protected,
     protects,
     remember,
-    require_neighbours,
-    require_startable,
+    require_opening,
     warn,
 )
 from queryable.display.history import History, TreeNode
@@ -121,9 +120,7 @@ class Queryable(Several, OverBlocks):
                 "leave coins out for a real analysis, or pass allow_seeded=True for tests: coins "
                 f"are {quoted(coins)}, and their noise can be recomputed"
             )
-        require_startable(dataset, mechanism)
-        if mechanism.continual:
-            require_neighbours(dataset, mechanism)
+        require_opening(dataset, mechanism)
         warn(dataset)
         root = MemoryRoot(mechanism, protected(dataset), coins, on_fault, protects(dataset))
         remember(dataset)

@@ -12,14 +12,12 @@ alone.
   Default: none.
 * `started_with()`: the children that the opening answer is about, by id and in its order.
   Default: no children.
-* `asks()`: mechanisms and statistics that it is going to ask of its data, as a tuple. A launch is
-  refused, and not charged, if one of them does not fit. Default: none.
 * `require_growing()`: raises if no theorem covers data that grow, and says why. Default: nothing.
 * `interleaves`, a bool: whether a launch leaves earlier children alive. Default: True.
 * `counts_batches`, a bool: whether it answers about batches since its launch alone. Default:
   False.
-* `divides_by`: the column by whose cells it divides the rows among mechanisms, "" if by a function;
-  None if it does not. Data whose rows it cannot divide are then refused, and nothing is charged.
+* `divides_by`: the column by whose cells it divides the rows among mechanisms, or the function of a
+  row; None if it does not. Data whose rows it cannot divide are refused, and nothing is charged.
 * `in_blocks`, a bool: whether it reads named blocks only, so that a batch needs a block's name.
   Default: False.
 * `passes_batches`, a bool: whether continual mechanisms that it launches get its batches. Default:
@@ -28,7 +26,7 @@ alone.
   what these launches answer; `recommend` compares it with theirs. Default: unknown.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from queryable.answers import Noise
@@ -116,29 +114,9 @@ def started_with(
     return children
 
 
-def asks_of(mechanism: Any) -> tuple[Any, ...]:
-    """Mechanisms and statistics that it is going to ask of its data."""
-    if not isinstance(mechanism, InteractiveMechanism):
-        return ()
-    asked: tuple[Any, ...] = _called(mechanism, "asks", ())
-    return asked
-
-
-def mechanisms_of(mechanism: Any) -> Iterator[InteractiveMechanism[Any]]:
-    """It, and each mechanism that starts with it on the same data or on parts of these."""
-    if isinstance(mechanism, InteractiveMechanism):
-        yield mechanism
-        if hasattr(mechanism, "started_with"):
-            for each in started_with(mechanism).values():
-                yield from mechanisms_of(each)
-        if hasattr(mechanism, "mechanism"):  # a person
-            yield from mechanisms_of(mechanism.mechanism)
-
-
-def divides_by(mechanism: Any) -> str | None:
-    """The column by which it divides rows, "" if by a function; None if it does not."""
-    by = getattr(mechanism, "divides_by", None)
-    return by if isinstance(by, str) else None
+def divides_by(mechanism: Any) -> Any:
+    """The column, or the function of a row, by which it divides rows; None if it does not."""
+    return getattr(mechanism, "divides_by", None)
 
 
 def counts_batches(mechanism: Any) -> bool:

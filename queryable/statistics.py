@@ -7,7 +7,7 @@ has the declared shape and consists of integers.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import attrs
 import numpy as np
@@ -56,6 +56,9 @@ class Releasable(ABC):
 
 class Checked(ABC):
     """A field of a mechanism that is checked against public facts of the data before a charge."""
+
+    checks_all: ClassVar[bool] = False
+    """Whether `check` looks at all that it holds. Otherwise what it holds is checked by itself."""
 
     @abstractmethod
     def check(self, dataset: Any) -> None:

@@ -1,7 +1,7 @@
 """Parallel composition: one mechanism for each part of the data (Haney et al. 2023, sec. 5.2)."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from fractions import Fraction
 from functools import partial, reduce
@@ -107,9 +107,9 @@ class Parallel(FixedComposition):
         return all(has_coin(each, 1) for each in self.mechanisms.values())
 
     @property
-    def divides_by(self) -> str:
-        """The column that names the parts; "" if a function does."""
-        return self.partition.key if isinstance(self.partition.key, str) else ""
+    def divides_by(self) -> str | Callable[[Any], Any]:
+        """The column, or the function of a record, that names the parts."""
+        return self.partition.key
 
     def _lost(self, d_in: int, measure: Measure | None) -> Loss:
         """The supremum over all ways to spread `d_in` records over the parts."""

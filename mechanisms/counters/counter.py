@@ -82,9 +82,9 @@ class Counter(InteractiveMechanism[State]):
 
         The unit's bound on rows is enforced over all batches instead.
         """
-        counted: Any = self.statistic
-        per = getattr(counted, "per", None)
-        return self.statistic if per is None else attrs.evolve(counted, per=None)
+        statistic: Any = self.statistic
+        counted: IntegerStatistic = statistic
+        return counted if _unit_of(counted) is None else statistic.of_rows()
 
     @abstractmethod
     def noise_unit(self) -> Fraction:
@@ -140,11 +140,22 @@ class Counter(InteractiveMechanism[State]):
         return f"{type(self).__name__} of {self.statistic.asked}"
 
 
+def _unit_of(statistic: IntegerStatistic) -> Any:
+    """The privacy unit that a statistic is declared for, itself or what it groups; None if none."""
+    request = getattr(statistic, "request", None)
+    return getattr(request, "per", None)
+
+
 def _by_unit(statistic: IntegerStatistic, level: EventLevel | UserLevel) -> EventLevel | UserLevel:
     """The level that protects the statistic's privacy unit, if it has one."""
-    per: Any = getattr(statistic, "per", None)
+    per = _unit_of(statistic)
     if per is None:
         return level
+    if not hasattr(statistic, "of_rows"):
+        raise ValueError(
+            f"leave per out: batches have no privacy units, and {type(statistic).__name__} is not "
+            "about rows alone. State neighbours=UserLevel(column, max_records)"
+        )
     if per.joined:
         raise ValueError("leave per out: a unit of joined rows has no records in batches")
     if isinstance(level, EventLevel):

@@ -110,10 +110,6 @@ class Combined(IntegerStatistic):
         """The statistic's."""
         return self.statistic.request
 
-    def check(self, dataset: Any) -> None:
-        """As the statistic."""
-        self.statistic.check(dataset)
-
     @property
     def public_name(self) -> str:
         """`Combinations of` and the statistic."""

@@ -42,13 +42,6 @@ class GaussiansTogether(Measurement[tuple[NoisyInt | NoisyArray, ...]]):
     """
 
     parts: tuple[Gaussian, ...] = attrs.field(converter=_parts)
-    widest: Combined = attrs.field(init=False, repr=False, eq=False)
-    """The statistic of most columns, by which data are checked before they are charged."""
-
-    @widest.default
-    def _of_most_columns(self) -> Any:
-        statistics = [each.statistic for each in self.parts]
-        return max(statistics, key=lambda each: len(each.request.columns))  # type: ignore[attr-defined]
 
     def loss(self, d_in: int) -> ZCDP:
         """The sum."""
@@ -63,5 +56,7 @@ class GaussiansTogether(Measurement[tuple[NoisyInt | NoisyArray, ...]]):
 
     @property
     def public_name(self) -> str:
-        """`Gaussians of` and the widest statistic."""
-        return f"Gaussians of {self.widest.public_name}"
+        """`Gaussians of` and the statistic of most columns."""
+        statistics: list[Any] = [each.statistic for each in self.parts]
+        widest = max(statistics, key=lambda each: len(each.request.columns))
+        return f"Gaussians of {widest.public_name}"

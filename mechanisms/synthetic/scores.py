@@ -85,10 +85,6 @@ class Marginal(IntegerStatistic):
         """The counts'."""
         return self.counts.request
 
-    def check(self, dataset: Any) -> None:
-        """As the counts."""
-        self.counts.check(dataset)
-
     def value(self, dataset: Any) -> Any:
         """The exact counts."""
         return self.counts.value(dataset)
@@ -206,11 +202,6 @@ class Distances(IntegerStatistic):
         requests = [each.marginal.request for each in self.compared]
         by = dict.fromkeys(each for request in requests for each in request.by)
         return attrs.evolve(requests[0], by=tuple(by))
-
-    def check(self, dataset: Any) -> None:
-        """As all marginals."""
-        for each in self.compared:
-            each.marginal.check(dataset)
 
     def value(self, dataset: Any) -> Any:
         """The scores: Python integers."""

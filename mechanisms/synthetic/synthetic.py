@@ -179,6 +179,8 @@ class Synthetic(PersonInTheMiddle[SyntheticState]):
     per: PrivacyUnit | None = attrs.field(default=None, converter=per_field, kw_only=True)
     _domain: Domain = attrs.field(init=False, repr=False, eq=False)
     _candidates: tuple[Candidate, ...] = attrs.field(init=False, repr=False, eq=False)
+    alone: tuple[Marginal, ...] = attrs.field(init=False, repr=False, eq=False)
+    """Of each column. Data are checked by them before a launch of the person is charged."""
 
     continual = False  # it combines answers about one data set
     states_costs = True
@@ -190,6 +192,10 @@ class Synthetic(PersonInTheMiddle[SyntheticState]):
     @_candidates.default
     def _listed(self) -> tuple[Candidate, ...]:
         return candidates_of(self.workload, self._domain.names)
+
+    @alone.default
+    def _of_each(self) -> tuple[Marginal, ...]:
+        return tuple(self._marginal((place,)) for place in range(len(self.columns)))
 
     def __attrs_post_init__(self) -> None:
         """Check that a model of single columns is within the limit, and what is counted.
@@ -242,7 +248,7 @@ class Synthetic(PersonInTheMiddle[SyntheticState]):
         planned = self.rounds or _ROUNDS_PER_COLUMN * len(self.columns)
         alone = sum((each,) not in state.places for each in range(len(self.columns)))
         many = (planned if rounds is None else rounds) + alone
-        l2 = self._marginal((0,)).l2
+        l2 = self.alone[0].l2
         each = planned_round(loss, many, l2)
         most = MOST_ROUNDS if rounds is None else rounds
         return Fitting(each, loss, most, finest(each, l2), len(state.measured))

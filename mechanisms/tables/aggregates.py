@@ -6,7 +6,7 @@ privacy unit are counted. It evaluates a statistic on a table's engine or on arr
 
 from abc import abstractmethod
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import attrs
 import numpy as np
@@ -64,6 +64,8 @@ class Aggregate(Estimable):
         Theorem: docs/tables.md, contribution bounding.
         Checked by: tests/unit/mechanisms/tables/test_table_sensitivity.py
     """
+
+    checks_all = True  # the request has all that it asks
 
     groupable = True
     """Whether an entry of a group depends on the rows of that group alone."""
@@ -127,6 +129,21 @@ class Aggregate(Estimable):
         another value from the same sums, whatever it states.
         """
         return type(self) in _SUMS and key_of(self.request) is not None
+
+    def of_rows(self) -> Self:
+        """The same statistic without its privacy unit: each row is one.
+
+        Raises:
+            TypeError: it counts units.
+        """
+        if self.request.sizes:
+            raise TypeError(
+                f"give a statistic of rows, such as visits.count(): {type(self).__name__} counts "
+                "units, whose rows may come in several batches"
+            )
+        statistic: Any = self
+        rows: Self = attrs.evolve(statistic, per=None)
+        return rows
 
     def contributions(self, dataset: Any) -> Contributions:
         """What each record adds."""

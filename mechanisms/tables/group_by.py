@@ -75,6 +75,10 @@ class GroupBy(Aggregate):
         request = self.statistic.request
         return attrs.evolve(request, by=(*self.by, *request.by))
 
+    def of_rows(self) -> Self:
+        """The same groups of the statistic without its privacy unit."""
+        return attrs.evolve(self, statistic=self.statistic.of_rows())
+
     @property
     def by_record(self) -> bool:
         """As for the statistic."""

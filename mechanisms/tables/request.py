@@ -200,7 +200,7 @@ def _parts(parts: Any) -> tuple[Categories, ...]:
 
 
 def _places(places: Any) -> tuple[tuple[int, ...], ...]:
-    if type(places) is not tuple or not all(
+    if type(places) is not tuple or not places or not all(
         type(each) is tuple and all(type(index) is int and index >= 0 for index in each)
         for each in places
     ):
