@@ -27,6 +27,13 @@ def integer_statistic(value: Any) -> IntegerStatistic:
     return value
 
 
+def is_entry(of: str | int | None, shape: tuple[int, ...] | None) -> bool:
+    """Whether there is one number at `of` in an answer of this shape; None: it is a number."""
+    if shape is None:
+        return of is None
+    return type(of) is int and len(shape) == 1 and of < shape[0]
+
+
 def noisy(
     statistic: IntegerStatistic, dataset: Any, law: Law[int], coins: Coins
 ) -> NoisyInt | NoisyArray:

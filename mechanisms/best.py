@@ -13,8 +13,6 @@ from typing import Any
 import attrs
 import numpy as np
 
-from mechanisms.gaussian import Gaussian
-from mechanisms.laplace import Laplace
 from mechanisms.repetitions import (
     Ending,
     Poisson,
@@ -23,7 +21,7 @@ from mechanisms.repetitions import (
     TruncatedNegativeBinomial,
 )
 from mechanisms.selection import HELPERS, ORDERS, Bound, bound_of, pure_of
-from queryable.errors import PrivacyClaimError, QueryError
+from queryable.errors import PrivacyClaimError
 from queryable.faults import called, touching_data
 from queryable.losses import RDP, Loss, Measure, PureDP, RenyiCurve, RenyiOrder, RenyiOrders
 from queryable.losses.numbers import natural
@@ -150,13 +148,20 @@ class Best(Measurement[BestRun]):
 
         Raises:
             ValueError: a candidate has neither a pure claim nor one in Renyi privacy, they are
-                nested too deeply, the repetitions are of another class, or `of` is given beside a
-                function.
+                nested too deeply, the repetitions are of another class, `of` is given beside a
+                function, or a candidate never answers a number there.
         """
         if self.of is not None and not isinstance(self.score, str):
             raise ValueError(
                 f"leave of={self.of!r} out: score is a function, which is given the whole answer"
             )
+        for each in self.base if isinstance(self.score, str) else ():
+            if each.has_number(self.of) is False:
+                raise ValueError(
+                    "give a function of an answer as score, or say with of= which number counts: "
+                    f"{public_name(each)} does not answer one number"
+                    f"{'' if self.of is None else f' at {self.of!r}'}"
+                )
         nested(self.base)
         law = type(self.repetitions)
         if law not in _COVERED:  # a subclass could draw other numbers, or state another mean
@@ -179,21 +184,6 @@ class Best(Measurement[BestRun]):
         names = dict.fromkeys(map(public_name, self.base))
         score = self.score if isinstance(self.score, str) else "best"
         return f"{score} of several runs: {', '.join(names)}"
-
-    def asks(self) -> tuple[Any, ...]:
-        """The candidates, whose statistics have to fit the data.
-
-        Raises:
-            QueryError: a candidate answers several numbers, and nothing says which one counts.
-        """
-        if isinstance(self.score, str) and self.of is None:
-            for each in self.base:
-                if isinstance(each, Gaussian | Laplace) and each.statistic.shape is not None:
-                    raise QueryError(
-                        "give a function of an answer as score, or say with of= which number "
-                        f"counts: {public_name(each)} answers several. Nothing is charged"
-                    )
-        return self.base
 
     def loss(self, d_in: int) -> Loss:
         """A multiple of epsilon, or a Renyi curve at the orders that all candidates have.

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import attrs
 import numpy as np
 
+from mechanisms.additive import is_entry
 from mechanisms.privacy_maps import with_zcdp
 from mechanisms.sampling.choices import PermuteAndFlipLaw, Softmax
 from queryable.losses import Loss, Measure, PureDP, total
@@ -89,6 +90,10 @@ class _ChoiceByScore(Measurement[Chosen]):
     def public_name(self) -> str:
         """The name of the class and what the scores are about."""
         return f"{type(self).__name__} of {self.scores.asked}"
+
+    def has_number(self, of: str | int | None) -> bool:
+        """Whether it is the index itself."""
+        return of is None
 
     def _rate(self, epsilon: Fraction) -> Fraction:
         return epsilon / self.sensitivity / (1 if self.monotone else 2)
@@ -212,6 +217,10 @@ class TopK(_ChoiceByScore[tuple[int, ...]]):
             monotone=self.monotone,
         ).privacy_map(d_in, measure)
         return total([each] * self.k, each.measure)
+
+    def has_number(self, of: str | int | None) -> bool:
+        """Whether it is one of the indices."""
+        return is_entry(of, (self.k,))
 
     def release(self, dataset: Any, coins: Coins) -> tuple[int, ...]:
         """The indices, in the order in which they were chosen."""

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 from flint import arb
 
-from mechanisms.additive import integer_statistic, noisy
+from mechanisms.additive import integer_statistic, is_entry, noisy
 from mechanisms.sampling.laws import DiscreteGaussian
 from queryable.answers import Noise, NoisyArray, NoisyInt
 from queryable.contributions import Contributions
@@ -81,6 +81,10 @@ class Gaussian(Measurement[NoisyInt | NoisyArray]):
     def contributions(self, dataset: Any) -> Contributions:
         """What each record adds to the statistic."""
         return self.statistic.contributions(dataset)
+
+    def has_number(self, of: str | int | None) -> bool:
+        """Whether it is an entry of the statistic."""
+        return is_entry(of, self.statistic.shape)
 
     def release(self, dataset: Any, coins: Coins) -> NoisyInt | NoisyArray:
         """The statistic with discrete Gaussian noise."""

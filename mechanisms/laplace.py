@@ -5,7 +5,7 @@ from typing import Any
 
 import attrs
 
-from mechanisms.additive import integer_statistic, noisy
+from mechanisms.additive import integer_statistic, is_entry, noisy
 from mechanisms.privacy_maps import with_zcdp
 from mechanisms.sampling.laws import DiscreteLaplace
 from queryable.answers import Noise, NoisyArray, NoisyInt
@@ -59,6 +59,10 @@ class Laplace(Measurement[NoisyInt | NoisyArray]):
         converted = super().privacy_map(d_in, measure)
         width = self.statistic.l1 * d_in
         return with_zcdp(converted, lambda: discrete_laplace_to_zcdp(width, self.scale), measure)
+
+    def has_number(self, of: str | int | None) -> bool:
+        """Whether it is an entry of the statistic."""
+        return is_entry(of, self.statistic.shape)
 
     def release(self, dataset: Any, coins: Coins) -> NoisyInt | NoisyArray:
         """The statistic with discrete Laplace noise."""

@@ -87,6 +87,10 @@ class RandomizedResponse(Measurement["bool | Revealed"]):
         epsilon = self.epsilon if self.odds is None else log_up(self.odds)
         return ApproxDP(epsilon, self.delta) if self.delta else PureDP(epsilon)
 
+    def has_number(self, of: str | int | None) -> bool:
+        """Whether it is the bit, which no first coin reveals."""
+        return of is None and not self.delta
+
     def release(self, dataset: Any, coins: Coins) -> bool | Revealed:
         """The bit, its negation, or with probability delta `Revealed(bit)`."""
         bit = self.bit(dataset)

@@ -240,9 +240,9 @@ def require_opening(dataset: Any, mechanism: InteractiveMechanism[Any]) -> None:
     Raises:
         QueryError: as `require_answerable` and `require_neighbours`.
     """
+    require_answerable(dataset, mechanism)
     if mechanism.continual:
         require_neighbours(dataset, mechanism)
-    require_answerable(dataset, mechanism)
 
 
 def require_answerable(dataset: Any, holder: Any) -> None:

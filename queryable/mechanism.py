@@ -204,6 +204,14 @@ class Measurement(InteractiveMechanism[AfterRelease], Generic[Answer_co]):
 
     coin_at_launch = True
 
+    def has_number(self, of: str | int | None) -> bool | None:
+        """Whether every answer has one number at `of`; None if that is not known. Public.
+
+        Args:
+            of: the name of a field of the answer, or a place in it; None is the answer itself.
+        """
+        return None
+
     @abstractmethod
     def release(self, dataset: Any, coins: Coins) -> Answer_co:
         """Read the dataset and return the answer."""

@@ -332,9 +332,9 @@ class AdaptiveComposition(GrowsByProof[CompositionState]):
     def _checked(self, state: CompositionState, query: Any) -> tuple[Launch, Claim]:
         """Steps 1 to 3 of a launch: parse it, check the claim, then that a theorem covers it."""
         launch = parsed(query)
+        require_answerable(state.dataset, launch.mechanism)
         if launch.mechanism.continual:
             require_neighbours(state.dataset, launch.mechanism, launched=True)
-        require_answerable(state.dataset, launch.mechanism)
         claim = self._claim(launch)
         self._require_proven(claim)
         return launch, claim

@@ -302,10 +302,10 @@ class Blocks(InteractiveMechanism[BlocksState]):
         launch = parsed_over(query)
         blocks = state.register.named(launch.blocks)
         mechanism = launch.mechanism
+        require_answerable(state.dataset, mechanism)
         require_no_batches(mechanism, "Blocks")
         if mechanism.continual:
             require_neighbours(state.dataset, mechanism)
-        require_answerable(state.dataset, mechanism)
         proof, d_in = self.filter.proof, self._records(state, blocks)
         claim = claim_of(Launch(mechanism, launch.d_out), proof.measure, d_in)
         proof.cover(claim.mechanism, d_in, coined=claim.coined)

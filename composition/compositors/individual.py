@@ -181,10 +181,10 @@ class Individual(InteractiveMechanism[IndividualState]):
         """
         launch = parsed(query)
         _require_records(state.dataset)
+        require_answerable(state.dataset, launch.mechanism)
         require_no_batches(launch.mechanism, "Individual")
         if launch.mechanism.continual:
             require_neighbours(state.dataset, launch.mechanism, launched=True)
-        require_answerable(state.dataset, launch.mechanism)
         claim = claim_of(launch, ZCDP, 1)
         assert isinstance(claim.loss, ZCDP)
         square = None if launch.d_out is not None else _per_square(claim.mechanism)

@@ -136,8 +136,8 @@ class Universal(GrowsByProof[UniversalState]):
         if not isinstance(query, Launch):
             raise UnknownQueryError(f"Universal takes one Launch first, not {type(query).__name__}")
         launch = parsed(query)
-        require_neighbours(state.dataset, launch.mechanism, launched=True)
         require_answerable(state.dataset, launch.mechanism)
+        require_neighbours(state.dataset, launch.mechanism, launched=True)
         claim = claim_of(launch, self.proof.measure, self.d_in)
         self.proof.cover(claim.mechanism, self.d_in, coined=claim.coined)
         if not claim.loss <= self.budget:

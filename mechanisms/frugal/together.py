@@ -47,6 +47,10 @@ class GaussiansTogether(Measurement[tuple[NoisyInt | NoisyArray, ...]]):
         """The sum."""
         return ZCDP(sum((each.loss(d_in).rho for each in self.parts), Fraction(0)))
 
+    def has_number(self, of: str | int | None) -> bool:
+        """No: every part answers an array."""
+        return False
+
     def release(self, dataset: Any, coins: Coins) -> tuple[NoisyInt | NoisyArray, ...]:
         """The answer of each part."""
         return tuple(

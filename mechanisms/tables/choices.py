@@ -284,6 +284,11 @@ class PrivateQuantiles(Measurement[Released]):
         each = self.epsilon / len(self.counts.several_levels)
         return (each,) if self.confidence is None else (each * _ESTIMATE, each * _END, each * _END)
 
+    def has_number(self, of: str | int | None) -> bool:
+        """Whether it is the estimate, and that is one number."""
+        one = all(isinstance(each, int | float) for each in self.counts.grid)
+        return of in (None, "estimate") and one and not self.counts.keys
+
     def release(self, dataset: Any, coins: Coins) -> Released:
         """The estimates, with the ends of their intervals."""
         groups = self.counts(dataset).reshape(-1, 2 * len(self.counts.grid) + 1)

@@ -197,6 +197,10 @@ class Release(Measurement[Released]):
         theorem = f"{inner.theorem} The estimate is a postprocessing."
         return attrs.evolve(inner, summary=documented(type(self)).summary, theorem=theorem)
 
+    def has_number(self, of: str | int | None) -> bool:
+        """Whether it is the estimate, and that is one number."""
+        return of in (None, "estimate") and not self.statistic.axes
+
     def release(self, dataset: Any, coins: Coins) -> Released:
         """The estimate, with what its intervals are computed from."""
         statistic, noisy = self.statistic, self.mechanism.release(dataset, coins)

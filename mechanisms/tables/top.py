@@ -152,6 +152,10 @@ class PrivateTop(Measurement[Released]):
         """As for `choice`."""
         return self.choice.privacy_map(d_in, measure)
 
+    def has_number(self, of: str | int | None) -> bool:
+        """No: the answer is an array of categories."""
+        return False
+
     def release(self, dataset: Any, coins: Coins) -> Released:
         """The categories in the order in which they were chosen."""
         places = self.choice.release(dataset, coins)

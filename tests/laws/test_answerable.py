@@ -179,12 +179,7 @@ def concrete(kind: type) -> Iterator[type]:
     """The classes of the packages that can be made."""
     for each in kind.__subclasses__():
         yield from concrete(each)
-        own = each.__module__.partition(".")[0] in (
-            "queryable",
-            "mechanisms",
-            "composition",
-            "curator",
-        )
+        own = each.__module__.partition(".")[0] in ("mechanisms", "composition", "curator")
         if own and not getattr(each, "__abstractmethods__", None) and each.__name__[0] != "_":
             yield each
 
