@@ -200,9 +200,13 @@ def _parts(parts: Any) -> tuple[Categories, ...]:
 
 
 def _places(places: Any) -> tuple[tuple[int, ...], ...]:
-    if type(places) is not tuple or not places or not all(
-        type(each) is tuple and all(type(index) is int and index >= 0 for index in each)
-        for each in places
+    if (
+        type(places) is not tuple
+        or not places
+        or not all(
+            type(each) is tuple and all(type(index) is int and index >= 0 for index in each)
+            for each in places
+        )
     ):
         raise TypeError(f"places is {quoted(places)}; it should be a tuple of indices for a group")
     return places
