@@ -13,6 +13,7 @@ from queryable.errors import MechanismFault, QueryError
 from queryable.faults import followed, touching_data
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, Measure
+from queryable.losses.numbers import at_least_one
 from queryable.mechanism import InteractiveMechanism, nested
 from queryable.messages import OWNERS, Answer, Query, not_the_owner, plain
 from queryable.optional import (
@@ -104,6 +105,10 @@ class PostprocessedState(Generic[PersonState]):
     told: int = 0
 
 
+def _max_rounds(value: Any) -> int:
+    return at_least_one(value, "max_rounds")
+
+
 @attrs.frozen
 class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
     """A mechanism seen through a person in the middle: the paper's P o M.
@@ -122,9 +127,7 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
 
     mechanism: InteractiveMechanism[Any] = attrs.field(validator=an_instance(InteractiveMechanism))
     person: PersonInTheMiddle[PersonState] = attrs.field(validator=an_instance(PersonInTheMiddle))
-    max_rounds: int = attrs.field(
-        default=10_000, validator=[an_instance(int), attrs.validators.ge(1)]
-    )
+    max_rounds: int = attrs.field(default=10_000, converter=_max_rounds)
 
     def __attrs_post_init__(self) -> None:
         """Check that they fit each other.

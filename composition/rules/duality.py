@@ -24,7 +24,7 @@ from queryable.losses import (
 )
 from queryable.losses.conversions import greatest, least
 from queryable.losses.numbers import Number, probability
-from queryable.quoting import quoted
+from queryable.quoting import an_instance, quoted
 
 
 @attrs.frozen
@@ -70,7 +70,7 @@ class AccumulatorAccount(Account):
 class AccumulatorRule(Rule):
     """The rule F(.; d) = [G(.) <= d]; made by `filter_of(accumulator)`."""
 
-    accumulator: Accumulator
+    accumulator: Accumulator = attrs.field(validator=an_instance(Accumulator))
 
     def monotone(self) -> bool:
         """Yes: the total is compared with the budget."""

@@ -39,7 +39,7 @@ from queryable.losses import (
 )
 from queryable.losses.conversions import greatest
 from queryable.losses.numbers import positive, probability, round_up, shown
-from queryable.quoting import quoted
+from queryable.quoting import an_instance, quoted
 
 _ZERO = Fraction(0)
 
@@ -231,7 +231,7 @@ class Stopping(Rule):
             <= delta implies (epsilon, delta)-DP.
     """
 
-    odometer: TimeUniform
+    odometer: TimeUniform = attrs.field(validator=an_instance(TimeUniform))
 
     def monotone(self) -> bool:
         """Yes: the bound is compared with epsilon."""

@@ -138,7 +138,7 @@ class LocalService:
         self._tick, self._deadline, self._on_fault = tick, deadline, on_fault
         self._lock = threading.Lock()
         self._reader = Reader(root, codec, journal.requests.time_of)
-        self.feeder = Feeder(root, journal, codec, batches)
+        self.feeder = Feeder(root, journal, self._owners, batches)
         self.broken = False
         self._heads = Heads(journal)
 

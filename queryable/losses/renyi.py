@@ -42,7 +42,7 @@ class RDP(AdditiveLoss):
     @staticmethod
     def at(alpha: Number, *more: Number) -> ParametricMeasure:
         """Return the measure of Renyi privacy at one order, or at each of several orders."""
-        return RenyiOrders((alpha, *more)) if more else RenyiOrder(read_order(alpha))
+        return RenyiOrders((alpha, *more)) if more else RenyiOrder(alpha)
 
     @property
     def measure(self) -> Measure:
@@ -84,7 +84,7 @@ class RDP(AdditiveLoss):
 class RenyiOrder(ParametricMeasure):
     """The measure of Renyi differential privacy at one order; write `RDP.at(order)`."""
 
-    alpha: Fraction
+    alpha: Fraction = attrs.field(converter=read_order)
 
     def from_loss(self, loss: Loss) -> Loss | None:
         """Return the bound at this order for pure DP and zCDP."""

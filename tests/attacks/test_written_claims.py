@@ -18,10 +18,26 @@ from composition import FiltCon, Individual
 from curator.codec import CODEC
 from curator.service import LocalService
 from curator.wire import QUERY_ERROR, Tell, Told
-from mechanisms import Count, Gaussian, GroupBy, Histogram, SparseVector, Sum
+from mechanisms import (
+    Count,
+    Estimate,
+    Estimated,
+    Fit,
+    Frugal,
+    Gaussian,
+    GroupBy,
+    Histogram,
+    Keys,
+    LinearQuery,
+    ModelFit,
+    PrivateMultiplicativeWeights,
+    SparseVector,
+    Sum,
+    Synthetic,
+)
 from mechanisms.linear_queries import LATTICE, Weighted
 from mechanisms.multiplicative_weights import _same
-from queryable import ZCDP, Launch, PrivacyLossQuery, Queryable, QueryError, SeededCoins
+from queryable import ZCDP, Ask, Launch, PrivacyLossQuery, Queryable, QueryError, SeededCoins
 from tests.stored import KEY, MemoryLedger
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
@@ -176,6 +192,32 @@ def test_a_lost_charge_cannot_be_sent() -> None:
     assert "lost/1 is what the curator makes" in str(outcome.text)
     ask = f'{{"@":"ask/1","child":{child},"query":{{"@":"count/1"}}}}'
     assert type(analyst.told(ask)) is bool  # it is alive
+
+
+PERSONS: dict[str, tuple[Any, Any, type]] = {
+    "Frugal": (Frugal(), Estimate(Count(), 20), Estimated),
+    "Synthetic": (
+        Synthetic([{"city": ["a", "b"]}, Keys.bins("debt", [-100, -50, 0])]),
+        Fit(ZCDP("1/2"), rounds=1),
+        ModelFit,
+    ),
+    "PrivateMultiplicativeWeights": (
+        PrivateMultiplicativeWeights(
+            Histogram("city", ["a", "b"]), records=9, epsilon="1/2", threshold=1, updates=9
+        ),
+        LinearQuery([1, 0]),
+        float,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PERSONS)
+def test_persons_launch_in_the_curator_what_no_message_has(name: str) -> None:
+    """Their launches and questions come through no codec: they are values of the same process."""
+    person, query, answered = PERSONS[name]
+    analyst = Analyst()
+    child = analyst.told(CODEC.encode(Launch(person @ FiltCon(ZCDP("9/10")))).decode()).child
+    assert type(analyst.told(CODEC.encode(Ask(child, query)).decode())) is answered
 
 
 @attrs.frozen
