@@ -6,7 +6,7 @@ public types and constants only.
 """
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 from math import inf
 from typing import Any, TypeAlias
@@ -139,11 +139,13 @@ def constant(scalar: Scalar) -> Constant:
         case np.timedelta64():
             return Constant("duration", _nanoseconds(scalar))
         case timedelta():
-            return Constant("duration", Fraction(scalar // timedelta(microseconds=1) * 1000))
+            return Constant("duration", _elapsed(scalar))
         case datetime(tzinfo=None):
             return Constant("moment", _since(scalar))
         case datetime():
-            return Constant("instant", _since(scalar.astimezone(UTC).replace(tzinfo=None)))
+            offset = scalar.utcoffset()
+            assert offset is not None
+            return Constant("instant", _since(scalar.replace(tzinfo=None)) - _elapsed(offset))
         case date():
             return Constant("moment", _since(datetime(*scalar.timetuple()[:3])), True)  # noqa: DTZ001
     raise TypeError(
@@ -153,7 +155,11 @@ def constant(scalar: Scalar) -> Constant:
 
 
 def _since(moment: datetime) -> Fraction:
-    return Fraction((moment - _EPOCH) // timedelta(microseconds=1) * 1000)
+    return _elapsed(moment - _EPOCH)
+
+
+def _elapsed(duration: timedelta) -> Fraction:
+    return Fraction(duration // timedelta(microseconds=1) * 1000)
 
 
 def _nanoseconds(value: Any) -> Fraction:

@@ -7,10 +7,11 @@ compute modulo 2**64.
 
 import operator
 from collections.abc import Callable, Iterable
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
+import attrs
 import numpy as np
 
 from mechanisms.tables.column_types import BOOLEAN, Kind, integer, moments, placed, real, resolution
@@ -50,7 +51,10 @@ def compared(values: Array, operator: str, constant: Scalar) -> Mask:
         return _compared_exactly(values, kind, operator, constant)
     if values.dtype.kind in "mM":  # in years or months
         constant = _as_numpy(constant)
-    of_zero = np.asarray(compare(np.zeros(1, dtype=values.dtype), constant))  # fails by type alone
+    try:
+        of_zero = np.asarray(compare(np.zeros(1, dtype=values.dtype), constant))
+    except OverflowError:  # by the type and the constant alone
+        raise TypeError(f"{values.dtype} does not compare with so large a number") from None
     if of_zero.dtype != np.bool_ or of_zero.shape != (1,):
         raise TypeError(f"{values.dtype} does not compare with {type(constant).__name__}")
     return np.asarray(compare(values, constant))
@@ -128,7 +132,7 @@ def _kind(dtype: Any) -> Kind | None:
 def _compared_exactly(values: Array, kind: Kind, operator: str, constant: Scalar) -> Mask:
     """Compare as Python compares integers with floats, and times of any resolution."""
     if isinstance(constant, datetime) and constant.tzinfo is not None and kind.name == "timestamp":
-        constant = constant.astimezone(UTC).replace(tzinfo=None)  # arrays hold no zone
+        kind = attrs.evolve(kind, name="instant")  # arrays hold no zone
     outcome = placed(kind, operator, constant)
     if isinstance(outcome, bool):
         return np.full(values.shape, outcome)

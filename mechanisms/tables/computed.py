@@ -233,7 +233,8 @@ def _whole(values: Array) -> Found:
     if values.dtype.kind == "i":
         there = values.astype(np.int64) > -(2**63)
         return Found(there, values[there].astype(np.int64))
-    there = np.abs(values) < 2.0**63
+    with np.errstate(over="ignore"):  # the constant is infinite as a half
+        there = np.abs(values) < 2.0**63
     return Found(there, np.trunc(values[there]).astype(np.int64))
 
 

@@ -8,7 +8,6 @@ expressions as a `Dialect`.
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
-from operator import mul
 from typing import Any, TypeAlias
 
 import attrs
@@ -19,6 +18,7 @@ from mechanisms.tables.comparisons import OPERATORS
 from mechanisms.tables.corrections import no_column
 from mechanisms.tables.engines.dialect import Dialect, Expression
 from mechanisms.tables.engines.operands import Compiled, Operands
+from mechanisms.tables.engines.whole import Whole
 from mechanisms.tables.expressions import Operand, operand_name
 from mechanisms.tables.lattice import Lattice
 from mechanisms.tables.predicates import (
@@ -202,26 +202,30 @@ class Compiler:
 
     def term(self, term: Term) -> Expression:
         """What a row adds to a sum: a 64-bit integer, never null."""
+        return self._term(term).expression
+
+    def _term(self, term: Term) -> Whole:
         if term.times:
+            assert term.column is not None
             if not term.largest < 2**63:
                 raise TypeError(
                     "products of numbers within these bounds are beyond 64-bit integers"
                 )
-            return reduce(mul, map(self.term, term.factors))
-        one, zero = self.dialect.whole(1), self.dialect.whole(0)
+            product = reduce(Whole.by, map(self._term, term.factors))
+            # a constant is 0, and is written as one of each row
+            return product.where(self.present(term.column)) if product.fixed else product
+        one = Whole.constant(self.dialect, 1)
         if term.column is None:
             return one
         present = self.present(term.column)
         if not term.power:
-            return self.dialect.when(present, one, zero)
+            return one.where(present)
         assert term.lattice is not None
         _within_64_bits(term, term.lattice)
-        moved = self.units(term.column, term.lattice)
-        if term.center:
-            moved = moved - self.dialect.whole(term.center)
-        return self.dialect.when(present, moved if term.power == 1 else moved * moved, zero)
+        moved = self.units(term.column, term.lattice).minus(term.center)
+        return (moved if term.power == 1 else moved.by(moved)).where(present)
 
-    def units(self, column: Operand, lattice: Lattice) -> Expression:
+    def units(self, column: Operand, lattice: Lattice) -> Whole:
         """The cell in whole units of a lattice, as `Lattice.units`; any value if it is missing."""
         found = self.operand(column)
         cell, kind, name = found.cell, found.kind, operand_name(column)
@@ -233,33 +237,23 @@ class Compiler:
                 "12,50, open it by Table(.., decimal=',')"
             )
         units = self._of_float if kind.name == "float" else self._of_multiple
-        return units(cell, kind, lattice)
+        return units(cell, kind, lattice).within(lattice.low, lattice.high)
 
-    def _of_multiple(self, cell: Expression, kind: Kind, lattice: Lattice) -> Expression:
+    def _of_multiple(self, cell: Expression, kind: Kind, lattice: Lattice) -> Whole:
+        """Multiples of a step, cut off before they are multiplied or divided.
+
+        A unit or bounds that no cell of the column's type reaches make a constant.
+        """
         assert kind.step is not None
         low = min(max((lattice.lower / kind.step).__floor__(), kind.low), kind.high)
         high = max(min((lattice.upper / kind.step).__ceil__(), kind.high), kind.low)
         times, divisor = (kind.step / lattice.unit).as_integer_ratio()
-        if not -(2**63) <= low * times <= high * times < 2**63:
-            raise TypeError("the bounds of a sum, in its units, are beyond 64-bit integers")
-        if divisor > 1 and max(abs(low), abs(high)) * times > self.dialect.largest_dividend:
-            raise TypeError("the unit of a sum is too fine for its bounds on this engine")
-        units = self.dialect.multiples(cell, kind, low, high)
-        if times > 1:
-            units = units * self.dialect.whole(times)
-        if divisor > 1:
-            zero = self.dialect.whole(0)
-            up = self.dialect.quotient(self.dialect.when(units < zero, zero, units), divisor)
-            down = self.dialect.quotient(
-                self.dialect.when(units < zero, zero - units, zero), divisor
-            )
-            units = up - down
-        elif low * times == lattice.low and high * times == lattice.high:
-            return units
-        bounds = self.dialect.whole(lattice.low), self.dialect.whole(lattice.high)
-        return self.dialect.clipped(units, *bounds)
+        steps = Whole.between(
+            self.dialect, low, high, lambda: self.dialect.multiples(cell, kind, low, high)
+        )
+        return steps.times(times).quotient(divisor)
 
-    def _of_float(self, cell: Expression, kind: Kind, lattice: Lattice) -> Expression:
+    def _of_float(self, cell: Expression, kind: Kind, lattice: Lattice) -> Whole:
         """Floats in units of a power of two are divided exactly; others stand for their decimal.
 
         A float's shortest decimal is at least t = k * unit, a decimal of at most 15 digits (6 for
@@ -295,8 +289,7 @@ class Compiler:
             below = d.when(at(guess) <= size, zero, one)
             count = guess + above - below
         sign = d.when(cell < d.double(0.0), d.double(-1.0), d.double(1.0))
-        units = d.as_whole(count * sign)
-        return d.clipped(units, d.whole(lattice.low), d.whole(lattice.high))
+        return Whole.between(d, -largest, largest, lambda: d.as_whole(count * sign))
 
 
 def _within_64_bits(term: Term, lattice: Lattice) -> None:

@@ -62,7 +62,7 @@ def kind_of(declared: Any) -> Kind:
     elif declared.is_floating() and declared.nbytes >= 4:
         kind = column_types.real(8 * declared.nbytes)
     elif declared.is_decimal():
-        if declared.precision is not None and declared.scale is not None:  # else of any scale
+        if _has_nearest_floats(declared.precision, declared.scale):
             kind = column_types.decimal(declared.precision, declared.scale)
     elif declared.is_string():
         kind = column_types.TEXT
@@ -74,6 +74,11 @@ def kind_of(declared: Any) -> Kind:
         name = "timestamp" if declared.timezone is None else "instant"
         kind = column_types.moments(name, 1 if (declared.scale or 6) > 6 else 1000)
     return attrs.evolve(kind, declared=str(declared))
+
+
+def _has_nearest_floats(precision: int | None, scale: int | None) -> bool:
+    """Whether every decimal of a type is 0 or has a nearest float: Postgres fails on others."""
+    return precision is not None and scale is not None and precision - scale < 308 and scale < 308
 
 
 @attrs.frozen

@@ -9,10 +9,11 @@ from typing import Any
 
 import attrs
 
-from mechanisms.tables.column_types import Kind
+from mechanisms.tables.column_types import DAY, Kind
 from mechanisms.tables.computed import LARGEST, LEAST
 from mechanisms.tables.engines.backends import Constants
 from mechanisms.tables.engines.dialect import Expression
+from mechanisms.tables.engines.whole import in_64_bits, in_domain
 from mechanisms.tables.texts import LOWER, UPPER, WHITE_SPACE
 
 _TYPES = {
@@ -41,9 +42,9 @@ def builtin(name: str, given: tuple[str, ...], result: str) -> Callable[..., Exp
     return function
 
 
-def _since(elapsed: timedelta) -> datetime:
+def _since(micros: int) -> datetime:
     try:
-        return datetime(1970, 1, 1) + elapsed  # noqa: DTZ001 (the zone is the column's)
+        return datetime(1970, 1, 1) + timedelta(microseconds=micros)  # noqa: DTZ001 (the column's)
     except OverflowError:
         raise TypeError("give a time before the year 10000 to a table of Ibis") from None
 
@@ -69,24 +70,25 @@ class IbisDialect:
         """A value of a column's domain."""
         import ibis
 
-        step = kind.step or Fraction(1)
+        step, value = kind.step or Fraction(1), in_domain(kind, value)
         match kind.name:
             case "text":
                 return self.constants.text(value)
             case "bytes":
                 return self.constants.bytes(value)
             case "decimal":
-                digits = Decimal(value).scaleb(1 - len(str(step.denominator)))
-                return ibis.literal(digits, type=kind.declared)
+                scale = len(str(step.denominator)) - 1
+                exact = Decimal((int(value < 0), tuple(map(int, str(abs(value)))), -scale))
+                return ibis.literal(exact, type=kind.declared)
             case "boolean":
                 return ibis.literal(bool(value))
             case "date":
-                return ibis.literal(_since(timedelta(days=value)).date())
+                return ibis.literal(_since(value * DAY // 1000).date())
             case "timestamp" | "instant":
                 micros = value * step / 1000
                 if micros.denominator != 1:
                     raise TypeError("give a time in whole microseconds to a table of Ibis")
-                moment = _since(timedelta(microseconds=int(micros)))
+                moment = _since(int(micros))
                 zone = UTC if kind.name == "instant" else None
                 return ibis.literal(moment.replace(tzinfo=zone))
         return ibis.literal(value)
@@ -95,7 +97,7 @@ class IbisDialect:
         """A 64-bit integer."""
         import ibis
 
-        return ibis.literal(value, type="int64")
+        return ibis.literal(in_64_bits(value), type="int64")
 
     def double(self, value: float) -> Expression:
         """A float."""

@@ -196,9 +196,12 @@ def _typed(kind: Kind, values: Sequence[Any], name: str) -> tuple[str, Any]:
             return f"({name} + 0)", pa.array(values, pa.float64())
         case "boolean":
             return f"({name} = 1)", _integers(values)
-        case "integer" if min(values) >= -(2**63) and max(values) < 2**63:
+        case "integer" if (
+            min(values) >= -(2**63) and max(values) < 2**63 and kind.high < 2**127
+        ):
             return name, _integers(values)
         case "integer":
+            # with a signed type, DuckDB would convert the cells, and fail at a large one
             wide = "UHUGEINT" if kind.high >= 2**127 else "HUGEINT"
             return f"CAST({name} AS {wide})", pa.array(map(str, values), pa.string())
         case "decimal":

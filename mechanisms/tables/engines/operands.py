@@ -33,9 +33,19 @@ INTEGER = attrs.evolve(column_types.integer(64), declared="BIGINT")
 NUMBER = attrs.evolve(column_types.real(64), declared="DOUBLE")
 TEXT = attrs.evolve(column_types.TEXT, declared="VARCHAR")
 BOOLEAN = attrs.evolve(column_types.BOOLEAN, declared="BOOLEAN")
-DATE = attrs.evolve(column_types.DATE, declared="DATE")
-TIMESTAMP = attrs.evolve(column_types.moments("timestamp", 1000), declared="TIMESTAMP")
-INSTANT = attrs.evolve(column_types.moments("instant", 1000), declared="TIMESTAMP WITH TIME ZONE")
+_ENDS = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999)  # noqa: DTZ001
+
+
+def _calendar(kind: Kind, declared: str) -> Kind:
+    """A kind of computed moments, which are of the years 1 to 9999."""
+    assert kind.step is not None
+    low, high = (column_types.constant(end).value // kind.step for end in _ENDS)
+    return attrs.evolve(kind, low=int(low), high=int(high), declared=declared)
+
+
+DATE = _calendar(column_types.DATE, "DATE")
+TIMESTAMP = _calendar(column_types.moments("timestamp", 1000), "TIMESTAMP")
+INSTANT = _calendar(column_types.moments("instant", 1000), "TIMESTAMP WITH TIME ZONE")
 _CASTS = {
     "integer": INTEGER,
     "number": NUMBER,
@@ -160,7 +170,8 @@ class Operands:
             case _:
                 kind = DATE
         outcome = placed(kind, "==", value)
-        assert not isinstance(outcome, bool)
+        if isinstance(outcome, bool):
+            raise TypeError("give a constant of the years 1 to 9999, in UTC if it has a time zone")
         return Compiled(kind, self.dialect.literal(kind, outcome[1]))
 
     def _of_family(self, operand: Compiled, family: str) -> Expression:
@@ -217,10 +228,7 @@ class Operands:
 
     def _within_years(self, operand: Compiled, value: Expression) -> Expression:
         zone = UTC if operand.kind.name == "instant" else None
-        first, last = (
-            datetime(1, 1, 1, tzinfo=zone),
-            datetime(9999, 12, 31, 23, 59, 59, 999999, zone),
-        )
+        first, last = (end.replace(tzinfo=zone) for end in _ENDS)
         return self._between(operand, (">=", first), ("<=", last), value)
 
     def _between(
@@ -339,6 +347,11 @@ class Operands:
         match a.family:
             case "number" if not all(kind.name == "integer" for kind in kinds):
                 return d.nearest(a.cell, a.kind), d.nearest(b.cell, b.kind)
+            case "number" if len({kind.high >= 2**127 for kind in kinds}) > 1:  # no type holds both
+                raise TypeError(
+                    f"write .cast('integer') of {a.name!r} and {b.name!r}: whole numbers of 128 "
+                    "bits without a sign compare with the same only"
+                )
             case "text":
                 return d.ordered(a.cell), d.ordered(b.cell)
             case "moment" | "instant" if len({(kind.name, kind.step) for kind in kinds}) > 1:
@@ -352,7 +365,8 @@ def _united(kinds: Sequence[Kind]) -> Kind:
     names = {kind.name for kind in kinds}
     if names == {"integer"}:
         low, high = min(kind.low for kind in kinds), max(kind.high for kind in kinds)
-        return attrs.evolve(INTEGER, low=min(low, -(2**63)), high=max(high, 2**63 - 1))
+        high = min(max(high, 2**63 - 1), 2**127 - 1)  # beyond it a cell is missing
+        return attrs.evolve(INTEGER, low=min(low, -(2**63)), high=high)
     if names & set(_NUMBERS):
         return NUMBER
     if names == {"date"}:

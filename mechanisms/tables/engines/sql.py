@@ -12,6 +12,7 @@ import attrs
 from mechanisms.tables.column_types import Kind
 from mechanisms.tables.computed import LARGEST, LEAST
 from mechanisms.tables.engines.operands import TEXT
+from mechanisms.tables.engines.whole import in_64_bits, in_domain
 from mechanisms.tables.grammar import (
     DATE,
     FALSE,
@@ -99,6 +100,7 @@ class DuckDBDialect:
 
     def literal(self, kind: Kind, value: Any) -> Sql:
         """A value of a column's domain."""
+        value = in_domain(kind, value)
         match kind.name:
             case "text" | "bytes":
                 number = self._numbers.setdefault(value, len(self.parameters) + 1)
@@ -142,7 +144,7 @@ class DuckDBDialect:
 
     def whole(self, value: int) -> Sql:
         """A 64-bit integer."""
-        return Sql(f"({int(value)})::BIGINT")
+        return Sql(f"({in_64_bits(value)})::BIGINT")
 
     def double(self, value: float) -> Sql:
         """A float, written as its shortest decimal."""
@@ -367,7 +369,7 @@ class DuckDBDialect:
 
     def quotient(self, dividend: Sql, divisor: int) -> Sql:
         """Integer division."""
-        return Sql(f"({dividend.text} // {int(divisor)})")
+        return Sql(f"({dividend.text} // {self.whole(divisor).text})")
 
 
 _SHORT = 100
