@@ -19,6 +19,7 @@ from mechanisms import (
     Count,
     CountUnits,
     Covariance,
+    DiscoveredKeys,
     GroupBy,
     Histogram,
     Keys,
@@ -39,8 +40,8 @@ from mechanisms.tables.column_types import constant
 from mechanisms.tables.expressions import operand_name, operand_of
 from queryable.statistics import IntegerStatistic
 
-Question: TypeAlias = Callable[[Predicate | None], IntegerStatistic]
-"""A statistic of the rows that satisfy one more predicate."""
+Question: TypeAlias = Callable[[Predicate | None], IntegerStatistic | DiscoveredKeys]
+"""A statistic, or the keys, of the rows that satisfy one more predicate."""
 
 INF, TEN, TWO = float("inf"), Fraction(10), Fraction(2)
 SHORT = [0, 1, -1, 5, 2**31 - 1, -(2**31), 2**53 + 1, 2**62, 2**63 - 1, 1 - 2**63]
@@ -222,12 +223,12 @@ class Questions:
             TypeError, ValueError: what was drawn is none.
         """
         makers = [self._of_numbers] * 4 + [self._count] * 3 + [self._grouped] * 2
-        makers += [self._histogram, self._histogram, self._quantile, self._products]
+        makers += [self._histogram, self._histogram, self._quantile, self._products, self._found]
         makers += [self._units] * (self.per is not None)
         ask = self.random.choice(makers)()
         base = self.predicate() if self.random.random() < 0.3 else None
 
-        def asked(where: Predicate | None) -> IntegerStatistic:
+        def asked(where: Predicate | None) -> IntegerStatistic | DiscoveredKeys:
             both = where if base is None else base if where is None else base & where
             return ask(both)
 
@@ -275,6 +276,12 @@ class Questions:
         if self.random.random() < 0.5:
             return lambda where: UnitSizes(limits, where, per=self.per)
         return lambda where: CountUnits(where, per=self.per)
+
+    def _found(self) -> Question:
+        families = ["number", "text", "moment", "boolean", "bytes"]
+        operands = [self.of(self._family(*families)) for _ in range(self.random.choice([1, 1, 2]))]
+        most = None if self.per is None else 2
+        return lambda where: DiscoveredKeys(operands, most, where, per=self.per)
 
     def _grouped(self) -> Question:
         keys = [self._keys() for _ in range(self.random.choice([1, 1, 2]))]

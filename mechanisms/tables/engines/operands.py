@@ -7,6 +7,7 @@ every operand once, so that its size does not grow with the depth.
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import reduce
 from typing import Any
 
 import attrs
@@ -236,6 +237,8 @@ class Operands:
     ) -> Expression:
         """The value where the cell is within two bounds, else null. The cell is a column."""
         bounds = []
+        if operand.kind.name == "decimal":  # Postgres's may be NaN
+            bounds.append(self.dialect.present(operand.cell, operand.kind))
         for symbol, end in (low, high):
             outcome = placed(operand.kind, symbol, end)
             if not isinstance(outcome, bool):
@@ -243,9 +246,7 @@ class Operands:
                 bounds.append(OPERATORS[outcome[0]](operand.cell, literal))
             elif not outcome:
                 bounds.append(self.dialect.truth(False))
-        if not bounds:
-            return value
-        return self.dialect.where(bounds[0] & bounds[1] if len(bounds) > 1 else bounds[0], value)
+        return self.dialect.where(reduce(operator.and_, bounds), value) if bounds else value
 
     def _cast(self, operand: Compiled, to: str) -> Expression:
         d, kind, family = self.dialect, operand.kind, operand.family
