@@ -13,6 +13,7 @@ import numpy as np
 
 from queryable.data.cells import Array, Mask
 from queryable.losses import ZCDP
+from queryable.quoting import an_instance
 from queryable.receipts import Account
 
 _LARGEST = 2**61
@@ -119,8 +120,8 @@ class RecordAccount(Account):
         launched: whether anything was launched.
     """
 
-    budget: ZCDP
-    launched: bool = False
+    budget: ZCDP = attrs.field(validator=an_instance(ZCDP))
+    launched: bool = attrs.field(default=False, validator=an_instance(bool))
 
     def total(self) -> ZCDP:
         """The most that a record may have lost."""

@@ -13,15 +13,25 @@ import attrs
 
 from composition.rules import Account
 from queryable.losses import AdditiveLoss, Loss
+from queryable.losses.numbers import at_least_one, natural
 from queryable.messages import BlockName
+from queryable.quoting import an_instance
 from queryable.receipts import Account as Shown
+
+
+def _read_place(value: Any) -> int:
+    return natural(value, "place")
+
+
+def _blocks_of_unit(value: Any) -> int:
+    return at_least_one(value, "blocks_of_unit")
 
 
 @attrs.frozen
 class Block:
     """A block: its place in the order in which blocks were opened, from 0, and its name."""
 
-    place: int
+    place: int = attrs.field(converter=_read_place)
     name: BlockName
 
 
@@ -90,10 +100,16 @@ class BlockAccounts(Shown):
         blocks_of_unit: how many blocks a unit may be in; the total is that of so many blocks.
     """
 
-    empty: Account
+    empty: Account = attrs.field(validator=an_instance(Account))
     blocks: tuple[Block, ...] = ()
     accounts: tuple[Account, ...] = ()
-    blocks_of_unit: int = 1
+    blocks_of_unit: int = attrs.field(default=1, converter=_blocks_of_unit)
+
+    def __attrs_post_init__(self) -> None:
+        budget = self.empty.budget
+        alike = all(each.budget is budget or each.budget == budget for each in self.accounts)
+        if len(self.blocks) != len(self.accounts) or not alike:
+            raise ValueError(f"there should be an account of the budget {budget} for each block")
 
     @classmethod
     def of(cls, empty: Account, groups: Groups, blocks_of_unit: int = 1) -> "BlockAccounts":

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import attrs
 
-from composition.rules.base import Account, Accumulator, Rule, RunningAccount, of_whole
+from composition.rules.base import Account, Accumulator, Rule, RunningAccount, of_whole, sums
 from queryable.errors import UnprovenCompositionError
 from queryable.losses import (
     AdditiveLoss,
@@ -18,14 +18,21 @@ from queryable.losses import (
     measure_name,
     zero_of,
 )
+from queryable.losses.renyi import orders_in
+from queryable.quoting import an_instance
 
 
 @attrs.frozen
 class RunningSum(RunningAccount):
     """The exact sum of losses, coordinate by coordinate; the account of `Additive`."""
 
-    zero: AdditiveLoss
-    parts: Parts
+    zero: AdditiveLoss = attrs.field(validator=an_instance(AdditiveLoss))
+    parts: Parts = attrs.field(validator=sums)
+
+    def __attrs_post_init__(self) -> None:
+        least = self.zero.parts
+        if len(self.parts) != len(least) or any(least):
+            raise ValueError(f"{self.zero} is not the least loss of {len(self.parts)} coordinates")
 
     def add(self, loss: AdditiveLoss) -> "RunningSum":
         """Add the loss to every coordinate."""
@@ -48,16 +55,19 @@ class RunningSum(RunningAccount):
 
 @attrs.frozen
 class Additive(Accumulator):
-    """The accumulator G that adds losses up."""
+    """The accumulator G that adds losses up.
+
+    Raises:
+        UnprovenCompositionError: losses of this measure do not add up.
+    """
 
     measure: Measure = attrs.field(converter=as_measure)
 
-    def open(self) -> RunningSum:
-        """An empty sum.
+    def __attrs_post_init__(self) -> None:
+        self.open()
 
-        Raises:
-            UnprovenCompositionError: losses of this measure do not add up.
-        """
+    def open(self) -> RunningSum:
+        """An empty sum."""
         zero = additive(zero_of(self.measure))
         return RunningSum(zero, zero.parts)
 
@@ -79,11 +89,17 @@ def additive(loss: Loss) -> AdditiveLoss:
 
 @attrs.frozen
 class AdditiveAccount(Account):
-    """A sum and a budget, compared coordinate by coordinate."""
+    """A sum and a budget, compared coordinate by coordinate; `most` has the budget's."""
 
-    sum: RunningSum
-    budget: AdditiveLoss
+    sum: RunningSum = attrs.field(validator=an_instance(RunningSum))
+    budget: AdditiveLoss = attrs.field(validator=an_instance(AdditiveLoss))
     most: Parts
+
+    def __attrs_post_init__(self) -> None:
+        zero, budget = self.sum.zero, self.budget
+        alike = type(zero) is type(budget) and orders_in(zero) == orders_in(budget)
+        if not alike or self.most != budget.parts:
+            raise ValueError(f"{zero} and {self.most} are not of the budget {budget}")
 
     def add(self, loss: AdditiveLoss) -> "AdditiveAccount":
         """Add the loss to the sum."""

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from queryable.losses import AdditiveLoss, Loss, Measure, Report
+from queryable.quoting import quoted
 from queryable.receipts import Account as Shown
 
 
@@ -85,6 +86,13 @@ class Account(RunningAccount):
     def hint(self, loss: Any) -> str:
         """A hint for the message when `loss` is refused; empty or starting with "; "."""
         return ""
+
+
+def sums(_: object, attribute: Any, values: Any) -> None:
+    """An attrs validator: the sum, or each of several sums, of losses is from 0 on."""
+    for each in values if type(values) is tuple else (values,):
+        if type(each) is not Fraction or each.numerator < 0:
+            raise ValueError(f"{attribute.name} is {quoted(values)}; sums of losses are from 0 on")
 
 
 def of_whole(used: Fraction, whole: Fraction) -> Fraction:

@@ -15,6 +15,7 @@ import attrs
 import flint
 from flint import arb
 
+from composition.rules.rogers import require_small
 from composition.rules.time_uniform import TimeUniform, open_unit
 from queryable.losses import RDP, ApproxZCDP, Measure, Parts
 from queryable.losses.numbers import (
@@ -24,6 +25,7 @@ from queryable.losses.numbers import (
     positive,
     round_down,
     round_up,
+    several,
     shown,
     sqrt_down,
 )
@@ -54,7 +56,9 @@ def _n(value: Any) -> int:
 
 
 def _weights(values: Iterable[Any] | None) -> tuple[Fraction, ...] | None:
-    return None if values is None else tuple(positive(value, "weight") for value in values)
+    if values is None:
+        return None
+    return tuple(positive(value, "weight") for value in several(values, "weights"))
 
 
 @attrs.frozen
@@ -209,9 +213,7 @@ class _OfRogers(Boundary):
     """Base of the two odometers of Rogers et al. 2016, which need delta < 1/e."""
 
     def __attrs_post_init__(self) -> None:
-        if not self.delta < round_down(lambda one: (-one).exp(), Fraction(1)):
-            name = type(self).__name__
-            raise ValueError(f"delta is {shown(self.delta)}; {name} needs 0 < delta < 1/e")
+        require_small(self.delta, type(self).__name__)
 
 
 @attrs.frozen
@@ -326,6 +328,11 @@ class RenyiOdometer(TimeUniform):
         factors = ("1/4", "2/5", "5/8", "1", "8/5", "5/2", "4")
         weights = ("0.02", "0.03", "0.1", "0.7", "0.1", "0.03", "0.02")
         return cls(chance, [1 + Fraction(f) * excess for f in factors], weights, **shares)
+
+    @property
+    def width(self) -> int:
+        """One for each order; with a share for deltas, of rho and of delta."""
+        return len(self.orders) if self.deltas is None else 2
 
     def pure_bound(self, parts: Parts) -> Fraction:
         """The least bound of all orders."""

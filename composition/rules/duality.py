@@ -23,6 +23,7 @@ from queryable.losses import (
     zero_of,
 )
 from queryable.losses.conversions import greatest, least
+from queryable.losses.loss import genuine
 from queryable.losses.numbers import Number, probability
 from queryable.quoting import an_instance, quoted
 
@@ -31,9 +32,9 @@ from queryable.quoting import an_instance, quoted
 class AccumulatorAccount(Account):
     """The account of an accumulator, compared with a budget."""
 
-    running: RunningAccount
-    empty: Loss
-    budget: Loss
+    running: RunningAccount = attrs.field(validator=an_instance(RunningAccount))
+    empty: Loss = attrs.field(validator=an_instance(Loss))
+    budget: Loss = attrs.field(validator=an_instance(Loss))
 
     def add(self, loss: Any) -> "AccumulatorAccount":
         """The account after one more launch."""
@@ -71,6 +72,14 @@ class AccumulatorRule(Rule):
     """The rule F(.; d) = [G(.) <= d]; made by `filter_of(accumulator)`."""
 
     accumulator: Accumulator = attrs.field(validator=an_instance(Accumulator))
+
+    @accumulator.validator
+    def _reports_losses(self, attribute: object, accumulator: Accumulator) -> None:
+        if accumulator.filter() is not None or not isinstance(accumulator.open().total(), Loss):
+            raise ValueError(
+                f"{quoted(accumulator)} reports no privacy loss to compare with a budget; "
+                "filter_of makes its filter"
+            )
 
     def monotone(self) -> bool:
         """Yes: the total is compared with the budget."""
@@ -117,17 +126,47 @@ _NO_BUDGET = "no budget up to"
 
 @attrs.frozen
 class Line:
-    """Budgets that differ only in their first coordinate, such as epsilon at a fixed delta."""
+    """Budgets that differ only in their first coordinate, such as epsilon at a fixed delta.
 
-    zero: AdditiveLoss
-    delta: Fraction | None
+    They are totally ordered, which Lemma 2.19 needs: a budget of several coordinates, such as a
+    Renyi curve, is not.
+
+    Args:
+        zero: the least loss of the budgets' measure.
+        delta: for `ApproxDP` and `ApproxZCDP`, the second coordinate of all budgets.
+
+    Raises:
+        ValueError: the budgets are not totally ordered.
+    """
+
+    zero: AdditiveLoss = attrs.field(validator=an_instance(Loss))
+    delta: Fraction | None = attrs.field(
+        default=None, converter=attrs.converters.optional(probability)
+    )
+
+    def __attrs_post_init__(self) -> None:
+        measure = as_measure(self.zero.measure)
+        two = measure in (ApproxDP, ApproxZCDP)
+        if two != (self.delta is not None):
+            needed = "needs a fixed delta" if two else "takes no delta"
+            raise ValueError(f"an accumulator of {measure_name(measure)} budgets {needed}")
+        if not isinstance(self.zero, AdditiveLoss) or len(self.zero.parts) != 1 + two:
+            raise ValueError(f"budgets of {measure_name(measure)} are not totally ordered")
+        if not genuine(self.zero) or any(self.zero.parts):
+            raise ValueError(f"zero is {quoted(self.zero)}; it should be the least loss")
 
     def at(self, first: Fraction) -> Loss:
         """The budget with this first coordinate."""
         return self.zero.of_parts((first,) if self.delta is None else (first, self.delta))
 
     def beyond(self, first: Fraction) -> Loss:
-        """What is true of anything: delta = 1. The paper's (infinity, infinity)."""
+        """What is true of anything: delta = 1. The paper's (infinity, infinity).
+
+        Raises:
+            PrivacyClaimError: the measure has no delta, so nothing is true of anything.
+        """
+        if self.delta is None:
+            raise PrivacyClaimError(f"{_NO_BUDGET} {self.at(_CEILING)} admits these losses")
         return self.zero.of_parts((first, Fraction(1)))
 
 
@@ -141,11 +180,15 @@ class LeastBudget(RunningAccount):
     under each budget that the search tries.
     """
 
-    rule: Rule
-    line: Line
+    rule: Rule = attrs.field(validator=an_instance(Rule))
+    line: Line = attrs.field(validator=an_instance(Line))
     losses: "Map[int, Loss]"
-    ceiling: Account
+    ceiling: Account = attrs.field(validator=an_instance(Account))
     last: Loss | None = None
+
+    def __attrs_post_init__(self) -> None:
+        if self.ceiling.budget != self.line.at(_CEILING):
+            raise ValueError(f"{self.ceiling.budget} is not the largest budget of the line")
 
     def add(self, loss: Loss) -> "LeastBudget":
         """The account after one more loss.
@@ -191,10 +234,15 @@ class LeastBudget(RunningAccount):
 
 @attrs.frozen
 class RuleAccumulator(Accumulator):
-    """G(.) = the least budget that admits the losses; made by `accumulator_of(rule, ...)`."""
+    """G(.) = the least budget that admits the losses; made by `accumulator_of(rule, ...)`.
 
-    rule: Rule = attrs.field()
-    line: Line
+    Raises:
+        ValueError: the rule is not monotone, or does not take the budgets of the line.
+    """
+
+    rule: Rule = attrs.field(validator=an_instance(Rule))
+    line: Line = attrs.field(validator=an_instance(Line))
+    _empty: LeastBudget = attrs.field(init=False, repr=False, eq=False)
 
     @rule.validator
     def _is_monotone(self, attribute: object, rule: Rule) -> None:
@@ -205,18 +253,19 @@ class RuleAccumulator(Accumulator):
                 f"budget that admits the launches bounds nothing{weights}"
             )
 
+    def __attrs_post_init__(self) -> None:
+        ceiling = self.rule.open(self.line.at(_CEILING))
+        empty = LeastBudget(self.rule, self.line, Map(), ceiling)
+        object.__setattr__(self, "_empty", empty)
+
     @property
     def measure(self) -> Measure:  # type: ignore[override]
         """The measure that the rule takes."""
         return self.rule.child_measure(self.line.at(Fraction(1)))
 
     def open(self) -> LeastBudget:
-        """An empty account.
-
-        Raises:
-            ValueError: the rule does not take such budgets.
-        """
-        return LeastBudget(self.rule, self.line, Map(), self.rule.open(self.line.at(_CEILING)))
+        """An empty account."""
+        return self._empty
 
 
 def accumulator_of(rule: Rule, measure: Measure, delta: Number | None = None) -> Accumulator:
@@ -240,17 +289,8 @@ def accumulator_of(rule: Rule, measure: Measure, delta: Number | None = None) ->
     """
     if not isinstance(rule, Rule):
         raise TypeError(f"{quoted(rule)} is not a rule; use one such as Whitehouse2023()")
-    budgets_of = as_measure(measure)
-    two = budgets_of in (ApproxDP, ApproxZCDP)
-    if two != (delta is not None):
-        needed = "needs a fixed delta" if two else "takes no delta"
-        raise ValueError(f"an accumulator of {measure_name(budgets_of)} budgets {needed}")
-    zero = zero_of(budgets_of)
-    if not isinstance(zero, AdditiveLoss) or len(zero.parts) != 1 + two:
-        raise ValueError(f"budgets of {measure_name(budgets_of)} are not totally ordered")
-    line = Line(zero, None if delta is None else probability(delta))
-    rule.child_measure(line.at(Fraction(1)))
-    return RuleAccumulator(rule, line)
+    zero: Any = zero_of(as_measure(measure))
+    return RuleAccumulator(rule, Line(zero, delta))
 
 
 def _weightless(rule: Rule) -> bool:

@@ -14,13 +14,13 @@ from typing import Any
 import attrs
 import numpy as np
 
-from composition.rules.base import Account, Rule, of_whole
+from composition.rules.base import Account, Rule, of_whole, sums
 from composition.rules.slack import require_approx, share_of, slack_field, why_no_delta
 from composition.rules.worst_case import Priced, worst_cases
 from queryable.effort import is_quick
 from queryable.losses import ApproxDP, Loss, Measure, add_parts
 from queryable.losses.numbers import exact, natural, positive, shown
-from queryable.quoting import quoted
+from queryable.quoting import an_instance, quoted
 
 Costs = Mapping[Any, int] | Iterable[int] | None
 
@@ -125,7 +125,7 @@ class Menu(Rule):
         """
         approx = require_approx(budget, self)
         slack = share_of(self.slack, approx)
-        terms = _terms(approx.epsilon, self.unit, self.priced, slack, is_quick())
+        terms = _terms(approx.epsilon, slack, self.unit, self.priced, is_quick())
         return MenuAccount(approx, slack, terms)
 
 
@@ -133,11 +133,21 @@ class Menu(Rule):
 class Terms:
     """The facts that all accounts of a rule under one budget share."""
 
+    epsilon: Fraction
+    slack: Fraction
     unit: Fraction
-    entries: tuple[int, ...]
-    costs: tuple[int, ...]
-    worst: tuple[float, ...] = attrs.field(repr=False, eq=False)
+    priced: Priced
+    entries: tuple[int, ...] = attrs.field(init=False, repr=False, eq=False)
+    costs: tuple[int, ...] = attrs.field(init=False, repr=False, eq=False)
+    worst: tuple[float, ...] = attrs.field(init=False, repr=False, eq=False)
     """The worst-case delta, by number of units used."""
+
+    def __attrs_post_init__(self) -> None:
+        entries, costs = zip(*self.priced, strict=True)
+        object.__setattr__(self, "entries", entries)
+        object.__setattr__(self, "costs", costs)
+        worst = worst_cases(self.epsilon, self.unit, self.priced, self.slack)
+        object.__setattr__(self, "worst", tuple(worst))
 
     @property
     def units(self) -> int:
@@ -158,10 +168,13 @@ class Terms:
 
 
 @lru_cache(maxsize=128)
-def _terms(epsilon: Fraction, unit: Fraction, priced: Priced, slack: Fraction, _: bool) -> Terms:
+def _terms(epsilon: Fraction, slack: Fraction, unit: Fraction, priced: Priced, _: bool) -> Terms:
     """The terms. What was computed without a limit is not known where there is one."""
-    entries, costs = zip(*priced, strict=True)
-    return Terms(unit, entries, costs, tuple(worst_cases(epsilon, unit, priced, slack)))
+    return Terms(epsilon, slack, unit, priced)
+
+
+def _used(value: Any) -> int:
+    return natural(value, "used")
 
 
 @attrs.frozen
@@ -179,12 +192,17 @@ class Units:
 class MenuAccount(Account):
     """The units used, and the sum of the deltas."""
 
-    budget: ApproxDP
+    budget: ApproxDP = attrs.field(validator=an_instance(ApproxDP))
     slack: Fraction
-    terms: Terms
-    used: int = 0
-    deltas: Fraction = Fraction(0)
+    terms: Terms = attrs.field(validator=an_instance(Terms))
+    used: int = attrs.field(default=0, converter=_used)
+    deltas: Fraction = attrs.field(default=Fraction(0), validator=sums)
     started: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        if (self.terms.epsilon, self.terms.slack) != (self.budget.epsilon, self.slack):
+            raise ValueError(f"the terms are not those of {self.budget} and its slack")
+        share_of(self.slack, self.budget)
 
     def add(self, loss: ApproxDP) -> "MenuAccount":
         """Add one launch to the units and the deltas."""

@@ -29,23 +29,57 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from composition.rules.base import Account, Rule
+from composition.rules.base import Account, Rule, sums
 from composition.rules.slack import require_approx, share_of, slack_field
-from queryable.losses import RDP, AdditiveLoss, ApproxDP, Loss, Measure, Parts, add_parts, zero_of
+from queryable.losses import (
+    RDP,
+    AdditiveLoss,
+    ApproxDP,
+    Loss,
+    Measure,
+    Parts,
+    add_parts,
+    zero_of,
+)
 from queryable.losses.conversions import log_up
-from queryable.losses.numbers import ball, exact, named, round_up, several
-from queryable.losses.renyi import orders_of
+from queryable.losses.numbers import (
+    ball,
+    exact,
+    named,
+    positive,
+    probability,
+    round_up,
+    several,
+)
+from queryable.losses.renyi import orders_in, orders_of
+from queryable.quoting import an_instance
 
 _CLIPPED = Fraction(10**12)  # floats only choose the l
 _MARGINS = tuple(Fraction(1, 2**bits) for bits in (44, 36, 28, 20))
 
 
+def _shares(values: Iterable[Any]) -> tuple[Fraction, ...]:
+    return tuple(exact(value, "weight") for value in several(values, "weights"))
+
+
 def _weights(values: Iterable[Any] | None) -> tuple[Fraction, ...] | None:
-    return (
-        None
-        if values is None
-        else tuple(exact(value, "weight") for value in several(values, "weights"))
-    )
+    return None if values is None else _shares(values)
+
+
+def _slack(value: Any) -> Fraction:
+    return positive(probability(value, "slack"), "slack")
+
+
+def _require_shares(orders: tuple[Fraction, ...], weights: tuple[Fraction, ...]) -> None:
+    """Check that there is one weight for each order, and that they sum to 1.
+
+    Raises:
+        ValueError: that is not so.
+    """
+    if len(weights) != len(orders):
+        raise ValueError(f"{len(weights)} weights for {len(orders)} orders")
+    if sum(weights) != 1:
+        raise ValueError(f"the weights sum to {sum(weights)}; they should sum to 1 exactly")
 
 
 @attrs.frozen
@@ -73,12 +107,8 @@ class ViaRenyi(Rule):
 
     @weights.validator
     def _one_each(self, attribute: object, weights: tuple[Fraction, ...] | None) -> None:
-        if weights is None:
-            return
-        if len(weights) != len(self.orders):
-            raise ValueError(f"{len(weights)} weights for {len(self.orders)} orders")
-        if sum(weights) != 1:
-            raise ValueError(f"the weights sum to {sum(weights)}; they should sum to 1 exactly")
+        if weights is not None:
+            _require_shares(self.orders, weights)
 
     def monotone(self) -> bool:
         """Yes, with given weights. Default weights depend on the budget, and then it is not.
@@ -128,13 +158,14 @@ def _log(value: Fraction) -> float:
 class Mixture:
     """Orders, their weights and the slack; in floats too, for choosing l."""
 
-    orders: tuple[Fraction, ...]
-    weights: tuple[Fraction, ...]
-    slack: Fraction
+    orders: tuple[Fraction, ...] = attrs.field(converter=orders_of)
+    weights: tuple[Fraction, ...] = attrs.field(converter=_shares)
+    slack: Fraction = attrs.field(converter=_slack)
     _excess: NDArray[np.float64] = attrs.field(init=False, repr=False, eq=False)
     _log_weights: NDArray[np.float64] = attrs.field(init=False, repr=False, eq=False)
 
     def __attrs_post_init__(self) -> None:
+        _require_shares(self.orders, self.weights)
         excess = np.array([float(order - 1) for order in self.orders])
         logs = np.array([_log(weight) if weight else -inf for weight in self.weights])
         object.__setattr__(self, "_excess", excess)
@@ -208,11 +239,18 @@ class Mixture:
 class RenyiAccount(Account):
     """The sums of the losses, one for each order."""
 
-    budget: ApproxDP
-    mixture: Mixture
-    empty: AdditiveLoss
-    losses: Parts
+    budget: ApproxDP = attrs.field(validator=an_instance(ApproxDP))
+    mixture: Mixture = attrs.field(validator=an_instance(Mixture))
+    empty: AdditiveLoss = attrs.field(validator=an_instance(AdditiveLoss))
+    losses: Parts = attrs.field(validator=sums)
     started: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        orders = self.mixture.orders
+        if orders_in(self.empty) != orders or len(self.losses) != len(orders):
+            raise ValueError(f"{self.empty} is not a curve at the orders of the mixture")
+        if not self.mixture.slack <= self.budget.delta:
+            raise ValueError(f"the mixture's slack is above the delta of {self.budget}")
 
     def add(self, loss: AdditiveLoss) -> "RenyiAccount":
         """Add one launch to every sum."""

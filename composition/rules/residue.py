@@ -34,11 +34,12 @@ from math import erf, erfc, exp, pi, sqrt, tanh
 import attrs
 from flint import arb
 
-from composition.rules.base import Account, Rule, of_whole
+from composition.rules.base import Account, Rule, of_whole, sums
 from composition.rules.slack import require_approx, share_of, slack_field, why_no_delta
 from queryable.losses import ApproxDP, Dominated, Loss, Measure, add_parts, conversions
 from queryable.losses.conversions import greatest, normal_below
 from queryable.losses.numbers import round_down, round_up, sqrt_down
+from queryable.quoting import an_instance
 
 _MARGINS = (Fraction(1, 2**47), Fraction(1, 2**40), Fraction(1, 2**33))
 _TIGHT = Fraction(1, 2**30)
@@ -80,22 +81,24 @@ class GDPResidue(Rule):
             ValueError: the slack is not above 0, above the budget's delta, or 1.
         """
         approx = require_approx(budget, self)
-        slack = share_of(self.slack, approx)
-        if slack == 1:
-            raise ValueError("slack is 1; it should be below 1, or there is nothing to keep to")
-        return ResidueAccount(approx, slack)
+        return ResidueAccount(approx, share_of(self.slack, approx))
 
 
 @attrs.frozen
 class ResidueAccount(Account):
     """The mu that is left; None while only deltas were charged."""
 
-    budget: ApproxDP
+    budget: ApproxDP = attrs.field(validator=an_instance(ApproxDP))
     slack: Fraction
-    mu: Fraction | None = None
-    deltas: Fraction = Fraction(0)
+    mu: Fraction | None = attrs.field(default=None, validator=attrs.validators.optional(sums))
+    deltas: Fraction = attrs.field(default=Fraction(0), validator=sums)
     started: bool = False
     exceeded: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        share_of(self.slack, self.budget)
+        if self.slack == 1:
+            raise ValueError("slack is 1; it should be below 1, or there is nothing to keep to")
 
     def add(self, loss: Dominated) -> "ResidueAccount":
         """Add one launch: mu falls and the deltas rise."""

@@ -5,11 +5,24 @@ from fractions import Fraction
 import attrs
 from flint import arb
 
-from composition.rules.base import Account, Rule
+from composition.rules.base import Account, Rule, sums
 from composition.rules.slack import require_approx
 from queryable.losses import ApproxDP, Loss, Measure, PureDP, add_parts
 from queryable.losses.conversions import greatest, least
 from queryable.losses.numbers import round_down, round_up, shown
+from queryable.quoting import an_instance
+
+_ONE_OVER_E = round_down(lambda one: (-one).exp(), Fraction(1))
+
+
+def require_small(delta: Fraction, name: str) -> None:
+    """Check that delta is in the range of the theorems of Rogers et al. 2016.
+
+    Raises:
+        ValueError: it is not between 0 and 1/e.
+    """
+    if not 0 < delta < _ONE_OVER_E:
+        raise ValueError(f"delta is {shown(delta)}; {name} needs 0 < delta < 1/e")
 
 
 def drift(epsilon: Fraction) -> Fraction:
@@ -48,22 +61,22 @@ class Rogers2016(Rule):
         Raises:
             ValueError: the budget's delta is not between 0 and 1/e, or its epsilon is 0.
         """
-        approx = require_approx(budget, self)
-        if not 0 < approx.delta < round_down(lambda one: (-one).exp(), Fraction(1)):
-            raise ValueError(f"delta is {shown(approx.delta)}; Rogers2016 needs 0 < delta < 1/e")
-        if not approx.epsilon > 0:
-            raise ValueError("epsilon is 0; Rogers2016 needs more")
-        return RogersAccount(approx)
+        return RogersAccount(require_approx(budget, self))
 
 
 @attrs.frozen
 class RogersAccount(Account):
     """V and S, the variance and the drift of the launches so far."""
 
-    budget: ApproxDP
-    variance: Fraction = Fraction(0)
-    drift: Fraction = Fraction(0)
+    budget: ApproxDP = attrs.field(validator=an_instance(ApproxDP))
+    variance: Fraction = attrs.field(default=Fraction(0), validator=sums)
+    drift: Fraction = attrs.field(default=Fraction(0), validator=sums)
     started: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        require_small(self.budget.delta, "Rogers2016")
+        if not self.budget.epsilon > 0:
+            raise ValueError("epsilon is 0; Rogers2016 needs more")
 
     def add(self, loss: PureDP) -> "RogersAccount":
         """Add one launch to the variance and the drift."""

@@ -7,12 +7,13 @@ deltas. A split that adapts to the deltas of the launches would break the guaran
 
 from abc import abstractmethod
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import attrs
 from flint import arb
 
-from composition.rules.base import Account, Rule, of_whole
+from composition.rules.base import Account, Rule, of_whole, sums
 from queryable.losses import (
     GDP,
     AdditiveLoss,
@@ -34,7 +35,7 @@ from queryable.losses.numbers import (
     sqrt_down,
     sqrt_up,
 )
-from queryable.quoting import quoted
+from queryable.quoting import an_instance, quoted
 
 
 def slack_field(value: Any) -> Fraction | None:
@@ -121,7 +122,7 @@ class SlackRule(Rule):
         """An empty account, with the split of delta for this budget."""
         approx = require_approx(budget, self)
         slack = share_of(self.slack, approx)
-        return SlackAccount(self, approx, slack, self.capacity(approx.epsilon, slack))
+        return SlackAccount(self, approx, slack, _capacity(self, approx.epsilon, slack))
 
     @abstractmethod
     def weight(self, loss: Any) -> Fraction:
@@ -140,17 +141,27 @@ class SlackRule(Rule):
         """The largest single loss with this weight and delta, rounded down."""
 
 
+@lru_cache(maxsize=1024)
+def _capacity(rule: SlackRule, epsilon: Fraction, slack: Fraction) -> Fraction:
+    return rule.capacity(epsilon, slack)
+
+
 @attrs.frozen
 class SlackAccount(Account):
     """The total weight and its capacity, and the sum of the deltas."""
 
-    rule: SlackRule
-    budget: ApproxDP
+    rule: SlackRule = attrs.field(validator=an_instance(SlackRule))
+    budget: ApproxDP = attrs.field(validator=an_instance(ApproxDP))
     slack: Fraction
     capacity: Fraction
-    weight: Fraction = Fraction(0)
-    deltas: Fraction = Fraction(0)
+    weight: Fraction = attrs.field(default=_ZERO, validator=sums)
+    deltas: Fraction = attrs.field(default=_ZERO, validator=sums)
     started: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        if not self.capacity <= _capacity(self.rule, self.budget.epsilon, self.slack):
+            raise ValueError(f"{self.capacity} is more than what {self.rule} admits")
+        share_of(self.slack, self.budget)
 
     def add(self, loss: Any) -> "SlackAccount":
         """Add one launch to the weight and the deltas."""

@@ -24,6 +24,7 @@ from typing import Any
 import attrs
 
 from composition.rules import Account, Accumulator, Rule, RunningAccount
+from composition.rules.base import sums
 from queryable.losses import (
     ZCDP,
     AdditiveLoss,
@@ -135,7 +136,7 @@ class TimeUniform(Accumulator):
 
     def open(self) -> "TimeUniformAccount":
         """An empty account."""
-        return TimeUniformAccount(self, self._nothing())
+        return TimeUniformAccount(self, (_ZERO,) * self.width)
 
     def filter(self) -> "Stopping":
         """The filter that refuses launches which would take the bound above its epsilon."""
@@ -166,18 +167,22 @@ class TimeUniform(Accumulator):
         assert isinstance(stated, AdditiveLoss)
         return stated
 
-    def _nothing(self) -> Parts:
-        zero = zero_of(self.measure)
-        assert isinstance(zero, AdditiveLoss)
-        return zero.parts
+    @property
+    def width(self) -> int:
+        """How many sums it keeps."""
+        return 1 if self.deltas is None else 2
 
 
 @attrs.frozen
 class TimeUniformAccount(RunningAccount):
     """The sum of the launches so far; with a share for deltas, their sum is the last part."""
 
-    odometer: TimeUniform
-    parts: Parts
+    odometer: TimeUniform = attrs.field(validator=an_instance(TimeUniform))
+    parts: Parts = attrs.field(validator=sums)
+
+    def __attrs_post_init__(self) -> None:
+        if len(self.parts) != self.odometer.width:
+            raise ValueError(f"{len(self.parts)} sums; {self.odometer} adds up others")
 
     def add(self, loss: AdditiveLoss) -> "TimeUniformAccount":
         """Add a child's whole loss at its launch. Charging it ask by ask would be unsound."""
@@ -247,16 +252,9 @@ class Stopping(Rule):
         Raises:
             ValueError: the budget is no `ApproxDP`, or its delta is below the odometer's.
         """
-        name = type(self.odometer).__name__
         if not isinstance(budget, ApproxDP):
-            raise ValueError(
-                f"{name} runs as a filter for ApproxDP budgets, not {measure_name(budget.measure)}"
-            )
-        if not self.odometer.total_delta <= budget.delta:
-            raise ValueError(
-                f"the budget's delta is {shown(budget.delta)}; {name} needs at least its own, "
-                f"{shown(self.odometer.total_delta)}"
-            )
+            name, measure = type(self.odometer).__name__, measure_name(budget.measure)
+            raise ValueError(f"{name} runs as a filter for ApproxDP budgets, not {measure}")
         return StoppingAccount(self.odometer.open(), budget)
 
 
@@ -264,8 +262,16 @@ class Stopping(Rule):
 class StoppingAccount(Account):
     """A time-uniform bound compared with the epsilon of a budget."""
 
-    running: TimeUniformAccount
-    budget: ApproxDP
+    running: TimeUniformAccount = attrs.field(validator=an_instance(TimeUniformAccount))
+    budget: ApproxDP = attrs.field(validator=an_instance(ApproxDP))
+
+    def __attrs_post_init__(self) -> None:
+        odometer = self.running.odometer
+        if not odometer.total_delta <= self.budget.delta:
+            raise ValueError(
+                f"the budget's delta is {shown(self.budget.delta)}; {type(odometer).__name__} "
+                f"needs at least its own, {shown(odometer.total_delta)}"
+            )
 
     def add(self, loss: AdditiveLoss) -> "StoppingAccount":
         """The account after one more launch."""

@@ -113,6 +113,16 @@ def orders_of(values: Iterable[Any]) -> tuple[Fraction, ...]:
     return orders
 
 
+def orders_in(loss: Loss) -> tuple[Fraction, ...]:
+    """The orders at which a Renyi loss is stated; () for any other loss."""
+    match loss:
+        case RDP(alpha):
+            return (alpha,)
+        case RenyiCurve(orders):
+            return orders
+    return ()
+
+
 def common_orders(losses: Iterable[Loss]) -> tuple[Fraction, ...]:
     """The orders at which all Renyi losses among these are stated; () if there are none."""
     given = list(losses)
