@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import attrs
-import numpy as np
 
 from queryable.data.constants import plain
+from queryable.data.guarded import pass_on
+from queryable.data.keys import key_of, plain_cell
 from queryable.data.rows import column_values, rows_of, take
 from queryable.datasets import protects
 from queryable.quoting import quoted
@@ -101,8 +102,9 @@ class Partition:
                 f"these data protect all rows of one {whose}, which may be in several parts"
             )
         rows: dict[ChildId, list[int]] = {name: [] for name in self.parts}
+        parts = {key_of(name): name for name in self.names}
         for row, key in enumerate(self._keys(dataset)):
-            rows[self._part(key)].append(row)
+            rows[self.other if _is_truth(key) else parts.get(key_of(key), self.other)].append(row)
         return {name: take(dataset, rows[name]) for name in wanted}
 
     def _keys(self, dataset: Any) -> Iterable[Any]:
@@ -114,14 +116,10 @@ class Partition:
         assert callable(self.key)
         try:
             return self.key(record)
-        except Exception:
-            return self.other
+        except BaseException as error:
+            pass_on(error)
+            return None
 
-    def _part(self, key: Any) -> ChildId:
-        try:
-            value = key.item() if isinstance(key, np.generic) else key
-            if not isinstance(value, bool) and isinstance(value, int | float | str):
-                return self.names[self.names.index(value)] if value in self.names else self.other
-        except Exception:  # a key of a user's class, whose comparison may raise
-            return self.other
-        return self.other
+
+def _is_truth(key: Any) -> bool:
+    return type(key) is bool or type(plain_cell(key)) is bool

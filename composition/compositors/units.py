@@ -1,18 +1,21 @@
 """The rows of privacy units in blocks: which of a batch count.
 
 Responsible for the bound on the blocks of a unit. Whether a row counts depends on its unit's own
-earlier rows alone, so streams that differ in one unit still differ in one unit. Touches data.
+earlier rows alone, so streams that differ in one unit still differ in one unit. Reads rows inside
+the fault boundary.
 """
 
 from typing import Any, TypeAlias
 
 from immutables import Map
 
-from queryable.data.rows import column_values, take
+from queryable.data.keys import Key
+from queryable.data.rows import column_keys, column_names, take
 from queryable.errors import QueryError
+from queryable.faults import touching_data
 
-Units: TypeAlias = "Map[Any, tuple[int, int, int]]"
-"""For each unit: the number of its blocks, the place of the last, and its rows in that one."""
+Units: TypeAlias = "Map[Key, tuple[int, int, int]]"
+"""For the key of each unit: in how many blocks it is, which is the last, and its rows in that."""
 
 NO_UNITS: Units = Map()
 
@@ -30,13 +33,26 @@ def kept_rows(
         rows: how many rows of a unit in one block count, the first ones; None for all.
 
     Raises:
-        QueryError: the batch has no such column.
+        QueryError: the batch has no such column, which is public.
+        MechanismFault: the rows could not be read, for a reason that is not in them.
     """
+    names = column_names(records)
+    if names is not None and column not in names:
+        raise QueryError(
+            f"the batch has no column {column!r}, which names units; nothing has changed"
+        )
+    return touching_data(lambda: _kept(records, column, units, (place, blocks, rows)))
+
+
+def _kept(
+    records: Any, column: str, units: Units, bounds: tuple[int, int, int | None]
+) -> tuple[Any, Units]:
+    place, blocks, rows = bounds
     kept: list[int] = []
-    named = _units_of(records, column)
+    named = column_keys(records, column)
     now = units.mutate()
     for row, unit in enumerate(named):
-        if not _names_a_unit(unit):
+        if unit is None:
             continue
         known, last, count = now.get(unit, (0, -1, 0))
         if last != place:
@@ -46,20 +62,3 @@ def kept_rows(
         now[unit] = (known, place, count + 1)
         kept.append(row)
     return (records if len(kept) == len(named) else take(records, kept)), now.finish()
-
-
-def _units_of(records: Any, column: str) -> list[Any]:
-    try:
-        return column_values(records, column)
-    except (KeyError, TypeError, ValueError, IndexError):
-        pass
-    raise QueryError(f"the batch has no column {column!r}, which names units; nothing has changed")
-
-
-def _names_a_unit(value: Any) -> bool:
-    """Whether a cell has a value: not null, not NaN, and one that can be compared."""
-    try:
-        hash(value)
-        return value is not None and bool(value == value)  # noqa: PLR0124 (NaN is not itself)
-    except Exception:
-        return False

@@ -4,22 +4,18 @@ Which records of a unit count depends on that unit's records alone: the first on
 which they arrive. All functions here read data; they run inside the fault boundary.
 """
 
-from datetime import date, timedelta
-from decimal import Decimal
 from typing import Any
 
-import numpy as np
 from immutables import Map
 
-from queryable.data.rows import column_values, take
+from queryable.data.keys import Key
+from queryable.data.rows import column_keys, take
 from queryable.faults import touching_data
 from queryable.statistics import IntegerStatistic
 from queryable.streams import UserLevel
 
-Seen = Map[Any, int]
-"""How many records of each unit have counted."""
-
-_UNITS = (int, float, str, bytes, date, timedelta, Decimal, np.generic)
+Seen = Map[Key, int]
+"""How many records of each unit have counted, by the key of the unit."""
 
 
 def contribution(
@@ -39,9 +35,9 @@ def contribution(
 def first_records(records: Any, level: UserLevel, seen: Seen) -> tuple[Any, Seen]:
     """The records that count: the first `max_records` of each unit; none without a unit."""
     kept, counts = [], seen.mutate()
-    units = column_values(records, level.column)
+    units = column_keys(records, level.column)
     for row, unit in enumerate(units):
-        if not isinstance(unit, _UNITS):  # missing, or no value that names a unit
+        if unit is None:  # missing, or no value that names a unit
             continue
         before = counts.get(unit, 0)
         if before < level.max_records:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable
 from datetime import date, timedelta
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -31,6 +30,7 @@ from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Bins, Categories, Combinations, Groups, Request, Tabular, Term
 from mechanisms.tables.scalars import Scalar
 from queryable.data.cells import Array, Mask, count_records, python_values, read
+from queryable.data.keys import keys_of
 from queryable.data.rows import column_names
 
 
@@ -233,13 +233,13 @@ def _combined(dataset: Any, by: Combinations) -> Array:
 
 
 def _positions(values: Array, categories: tuple[Scalar, ...]) -> Array:
-    """The index of the category that each cell equals as a Python value, -1 if none."""
-    position = {category: index for index, category in enumerate(categories)}
+    """The index of the category whose key is that of the cell, -1 if none."""
+    position = {key: index for index, key in enumerate(keys_of(categories))}
     if values.dtype == object:
-        found = (_lookup(position, cell) for cell in values)
+        found = (position.get(key, -1) for key in keys_of(values.tolist()))
         return np.fromiter(found, dtype=np.int64, count=len(values))
     kinds, inverse = np.unique(values, return_inverse=True)
-    found = (_lookup(position, cell) for cell in as_python(kinds))
+    found = (position.get(key, -1) for key in keys_of(python_values(kinds)))
     return np.fromiter(found, dtype=np.int64, count=len(kinds))[inverse]
 
 
@@ -260,16 +260,3 @@ def as_python(values: Array) -> Iterable[Any]:
 
 def _are_dates(values: Array) -> bool:
     return values.dtype.kind == "M" and np.datetime_data(values.dtype)[0] in ("Y", "M", "W", "D")
-
-
-_LOOKED_UP = (int, float, complex, str, bytes, date, timedelta, Decimal, Fraction, np.generic)
-
-
-def _lookup(position: dict[Scalar, int], cell: Any) -> int:
-    """The position of a cell. Only scalars are hashed, because hashing nested objects may fail."""
-    if not issubclass(type(cell), _LOOKED_UP):
-        return -1
-    try:
-        return position.get(cell, -1)
-    except Exception:  # the cell has no hash, or its comparison fails
-        return -1

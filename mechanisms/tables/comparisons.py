@@ -18,6 +18,8 @@ from mechanisms.tables.column_types import BOOLEAN, Kind, integer, moments, plac
 from mechanisms.tables.scalars import Scalar
 from mechanisms.tables.values import comparable, nearest, times
 from queryable.data.cells import Array, Mask, python_values
+from queryable.data.guarded import pass_on, safely
+from queryable.data.keys import plain_cells
 
 OPERATORS: MappingProxyType[str, Callable[[Any, Any], Any]] = MappingProxyType(
     {
@@ -44,7 +46,7 @@ def compared(values: Array, operator: str, constant: Scalar) -> Mask:
     """
     compare = OPERATORS[operator]
     if values.dtype == object:
-        outcomes = (_compares(compare, cell, constant) for cell in values)
+        outcomes = (_compares(compare, cell, constant) for cell in plain_cells(values))
         return np.fromiter(outcomes, dtype=bool, count=len(values))
     kind = _kind(values.dtype)
     if kind is not None:
@@ -96,10 +98,8 @@ def _pairs(left: Array, right: Array) -> Iterable[tuple[Any, Any]]:
 
 
 def _family_of(cell: Any) -> tuple[str, Any] | None:
-    try:
-        return comparable(cell)
-    except Exception:  # a cell with methods of its own
-        return None
+    found: tuple[str, Any] | None = safely(comparable, cell)
+    return found
 
 
 def _pair_compares(
@@ -151,5 +151,6 @@ def _as_numpy(constant: Scalar) -> Scalar:
 def _compares(compare: Callable[[Any, Any], Any], cell: Any, constant: Scalar) -> bool:
     try:
         return bool(compare(cell, constant))
-    except Exception:
+    except BaseException as error:  # of another kind, or with methods of its own
+        pass_on(error)
         return False

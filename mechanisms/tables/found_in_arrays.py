@@ -1,8 +1,7 @@
 """The keys that occur in arrays and data frames in memory, with the number of rows of each."""
 
-from collections.abc import Iterator, Sequence
-from datetime import date
-from decimal import Decimal
+from collections.abc import Hashable, Iterator, Sequence
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,12 @@ from mechanisms.tables.discovery import MOST_BYTES, Discovery, Found, Key, requi
 from mechanisms.tables.expressions import operand_name
 from mechanisms.tables.predicates import Predicate, selected
 from queryable.data.cells import Array, Mask, objects
+from queryable.data.keys import keys_of
 
 _MOST = 2**128
 """Whole numbers below this can be keys, as in a database."""
-_PLAIN = (np.bool_, np.integer, np.floating, np.str_, np.bytes_)
+_EPOCH = date(1970, 1, 1)
+_DAYS = (date.min - _EPOCH).days, (date.max - _EPOCH).days
 
 
 def found_in_arrays(dataset: Any, asked: Discovery) -> Iterator[Found]:
@@ -55,7 +56,7 @@ def _coded(dataset: Any, column: Any) -> tuple[Mask, Array, Sequence[Any]]:
     present, cells = operand_cells(dataset, column)
     require_discoverable_cells(cells, operand_name(column))
     if cells.dtype == object:
-        each = [_plain(cell) for cell in cells]
+        each = [_discoverable(key) for key in keys_of(cells.tolist())]
         values = sorted({(type(it).__name__, it) for it in each if it is not None})
         place = {value: i for i, (_, value) in enumerate(values)}
         codes = np.array([-1 if it is None else place[it] for it in each], dtype=np.int64)
@@ -99,20 +100,16 @@ def require_found(dataset: Any, asked: Discovery) -> None:
         selected(asked.where, empty)
 
 
-def _plain(cell: Any) -> Any:
-    """An object as a value of Python's own types that stands for all that equal it; None if none.
-
-    Numbers that are equal are one key: True is 1, and so are 1.0 and Decimal(1).
-    """
-    value: Any = cell
-    if issubclass(type(cell), _PLAIN):  # a cell may say that it is of another class
-        value = cell.item()
-    kind = type(value)
-    if kind is Decimal and not value.is_finite():  # NaN has no order
-        return None
-    if kind in (bool, int, float, Decimal):
-        return int(value) if -_MOST < value < _MOST and value == int(value) else None
-    return _written(value) if kind in (str, bytes, date) else None
+def _discoverable(key: Hashable) -> Any:
+    """The whole number, text, bytes or date that has this key; None if none has."""
+    match key:
+        case int():
+            return key if -_MOST < key < _MOST else None
+        case str() | bytes():
+            return _written(key)
+        case ("date", int(day)) if _DAYS[0] <= day <= _DAYS[1]:
+            return _EPOCH + timedelta(day)
+    return None
 
 
 def _written(value: Any) -> Any:

@@ -17,6 +17,7 @@ from mechanisms.tables.expressions import Operand, column_name, operand_of
 from mechanisms.tables.request import Bins, Categories, Combinations, Groups, Tabular
 from mechanisms.tables.scalars import Scalar, alike, scalars
 from queryable.data.cells import cells
+from queryable.data.keys import keys_of
 from queryable.datasets import is_private
 from queryable.quoting import quoted
 from queryable.released import Released
@@ -33,7 +34,7 @@ def categories_of(values: Any) -> tuple[Scalar, ...]:
     categories = scalars(values, "categories")
     if not categories:
         raise ValueError("categories is empty; it should name at least one")
-    if len(set(categories)) < len(categories):
+    if len(set(keys_of(categories))) < len(categories):
         raise ValueError(f"categories is {quoted(categories)}; they should differ from each other")
     return categories
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from queryable.data.cells import Array, Mask
 from queryable.quoting import quoted
+from queryable.data.guarded import safely
 
 Exact: TypeAlias = int | Fraction | Decimal
 
@@ -104,10 +105,8 @@ def number_in(cell: Any) -> Exact | None:
 
     A subclass of a number's class could run its own code when it is computed with.
     """
-    try:
-        return _exact(cell)
-    except Exception:
-        return None
+    found: Exact | None = safely(_exact, cell)
+    return found
 
 
 def _exact(cell: Any) -> Exact | None:

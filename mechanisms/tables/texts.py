@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from queryable.data.cells import Array, Mask
+from queryable.data.guarded import safely
 from queryable.quoting import quoted
 
 MOST_CHARACTERS = 1_000
@@ -136,7 +137,4 @@ def matches(values: Array, how: str, pattern: str) -> Mask:
 
 
 def _holds(match: Callable[[str], bool], cell: Any) -> bool:
-    try:
-        return isinstance(cell, str) and match(str.__str__(cell))
-    except Exception:  # a cell with methods of its own
-        return False
+    return issubclass(type(cell), str) and safely(match, str.__str__(cell)) is True

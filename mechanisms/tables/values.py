@@ -15,6 +15,7 @@ import numpy as np
 
 from mechanisms.tables.lattice import number_in
 from queryable.data.cells import Array, Mask, python_values
+from queryable.data.guarded import safely
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001
 _DAYS = ("Y", "M", "W", "D")
@@ -47,19 +48,12 @@ def everything(values: Array) -> Found:
 
 def picked(values: Array, read: Callable[[Any], Any], dtype: Any) -> Found:
     """The values that a function gives of each cell, without those that are None."""
-    listed = [_safely(read, cell) for cell in python_values(values)]
+    listed = [None if cell is None else safely(read, cell) for cell in python_values(values)]
     there = np.fromiter((each is not None for each in listed), dtype=bool, count=len(listed))
     given = [each for each in listed if each is not None]
     if dtype is object:
         return Found(there, np.fromiter(given, dtype=object, count=len(given)))
     return Found(there, np.array(given, dtype=dtype))
-
-
-def _safely(read: Callable[[Any], Any], cell: Any) -> Any:
-    try:
-        return None if cell is None else read(cell)
-    except Exception:  # a cell with methods of its own
-        return None
 
 
 def nearest(number: Fraction | Decimal | float) -> float:

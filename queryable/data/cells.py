@@ -20,13 +20,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from queryable.data.guarded import pass_on, safely
+from queryable.data.keys import plain_cell
+
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 
 _TYPED = "biufcSUMm"  # kinds of numpy types whose operations do not fail for any value
 
 
-_PRESENT = frozenset({bool, int, str, bytes})  # cells of these Python types are never missing
+_PRESENT = frozenset(map(id, (bool, int, str, bytes)))
+"""Cells of exactly these types are never missing. A metaclass may define its own hash."""
 
 
 class Cells(NamedTuple):
@@ -57,7 +61,7 @@ def cells(dataset: Any, name: str) -> Cells:
     """
     if isinstance(dataset, list | tuple):
         field = itemgetter(name)
-        column: Any = [_or_none(field, record) for record in dataset]
+        column: Any = [safely(field, record) for record in dataset]
     else:
         column = dataset[name]
     given, values = read(column)
@@ -74,8 +78,14 @@ def cells(dataset: Any, name: str) -> Cells:
 
 
 def python_values(values: Array) -> list[Any]:
-    """Return cells as Python objects, with None for a cell that Python cannot represent."""
-    return _each(values.tolist, values.item, len(values))
+    """Return cells as Python objects, with None for a cell that Python cannot represent.
+
+    Times that are finer than Python's, or beyond its years, stay numpy's: numpy would count them.
+    """
+    listed = _each(values.tolist, values.item, len(values))
+    if values.dtype.kind not in "mM":
+        return listed
+    return [values[i] if type(cell) is int else cell for i, cell in enumerate(listed)]
 
 
 def objects(column: Iterable[Any], count: int) -> Array:
@@ -165,23 +175,8 @@ def _each(whole: Callable[[], Any], one: Callable[[int], Any], count: int) -> li
     try:
         return list(whole())
     except BaseException as error:  # a panic of polars is not an Exception
-        _pass_on(error)
-    return [_or_none(one, index) for index in range(count)]
-
-
-def _or_none(read: Callable[[Any], Any], place: Any) -> Any:
-    """Return an element, or None if it does not exist or cannot be read."""
-    try:
-        return read(place)
-    except BaseException as error:
-        _pass_on(error)
-        return None
-
-
-def _pass_on(error: BaseException) -> None:
-    """Raise the error again if it is an interrupt, which is not caused by a cell."""
-    if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit):
-        raise error
+        pass_on(error)
+    return [safely(one, index) for index in range(count)]
 
 
 def _text(cell: bytes | None) -> str | None:
@@ -193,16 +188,16 @@ def _text(cell: bytes | None) -> str | None:
 
 def _not_missing(values: Array) -> Mask:
     if values.dtype == object:
-        there = (type(cell) in _PRESENT or _is_value(cell) for cell in values)
+        there = (id(type(cell)) in _PRESENT or _is_value(cell) for cell in values)
         return np.fromiter(there, dtype=bool, count=len(values))
     equal: Mask = values == values  # noqa: PLR0124 (NaN and NaT differ from themselves)
     return equal
 
 
 def _is_value(cell: Any) -> bool:
-    if cell is None:
-        return False
-    try:
-        return bool(cell == cell)  # noqa: PLR0124
-    except Exception:  # pandas.NA, or a cell that is not a scalar: it is missing
-        return False
+    """Whether a cell has a value; one of no known type has if it equals itself."""
+    if type(cell) is float:
+        return cell == cell  # noqa: PLR0124
+    if cell is None or plain_cell(cell) is not None:
+        return cell is not None
+    return safely(lambda it: bool(it == it), cell) is True  # noqa: PLR0124

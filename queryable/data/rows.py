@@ -13,6 +13,7 @@ import numpy as np
 from queryable.data.cells import Array, cells, python_values
 from queryable.data.frozen import read_only
 from queryable.data.growing import Growing
+from queryable.data.keys import Key, keys_of
 
 
 def column_values(dataset: Any, name: str) -> list[Any]:
@@ -28,6 +29,22 @@ def column_values(dataset: Any, name: str) -> list[Any]:
         return dataset.column_values(name)
     present, values = cells(dataset, name)
     given = iter(python_values(values))
+    return [next(given) if there else None for there in present.tolist()]
+
+
+def column_keys(dataset: Any, name: str) -> Sequence[Key | None]:
+    """Return the key of each cell of a column; None for a cell that has none.
+
+    Raises:
+        KeyError, ValueError, TypeError: as `column_values`.
+    """
+    if isinstance(dataset, Growing):
+        return keys_of(dataset.column_values(name))
+    present, values = cells(dataset, name)
+    keys = keys_of(python_values(values))
+    if len(keys) == len(present):
+        return keys
+    given = iter(keys)
     return [next(given) if there else None for there in present.tolist()]
 
 

@@ -5,7 +5,7 @@ the others.
 """
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from itertools import chain, islice
@@ -13,6 +13,9 @@ from types import NoneType
 from typing import Any
 
 import numpy as np
+
+from queryable.data.guarded import safely
+from queryable.data.keys import plain_cell
 
 _EXACT = 2**53
 _MICROSECOND = dt.timedelta(microseconds=1)
@@ -54,9 +57,9 @@ def _as_text(cells: list[Any]) -> Any:
     import pyarrow as pa
 
     try:
-        kinds = set(map(type, cells))
+        kinds = set(map(id, map(type, cells)))  # a metaclass may define its own hash
         if kinds <= _TEXTS:
-            return pa.array(cells, pa.string(), from_pandas=float in kinds)  # NaN is missing
+            return pa.array(cells, pa.string(), from_pandas=id(float) in kinds)  # NaN is missing
         if kinds <= _INTEGERS:
             return pa.array(cells, pa.int64()).cast(pa.string())
     except (TypeError, ValueError, OverflowError):  # of Arrow too; a float, or a lone surrogate
@@ -65,23 +68,15 @@ def _as_text(cells: list[Any]) -> Any:
 
 
 def _text(cell: Any) -> str | None:
-    """The text of a cell that equals itself, as a CSV file would have it.
+    """The text of a cell, as a CSV file would have it.
 
     Equal numbers have the same text if they are whole and below 2^53. Times with a zone are written
     in UTC, bytes in hexadecimal digits and durations in microseconds, as the types BLOB and
-    INTERVAL read them. Containers, arrays and other objects have no text.
+    INTERVAL read them. What has no key (`queryable.data.keys`) has no text.
     """
-    try:
-        write = _USUAL.get(type(cell), _written)
-        return write(cell) if cell == cell else None  # noqa: PLR0124 (NaN does not)
-    except Exception:  # a cell's own methods may raise anything
-        return None
-
-
-def _of_str(cell: str) -> str:
-    if not cell.isascii():
-        cell.encode()
-    return cell
+    plain = plain_cell(cell)
+    text: str | None = None if plain is None else safely(_written, plain)
+    return text
 
 
 def _written(cell: Any) -> str | None:
@@ -89,27 +84,25 @@ def _written(cell: Any) -> str | None:
         return str(cell)
     if isinstance(cell, np.timedelta64):
         cell = cell.astype("m8[us]").item()
-    elif isinstance(cell, np.generic) and not isinstance(cell, str | bytes):
-        cell = cell.item()  # its own comparisons may warn
     match cell:
+        case str():
+            if not cell.isascii():
+                cell.encode()
+            return cell
         case bool():
             return "true" if cell else "false"
         case int():
             return int.__repr__(cell)
         case float() | Decimal() | Fraction() | np.floating():
             return _number(cell)
-        case str():
-            text = str.__str__(cell)
-            text.encode()
-            return text
-        case bytes() | bytearray():
-            return "".join(f"\\x{byte:02X}" for byte in bytes(cell))
+        case bytes():
+            return "".join(f"\\x{byte:02X}" for byte in cell)
         case dt.datetime(tzinfo=None):
             return cell.isoformat()
         case dt.datetime():
             return cell.astimezone(dt.UTC).isoformat()
         case dt.date():
-            return dt.date.isoformat(cell)
+            return cell.isoformat()
         case dt.timedelta():
             return f"{cell // _MICROSECOND} microseconds"
     return None
@@ -121,12 +114,5 @@ def _number(cell: Any) -> str:
     return str(cell) if isinstance(cell, Decimal) else float.__repr__(float(cell))
 
 
-_TEXTS = {str, float, NoneType}
-_INTEGERS = {int, NoneType}
-_USUAL: dict[type, Callable[[Any], str]] = {
-    str: _of_str,
-    int: int.__repr__,
-    float: _number,
-    dt.date: dt.date.isoformat,
-}
-"""How cells of exactly these types are written; `_written` gives the same."""
+_TEXTS = frozenset(map(id, (str, float, NoneType)))
+_INTEGERS = frozenset(map(id, (int, NoneType)))
