@@ -22,6 +22,7 @@ from composition.verdicts import Column, Way, has_coin, keeps_its_claim
 from queryable.data.growing import snapshot
 from queryable.effort import is_quick
 from queryable.errors import PrivacyClaimError
+from queryable.faults import touching_data
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import (
     FDP,
@@ -175,7 +176,8 @@ class Parallel(FixedComposition):
                 proof.require_growing(self.mechanisms.values())
 
     def _passed(self, message: Update) -> Mapping[ChildId, Update]:
-        parts = self.partition.split(message.records, tuple(self.mechanisms))
+        wanted = tuple(self.mechanisms)
+        parts = touching_data(lambda: self.partition.split(message.records, wanted))
         return {name: Update(part, message.block) for name, part in parts.items()}
 
     def guarantee(self) -> Guarantee:

@@ -7,6 +7,7 @@ schema; what is in them is read when a question that was paid for needs it.
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from fractions import Fraction
 from functools import partial
@@ -23,6 +24,8 @@ from mechanisms.tables.privacy_unit import PrivacyUnit
 from queryable.contributions import Records
 from queryable.data.growing import Grown, growable, snapshot
 from queryable.datasets import Described
+from queryable.errors import MechanismFault
+from queryable.faults import touching_data
 from queryable.losses.numbers import several as listed
 from queryable.quoting import quoted
 
@@ -145,7 +148,9 @@ class GrowingTable(Described):
     def batch(self, records: Any) -> Self:
         """A batch alone, as a table of the same columns. `append` takes it as it takes the batch.
 
-        Each of its rows is a unit: counters bound the rows of a unit over all batches.
+        Each of its rows is a unit: counters bound the rows of a unit over all batches. `on_misread`
+        is told as by `append`, but if it raises, this is a fault for the curator, and no error:
+        whether a batch arrives may not depend on its rows.
 
         Raises:
             TypeError, ValueError: the batch has other columns or types, or is no batch.
@@ -154,7 +159,10 @@ class GrowingTable(Described):
             raise TypeError(_CANNOT)
         if isinstance(records, GrowingTable) and records._root is self._root:
             return records  # type: ignore[return-value]
-        return self._alone(self._parts_of(records))
+        found, misread = self._found(records)
+        with suppress(MechanismFault):  # what the function does decides nothing about the batch
+            touching_data(lambda: self._tell(misread))
+        return self._alone(found)
 
     def over(self, blocks: Iterable[Hashable]) -> Self:
         """The rows of the named blocks alone; other blocks are not read.
@@ -251,20 +259,25 @@ class GrowingTable(Described):
         return other
 
     def _parts_of(self, records: Any) -> list[Any]:
-        """The parts of a batch."""
+        """The parts of a batch, after the owner was told what could not be read."""
+        found, misread = self._found(records)
+        self._tell(misread)
+        return found
+
+    def _found(self, records: Any) -> tuple[list[Any], Any]:
+        """The parts of a batch, and what could not be read."""
         if isinstance(records, GrowingTable):
             if records._root is not self._root or records._parts is None:
                 raise TypeError("give the rows themselves, or a path: this is another table")
-            return list(snapshot(records._parts))
+            return list(snapshot(records._parts)), None
         if _of_ibis(self._root):
             from mechanisms.tables.engines import ibis_parts
 
-            return ibis_parts.parts_of(self._root, records)
+            return ibis_parts.parts_of(self._root, records), None
         from mechanisms.tables.engines import parts
 
         found, misread = parts.parts_of(self._root, records, self._reading)
-        self._tell(misread)
-        return list(found)
+        return list(found), misread
 
     def _tell(self, misread: Any) -> None:
         """Show the owner what could not be read."""

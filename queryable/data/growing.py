@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from immutables import Map
 
+from queryable.data import stores
 from queryable.data.cells import count_records
 from queryable.data.stores import Store, store_of
 from queryable.errors import QueryError
@@ -286,13 +287,29 @@ def grown(dataset: Any, records: Any, block: Hashable = None) -> Any:
     return growable(dataset).after(records, block)
 
 
-def batch_of(dataset: Any, records: Any) -> Any:
-    """A batch in the form of the data set, which mechanisms read as they read the data set.
+def form_of(dataset: Any) -> "Growing | Store | None":
+    """What is public about data, by which `batch_of` checks batches; None if they cannot grow.
+
+    Reads no records, and does not keep them.
+    """
+    if isinstance(dataset, Growing):
+        return dataset
+    return stores.form_of(dataset.base if isinstance(dataset, Grown | Part) else dataset)
+
+
+def batch_of(form: "Growing | Store | None", records: Any) -> Any:
+    """A batch in the form of the data, which mechanisms read as they read the data.
+
+    Whether it is one depends on its own public form alone. So mechanisms need not refuse it.
 
     Raises:
         QueryError: the batch does not fit what is public about the data.
     """
-    return _fitting(lambda: dataset.batch(records)) if isinstance(dataset, Growing) else records
+    if isinstance(form, Growing):
+        return _fitting(lambda: form.batch(records))
+    if form is not None:
+        _fitting(lambda: form.fitted(records))
+    return records
 
 
 def _fitting(run: Callable[[], Any]) -> Any:

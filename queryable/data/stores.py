@@ -6,7 +6,7 @@ which values share the store: `growing` does. All functions but `store_of` and `
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -112,19 +112,21 @@ class Arrayed(Store):
         self.room = np.array(values)
 
     def fitted(self, records: Any) -> tuple[Any, int]:
-        """An array whose type converts without loss; texts may be longer than before."""
-        listed = type(records) in (list, tuple)
-        if listed and not records:
-            return np.empty((0, *self.room.shape[1:]), self.dtype), 0
-        values = np.asarray(records) if listed else records
-        if type(values) is not np.ndarray:
-            raise TypeError(f"give an array of {self.dtype}, as the data are, not {_kind(records)}")
-        if values.ndim != self.room.ndim or values.shape[1:] != self.room.shape[1:]:
+        """An array of the same type, or of numbers that convert without loss; texts may be longer.
+
+        A list has no type: which one numpy gives it depends on its cells.
+        """
+        if type(records) is not np.ndarray:
+            name = {"U": "str", "S": "bytes"}.get(self.dtype.kind, repr(str(self.dtype)))
+            raise TypeError(
+                f"give an array of {self.dtype}, as the data are, not {_kind(records)}: write "
+                f"numpy.array(.., dtype={name})"
+            )
+        if records.ndim != self.room.ndim or records.shape[1:] != self.room.shape[1:]:
             raise ValueError("the batch has another shape than the data, beyond its length")
-        texts = values.dtype.kind == self.dtype.kind and self.dtype.kind in "SU"
-        if not texts and not np.can_cast(values.dtype, self.dtype, "safe"):
-            raise TypeError(f"give an array of {self.dtype}, not of {values.dtype}")
-        return values, len(values)
+        if records.dtype != self.dtype and not _converts(records.dtype, self.dtype):
+            raise TypeError(f"give an array of {self.dtype}, not of {records.dtype}")
+        return records, len(records)
 
     def write(self, start: int, fitted: Any, size: int) -> None:
         """Write behind the records; if there is no room, move to a larger array."""
@@ -168,10 +170,10 @@ class Columns(Store):
         self.columns = columns
 
     def fitted(self, records: Any) -> tuple[Any, int]:
-        """A mapping with the same columns, all of one length."""
-        if not isinstance(records, Mapping):
+        """A dict with the same columns, all of one length."""
+        if not isinstance(records, dict):
             raise TypeError(f"give a dict of columns, as the data are, not {_kind(records)}")
-        if set(records) != set(self.columns):
+        if records.keys() != self.columns.keys():
             raise ValueError(f"give the columns of the data: {', '.join(map(str, self.columns))}")
         found = {}
         for name, store in self.columns.items():
@@ -264,6 +266,50 @@ class Pieces(Store):
         return Pieces(self.part(0, count), self.joined, self.slice, self.same)
 
 
+_NUMBERS = "biufc"
+
+
+def _converts(given: Any, wanted: Any) -> bool:
+    """Whether cells of one type become cells of another without loss, and no cell can fail."""
+    if given.kind == wanted.kind and wanted.kind in "SU":
+        return True
+    numbers = given.kind in _NUMBERS and wanted.kind in _NUMBERS
+    return numbers and bool(np.can_cast(given, wanted, "safe"))
+
+
+def form_of(dataset: Any) -> Store | None:
+    """An empty store, which says what a batch for these data looks like; None if they cannot grow.
+
+    The public form of data: that they are a list (or a tuple, which is the same); the type of an
+    array, but not the width of its texts, and its dimensions beyond the length; the names of
+    columns, and the form of each; the class of a frame, and the names and types of its columns. How
+    many records there are is no part of it, nor what is in a list or in a cell of type object.
+    """
+    try:
+        return store_of(_emptied(dataset))
+    except TypeError:
+        return None
+
+
+def _emptied(dataset: Any) -> Any:
+    """Data of the same form without records; itself if it has no form that grows."""
+    kind = type(dataset)
+    if kind in (list, tuple):
+        return kind()
+    if kind is dict:
+        return {name: _emptied(column) for name, column in dataset.items()}
+    if kind is np.ndarray and not dataset.ndim:
+        return dataset
+    library = kind.__module__.partition(".")[0]
+    if library == "pyarrow" and kind.__name__ == "Table":
+        return dataset.slice(0, 0)
+    grows = kind in (np.ndarray, np.ma.MaskedArray) or library in ("pandas", "polars")
+    return dataset[:0] if grows and kind.__name__ in _SLICED else dataset
+
+
+_SLICED = ("ndarray", "MaskedArray", "DataFrame", "Series")
+
+
 def store_of(dataset: Any) -> Store:
     """A store with a data set's records.
 
@@ -281,7 +327,7 @@ def store_of(dataset: Any) -> Store:
             raise TypeError(_CANNOT)
         return Columns(columns, count_records(dataset))
     if kind is np.ma.MaskedArray:
-        return Pieces(dataset, np.ma.concatenate, _sliced, lambda each: each.dtype)
+        return Pieces(dataset, np.ma.concatenate, _sliced, _masked_type)
     library = kind.__module__.partition(".")[0]
     if library == "pandas" and kind.__name__ in ("DataFrame", "Series"):
         return _of_pandas(dataset)
@@ -323,6 +369,12 @@ def _of_arrow(dataset: Any) -> Store:
         return [(each.name, each.type, each.nullable) for each in table.schema]
 
     return Pieces(dataset, pa.concat_tables, cut, same)
+
+
+def _masked_type(values: Any) -> str:
+    """The type of a masked array, without the width of texts, and its dimensions."""
+    kind = {"U": "text", "S": "bytes"}.get(values.dtype.kind, values.dtype)
+    return f"{kind} {values.shape[1:]}" if values.ndim > 1 else str(kind)
 
 
 def _described(schema: Any) -> str:

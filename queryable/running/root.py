@@ -32,7 +32,7 @@ from queryable.advancing import (
     begin,
 )
 from queryable.data.frozen import read_only
-from queryable.data.growing import Growing, batch_of
+from queryable.data.growing import batch_of, form_of
 from queryable.datasets import Protected
 from queryable.errors import HandleError, MechanismFault, QueryError, ReentrantQueryError
 from queryable.faults import (
@@ -141,7 +141,7 @@ class MemoryRoot:
         self.coins = coins
         self.on_fault = on_fault
         self.protects = protects
-        self._schema = dataset if isinstance(dataset, Growing) else None
+        self._form = form_of(dataset)
         self.log = Log()
         self.handles: Handles[Any] = Handles()
         self.journal: Journal | None = None
@@ -252,8 +252,8 @@ class MemoryRoot:
             blocks = before.blocks  # the journal knows them
         else:
             blocks = after(before.blocks, message)
-        message = self.fitted(message)
         enter(scope)
+        message = self.fitted(message)
         state = advance_with_update(self.mechanism, before.state, message, coins, number)
         if any(map(is_interrupt, scope.faults)):
             return
@@ -276,7 +276,7 @@ class MemoryRoot:
         """
         if not isinstance(message, Update):
             return message
-        return Update(batch_of(self._schema, message.records), message.block)
+        return Update(batch_of(self._form, message.records), message.block)
 
     def _require_mine(self) -> None:
         """Check that this process and no call of its own is at the root."""

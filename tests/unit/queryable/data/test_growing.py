@@ -144,7 +144,7 @@ def test_a_frame_with_other_columns_is_refused(form: str) -> None:
 def test_texts_may_get_longer() -> None:
     """The width of an array's text is no part of its type."""
     state = grown(np.array(["a"]), np.array(["abc"]))
-    assert list(snapshot(grown(state, ["abcde"]))) == ["a", "abc", "abcde"]
+    assert list(snapshot(grown(state, np.array(["abcde"])))) == ["a", "abc", "abcde"]
     with pytest.raises(QueryError):
         grown(state, np.array([1]))
     assert list(snapshot(grown(np.array([[1, 2]]), np.array([[3, 4]]))).__getitem__(1)) == [3, 4]
