@@ -74,7 +74,9 @@ POSTGRES: dict[str, Kept] = {
     **{name: DUCKDB[name] for name in ("i16", "i32", "i64", "b", "t")},
     "f32": Kept("real", "number", DUCKDB["f32"].cells),
     "f64": Kept("double precision", "number", DUCKDB["f64"].cells),
-    **{f"d{p}_{s}": _decimal(p, s, "nan", name="numeric") for p, s in ((12, 2), (38, 10), (38, 38))},
+    **{
+        f"d{p}_{s}": _decimal(p, s, "nan", name="numeric") for p, s in ((12, 2), (38, 10), (38, 38))
+    },
     "long": _decimal(400, 0, "nan", name="numeric"),
     "fine": _decimal(500, 450, "nan", name="numeric"),
     "day": Kept("date", "moment", [*_DAYS, "5874897-12-31", "4713-01-01 BC"]),
@@ -125,9 +127,7 @@ class Form:
         """Rows that have each cell at least once, and in the end a row without cells."""
         cells = [each.cells for each in self.columns.values()]
         length = max(map(len, cells))
-        found = [
-            (i, i // 3, *(each[i % len(each)] for each in cells)) for i in range(length)
-        ]
+        found = [(i, i // 3, *(each[i % len(each)] for each in cells)) for i in range(length)]
         return [*found, (length, length // 3, *(None for _ in cells))]
 
     def table(self, rows: Sequence[Row], **options: Any) -> Table:
@@ -202,7 +202,9 @@ def _on_postgres(declared: Mapping[str, str], rows: Sequence[Row]) -> tuple[Any,
     connection, name = _postgres(), f"extreme_{next(_numbers)}"
     marks = ", ".join(f"CAST(%s::text AS {of})" for of in declared.values())
     with connection.con.cursor() as cursor:
-        cursor.execute(f"CREATE UNLOGGED TABLE {name} ({', '.join(map(' '.join, declared.items()))})")
+        cursor.execute(
+            f"CREATE UNLOGGED TABLE {name} ({', '.join(map(' '.join, declared.items()))})"
+        )
         texts = [[None if cell is None else str(cell) for cell in row] for row in rows]
         cursor.executemany(f"INSERT INTO {name} VALUES ({marks})", texts)
     connection.con.commit()

@@ -1,4 +1,4 @@
-"""Random statistics with constants at the limits of every type: public values that an analyst picks.
+"""Public constants that no row may decide about: tiny, huge, negative, at the limits of types.
 
 `Questions` draws them for columns of given families. A constant is 0, tiny, as large as a type, one
 larger than it, or far beyond it. Bounds are often equal, and units far from their bounds.

@@ -11,8 +11,8 @@ import attrs
 import numpy as np
 
 from queryable.data.cells import Array, Mask
-from queryable.quoting import quoted
 from queryable.data.guarded import safely
+from queryable.quoting import quoted
 
 Exact: TypeAlias = int | Fraction | Decimal
 

@@ -7,7 +7,7 @@ public facts, or it is answered, whichever rows there are: all, none, or one wit
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import cache
 from random import Random
@@ -87,7 +87,7 @@ def outcomes(question: Question, form: str, unit: str | None, random: Random) ->
         return found
     found.add(outcome(question(None), opened[random.choice(sorted(opened))]))
     for row in (-1, random.randrange(len(FORMS[form].rows))):
-        found.add(outcome(question(ROW == row), opened["all"]))
+        found.add(outcome(question(row == ROW), opened["all"]))
     return found
 
 
@@ -205,7 +205,10 @@ def test_what_a_record_adds_is_known_of_every_answer(
             asked = Questions(random, FORMS[form].families, per).question()(None)
         except (TypeError, ValueError):
             continue
-        if getattr(asked, "by_record", False) and outcome(asked, tables(form, unit)["all"]) == "answered":
+        if (
+            getattr(asked, "by_record", False)
+            and outcome(asked, tables(form, unit)["all"]) == "answered"
+        ):
             asked.contributions(records(form, unit))
             seen += 1
     assert seen * 10 >= len(questions), seen

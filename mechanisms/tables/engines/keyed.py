@@ -196,9 +196,7 @@ def _typed(kind: Kind, values: Sequence[Any], name: str) -> tuple[str, Any]:
             return f"({name} + 0)", pa.array(values, pa.float64())
         case "boolean":
             return f"({name} = 1)", _integers(values)
-        case "integer" if (
-            min(values) >= -(2**63) and max(values) < 2**63 and kind.high < 2**127
-        ):
+        case "integer" if min(values) >= -(2**63) and max(values) < 2**63 and kind.high < 2**127:
             return name, _integers(values)
         case "integer":
             # with a signed type, DuckDB would convert the cells, and fail at a large one
