@@ -20,10 +20,11 @@ from curator.codec import Codec
 from curator.fingerprints import fingerprint, fingerprint_of_files
 from curator.ledgers import LedgerError
 from curator.wire.texts import dumped
-from queryable.datasets import Described, Protected
+from queryable.datasets import Described
 from queryable.errors import QueryError
 from queryable.feeding import owned
 from queryable.messages import CloseBlock, Query, Update
+from queryable.protection import Protected
 
 Updates = Sequence[Any] | Callable[[int], Any] | BatchFolder
 """The batches that a root got, in order: a sequence, a function of their number from 0, or a folder

@@ -96,6 +96,7 @@ def open(  # noqa: A001 (`curator.open`)
             without a word; at least 5. It is renewed while the root is open.
 
     Raises:
+        QueryError: the mechanism does not fit the data, or protects less than these.
         LedgerError: the root has another mechanism, other data, other batches or another key, or
             was closed, or another process writes to it.
         QueryError: the mechanism of a new root does not fit the data.

@@ -15,10 +15,10 @@ from curator.ledgers import Ledger, LedgerError, chained, ledger_of
 from curator.reading import Reader
 from curator.skimming import Skim
 from curator.story import Telling, message_of, same_by
-from queryable.datasets import RECORD, Protected
 from queryable.errors import HandleError
 from queryable.handle import Queryable
 from queryable.messages import READS, Answer, Query
+from queryable.protection import RECORD, Protected
 from queryable.randomness.sealed import SealedCoins
 from queryable.recalling import Recall
 from queryable.running.folding import give_up

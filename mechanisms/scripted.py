@@ -10,14 +10,14 @@ import attrs
 
 from queryable.errors import MechanismFault, PrivacyClaimError
 from queryable.faults import interrupted, touching_data
+from queryable.held import held
 from queryable.losses import Loss, Measure
 from queryable.losses.numbers import natural
 from queryable.mechanism import InteractiveMechanism, Measurement, nested
 from queryable.messages import is_owners, not_the_owner
-from queryable.optional import public_name
+from queryable.optional import counts_batches, in_blocks, public_name
 from queryable.quoting import an_instance, quoted
 from queryable.randomness.coins import Coins
-from queryable.streams import DataLevel
 from queryable.view import View, conversation
 
 _MOST_ROUNDS = 100_000
@@ -70,26 +70,29 @@ class Scripted(Measurement[View]):
         max_rounds: the largest number of queries.
     """
 
+    neighbours = None  # as the mechanism
+
     mechanism: InteractiveMechanism[Any] = attrs.field(validator=an_instance(InteractiveMechanism))
     analyst: Queries = attrs.field(converter=_analyst)
     max_rounds: int = attrs.field(default=1000, converter=_max_rounds, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
-        """Check that the mechanism has a claim, about data that stand still.
+        """Check that the mechanism has a claim, and answers about data that stand still.
 
         Raises:
-            ValueError: it has none; or it is about streams in which single records or units differ.
+            ValueError: it has none; or what runs answers about batches, and none arrives.
         """
         nested([self.mechanism])
         try:
             self.mechanism.privacy_map(1)
         except PrivacyClaimError as error:
             raise ValueError(f"mechanism should have a privacy loss: {error}") from None
-        if self.mechanism.continual and {*map(type, self.mechanism.levels)} != {DataLevel}:
-            raise ValueError(
-                f"mechanism is a {type(self.mechanism).__name__}, which is about data that grow; "
-                "launch it in a filter, FiltCon(budget), that is the mechanism here"
-            )
+        for each in held(self.mechanism):
+            if counts_batches(each) or in_blocks(each):
+                raise ValueError(
+                    f"{type(each).__name__} answers about data that grow, and these stand still; "
+                    "launch it in a filter beside this analysis"
+                )
 
     @property
     def height(self) -> int:

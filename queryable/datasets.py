@@ -33,49 +33,19 @@ from queryable.optional import (
     one_line,
     public_name,
 )
+from queryable.protection import (
+    RECORD,
+    ROW,
+    Protected,
+    level_of,
+    require_charged_for,
+    whom,
+)
 from queryable.quoting import quoted
 from queryable.statistics import Checked, IntegerStatistic, Statistic
 
 _FILE = re.compile(r"\.(csv|tsv|parquet)$", re.IGNORECASE)
 _in_use: "WeakValueDictionary[int, Any]" = WeakValueDictionary()
-
-
-@attrs.frozen
-class Protected:
-    """What one step between neighbouring datasets is, in words. Public.
-
-    Attributes:
-        unit: what is added or removed, a word such as "row" or "patient".
-        extent: how much of a unit is counted, or what the protection does not cover.
-        whose: a column that names the units; None if they are rows or records.
-    """
-
-    unit: str = attrs.field(converter=one_line)
-    extent: str
-    whose: str | None = attrs.field(default=None, converter=attrs.converters.optional(one_line))
-
-    def __str__(self) -> str:
-        return f"one {self.unit}: {self.extent}"
-
-    def changed(self, d_in: int) -> str:
-        """The step to a dataset that differs in `d_in` units."""
-        one = f"one {self.unit}{' with all its rows' if self.whose is not None else ''}"
-        if d_in == 1:
-            return f"adding or removing {one}"
-        if d_in == 2:
-            return f"replacing {one} by another (or adding or removing two)"
-        return f"adding or removing {d_in:,} {self.unit}s"
-
-    @property
-    def assumes(self) -> str:
-        """What is assumed about persons."""
-        has = f"one {self.unit}" if self.whose is None else f"one value of {self.whose}"
-        return f"Each person has {has}; for a person with k of them, read privacy_loss(d_in=k)."
-
-
-_ALONE = "each {} on its own, also if several belong to one person"
-ROW = Protected("row", _ALONE.format("row"))
-RECORD = Protected("record", _ALONE.format("record"))
 
 
 class Described(Growing):
@@ -199,6 +169,8 @@ def _is_frame(dataset: Any) -> bool:
 
 def protects(dataset: Any) -> Protected:
     """Who is protected by a budget over a dataset, in words. Public."""
+    if isinstance(dataset, Grown | Part):
+        dataset = dataset.base
     if isinstance(dataset, Described):
         return dataset.protects
     rows = _is_frame(dataset) or isinstance(dataset, Mapping | np.ndarray)
@@ -237,12 +209,24 @@ def _pieces(dataset: Any) -> Iterator[Any]:
 def require_opening(dataset: Any, mechanism: InteractiveMechanism[Any]) -> None:
     """Check that a root may be opened with this mechanism over these data. Reads no rows.
 
+    Its claim is about what the data protect, or about units of its own.
+
     Raises:
-        QueryError: as `require_answerable` and `require_neighbours`.
+        QueryError: it does not fit the data, as for `require_launchable`.
     """
     require_answerable(dataset, mechanism)
-    if mechanism.continual:
-        require_neighbours(dataset, mechanism)
+    whom(mechanism, protects(dataset))
+
+
+def require_launchable(dataset: Any, mechanism: InteractiveMechanism[Any]) -> None:
+    """Check that a compositor over these data may launch a mechanism, and charge its claim.
+
+    Raises:
+        QueryError: it does not fit the data, as for `require_answerable`; or its claim does not
+            hold for what the data protect, units or rows.
+    """
+    require_answerable(dataset, mechanism)
+    require_charged_for(protects(dataset), mechanism)
 
 
 def require_answerable(dataset: Any, holder: Any) -> None:
@@ -280,15 +264,17 @@ def _require_startable(dataset: Any, base: Any, mechanism: InteractiveMechanism[
     Raises:
         QueryError: it divides rows, and the data protect units, which may have rows in several
             parts, or their rows are not read one by one, or there is no such column; or there is
-            no column that names the units that it counts by; or it answers about batches, and none
-            reaches the data.
+            no column that names the units that it counts by; or it counts the blocks of units, and
+            the data have blocks whose rows it cannot read again; or it answers about batches, and
+            none reaches the data.
     """
     if type(dataset) is Part and dataset.still:
         _require_no_batches(mechanism, "this filter")
     key = divides_by(mechanism)
     why = None if key is None else _indivisible(base, key)
-    for level in mechanism.levels if mechanism.continual else ():
-        why = why or _no_column(base, level)
+    level = level_of(mechanism)
+    if isinstance(level, streams.UserLevel | streams.BlockLevel):
+        why = why or _no_units(dataset, base, level)
     if why is not None:
         raise QueryError(f"{why}. Nothing is charged")
 
@@ -314,15 +300,20 @@ def _require_no_batches(mechanism: Any, name: str) -> None:
         )
 
 
-def _no_column(dataset: Any, level: streams.Neighbours) -> str | None:
+def _no_units(dataset: Any, base: Any, level: streams.UserLevel | streams.BlockLevel) -> str | None:
     """Why a mechanism cannot count by these units; None if it can."""
-    if not isinstance(level, streams.UserLevel | streams.BlockLevel):
-        return None
-    names = column_names(dataset)
-    if names is None or level.column in names:
-        return None
-    listed = ", ".join(map(quoted, names)) or "none"
-    return f"there is no column {quoted(level.column)} that names units; the columns are {listed}"
+    names = column_names(base)
+    if names is not None and level.column not in names:
+        listed = ", ".join(map(quoted, names)) or "none"
+        column = quoted(level.column)
+        return f"there is no column {column} that names units; the columns are {listed}"
+    unread = isinstance(dataset, Described) and dataset.blocks and not dataset.gives_rows
+    if isinstance(level, streams.BlockLevel) and unread:
+        return (
+            f"the blocks of each {level.column} are counted as their records arrive, and these "
+            "data have blocks already; launch it before the first block"
+        )
+    return None
 
 
 def _indivisible(dataset: Any, key: Any) -> str | None:
@@ -330,8 +321,8 @@ def _indivisible(dataset: Any, key: Any) -> str | None:
     whose = protects(dataset).whose
     if whose is not None:
         return (
-            f"these data protect all rows of one {whose}, which may be in several parts: use "
-            "group_by, or one filter for all"
+            f"these data protect all rows of one {one_line(whose)}, which may be in several parts: "
+            "use group_by, or one filter for all"
         )
     if isinstance(dataset, Described) and not dataset.gives_rows:
         return "these data are in a database or joined, and cannot be divided into parts"
@@ -339,29 +330,6 @@ def _indivisible(dataset: Any, key: Any) -> str | None:
     if isinstance(key, str) and names is not None and key not in names:
         return f"there is no column {quoted(key)} to divide rows by"
     return None
-
-
-def require_neighbours(dataset: Any, mechanism: Any, *, launched: bool = False) -> None:
-    """Check that a continual mechanism protects what a data set protects, units or rows.
-
-    Args:
-        launched: whether a compositor charges its claim, rather than it being a root.
-
-    Raises:
-        QueryError: it protects single records, and the data protect all records of a unit, or the
-            other way round; or it bounds the blocks of a unit, and the data have blocks whose rows
-            it cannot read again.
-    """
-    streams.require_neighbours(protects(dataset).whose, mechanism, launched=launched)
-    if isinstance(dataset, Described):
-        levels = mechanism.levels if mechanism.continual and dataset.blocks else ()
-        level = next((each for each in levels if isinstance(each, streams.BlockLevel)), None)
-        if level is not None and not dataset.gives_rows:
-            raise QueryError(
-                f"{type(mechanism).__name__} counts the blocks of each {level.column} as their "
-                "records arrive, and these data have blocks already; launch it before the first "
-                "block. Nothing is charged"
-            )
 
 
 def read_ahead(dataset: Any, statistics: Sequence[IntegerStatistic]) -> None:

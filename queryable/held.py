@@ -17,6 +17,7 @@ from immutables import Map
 
 from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism
+from queryable.optional import NO_RUN
 from queryable.postprocessing import PersonInTheMiddle
 from queryable.randomness.laws import Law
 from queryable.statistics import Checked
@@ -33,7 +34,8 @@ def held(holder: Any) -> list[Any]:
 
     They are looked for in the fields of attrs classes, in lists, tuples, sets and mappings, and in
     the attributes of mechanisms, persons and statistics of any other class. A statistic whose
-    `check` looks at all that it holds is not looked into. Each is listed once.
+    `check` looks at all that it holds is not looked into, nor is a field of what is never run
+    (`NO_RUN`). Each is listed once.
     """
     found, seen, waiting = list[Any](), dict[int, Any](), deque([holder])
     while waiting:
@@ -82,5 +84,6 @@ def _fields(kind: type) -> tuple[str, ...] | None:
     if issubclass(kind, Checked) and kind.checks_all:
         return ()
     if attrs.has(kind):
-        return tuple(field.name for field in attrs.fields(kind))
+        fields = attrs.fields(kind)
+        return tuple(each.name for each in fields if not each.metadata.get(NO_RUN))
     return None if issubclass(kind, _FOUND) else ()

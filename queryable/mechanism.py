@@ -18,7 +18,7 @@ from queryable.losses import Loss, Measure
 from queryable.losses.loss import genuine
 from queryable.losses.numbers import natural
 from queryable.randomness.coins import SYSTEM, Coins
-from queryable.streams import EventLevel, Neighbours
+from queryable.streams import DataLevel, EventLevel, Neighbours
 
 Query = Any
 """A query is any value that the mechanism understands; `messages` has those of compositors."""
@@ -71,13 +71,14 @@ class InteractiveMechanism(ABC, Generic[State]):
     None. The claim is then about streams that are `neighbours`. All other mechanisms keep the data
     that they were launched on."""
 
-    neighbours: Neighbours = EventLevel()
-    """In what neighbouring streams differ, if it is continual."""
-
     @property
-    def levels(self) -> tuple[Neighbours, ...]:
-        """The `neighbours` of each mechanism that gets batches through this one."""
-        return (self.neighbours,)
+    def neighbours(self) -> Neighbours | None:
+        """In what neighbouring data or streams differ, for its claim; None: as for those in it.
+
+        By default single records if it is continual, and otherwise what the data protect. That it
+        runs other mechanisms needs no word here: `protection.levels_of` looks through it.
+        """
+        return EventLevel() if self.continual else DataLevel()
 
     from_any_history = False
     """Whether the claim holds from every history on which the messages agreed.

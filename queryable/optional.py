@@ -36,6 +36,9 @@ from queryable.mechanism import InteractiveMechanism
 from queryable.randomness.coins import ChildId
 from queryable.receipts import Account
 
+NO_RUN = "no run"
+"""In the metadata of a field: a mechanism in it is a description, and is never run."""
+
 _LONGEST_LABEL = 60
 LONGEST_NAME, END_OF_NAME = 100, 45
 _LONGEST_FULL_NAME = 2000

@@ -5,7 +5,7 @@ mechanism. It may keep a state and toss coins. It never sees the data, so it has
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import attrs
 
@@ -186,15 +186,7 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
             name = type(self.person).__name__
             raise QueryError(f"{name} combines answers about one data set; nothing has changed")
 
-    @property
-    def neighbours(self) -> Neighbours:  # type: ignore[override]
-        """The mechanism's `neighbours`."""
-        return self.mechanism.neighbours
-
-    @property
-    def levels(self) -> tuple[Neighbours, ...]:
-        """The mechanism's `levels`."""
-        return self.mechanism.levels
+    neighbours: ClassVar[Neighbours | None] = None  # as its mechanism
 
     @property
     def in_blocks(self) -> bool:

@@ -122,6 +122,12 @@ class AskReceipt:
     account: Account
 
 
+def own_d_in(mechanism: Any) -> int:
+    """The number of records that a mechanism that was not launched states its claim for."""
+    d_in = getattr(mechanism, "d_in", 1)
+    return d_in if type(d_in) is int and d_in > 0 else 1
+
+
 def own_loss(mechanism: Any, d_in: int = 1) -> Loss | None:
     """A mechanism's loss in its own measure; None where it has none."""
     try:

@@ -75,8 +75,8 @@ FLOORS = {
             "faults",
             "advancing",
         ),
-        *("accuracy", "postprocessing", "statistics", "held", "releasing", "view"),
-        *("datasets", "running"),
+        *("accuracy", "postprocessing", "statistics", "held", "protection"),
+        *("releasing", "view", "datasets", "running"),
         *("display", "several", "feeding", "over_blocks", "handle", "rehearsal", "audit"),
     ),
     "mechanisms": (

@@ -22,7 +22,7 @@ from composition.compositors.children import (
     require_live,
     start_child,
 )
-from composition.compositors.claims import Claim, claim_of, correction, parsed
+from composition.compositors.claims import Claim, claim_of, claim_over, correction, parsed
 from composition.compositors.ex_post_claims import ExPostAccount
 from composition.compositors.grows import GrowsByProof
 from composition.compositors.state import CompositionState
@@ -31,7 +31,6 @@ from composition.proofs import Proof, ask
 from composition.rules import Accumulator, Rule, RunningAccount
 from composition.verdicts import Column, Way
 from queryable.data.growing import growable, grown
-from queryable.datasets import require_answerable, require_neighbours
 from queryable.errors import QueryError, UnknownChildError, UnknownQueryError
 from queryable.ex_post import Opening
 from queryable.guarantees import Guarantee, documented
@@ -332,10 +331,7 @@ class AdaptiveComposition(GrowsByProof[CompositionState]):
     def _checked(self, state: CompositionState, query: Any) -> tuple[Launch, Claim]:
         """Steps 1 to 3 of a launch: parse it, check the claim, then that a theorem covers it."""
         launch = parsed(query)
-        require_answerable(state.dataset, launch.mechanism)
-        if launch.mechanism.continual:
-            require_neighbours(state.dataset, launch.mechanism, launched=True)
-        claim = self._claim(launch)
+        claim = claim_over(state.dataset, launch, self._claim)
         self._require_proven(claim)
         return launch, claim
 

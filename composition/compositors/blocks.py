@@ -31,7 +31,7 @@ from composition.compositors.children import (
     require_live,
     start_child,
 )
-from composition.compositors.claims import claim_of, correction, map_at
+from composition.compositors.claims import claim_of, claim_over, correction, map_at
 from composition.compositors.filters import FiltCon
 from composition.compositors.state import CompositionState
 from composition.compositors.together import Due, run_all
@@ -40,12 +40,7 @@ from composition.proofs import ask
 from composition.rules import Account, Basic
 from composition.verdicts import Column
 from queryable.data.growing import Part, blocks_are_closed, growable, grown, names_of_blocks
-from queryable.datasets import (
-    protects,
-    require_answerable,
-    require_neighbours,
-    require_no_batches,
-)
+from queryable.datasets import protects, require_no_batches
 from queryable.errors import UnknownQueryError
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import AdditiveLoss, Loss, Report, group_size
@@ -72,9 +67,10 @@ from queryable.messages import (
     entries_of,
     entry,
 )
+from queryable.optional import NO_RUN
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.receipts import Receipt
-from queryable.streams import BlockLevel, EventLevel, Neighbours, UserLevel
+from queryable.streams import BlockLevel, EventLevel, Neighbours
 
 _LEAVE_OUT = ". Or launch over blocks that can pay: BlocksQuery lists what each has left"
 
@@ -128,7 +124,7 @@ class Blocks(InteractiveMechanism[BlocksState]):
     reports_loss = True
     in_blocks = True
 
-    filter: FiltCon = attrs.field(validator=plain_filter)
+    filter: FiltCon = attrs.field(validator=plain_filter, metadata={NO_RUN: True})
     unit: str | None = attrs.field(default=None, converter=unit_column)
     unit_blocks: int = attrs.field(default=1, converter=unit_blocks)
     unit_rows: int = attrs.field(kw_only=True, default=1, converter=unit_rows)
@@ -151,16 +147,11 @@ class Blocks(InteractiveMechanism[BlocksState]):
         return self.filter.coin_at_launch
 
     @property
-    def neighbours(self) -> Neighbours:  # type: ignore[override]
+    def neighbours(self) -> Neighbours:
         """One record, or all records of one unit."""
-        return EventLevel() if self.unit is None else BlockLevel(self.unit, self.unit_blocks)
-
-    @property
-    def levels(self) -> tuple[Neighbours, ...]:
-        """The `neighbours`, and how many rows of a unit count in a block."""
         if self.unit is None:
-            return (self.neighbours,)
-        return self.neighbours, UserLevel(self.unit, self.unit_rows)
+            return EventLevel()
+        return BlockLevel(self.unit, self.unit_blocks, self.unit_rows)
 
     @property
     def d_in(self) -> int:
@@ -209,7 +200,6 @@ class Blocks(InteractiveMechanism[BlocksState]):
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[BlocksState, Answer]:
         """Start with the blocks that the data have already; there is no opening answer."""
-        require_neighbours(dataset, self)
         data, units = growable(dataset), NO_UNITS
         closed = blocks_are_closed(data)
         register = BlockRegister.of(self._empty, names_of_blocks(data), closed=closed)
@@ -302,12 +292,10 @@ class Blocks(InteractiveMechanism[BlocksState]):
         launch = parsed_over(query)
         blocks = state.register.named(launch.blocks)
         mechanism = launch.mechanism
-        require_answerable(state.dataset, mechanism)
         require_no_batches(mechanism, "Blocks")
-        if mechanism.continual:
-            require_neighbours(state.dataset, mechanism)
         proof, d_in = self.filter.proof, self._records(state, blocks)
-        claim = claim_of(Launch(mechanism, launch.d_out), proof.measure, d_in)
+        plain = Launch(mechanism, launch.d_out)
+        claim = claim_over(state.dataset, plain, lambda each: claim_of(each, proof.measure, d_in))
         proof.cover(claim.mechanism, d_in, coined=claim.coined)
         stated = ClaimOver(claim.mechanism, claim.loss, coined=claim.coined, d_in=d_in)
         return Order(launch, stated, blocks)

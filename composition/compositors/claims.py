@@ -4,11 +4,13 @@ The order of a launch is in docs/theory.md. Nothing here touches data. Every way
 mechanism can misstate its loss becomes a `PrivacyClaimError`.
 """
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import attrs
 
 from composition.proofs import advice
+from queryable.datasets import require_launchable
 from queryable.errors import PrivacyClaimError, QueryError
 from queryable.faults import called, named
 from queryable.losses import AdditiveLoss, ApproxDP, Loss, Measure, PureDP, group_size, measure_name
@@ -70,6 +72,25 @@ def parsed(launch: Any) -> Launch:
     if not isinstance(mechanism, InteractiveMechanism):
         raise QueryError(f"{correction(mechanism)}, and a launch takes an interactive mechanism")
     return launch if type(launch) is Launch else Launch(mechanism, launch.d_out)
+
+
+def claim_over(dataset: Any, launch: Launch, claim: Callable[[Launch], Claim]) -> Claim:
+    """The claim of a launch over some data, checked against what is public about these.
+
+    Every compositor that launches calls it, so that whatever it charges for is what the data
+    protect, and what the claim is about.
+
+    Args:
+        claim: gives the claim of the launch, as `claim_of` does.
+
+    Raises:
+        QueryError: the mechanism does not fit the data, or protects less than these; or as `claim`.
+    """
+    require_launchable(dataset, launch.mechanism)
+    found = claim(launch)
+    if found.mechanism is not launch.mechanism:  # it runs as another one
+        require_launchable(dataset, found.mechanism)
+    return found
 
 
 def claim_of(launch: Launch, measure: Measure, d_in: int) -> Claim:

@@ -6,7 +6,7 @@ children lose together.
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 
@@ -38,7 +38,7 @@ from queryable.messages import (
     d_in_of,
 )
 from queryable.randomness.coins import SYSTEM, ChildId, Coins
-from queryable.streams import DataLevel, EventLevel, Neighbours
+from queryable.streams import Neighbours
 
 
 @attrs.frozen
@@ -64,20 +64,7 @@ class FixedComposition(InteractiveMechanism[FixedState]):
         """Whether a mechanism gets batches, and a theorem covers data that grow."""
         return self._grows
 
-    @property
-    def neighbours(self) -> Neighbours:  # type: ignore[override]
-        """What all mechanisms protect together; those that get no batches protect what data do."""
-        named = self._named.values()
-        found = {each.neighbours if each.continual else DataLevel() for each in named}
-        if len(found) == 1:
-            return found.pop()
-        return EventLevel() if EventLevel() in found else DataLevel()
-
-    @property
-    def levels(self) -> tuple[Neighbours, ...]:
-        """The `levels` of all mechanisms that get batches."""
-        found = [level for m in self._named.values() if m.continual for level in m.levels]
-        return tuple(dict.fromkeys(found))
+    neighbours: ClassVar[Neighbours | None] = None  # as its mechanisms
 
     @abstractmethod
     def require_growing(self) -> None:

@@ -1,17 +1,15 @@
 """Compositors whose table cell, looked up at construction, says whether the data may grow."""
 
-from typing import Any
-
 from composition.proofs import Proof
 from queryable.mechanism import InteractiveMechanism, State
-from queryable.streams import DataLevel
+from queryable.streams import DataLevel, Neighbours
 
 
 class GrowsByProof(InteractiveMechanism[State]):
     """Base of compositors with one `proof`, which see batches through their data set only."""
 
     proof: Proof
-    neighbours: Any = DataLevel()
+    neighbours: Neighbours = DataLevel()
 
     @property
     def continual(self) -> bool:  # type: ignore[override]

@@ -21,16 +21,11 @@ from composition.compositors.children import (
     require_live,
     start_child,
 )
-from composition.compositors.claims import Claim, claim_of, correction, parsed
+from composition.compositors.claims import Claim, claim_of, claim_over, correction, parsed
 from queryable.contributions import Contributions, Records, RecordsInMemory
 from queryable.data.cells import Array
 from queryable.data.growing import Grown, Part, grown, snapshot
-from queryable.datasets import (
-    Described,
-    require_answerable,
-    require_neighbours,
-    require_no_batches,
-)
+from queryable.datasets import Described, require_no_batches
 from queryable.errors import PrivacyClaimError, QueryError, UnknownQueryError
 from queryable.faults import called, contained_init, touching_data
 from queryable.losses import ZCDP, Loss
@@ -181,11 +176,8 @@ class Individual(InteractiveMechanism[IndividualState]):
         """
         launch = parsed(query)
         _require_records(state.dataset)
-        require_answerable(state.dataset, launch.mechanism)
         require_no_batches(launch.mechanism, "Individual")
-        if launch.mechanism.continual:
-            require_neighbours(state.dataset, launch.mechanism, launched=True)
-        claim = claim_of(launch, ZCDP, 1)
+        claim = claim_over(state.dataset, launch, lambda each: claim_of(each, ZCDP, 1))
         assert isinstance(claim.loss, ZCDP)
         square = None if launch.d_out is not None else _per_square(claim.mechanism)
         return _Priced(

@@ -41,7 +41,7 @@ from queryable.mechanism import InteractiveMechanism, nested
 from queryable.messages import PrivacyLossQuery, Update
 from queryable.quoting import an_instance, quoted
 from queryable.randomness.coins import ChildId
-from queryable.streams import EventLevel, Neighbours
+from queryable.streams import EventLevel
 
 _MOST_RECORDS = 10_000  # privacy maps are evaluated at every number of records up to d_in
 _MOST_QUICK = 2000
@@ -81,6 +81,9 @@ class Parallel(FixedComposition):
         partition: assigns each record to a part.
         mechanisms: part name -> mechanism. Records of a part without a mechanism are not used.
     """
+
+    neighbours = EventLevel()
+    """One record is in one part. A unit may be in several, so units are not protected."""
 
     partition: Partition = attrs.field(validator=an_instance(Partition))
     mechanisms: Mapping[ChildId, InteractiveMechanism[Any]] = attrs.field(converter=_frozen)
@@ -212,16 +215,6 @@ class Parallel(FixedComposition):
                 f"part {quoted(name)} reports {spent}, which is no privacy loss"
             )
         return spent
-
-    @property
-    def levels(self) -> tuple[Neighbours, ...]:
-        """One record is in one part. A unit may be in several, so units are not protected."""
-        return (EventLevel(), *super().levels)
-
-    @property
-    def neighbours(self) -> Neighbours:  # type: ignore[override]
-        """Single records."""
-        return EventLevel()
 
     @property
     def _named(self) -> Mapping[ChildId, InteractiveMechanism[Any]]:

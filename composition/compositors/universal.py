@@ -5,12 +5,11 @@ from typing import Any
 import attrs
 
 from composition.compositors.adaptive import d_in_field
-from composition.compositors.claims import claim_of, parsed
+from composition.compositors.claims import claim_of, claim_over, parsed
 from composition.compositors.grows import GrowsByProof
 from composition.proofs import Proof, ask, require_known
 from composition.verdicts import Column, Way
 from queryable.data.growing import grown
-from queryable.datasets import require_answerable, require_neighbours
 from queryable.errors import MechanismFault, PrivacyClaimError, UnknownQueryError
 from queryable.faults import contained_init, contained_step, contained_update
 from queryable.guarantees import Guarantee, documented
@@ -136,9 +135,8 @@ class Universal(GrowsByProof[UniversalState]):
         if not isinstance(query, Launch):
             raise UnknownQueryError(f"Universal takes one Launch first, not {type(query).__name__}")
         launch = parsed(query)
-        require_answerable(state.dataset, launch.mechanism)
-        require_neighbours(state.dataset, launch.mechanism, launched=True)
-        claim = claim_of(launch, self.proof.measure, self.d_in)
+        measure, d_in = self.proof.measure, self.d_in
+        claim = claim_over(state.dataset, launch, lambda each: claim_of(each, measure, d_in))
         self.proof.cover(claim.mechanism, self.d_in, coined=claim.coined)
         if not claim.loss <= self.budget:
             raise PrivacyClaimError(

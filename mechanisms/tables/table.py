@@ -29,8 +29,9 @@ from mechanisms.tables.request import Categories, Request, Tabular, placed_sums
 from mechanisms.tables.sources import RESOURCES, engine_of, unit_of
 from mechanisms.tables.wording import protected_unit, table_in_short
 from queryable.data.cells import Array
-from queryable.datasets import ROW, Protected, is_private
+from queryable.datasets import is_private
 from queryable.losses.numbers import natural
+from queryable.protection import ROW, Protected
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.randomness.laws import UniformBelow
 from queryable.statistics import Checked, IntegerStatistic

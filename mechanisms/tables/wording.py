@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from mechanisms.tables.predicates import describe
 from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Request
-from queryable.datasets import Protected
+from queryable.protection import Protected
 
 _SHOWN = 12
 """How many columns a `repr` names."""

@@ -14,18 +14,19 @@ from typing import Any
 
 from flint import arb
 
-from queryable.datasets import RECORD, Protected
 from queryable.display.history import History, TreeNode
 from queryable.display.siblings import counted
-from queryable.display.text import spending, title
+from queryable.display.text import protected_by, spending, title
+from queryable.errors import QueryError
 from queryable.guarantees import Guarantee
 from queryable.losses import ZCDP, ApproxDP, Loss, PureDP
 from queryable.losses.numbers import round_up, shown
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.optional import guarantee as guarantee_of
+from queryable.protection import RECORD, Levels, Protected, levels_of, too_few_for_rows
 from queryable.quoting import quoted
 from queryable.statistics import IntegerStatistic
-from queryable.streams import Neighbours, too_few_for_rows
+from queryable.streams import DataLevel
 
 _DELTA = "1e-6"
 _WIDTH = 88
@@ -35,6 +36,7 @@ _MANY_COUNTS = 20
 _UNKNOWN = (
     "one record: a row, or all rows of one person if the data are a Table with a privacy_unit."
 )
+_SINGLE = "one record: a row. Data that protect all rows of one person refuse it."
 _UNNAMED = "no theorem is named; the author of the mechanism vouches for the claim."
 _STATIC = "The data do not change while this runs. One filter guards them."
 _GROWING = "The data change by batches that their owner feeds only. One filter guards them."
@@ -56,23 +58,28 @@ def explained(node: TreeNode, protects: Protected | None, *, nested: bool) -> st
     """
     guarantee = guarantee_of(node.runs)
     lines = [f"{title(node)}. {guarantee.summary}", ""]
+    levels: Levels = ()
     whom = RECORD if protects is None else protects
-    lines += [f"Guaranteed: {in_words(node.claim, getattr(node.runs, 'd_in', 1), whom)}"]
-    lines.append(f"Protected: {_UNKNOWN if protects is None else f'{protects}.'}")
+    try:
+        levels = () if node.runs is None else levels_of(node.runs)
+        whom = protected_by(node, protects)
+        lines.append(f"Guaranteed: {in_words(node.claim, node.d_in, whom)}")
+        lines.append(f"Protected: {_whom(whom, levels, protects)}")
+    except QueryError as error:  # no data that anything launches it over
+        lines.append(f"Guaranteed: nothing. {error}.")
     if guarantee.claim:
         lines.append(f"From the documentation: {guarantee.claim}")
     lines.append(f"Theorem: {guarantee.theorem or _UNNAMED}")
-    continual = False
-    if node.runs is not None and node.runs.continual:
-        continual = True
+    continual = node.runs is not None and node.runs.continual
+    if continual:
         theorem = guarantee.growing or guarantee.theorem or _UNNAMED
-        lines.append(f"{_streams(node.runs.neighbours)} Theorem: {theorem}")
-        advice = None if nested else too_few_for_rows(node.runs.levels)
-        if advice is not None:
-            lines.append(
-                "In a filter: it is refused over data that protect single records, since one "
-                f"record more may take the place of another one, and then two differ: {advice}."
-            )
+        lines.append(f"{_streams(levels)} Theorem: {theorem}")
+    advice = None if nested else too_few_for_rows(levels)
+    if advice is not None:
+        lines.append(
+            "In a filter: it is refused over data that protect single records, since one record "
+            f"more may take the place of another one, and then two differ: {advice}."
+        )
     assumes = guarantee.assumes or "the stated privacy map is true."
     always = _GROWING if continual else _STATIC
     lines.append(f"Assumes: {assumes} {always} {whom.assumes}")
@@ -88,8 +95,15 @@ def explained(node: TreeNode, protects: Protected | None, *, nested: bool) -> st
     return "\n".join(fill(line, _WIDTH, subsequent_indent="  ") for line in lines)
 
 
-def _streams(neighbours: Neighbours) -> str:
+def _whom(protected: Protected, levels: Levels, protects: Protected | None) -> str:
+    if protects is not None or protected is not RECORD:
+        return f"{protected}."
+    return _UNKNOWN if all(type(each) is DataLevel for each in levels) else _SINGLE
+
+
+def _streams(levels: Levels) -> str:
     """Return what is guaranteed if batches of records arrive."""
+    neighbours = ", and also ".join(map(str, levels)) or "all streams"
     return (
         f"If the data grow: it is guaranteed for {neighbours}, whenever they arrive. When a batch "
         "arrives is public, and what is in it is not."

@@ -44,7 +44,7 @@ from queryable.optional import (
     public_name,
     started_with,
 )
-from queryable.receipts import Account, AskReceipt, Receipt, own_loss
+from queryable.receipts import Account, AskReceipt, Receipt, own_d_in, own_loss
 from queryable.running.log import Log, Path, Record
 from queryable.statistics import IntegerStatistic
 from queryable.view import Exchange
@@ -63,6 +63,7 @@ class TreeNode:
         name: the name of its launch, if it has one.
         status: live, answered (a measurement), retired, failed, or halted.
         claim: its charge in its own measure; None if it has no loss of its own.
+        d_in: the number of records that the claim is stated for.
         account: the current account of a compositor; None for other mechanisms.
         before, receipt: its parent's account before its launch, and the receipt of the launch.
         refused: the number of its launches that were refused.
@@ -76,6 +77,7 @@ class TreeNode:
     status: str = LIVE
     name: str | None = None
     claim: Loss | None = None
+    d_in: int = 1
     account: Account | None = None
     before: Account | None = None
     receipt: Receipt | None = None
@@ -185,7 +187,8 @@ class History:
 
     def _started(self, mechanism: Any, path: Path, opening: Answer) -> TreeNode:
         """Add a node, with the children that its first answer contains."""
-        node = TreeNode(mechanism, path, claim=own_loss(mechanism))
+        d_in = own_d_in(mechanism)
+        node = TreeNode(mechanism, path, claim=own_loss(mechanism, d_in), d_in=d_in)
         if mechanism is not None:
             node.account = empty_account(mechanism) or account_below(mechanism)
             started = started_with(mechanism)
@@ -203,7 +206,8 @@ class History:
                 return self._started(mechanism, path, opening)
             case _:
                 status = FAILED
-        return TreeNode(mechanism, None, status, claim=own_loss(mechanism))
+        d_in = own_d_in(mechanism)
+        return TreeNode(mechanism, None, status, claim=own_loss(mechanism, d_in), d_in=d_in)
 
     def _charged(self, path: Path, receipt: AskReceipt) -> None:
         """Update the account of the compositor that charged an answer, and the child's report."""
@@ -252,7 +256,8 @@ class History:
             if known and index > places[0]:
                 before = log.receipt(index - 1).account
             child = TreeNode(receipt.mechanism, None, ANSWERED, names.get(log.sequence(index)))
-            child.claim, child.before, child.receipt = receipt.claim, before, receipt
+            child.claim, child.d_in = receipt.claim, receipt.d_in
+            child.before, child.receipt = before, receipt
             return child
 
         if known:
@@ -284,7 +289,7 @@ class History:
         child = self._child(runs, (*exchange.path, "" if where is None else where), answer)
         child.name, child.before, child.receipt = self._names.get(sequence), before, receipt
         if receipt is not None:
-            child.claim = receipt.claim
+            child.claim, child.d_in = receipt.claim, receipt.d_in
             if isinstance(receipt.account, Account):
                 child.before = receipt.account.before(before)
         node.children.append(child)

@@ -9,10 +9,11 @@ from fractions import Fraction
 
 import attrs
 
-from queryable.datasets import Protected
 from queryable.display.history import ANSWERED, TreeNode
 from queryable.display.siblings import tallied
+from queryable.errors import QueryError
 from queryable.optional import one_line
+from queryable.protection import RECORD, Protected, whom
 from queryable.receipts import Account
 
 HEAD, TAIL = 4, 6
@@ -105,11 +106,36 @@ def parts(node: TreeNode) -> list[tuple[str, Fraction | None, str]]:
     return [*shown[:HEAD], (left, None, "see ledger()"), *shown[-TAIL:]]
 
 
+def protected_by(node: TreeNode, data: Protected | None) -> Protected:
+    """Whom the claim of a node is about.
+
+    A launch is charged for what the data protect. The claim of a root, and of a mechanism that
+    starts with another one, is about what it protects itself.
+
+    Args:
+        data: what the data protect; None where there are no data yet.
+
+    Raises:
+        QueryError: nobody.
+    """
+    if node.runs is None or node.receipt is not None:
+        return RECORD if data is None else data
+    return whom(node.runs, data)
+
+
 def protection(root: TreeNode, protects: Protected) -> str:
-    """Return who is protected, and the neighbours that the budget is stated for."""
-    d_in = getattr(root.runs, "d_in", 1)
-    step = "" if d_in == 1 else f"; the budget is for {protects.changed(d_in)}"
-    return f"protects {protects}{step}"
+    """Return who is protected, and the neighbours that the budget is stated for.
+
+    Args:
+        protects: what the data protect.
+    """
+    try:
+        protected = protected_by(root, protects)
+    except QueryError:
+        return "protects nobody: its mechanisms protect something else than the data"
+    d_in = root.d_in
+    step = "" if d_in == 1 else f"; the budget is for {protected.changed(d_in)}"
+    return f"protects {protected}{step}"
 
 
 def percent(share: Fraction) -> str:

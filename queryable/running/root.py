@@ -59,6 +59,7 @@ from queryable.messages import (
     unnested,
 )
 from queryable.optional import require_continual
+from queryable.protection import Protected
 from queryable.randomness.coins import Coins
 from queryable.randomness.sealed import SealedCoins
 from queryable.recalling import Recall

@@ -6,7 +6,6 @@ Responsible for plain values of JSON. The texts are those that trees show in not
 from reprlib import Repr
 from typing import Any
 
-from queryable.datasets import Protected
 from queryable.display.history import (
     ANSWERED,
     FAILED,
@@ -30,6 +29,7 @@ from queryable.display.text import (
 )
 from queryable.messages import Answer, Failed, Halted, Launched, Refused
 from queryable.optional import one_line
+from queryable.protection import Protected
 from queryable.statistics import IntegerStatistic
 from queryable.view import Exchange
 

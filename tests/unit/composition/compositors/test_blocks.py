@@ -42,9 +42,10 @@ from queryable import (
 )
 from queryable.audit.laws import snapshot
 from queryable.data.growing import grown
-from queryable.datasets import Described, Protected
+from queryable.datasets import Described
 from queryable.errors import HandleError
 from queryable.messages import CloseBlock, MeasureQuery, Stated, Update
+from queryable.protection import Protected
 from tests.strategies import Faulty, Toy, raising
 
 LITTLE = PureDP("1/10")

@@ -59,8 +59,9 @@ from queryable import (
 )
 from queryable.advancing import begin
 from queryable.data.growing import grown, snapshot
-from queryable.datasets import Described, Protected
+from queryable.datasets import Described
 from queryable.losses import group_size
+from queryable.protection import Protected
 from tests.strategies import WORD
 
 LITTLE = PureDP("1/100")

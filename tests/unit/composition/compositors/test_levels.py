@@ -6,7 +6,7 @@ import pytest
 from immutables import Map
 
 from composition import Blocks, ConComp, FiltCon, Parallel, Partition, Universal
-from mechanisms import Count, Histogram, Laplace, Table, TreeCounter
+from mechanisms import Count, Histogram, Laplace, Scripted, Table, TreeCounter
 from mechanisms.counters.contributions import first_records
 from queryable import (
     ApproxDP,
@@ -18,6 +18,7 @@ from queryable import (
     Statistic,
     UserLevel,
 )
+from queryable.protection import ROW, Protected, levels_of, whom
 from queryable.streams import BlockLevel, DataLevel
 from tests.strategies import Courier
 
@@ -36,6 +37,10 @@ def of_anything(level: Any) -> TreeCounter:
 
 def units() -> Table:
     return Table(ROWS, privacy_unit="who", max_rows=1)
+
+
+def units_of_who() -> Protected:
+    return units().protects
 
 
 def test_one_record_more_may_displace_another_one() -> None:
@@ -96,23 +101,42 @@ def test_a_root_protects_its_own_units() -> None:
         Queryable(NARROW[1], dict(ROWS))
 
 
+WHO, TWICE, KIND = UserLevel("who", 1), UserLevel("who", 2), UserLevel("kind", 2)
+EVENT, DATA = EventLevel(), DataLevel()
+
+
 @pytest.mark.parametrize(
-    ("mechanism", "level"),
+    ("mechanism", "levels", "rows", "units"),
     [
-        (ConComp([counter(UserLevel("who", 2))]), UserLevel("who", 2)),
-        (ConComp([counter(UserLevel("who", 2)), counter(EventLevel())]), EventLevel()),
-        (ConComp([counter(UserLevel("who", 2)), counter(UserLevel("kind", 2))]), DataLevel()),
-        (ConComp([counter(UserLevel("who", 2)), Laplace(Count(), epsilon=1)]), DataLevel()),
-        (ConComp([counter(EventLevel()), FiltCon(PureDP(1))]), EventLevel()),
-        (Parallel(PARTS, {"a": counter(UserLevel("who", 2))}), EventLevel()),
-        (Parallel(PARTS, {"a": FiltCon(PureDP(1))}), EventLevel()),
-        (Blocks(FiltCon(PureDP(1)), "who", 2), BlockLevel("who", 2)),
+        (ConComp([counter(TWICE)]), {TWICE}, "who", "who"),
+        (ConComp([counter(TWICE), counter(WHO)]), {TWICE, WHO}, "who", "who"),
+        (ConComp([counter(TWICE), counter(EVENT)]), {TWICE, EVENT}, "row", None),
+        (ConComp([counter(TWICE), counter(KIND)]), {TWICE, KIND}, "row", None),
+        (ConComp([counter(TWICE), Laplace(Count(), epsilon=1)]), {TWICE, DATA}, "row", "who"),
+        (ConComp([counter(WHO), Laplace(Count(), epsilon=1)]), {WHO, DATA}, None, "who"),
+        (ConComp([counter(EVENT), FiltCon(PureDP(1))]), {EVENT, DATA}, "row", None),
+        (ConComp([FiltCon(PureDP(1))]), {DATA}, "row", "who"),
+        (Parallel(PARTS, {"a": counter(TWICE)}), {TWICE, EVENT}, "row", None),
+        (Parallel(PARTS, {"a": FiltCon(PureDP(1))}), {DATA, EVENT}, "row", None),
+        (Blocks(FiltCon(PureDP(1)), "who", 2), {BlockLevel("who", 2, 1)}, "who", "who"),
+        (Courier() @ counter(WHO), {WHO}, "who", "who"),
+        (Courier() @ FiltCon(PureDP(1)), {DATA}, "row", "who"),
+        (Scripted(FiltCon(PureDP(1)), []), {DATA}, "row", "who"),
+        (ConComp([]), set(), "row", "who"),
     ],
     ids=str,
 )
-def test_a_composition_states_what_all_in_it_protect(mechanism: Any, level: Any) -> None:
-    """It was that of the first mechanism which is about streams of its own."""
-    assert mechanism.neighbours == level
+def test_a_composition_states_what_all_in_it_protect(
+    mechanism: Any, levels: set[Any], rows: str | None, units: str | None
+) -> None:
+    """`rows` and `units` are whom its claim is about over data that protect these."""
+    assert {*levels_of(mechanism)} == levels
+    for whose, protected in ((ROW, rows), (units_of_who(), units)):
+        if protected is None:
+            with pytest.raises(QueryError, match="othing is charged"):
+                whom(mechanism, whose)
+        else:
+            assert whom(mechanism, whose).unit == protected
 
 
 @pytest.mark.parametrize(
