@@ -15,8 +15,21 @@ from composition.rules import Account
 from queryable.losses import AdditiveLoss, Loss
 from queryable.losses.numbers import at_least_one, natural
 from queryable.messages import BlockName
-from queryable.quoting import an_instance
+from queryable.quoting import an_instance, quoted
 from queryable.receipts import Account as Shown
+
+
+def _each(kind: type) -> Any:
+    """An attrs validator: a tuple of instances of this class."""
+
+    def check(_: object, attribute: Any, values: object) -> None:
+        if type(values) is not tuple or not all(
+            issubclass(k, kind) for k in set(map(type, values))
+        ):
+            wanted = f"a tuple, each a {kind.__name__}"
+            raise TypeError(f"{attribute.name} is {quoted(values)}; it should be {wanted}")
+
+    return check
 
 
 def _read_place(value: Any) -> int:
@@ -101,8 +114,8 @@ class BlockAccounts(Shown):
     """
 
     empty: Account = attrs.field(validator=an_instance(Account))
-    blocks: tuple[Block, ...] = ()
-    accounts: tuple[Account, ...] = ()
+    blocks: tuple[Block, ...] = attrs.field(default=(), validator=_each(Block))
+    accounts: tuple[Account, ...] = attrs.field(default=(), validator=_each(Account))
     blocks_of_unit: int = attrs.field(default=1, converter=_blocks_of_unit)
 
     def __attrs_post_init__(self) -> None:

@@ -36,6 +36,14 @@ class AccumulatorAccount(Account):
     empty: Loss = attrs.field(validator=an_instance(Loss))
     budget: Loss = attrs.field(validator=an_instance(Loss))
 
+    def __attrs_post_init__(self) -> None:
+        reported = self.total().measure
+        if reported != self.budget.measure:
+            raise ValueError(
+                f"the accumulator's totals are {measure_name(reported)}, the budget is "
+                f"{self.budget}"
+            )
+
     def add(self, loss: Any) -> "AccumulatorAccount":
         """The account after one more launch."""
         return AccumulatorAccount(self.running.add(loss), self.empty, self.budget)
@@ -48,7 +56,8 @@ class AccumulatorAccount(Account):
     def total(self) -> Loss:
         """The value of G."""
         total = self.running.total()
-        assert isinstance(total, Loss)
+        if not isinstance(total, Loss):
+            raise TypeError(f"{total} is no privacy loss")
         return total
 
     def least(self) -> Fraction | None:
@@ -77,8 +86,8 @@ class AccumulatorRule(Rule):
     def _reports_losses(self, attribute: object, accumulator: Accumulator) -> None:
         if accumulator.filter() is not None or not isinstance(accumulator.open().total(), Loss):
             raise ValueError(
-                f"{quoted(accumulator)} reports no privacy loss to compare with a budget; "
-                "filter_of makes its filter"
+                f"accumulator is {quoted(accumulator)}, which has a filter of its own, or reports "
+                "no privacy loss to compare with a budget; filter_of makes its filter"
             )
 
     def monotone(self) -> bool:
@@ -95,21 +104,15 @@ class AccumulatorRule(Rule):
         Raises:
             ValueError: totals of the accumulator cannot be compared with the budget.
         """
-        account = AccumulatorAccount(
-            self.accumulator.open(), zero_of(self.accumulator.measure), budget
-        )
-        if account.total().measure != budget.measure:
-            raise ValueError(
-                f"the accumulator's totals are {measure_name(account.total().measure)}, "
-                f"the budget is {budget}"
-            )
-        return account
+        empty = zero_of(self.accumulator.measure)
+        return AccumulatorAccount(self.accumulator.open(), empty, budget)
 
 
 def filter_of(accumulator: Accumulator) -> Rule:
     """The continuation rule F(.; d) = [G(.) <= d] of an accumulator G.
 
-    Of a time-uniform odometer it is the rule that its bound stays within epsilon.
+    Of a time-uniform odometer it is the rule that its bound stays within epsilon. Of the
+    accumulator of a rule it is that rule.
 
     Privacy:
         Theorem: Haney et al. 2023, Lemma 2.19: F is valid if and only if G is. For time-uniform
@@ -266,6 +269,10 @@ class RuleAccumulator(Accumulator):
     def open(self) -> LeastBudget:
         """An empty account."""
         return self._empty
+
+    def filter(self) -> Rule:
+        """The rule: under a budget of the line, [G(.) <= d] is F(.; d), since F is monotone."""
+        return self.rule
 
 
 def accumulator_of(rule: Rule, measure: Measure, delta: Number | None = None) -> Accumulator:

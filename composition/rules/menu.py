@@ -15,10 +15,11 @@ import attrs
 import numpy as np
 
 from composition.rules.base import Account, Rule, of_whole, sums
-from composition.rules.slack import require_approx, share_of, slack_field, why_no_delta
+from composition.rules.slack import read_slack, require_approx, share_of, slack_field, why_no_delta
 from composition.rules.worst_case import Priced, worst_cases
 from queryable.effort import is_quick
 from queryable.losses import ApproxDP, Loss, Measure, add_parts
+from queryable.losses.fields import read_epsilon
 from queryable.losses.numbers import exact, natural, positive, shown
 from queryable.quoting import an_instance, quoted
 
@@ -129,14 +130,19 @@ class Menu(Rule):
         return MenuAccount(approx, slack, terms)
 
 
+def _priced(pairs: Any) -> Priced:
+    entries, costs = zip(*pairs, strict=True)
+    return priced(Fraction(1), entries, costs)
+
+
 @attrs.frozen
 class Terms:
     """The facts that all accounts of a rule under one budget share."""
 
-    epsilon: Fraction
-    slack: Fraction
-    unit: Fraction
-    priced: Priced
+    epsilon: Fraction = attrs.field(converter=read_epsilon)
+    slack: Fraction = attrs.field(converter=read_slack)
+    unit: Fraction = attrs.field(converter=_unit)
+    priced: Priced = attrs.field(converter=_priced)
     entries: tuple[int, ...] = attrs.field(init=False, repr=False, eq=False)
     costs: tuple[int, ...] = attrs.field(init=False, repr=False, eq=False)
     worst: tuple[float, ...] = attrs.field(init=False, repr=False, eq=False)
@@ -193,7 +199,7 @@ class MenuAccount(Account):
     """The units used, and the sum of the deltas."""
 
     budget: ApproxDP = attrs.field(validator=an_instance(ApproxDP))
-    slack: Fraction
+    slack: Fraction = attrs.field(validator=an_instance(Fraction))
     terms: Terms = attrs.field(validator=an_instance(Terms))
     used: int = attrs.field(default=0, converter=_used)
     deltas: Fraction = attrs.field(default=Fraction(0), validator=sums)

@@ -30,7 +30,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from composition.rules.base import Account, Rule, sums
-from composition.rules.slack import require_approx, share_of, slack_field
+from composition.rules.slack import read_slack, require_approx, share_of, slack_field
 from queryable.losses import (
     RDP,
     AdditiveLoss,
@@ -46,8 +46,6 @@ from queryable.losses.numbers import (
     ball,
     exact,
     named,
-    positive,
-    probability,
     round_up,
     several,
 )
@@ -64,10 +62,6 @@ def _shares(values: Iterable[Any]) -> tuple[Fraction, ...]:
 
 def _weights(values: Iterable[Any] | None) -> tuple[Fraction, ...] | None:
     return None if values is None else _shares(values)
-
-
-def _slack(value: Any) -> Fraction:
-    return positive(probability(value, "slack"), "slack")
 
 
 def _require_shares(orders: tuple[Fraction, ...], weights: tuple[Fraction, ...]) -> None:
@@ -160,7 +154,7 @@ class Mixture:
 
     orders: tuple[Fraction, ...] = attrs.field(converter=orders_of)
     weights: tuple[Fraction, ...] = attrs.field(converter=_shares)
-    slack: Fraction = attrs.field(converter=_slack)
+    slack: Fraction = attrs.field(converter=read_slack)
     _excess: NDArray[np.float64] = attrs.field(init=False, repr=False, eq=False)
     _log_weights: NDArray[np.float64] = attrs.field(init=False, repr=False, eq=False)
 

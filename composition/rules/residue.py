@@ -89,7 +89,7 @@ class ResidueAccount(Account):
     """The mu that is left; None while only deltas were charged."""
 
     budget: ApproxDP = attrs.field(validator=an_instance(ApproxDP))
-    slack: Fraction
+    slack: Fraction = attrs.field(validator=an_instance(Fraction))
     mu: Fraction | None = attrs.field(default=None, validator=attrs.validators.optional(sums))
     deltas: Fraction = attrs.field(default=Fraction(0), validator=sums)
     started: bool = False

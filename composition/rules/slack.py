@@ -38,9 +38,14 @@ from queryable.losses.numbers import (
 from queryable.quoting import an_instance, quoted
 
 
+def read_slack(value: Any) -> Fraction:
+    """Read a slack: above 0 and at most 1."""
+    return positive(probability(value, "slack"), "slack")
+
+
 def slack_field(value: Any) -> Fraction | None:
-    """Read a slack: above 0 and at most 1; None stands for the budget's whole delta."""
-    return None if value is None else positive(probability(value, "slack"), "slack")
+    """Read a slack that may be left out; None stands for the budget's whole delta."""
+    return None if value is None else read_slack(value)
 
 
 def _quoted_exactly(slack: Fraction | None) -> str:
@@ -152,8 +157,8 @@ class SlackAccount(Account):
 
     rule: SlackRule = attrs.field(validator=an_instance(SlackRule))
     budget: ApproxDP = attrs.field(validator=an_instance(ApproxDP))
-    slack: Fraction
-    capacity: Fraction
+    slack: Fraction = attrs.field(validator=an_instance(Fraction))
+    capacity: Fraction = attrs.field(validator=an_instance(Fraction))
     weight: Fraction = attrs.field(default=_ZERO, validator=sums)
     deltas: Fraction = attrs.field(default=_ZERO, validator=sums)
     started: bool = False

@@ -5,21 +5,38 @@ from typing import Any
 
 import pytest
 
-from composition import Basic, FiltCon, OdomCon, Whitehouse2023, accumulator_of, filter_of
+from composition import (
+    Basic,
+    FiltCon,
+    LinearOdometer,
+    OdomCon,
+    ViaRenyi,
+    ViaZCDP,
+    Whitehouse2023,
+    accumulator_of,
+    filter_of,
+)
 from composition.rules import Additive
+from composition.rules.duality import AccumulatorRule, Line, RuleAccumulator
+from composition.rules.time_uniform import Stopping
 from queryable import (
+    FDP,
     GDP,
     RDP,
     ZCDP,
     ApproxDP,
+    Dominated,
     Launch,
     PureDP,
     Queryable,
     QueryRefusedError,
+    UnprovenCompositionError,
 )
 from tests.strategies import LOSSES, TENTH, RandomWord, Toy
 
 F = Fraction
+OF_BASIC = accumulator_of(Basic(), PureDP)
+LINE, NARROW = Line(PureDP(0)), Line(ApproxDP(0, 0), "1e-6")  # type: ignore[arg-type]
 
 
 def test_a_filter_of_an_accumulator_refuses_what_exceeds_the_budget() -> None:
@@ -83,6 +100,67 @@ def test_totally_ordered_measures_have_an_accumulator(measure: Any, delta: Any) 
     assert account.total().measure == measure
     loss = TENTH.to(measure) if measure != GDP else GDP("0.1")
     assert loss <= account.add(loss).total()
+
+
+CURVE = ZCDP(0).to(RDP.at(2, 8))
+ZERO = ApproxDP(0, 0)
+
+
+@pytest.mark.parametrize(
+    ("zero", "delta", "why"),
+    [
+        (CURVE, "1/2", "takes no delta"),
+        (CURVE, None, "not totally ordered"),
+        (Dominated(0, 0, 0), None, "not totally ordered"),
+        (FDP.of_approx(0), None, "not totally ordered"),
+        (ZERO, None, "needs a fixed delta"),
+        (PureDP(0), "1/2", "takes no delta"),
+        (ZERO, 2, "at most 1"),
+        (ZERO, -1, "negative"),
+        (PureDP(1), None, "least loss"),
+        (ApproxDP(0, "1/2"), "1/2", "least loss"),
+    ],
+)
+def test_a_line_is_of_totally_ordered_budgets(zero: Any, delta: Any, why: str) -> None:
+    """Whoever builds it. At 1b177ec a line of curves took its second order for a delta.
+
+    Then a filter over it had no limit: beyond the line's budgets its total was (first order, 1).
+    """
+    with pytest.raises(ValueError, match=why):
+        Line(zero, delta)
+
+
+@pytest.mark.parametrize("wrong", [PureDP, 1, None, Basic(), Additive(PureDP)])
+def test_a_line_is_of_losses(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="zero is"):
+        Line(wrong, None)
+
+
+@pytest.mark.parametrize(
+    ("build", "error", "why"),
+    [
+        (lambda: AccumulatorRule(LinearOdometer("1e-6", 1)), ValueError, "filter of its own"),
+        (lambda: AccumulatorRule(OF_BASIC), ValueError, "filter of its own"),
+        (lambda: AccumulatorRule(Basic()), TypeError, "accumulator is Basic"),  # type: ignore[arg-type]
+        (lambda: RuleAccumulator(Additive(PureDP), LINE), TypeError, "rule is"),  # type: ignore[arg-type]
+        (lambda: RuleAccumulator(Basic(), ZERO), TypeError, "line is"),  # type: ignore[arg-type]
+        (lambda: RuleAccumulator(ViaZCDP(), LINE), ValueError, "takes ApproxDP"),
+        (lambda: RuleAccumulator(ViaRenyi([2, 8]), NARROW), ValueError, "monotone"),
+        (lambda: RuleAccumulator(ViaZCDP("1/2"), NARROW), ValueError, "slack is 0.5"),
+        (lambda: Stopping(OF_BASIC), TypeError, "odometer is"),  # type: ignore[arg-type]
+        (lambda: Additive(FDP), UnprovenCompositionError, "do not add up"),
+    ],
+)
+def test_a_constructor_checks_what_the_helper_does(build: Any, error: Any, why: str) -> None:
+    """At 1b177ec all of these could be built; some then failed with an error that is not ours."""
+    with pytest.raises(error, match=why):
+        build()
+
+
+def test_the_filter_of_an_accumulator_of_a_rule_is_the_rule() -> None:
+    """Under a budget of the line the least budget that admits is within it if it admits."""
+    assert filter_of(OF_BASIC) == Basic()
+    assert filter_of(accumulator_of(ViaZCDP(), ApproxDP, "1e-6")) == ViaZCDP()
 
 
 def test_an_order_has_to_be_named() -> None:
