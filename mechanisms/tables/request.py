@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import inf, prod
-from operator import lt
+from operator import eq, gt, itemgetter, le, lt
 from typing import Any, Self, TypeAlias
 
 import attrs
@@ -79,35 +79,32 @@ def _values(values: Any) -> tuple[Scalar, ...]:
     return taken
 
 
-_SIDES = {">=": 0, ">": 1}
-
-
 def _steps(steps: Any) -> tuple[tuple[str, Scalar], ...]:
-    """Steps in ascending order.
+    """Steps in ascending order; there may be many, and a request is made often.
 
     Raises:
         TypeError, ValueError: they are not.
     """
-    if type(steps) is not tuple or any(type(each) is not tuple or len(each) != 2 for each in steps):
+    if type(steps) is not tuple or set(map(type, steps)) != {tuple} or set(map(len, steps)) != {2}:
         raise TypeError(f'steps is {quoted(steps)}; they should be like ((">=", 0), (">=", 10))')
-    operators, values = [each for each, _ in steps], [each for _, each in steps]
-    if any(type(each) is not str or each not in _SIDES for each in operators):
+    operators, values = list(map(itemgetter(0), steps)), list(map(itemgetter(1), steps))
+    if set(map(type, operators)) != {str} or not set(operators) <= {">=", ">"}:
         raise ValueError(f'steps is {quoted(steps)}; each should be (">=", value) or (">", value)')
     taken = values if set(map(type, values)) <= EQUAL | WRITTEN else scalars(values, "steps")
-    sides = [_SIDES[each] for each in operators]
     try:
-        ascending = _ascending(taken, sides)
+        ascending = _ascending(operators, taken)
     except TypeError:  # of dates and times, which Python does not compare
-        ascending = _ascending([constant(each).value for each in taken], sides)
+        ascending = _ascending(operators, [constant(each).value for each in taken])
     if not ascending:
         raise ValueError(f"steps is {quoted(steps)}; they should be in ascending order")
     return steps if taken is values else tuple(zip(operators, taken, strict=True))
 
 
-def _ascending(values: Sequence[Any], sides: Sequence[int]) -> bool:
-    """Whether each (value, side) is above the one before it. NaN is above nothing."""
-    pairs = zip(values, values[1:], sides, sides[1:], strict=False)
-    return len(values) > 0 and all(a < b or (s < t and a == b) for a, b, s, t in pairs)
+def _ascending(operators: Sequence[str], values: Sequence[Any]) -> bool:
+    """Whether each step is above the one before it: of equal values, ">=" is before ">"."""
+    equal = map(eq, values, values[1:])
+    follows = map(gt, operators, operators[1:])
+    return all(map(le, values, values[1:])) and all(map(le, equal, follows))
 
 
 class _OfColumn:
