@@ -35,7 +35,7 @@ ANALYST_TAGS = _tags(
     "private-multiplicative-weights/2 private-quantiles/1 private-top/1 release/1 scripted/1 "
     "sparse-vector/2 synthetic/1 toeplitz-counter/1 top-k/1 tree-counter/1 "
     "discrete-gaussian/1 discrete-laplace/1 poisson/1 threshold/1 truncated-negative-binomial/1 "
-    "event-level/1 user-level/1",
+    "event-level/1 neighbours/1 user-level/1",
     # statistics, and keys of groups
     "correlation/1 count/1 count-units/1 covariance/1 discovered-keys/1 group-by/1 histogram/1 "
     "mean/1 privacy-unit/1 quantile/1 quantiles/1 regression/1 std/1 sum/1 top/1 unit-sizes/1 "
@@ -59,7 +59,7 @@ OWN_TAGS = _tags(
     # answers, and what they hold
     "above/1 answered/1 axis/1 best-run/1 bin/1 block-level/1 block-stated/1 chosen/1 "
     "combination/1 data-level/1 direct/1 enclosed/1 estimate/1 estimated/2 exchange/1 failed/1 "
-    "halted/1 lattice/1 launched/1 mean-tails/1 measured/1 model-fit/1 modelled/1 neighbours/1 "
+    "halted/1 lattice/1 launched/1 mean-tails/1 measured/1 model-fit/1 modelled/1 "
     "noise/1 noisy/1 noisy-array/1 noisy-int/1 passed-over/1 reach/1 refused/1 release-tails/1 "
     "released/1 released-keys/1 released-sizes/1 revealed/1 share/1 shown/1 spread/1 stated/1 "
     "stopped/1 synthetic-rows/1 undecided/1 view/1",

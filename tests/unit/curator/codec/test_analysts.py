@@ -55,6 +55,8 @@ def test_a_tag_that_is_not_listed_is_refused_at_any_depth(text: str) -> None:
         '{"@":"literal/1","value":%s}',
         '{"@":"list/1","items":[[%s]]}',
         '{"@":"dict/1","items":[[1,%s]]}',
+        '{"@":"dict/1","items":[[%s,1]]}',
+        '{"@":"array/1","dtype":"object","items":[%s],"shape":[1]}',
     ):
         with pytest.raises(CodecError, match=" is what the curator makes; no message has it"):
             QUERIES.decode(around % text)
