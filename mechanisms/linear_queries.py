@@ -35,9 +35,17 @@ _MOST = 2.0**62
 def _copied(weights: Any) -> Any:
     """A read-only copy of the weights. None for an unreadable value, which a query then rejects."""
     try:
-        return read_only(np.array(weights))
+        return read_only(np.array(weights)) if _is_written_out(weights) else None
     except Exception:
         return None
+
+
+def _is_written_out(weights: Any) -> bool:
+    """Whether it is as long as its text. A range is not, so copying one could take long."""
+    if isinstance(weights, list | tuple):
+        rows = set(map(type, weights)) & {list, tuple, range}
+        return not rows or all(map(_is_written_out, weights))
+    return type(weights) is not range
 
 
 @attrs.frozen(eq=False)

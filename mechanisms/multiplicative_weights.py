@@ -65,6 +65,10 @@ class WeightsState:
     estimate: float = 0.0
 
 
+MOST_ELEMENTS = 10**7
+"""The largest universe: the histogram is held in memory, and every query reads it."""
+
+
 def _universe(value: Any) -> int | Aggregate:
     if isinstance(value, IntegerStatistic):
         grouped = counts_of(value)
@@ -74,8 +78,10 @@ def _universe(value: Any) -> int | Aggregate:
 
 
 def _enough(size: int) -> int:
-    if size < 2:
-        raise ValueError(f"universe is {size}; it should have at least 2 elements")
+    if not 2 <= size <= MOST_ELEMENTS:
+        raise ValueError(
+            f"universe is {size}; it should have at least 2 elements, and {MOST_ELEMENTS} at most"
+        )
     return size
 
 
@@ -142,6 +148,14 @@ class PrivateMultiplicativeWeights(PersonInTheMiddle[WeightsState]):
     encode: Callable[[Any], Any] = attrs.field(
         kw_only=True, default=_same, validator=attrs.validators.is_callable()
     )
+
+    encoded: Weighted | None = attrs.field(init=False, eq=False, repr=False)
+    """What encoded records are asked. Data are checked by it before a launch is charged."""
+
+    @encoded.default
+    def _of_records(self) -> Weighted | None:
+        none = np.zeros(1, dtype=np.int64)
+        return Weighted(self.encode, none) if self.counted is None else None
 
     @learning_rate.validator
     def _positive(self, attribute: object, rate: float) -> None:

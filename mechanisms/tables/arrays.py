@@ -24,12 +24,13 @@ from mechanisms.tables.comparisons import compared
 from mechanisms.tables.computed import operand_cells
 from mechanisms.tables.corrections import no_column
 from mechanisms.tables.expressions import operand_name
+from mechanisms.tables.families import require_families
 from mechanisms.tables.lattice import are_numbers
 from mechanisms.tables.predicates import Predicate, selected
 from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Bins, Categories, Combinations, Groups, Request, Tabular, Term
 from mechanisms.tables.scalars import Scalar
-from queryable.data.cells import Array, Mask, count_records, python_values, read
+from queryable.data.cells import Array, Mask, count_records, objects, python_values, read
 from queryable.data.keys import keys_of
 from queryable.data.rows import column_names
 
@@ -174,33 +175,32 @@ def _indices(dataset: Any, by: Groups) -> Array:
 def require_fitting(dataset: Any, request: Request) -> None:
     """Check a request against the names and the types of columns, which are public. Reads no rows.
 
-    A list of records says nothing publicly, nor does a function, so they are not checked.
+    Of the columns of a list of records only this is public, that they are objects. A function is
+    not checked.
 
     Raises:
         KeyError, TypeError, ValueError: it does not fit.
     """
     empty = empty_columns(dataset, request.columns)
-    if empty is None:
-        return
+    require_families(request, empty)
     for by in request.parts:
         if isinstance(by, Categories):
             kind = kind_of_cells(operand_cells(empty, by.column).values)
             if kind is not None:
                 require_keys(kind, operand_name(by.column), by.values)
     where = request.where if isinstance(request.where, Predicate) else None
-    if empty:
-        totals_of_arrays(empty, attrs.evolve(request, where=where))
+    totals_of_arrays(empty, attrs.evolve(request, where=where))
 
 
-def empty_columns(dataset: Any, columns: Iterable[str]) -> dict[str, Array] | None:
-    """These columns without their cells; None of a list, which has no public columns.
+def empty_columns(dataset: Any, columns: Iterable[str]) -> dict[str, Array]:
+    """These columns without their cells. A list has no public columns: its cells are objects.
 
     Raises:
         KeyError: there is no such column.
     """
     names = column_names(dataset)
     if names is None:
-        return None
+        return dict.fromkeys(columns, objects((), 0))
     for name in columns:
         if name not in names:
             raise KeyError(no_column(name, names))

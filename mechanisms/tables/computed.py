@@ -59,9 +59,11 @@ def operand_cells(dataset: Any, operand: Operand) -> Cells:
             return _of(given, Found(there, np.fromiter(changed, object, len(changed))))
         case DatePart(part, inner):
             given = operand_cells(dataset, inner)
+            _require_hours(part, given.values)
             return _of(given, _part(part, times(given.values)))
         case Truncated(unit, inner):
             given = operand_cells(dataset, inner)
+            _require_hours(unit, given.values)
             return _of(given, _truncated(unit, times(given.values)))
         case Cast(inner, to):
             given = operand_cells(dataset, inner)
@@ -141,6 +143,11 @@ def _days_between(left: Times, right: Times) -> Found:
     there[there] = dates
     days = (left.micros[mine] - right.micros[theirs])[dates] // _DAY
     return Found(there, days.astype(np.float64))
+
+
+def _require_hours(part: str, values: Array) -> None:
+    if part == "hour" and values.dtype.kind == "M" and are_dates(values):
+        raise TypeError("give times: a column of dates has no hours")
 
 
 def _part(part: str, found: Times) -> Found:

@@ -10,8 +10,9 @@ from mechanisms.tables.arrays import as_python, empty_columns, kind_of_cells, ne
 from mechanisms.tables.computed import operand_cells
 from mechanisms.tables.discovery import MOST_BYTES, Discovery, Found, Key, require_discoverable
 from mechanisms.tables.expressions import operand_name
+from mechanisms.tables.families import require_families
 from mechanisms.tables.predicates import Predicate, selected
-from queryable.data.cells import Array, Mask, objects
+from queryable.data.cells import Array, Mask
 from queryable.data.keys import keys_of
 
 _MOST = 2**128
@@ -90,10 +91,7 @@ def require_found(dataset: Any, asked: Discovery) -> None:
     if asked.per is not None:
         raise TypeError(needs_table(asked.per))
     empty = empty_columns(dataset, asked.read)
-    if empty is None:
-        if not isinstance(dataset, list | tuple):
-            return
-        empty = dict.fromkeys(asked.read, objects((), 0))  # the cells of a list are objects
+    require_families(asked.request, empty)
     for column in asked.columns:
         require_discoverable_cells(operand_cells(empty, column).values, operand_name(column))
     if isinstance(asked.where, Predicate):

@@ -33,7 +33,6 @@ from queryable.advancing import (
 )
 from queryable.data.frozen import read_only
 from queryable.data.growing import batch_of, form_of
-from queryable.datasets import Protected
 from queryable.errors import HandleError, MechanismFault, QueryError, ReentrantQueryError
 from queryable.faults import (
     Chain,

@@ -412,8 +412,10 @@ def test_a_universe_of_groups_has_no_encoding_and_fits_the_table() -> None:
         threshold=5,
         updates=9,
     )
-    queryable = over(visits(ROWS), person)
-    spent = queryable.privacy_loss()
+    root = Queryable(FiltCon(PureDP(9)), visits(ROWS))
+    for act in (root.launch, root.can_afford):
+        with pytest.raises(QueryError, match="city"):
+            act(person @ FiltCon(PureDP(1)))
     with pytest.raises(QueryError, match="city"):
-        queryable.ask(LinearQuery(np.ones(3)))
-    assert queryable.privacy_loss() == spent
+        over(visits(ROWS), person)
+    assert root.privacy_loss() == PureDP(0)
