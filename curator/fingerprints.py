@@ -8,7 +8,7 @@ It is keyed with the key of the noise, so that nobody without the key can try ou
 
 import hmac
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,9 @@ import attrs
 import numpy as np
 
 from mechanisms import Table
+from queryable.data.guarded import safely
+from queryable.data.keys import plain_cell
+from queryable.faults import called
 from queryable.quoting import quoted
 
 _CHUNK = 1 << 20
@@ -156,26 +159,27 @@ def _feed(value: Any, digest: "hmac.HMAC") -> None:
 
 
 def _parts(value: Any) -> Iterator[bytes]:
+    """The parts of a data set, a column, or a setting.
+
+    Raises:
+        TypeError: it is of a class whose contents cannot be read.
+    """
     kind = type(value)
-    yield kind.__name__.encode()
-    if isinstance(value, np.ndarray):
+    if _holds(kind) or value is None or plain_cell(value) is not None:
+        yield from _of_cell(value)
+    elif isinstance(value, np.ndarray):
+        yield kind.__name__.encode()
         yield from _of_array(value)
     elif isinstance(value, Mapping):
+        yield kind.__name__.encode()
         for name, column in value.items():
             yield from _parts(name)
             if isinstance(column, Mapping):  # otherwise it could end at another place
                 yield b"%d" % len(column)
             yield from _parts(column)
-    elif isinstance(value, str | bytes | int | float | complex | bool | None):
-        yield repr(value).encode()
     elif any(hasattr(value, name) for name in _ARROW):
+        yield kind.__name__.encode()
         yield from _of_frame(value)
-    elif isinstance(value, Sequence | set | frozenset):
-        yield b"%d" % len(value)
-        for each in sorted(value, key=repr) if isinstance(value, set | frozenset) else value:
-            yield from _parts(each)
-    elif kind.__module__.partition(".")[0] in ("datetime", "decimal", "fractions"):
-        yield repr(value).encode()
     else:
         raise TypeError(
             f"open a Table, a frame, arrays or lists: the contents of {quoted(kind)} cannot be "
@@ -183,10 +187,52 @@ def _parts(value: Any) -> Iterator[bytes]:
         )
 
 
-def _of_array(array: "np.ndarray[Any, Any]") -> Iterator[bytes]:
+def _of_cell(value: Any, depth: int = 0) -> Iterator[bytes]:
+    """The parts of a record or a cell, and of what is in it.
+
+    No cell makes it fail, since a batch may not be refused for what is in it. Of a cell of another
+    class, or deeper in others, only the name of its class is a part.
+    """
+    kind = type(value)
+    yield called(kind).encode(errors="replace")
+    if depth == _DEEPEST:
+        return
+    if kind is np.ndarray:
+        yield from _of_array(value, depth + 1)
+    elif kind is dict:
+        yield b"%d" % len(value)
+        for name, each in value.items():
+            yield from _of_cell(name, depth + 1)
+            yield from _of_cell(each, depth + 1)
+    elif _holds(kind):
+        yield b"%d" % len(value)
+        parts = ([*_of_cell(each, depth + 1)] for each in value)
+        for each in parts if kind is list or kind is tuple else sorted(parts):
+            yield from each
+    else:
+        plain = value if kind is float or kind is complex else plain_cell(value)
+        yield (safely(_text, plain) or "").encode()
+
+
+_DEEPEST = 50
+_LONG = 10**4
+
+
+def _holds(kind: type) -> bool:
+    """Whether it is a class of containers, not of one's own; a metaclass may define `==`."""
+    return kind is list or kind is tuple or kind is set or kind is frozenset
+
+
+def _text(value: Any) -> str:
+    if type(value) is int and value.bit_length() > _LONG:  # Python refuses to write it in digits
+        return hex(value)
+    return repr(value)
+
+
+def _of_array(array: "np.ndarray[Any, Any]", depth: int = 0) -> Iterator[bytes]:
     yield f"{array.dtype} {array.shape}".encode()
     if array.dtype.hasobject:
-        yield from _parts(array.tolist())
+        yield from _of_cell(array.tolist(), depth)
     else:
         yield np.ascontiguousarray(array).tobytes()
     if isinstance(array, np.ma.MaskedArray):
@@ -200,8 +246,23 @@ def _of_frame(frame: Any) -> Iterator[bytes]:
         frame = {"": frame}
     elif callable(getattr(frame, "to_frame", None)):  # a series
         frame = frame.to_frame("series")
+    for name, column in _of_objects(frame):  # Arrow would look for a type of all cells
+        yield from _of_cell(name)
+        yield from _of_cell(column)
+        frame = frame.drop(columns=name) if hasattr(frame, "iloc") else frame.drop(name)
     table = pa.table(frame).combine_chunks()
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema.remove_metadata()) as writer:
         writer.write_table(table.replace_schema_metadata(None))
     yield sink.getvalue().to_pybytes()
+
+
+def _of_objects(frame: Any) -> list[tuple[Any, list[Any]]]:
+    """The columns of Python objects of a frame of pandas or polars, by their names."""
+    if hasattr(frame, "iloc"):
+        objects = [name for name, kind in frame.dtypes.items() if kind == np.dtype(object)]
+        return [(name, frame[name].to_numpy().tolist()) for name in dict.fromkeys(objects)]
+    if hasattr(frame, "get_columns"):
+        columns = frame.get_columns()
+        return [(each.name, each.to_list()) for each in columns if str(each.dtype) == "Object"]
+    return []

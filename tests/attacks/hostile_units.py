@@ -27,10 +27,8 @@ from tests.attacks.hostile_tables import (
 )
 from tests.hostile import LyingFloat, LyingFraction, LyingInt, LyingText
 
-MODULUS = 2**61 - 1
-"""Python's hash of a number is the number modulo this."""
-SAME_HASH = [hash(2**100) + MODULUS * place for place in range(1000)]
-"""Integers of one hash, that of `numpy.float64(2**100)`, which numpy says is equal to some."""
+SAME_HASH = [2**100 + (place << 32) + ((128 + place) ^ 128) for place in range(1000)]
+"""Different integers that `numpy.float64(2**100)` equals, all with its hash in 32 bits."""
 
 
 class Stop(BaseException):
@@ -198,7 +196,7 @@ LABELLED[1] += [Decimal("1.00"), Fraction(1), Grade.ONE, Number(1), np.longdoubl
 LABELLED[0] += [hostile(kind, *CONVERTED)() for kind in (int, float, Decimal, Fraction)]
 LABELLED["1/2"] += [LyingFloat(0.5)]
 LABELLED["1/10"] += [LyingFraction(1, 10)]
-LABELLED |= {each: [each] for each in SAME_HASH[:20]}
+LABELLED |= {each: [each] for each in SAME_HASH[1:20]}
 
 POOL: list[tuple[Any, Any]] = [(label, cell) for label, cells in LABELLED.items() for cell in cells]
 """Labels and cells."""
