@@ -1,11 +1,11 @@
 """Walk for long: `python -m tests.guard --cases 300000`. It prints what it finds.
 
-    --cases N    about so many cases, equally of every tag
-    --seed S     another seed gives other cases
-    --engines E  also on these, such as "table on arrow" (DuckDB); all: those that are installed
-    --share P    the share of what is about rows that is tried on an engine
-    --everything every tag that exists, and not only those that an analyst may send
-    --tags T,..  these tags only
+--cases N    about so many cases, equally of every tag
+--seed S     another seed gives other cases
+--engines E  also on these, such as "table on arrow" (DuckDB); all: those that are installed
+--share P    the share of what is about rows that is tried on an engine
+--everything every tag that exists, and not only those that an analyst may send
+--tags T,..  these tags only
 """
 
 import sys

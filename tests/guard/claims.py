@@ -8,6 +8,7 @@ is known, without any formula of the mechanism. The claim has to be at least tha
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from itertools import pairwise
 from math import exp, inf, log
 from random import Random
 from typing import Any
@@ -128,8 +129,7 @@ def faults_of(
 def _measurement(mechanism: Any, one: Any, other: Any, context: Any) -> str:
     coins = Silent(context[2]), Silent(context[2])
     before, after = (
-        mechanism.release(each, silent)
-        for each, silent in zip((one, other), coins, strict=True)
+        mechanism.release(each, silent) for each, silent in zip((one, other), coins, strict=True)
     )
     shapes = [([each[1] for each in c.drawn], list(map(len, c.choices))) for c in coins]
     if shapes[0] != shapes[1]:
@@ -175,7 +175,8 @@ def _of_choice(mechanism: Any, coins: tuple[Silent, Silent]) -> str:
     rho = float(mechanism.privacy_map(1, q.ZCDP).rho)
     one, other = coins[0].choices[0], coins[1].choices[0]
     for alpha in (1.25, 2.0, 8.0):
-        terms = [alpha * log(p) + (1 - alpha) * log(r) for p, r in zip(one, other) if p and r]
+        pairs = zip(one, other, strict=False)
+        terms = [alpha * log(p) + (1 - alpha) * log(r) for p, r in pairs if p and r]
         top = max(terms)
         moment = top + log(sum(exp(each - top) for each in terms))
         if moment / (alpha - 1) / alpha > rho * _SLACK + 1e-12:
@@ -263,7 +264,7 @@ def _counter(mechanism: Any, one: Any, other: Any, context: Any) -> str:
         np.array(differences(_entries(b), _entries(a)), dtype=object)
         for b, a in zip(*sums, strict=True)
     ]
-    steps = [moved[0], *(after - before for before, after in zip(moved, moved[1:], strict=False))]
+    steps = [moved[0], *(after - before for before, after in pairwise(moved))]
     tree = isinstance(mechanism, m.TreeCounter)
     return _below(mechanism, (_of_tree if tree else _of_toeplitz)(steps, laws[0], mechanism))
 
@@ -314,7 +315,9 @@ def _of_toeplitz(steps: list[Any], laws: list[list[Any]], mechanism: Any) -> Los
         base, _ = _epoch(time, mechanism.horizon)
         for law in drawn[:1]:
             mine = steps[base:time]
-            moved = sum(float(c) * each for c, each in zip(coefficient, reversed(mine), strict=False))
+            moved = sum(
+                float(c) * each for c, each in zip(coefficient, reversed(mine), strict=False)
+            )
             square = sum(float(each) ** 2 for each in np.asarray(moved).tolist())
             rho += square / (2 * float(law.variance) / 2**40)
     return Lost(0.0, rho * (1 - 1e-5))  # the coefficients are rounded

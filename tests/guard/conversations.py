@@ -341,9 +341,9 @@ def _alone(talk: Talk, where: str, name: str, *, excused: bool) -> Iterator[Faul
             yield Fault("charged for nothing", f"{short(before)} to {short(each.loss)}", where)
         before = each.loss
     last = talk.said[-1]
-    if name != "sequential" and last.answer in (UnknownChildError.__name__, "RetiredChildError"):
-        if talk.said[0].outcome == ANSWERED and not _by_design(talk):
-            yield Fault("retires other children", short(last.answer), where)
+    gone = last.answer in (UnknownChildError.__name__, "RetiredChildError")
+    if name != "sequential" and gone and talk.said[0].outcome == ANSWERED and not _by_design(talk):
+        yield Fault("retires other children", short(last.answer), where)
 
 
 def _by_design(talk: Talk) -> bool:
@@ -353,7 +353,9 @@ def _by_design(talk: Talk) -> bool:
 def _compared(one: Talk, other: Talk, where: str) -> Iterator[Fault]:
     for place, (mine, theirs) in enumerate(zip(one.said, other.said, strict=False)):
         if mine.outcome != theirs.outcome and {FAILED, RAISED} & {mine.outcome, theirs.outcome}:
-            yield Fault("fails for some data", f"{mine.outcome}, {theirs.outcome} at {place}", where)
+            yield Fault(
+                "fails for some data", f"{mine.outcome}, {theirs.outcome} at {place}", where
+            )
             return
         if mine.outcome != theirs.outcome:
             told = f"{mine.outcome} or {theirs.outcome} at {place}"

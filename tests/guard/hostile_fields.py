@@ -72,7 +72,9 @@ def array(random: Random) -> Tree:
 def changed(tree: Tree, random: Random) -> Tree:
     """An array of the same type and shape, with one other entry or with only others."""
     items = [*tree["items"]]
-    for place in random.choice([range(len(items)), [random.randrange(len(items))] if items else []]):
+    for place in random.choice(
+        [range(len(items)), [random.randrange(len(items))] if items else []]
+    ):
         entry = random.choice(_ENTRIES)
         items[place] = str(entry) if abs(entry) > 2**53 else entry
     return tree | {"items": items}
@@ -118,7 +120,7 @@ class Mutator:
         return Case(tag, tree, tuple(node.name for node in chosen))
 
     def _numbers(self, nodes: list[Node]) -> list[Node]:
-        """The exact numbers of one object, if it has several; the outermost object half the time."""
+        """The exact numbers of one object that has several; half the time the outermost one."""
         objects: dict[Place, list[Node]] = {}
         for node in nodes:
             if Fraction in options_of(node.annotation) and node.value is not None:
@@ -160,9 +162,9 @@ class Mutator:
         """A hostile value of a type."""
         random = self.random
         kind = random.choice(options_of(annotation))
-        if kind is np.ndarray and node is not None and tag_of(node.value) == "array/1":
-            if random.random() < 0.6:
-                return changed(node.value, random)
+        is_array = kind is np.ndarray and node is not None and tag_of(node.value) == "array/1"
+        if is_array and node is not None and random.random() < 0.6:
+            return changed(node.value, random)
         maker = self._makers.get(kind)
         if maker is not None:
             return maker()
@@ -236,7 +238,9 @@ class Mutator:
             case 2:
                 return random.choice([*_TEXTS, *TYPES])
             case 3:
-                return random.choice([True, False, [], [1, 2], ["a", "b"], [None], [[]], array(random)])
+                return random.choice(
+                    [True, False, [], [1, 2], ["a", "b"], [None], [[]], array(random)]
+                )
             case 4:
                 stop = random.choice([0, 3, 10**6, 10**7])
                 return {"@": "range/1", "start": 0, "step": random.choice([1, 2, -1]), "stop": stop}

@@ -86,7 +86,9 @@ def entries(statistic: Any, dataset: Any) -> Value:
     except MechanismFault:
         return FAILED
     except Exception:
-        if isinstance(statistic, DiscoveredKeys):  # it is found inside the boundary of `PrivateKeys`
+        if isinstance(
+            statistic, DiscoveredKeys
+        ):  # it is found inside the boundary of `PrivateKeys`
             return FAILED
         raise
 

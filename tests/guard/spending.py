@@ -109,7 +109,7 @@ def _above(mu: float, t: float) -> float:
     return float(t < 0) if mu == 0 else _cdf(mu / 2 - t / mu)
 
 
-def excess(claim: Any, true: Admitted) -> str:
+def excess(claim: Any, true: Admitted) -> str:  # noqa: PLR0912 (a case for each measure)
     """Why a claim is below the loss of what was admitted; empty if it is not."""
     if isinstance(claim, RenyiCurve):
         for alpha, epsilon in zip(claim.orders, claim.epsilons, strict=True):
@@ -192,9 +192,10 @@ _REALS = [1 + 2 ** (k / 4) for k in range(-20, 60)]
 
 def leaves(random: Random) -> list[tuple[Any, dict[str, tuple[Fraction, ...]]]]:
     """Mechanisms of known loss, in random order; the same one may come several times."""
-    found: list[tuple[Any, dict[str, tuple[Fraction, ...]]]] = []
-    for variance in random.sample(VARIANCES, 4):
-        found.append((m.Gaussian(m.Count(), variance=variance), {"variances": (variance,)}))
+    found: list[tuple[Any, dict[str, tuple[Fraction, ...]]]] = [
+        (m.Gaussian(m.Count(), variance=variance), {"variances": (variance,)})
+        for variance in random.sample(VARIANCES, 4)
+    ]
     for epsilon in random.sample(EPSILONS, 4):
         bit = q.Bit(lambda data: len(data["city"]) == 3)
         response = m.RandomizedResponse(bit, epsilon=epsilon)
@@ -238,9 +239,9 @@ def faults_of(compositor: Any, random: Random, d_out: Any = None) -> Iterator[Fa
     if isinstance(claim, Loss) and (told := excess(claim, true)):
         yield Fault("claim", f"{told}, claimed {claim}: {what}", "spending")
     spent = _told(handle, path, q.PrivacyLossQuery())
-    if spent is not None and not isinstance(compositor, c.Blocks):
-        if told := excess(spent, true):
-            yield Fault("reported", f"{told}, reported {spent}: {what}", "spending")
+    stated = spent is not None and not isinstance(compositor, c.Blocks)
+    if stated and (told := excess(spent, true)):
+        yield Fault("reported", f"{told}, reported {spent}: {what}", "spending")
     yield count
 
 

@@ -214,7 +214,9 @@ CLAIMING = (
 
 
 @pytest.mark.parametrize(
-    ("kind", "arguments"), CLAIMING, ids=[f"{kind.__name__} {n}" for n, (kind, _) in enumerate(CLAIMING)]
+    ("kind", "arguments"),
+    CLAIMING,
+    ids=[f"{kind.__name__} {n}" for n, (kind, _) in enumerate(CLAIMING)],
 )
 def test_half_a_claim_is_found(kind: Any, arguments: Any) -> None:
     """By one of some neighbours; the whole claim holds."""
@@ -291,7 +293,9 @@ def test_the_loss_of_what_was_admitted() -> None:
     true = spending.Admitted(1, (Fraction(1), Fraction(1, 2)), (Fraction(50),))
     assert true.pure() == float("inf")
     assert spending.Admitted(1, (Fraction(1), Fraction(1, 2))).pure() == 1.5
-    assert true.renyi(2) == pytest.approx(1 / 50 + spending._response(1, 2) + spending._response(0.5, 2))
+    assert true.renyi(2) == pytest.approx(
+        1 / 50 + spending._response(1, 2) + spending._response(0.5, 2)
+    )
     assert spending.Admitted(2, (), (Fraction(50),)).renyi(8) == pytest.approx(8 * 4 / 100)
     response = spending.Admitted(1, (Fraction(1),))
     assert response.hockey_stick(0.0) == pytest.approx(0.46211715726)  # tanh(1/2)

@@ -180,9 +180,7 @@ def climbed(wire: Wire, tree: Tree, value: Any, mutator: Mutator) -> tuple[Tree,
     return tree, value
 
 
-def _around(
-    wire: Wire, tree: Tree, value: Any, mutator: Mutator
-) -> Iterator[tuple[Tree, Any]]:
+def _around(wire: Wire, tree: Tree, value: Any, mutator: Mutator) -> Iterator[tuple[Tree, Any]]:
     """Examples with the value in one of their fields, that the codec reads."""
     carriers = [*wire.carriers(value)]
     mutator.random.shuffle(carriers)
