@@ -11,6 +11,7 @@ from mechanisms.counters.contributions import first_records
 from queryable import (
     ApproxDP,
     EventLevel,
+    InteractiveMechanism,
     Launch,
     PureDP,
     Queryable,
@@ -124,7 +125,7 @@ EVENT, DATA = EventLevel(), DataLevel()
         (Scripted(FiltCon(PureDP(1)), []), {DATA}, "row", "who"),
         (ConComp([]), set(), "row", "who"),
     ],
-    ids=str,
+    ids=lambda value: type(value).__name__ if isinstance(value, InteractiveMechanism) else None,
 )
 def test_a_composition_states_what_all_in_it_protect(
     mechanism: Any, levels: set[Any], rows: str | None, units: str | None
