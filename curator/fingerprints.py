@@ -180,6 +180,8 @@ def _parts(value: Any) -> Iterator[bytes]:
     elif any(hasattr(value, name) for name in _ARROW):
         yield kind.__name__.encode()
         yield from _of_frame(value)
+    elif isinstance(value, list | tuple):  # of a class of somebody's own
+        yield from _of_cell([*value])
     else:
         raise TypeError(
             f"open a Table, a frame, arrays or lists: the contents of {quoted(kind)} cannot be "

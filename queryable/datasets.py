@@ -10,6 +10,7 @@ import re
 import warnings
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
 from weakref import WeakValueDictionary
@@ -160,8 +161,12 @@ def warn(dataset: Any, *, held_by: str | None = None) -> None:
 
 def _is_frame(dataset: Any) -> bool:
     """Whether it is a bare frame of pandas, polars or Arrow."""
-    kinds = type(dataset).__mro__
-    libraries = ((kind.__module__.partition(".")[0], kind.__name__) for kind in kinds)
+    return _is_class_of_frames(type(dataset))
+
+
+@lru_cache(maxsize=1000)
+def _is_class_of_frames(kind: Any) -> bool:
+    libraries = ((each.__module__.partition(".")[0], each.__name__) for each in kind.__mro__)
     return any(
         lib in ("pandas", "polars", "pyarrow") and name in _FRAMES for lib, name in libraries
     )
@@ -225,11 +230,11 @@ def require_launchable(dataset: Any, mechanism: InteractiveMechanism[Any]) -> No
         QueryError: it does not fit the data, as for `require_answerable`; or its claim does not
             hold for what the data protect, units or rows.
     """
-    require_answerable(dataset, mechanism)
-    require_charged_for(protects(dataset), mechanism)
+    found = require_answerable(dataset, mechanism)
+    require_charged_for(protects(dataset), mechanism, found)
 
 
-def require_answerable(dataset: Any, holder: Any) -> None:
+def require_answerable(dataset: Any, holder: Any) -> list[Any]:
     """Check that what a launch or query holds fits what is public about the dataset.
 
     All mechanisms, persons and statistics in it are checked, wherever they are nested. The result
@@ -238,6 +243,9 @@ def require_answerable(dataset: Any, holder: Any) -> None:
 
     Args:
         holder: a mechanism, a statistic, or anything in which they may be.
+
+    Returns:
+        What it holds; see `held`.
 
     Raises:
         QueryError: a statistic does not fit, or a mechanism cannot do with the data what it does at
@@ -256,6 +264,7 @@ def require_answerable(dataset: Any, holder: Any) -> None:
                 raise QueryError(
                     f"{why}. {public_name(each)} does not fit the {what}; nothing is charged"
                 )
+    return found
 
 
 def _require_startable(dataset: Any, base: Any, mechanism: InteractiveMechanism[Any]) -> None:

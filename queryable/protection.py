@@ -59,16 +59,19 @@ ROW = Protected("row", _ALONE.format("row"))
 RECORD = Protected("record", _ALONE.format("record"))
 
 
-def levels_of(mechanism: InteractiveMechanism[Any]) -> Levels:
+def levels_of(mechanism: InteractiveMechanism[Any], inside: Iterable[Any] | None = None) -> Levels:
     """The `neighbours` of a mechanism and of each mechanism that it runs, each once.
 
     The claim is about data, or streams, that are neighbours at every one of them.
+
+    Args:
+        inside: what the mechanism holds, where that is known already; see `held`.
 
     Raises:
         PrivacyClaimError: one of them does not say whom it protects.
     """
     found = dict[Neighbours, None]()
-    for each in held(mechanism):
+    for each in held(mechanism) if inside is None else inside:
         if isinstance(each, InteractiveMechanism):
             level = level_of(each)
             if level is not None:
@@ -92,15 +95,20 @@ def level_of(mechanism: InteractiveMechanism[Any]) -> Neighbours | None:
     raise PrivacyClaimError(f"{name} does not say whom it protects: its neighbours are no level")
 
 
-def require_charged_for(data: Protected, mechanism: InteractiveMechanism[Any]) -> None:
+def require_charged_for(
+    data: Protected, mechanism: InteractiveMechanism[Any], inside: Iterable[Any] | None = None
+) -> None:
     """Check that the claim holds for what the data protect, which is what a launch is charged for.
+
+    Args:
+        inside: what the mechanism holds, where that is known already; see `held`.
 
     Raises:
         QueryError: the data protect units, and a mechanism in it only single records; or the data
             protect single records, and a mechanism in it bounds what a unit may do, not a record.
     """
     name = type(mechanism).__name__
-    for level in levels_of(mechanism):
+    for level in levels_of(mechanism, inside):
         if data.whose is None:
             _require_for_rows(level, name)
         else:

@@ -92,6 +92,8 @@ def _steps(steps: Any) -> tuple[tuple[str, Scalar], ...]:
         raise ValueError(f'steps is {quoted(steps)}; each should be (">=", value) or (">", value)')
     taken = values if set(map(type, values)) <= EQUAL | WRITTEN else scalars(values, "steps")
     try:
+        if any(isinstance(each, np.datetime64) for each in taken):
+            raise TypeError("numpy compares times of different units wrongly")
         ascending = _ascending(operators, taken)
     except TypeError:  # of dates and times, which Python does not compare
         ascending = _ascending(operators, [constant(each).value for each in taken])

@@ -417,6 +417,7 @@ def test_wrong_keys_names_and_logs_are_refused() -> None:
 def folder(tmp_path: Path) -> Path:
     """A folder with a configuration and an analysis."""
     make_key(tmp_path / "noise.key")
+    SQLiteLedger(tmp_path / "ledger.db").close()
     (tmp_path / "visits.csv").write_text("age\n" + "".join(f"{i}\n" for i in range(60)))
     (tmp_path / "curator.toml").write_text(
         'ledger = "ledger.db"\nkey = "noise.key"\n[datasets.visits]\nsource = "visits.csv"\n'

@@ -23,7 +23,7 @@ from queryable import (
     QueryRefusedError,
     RetiredChildError,
 )
-from queryable.messages import bare
+from queryable.messages import bare, unnested
 from queryable.running.log import is_poll
 from queryable.statistics import Releasable
 from tests.curator.cases import CASES, TAGGED, Case, Named, kinds_in, visits
@@ -44,7 +44,8 @@ def told(handle: Queryable, query: Any, by_path: bool) -> None:
         if isinstance(query, LaunchMany | AskMany):
             handle._told(tuple(path), query, names)
         else:
-            handle._delivered(tuple(path), handle._root.tell(tuple(path), query, names))
+            whole = (*path, *unnested(query)[0])  # where a child is that it launches
+            handle._delivered(whole, handle._root.tell(tuple(path), query, names))
     except (QueryRefusedError, MechanismFault, RetiredChildError, PrivacyClaimError):
         pass
 

@@ -11,7 +11,7 @@ from composition import FiltCon
 from curator.batch_files import BatchFolder
 from curator.configuration import read_configuration
 from curator.keys import make_key
-from curator.ledgers import LedgerError, LedgerFullError
+from curator.ledgers import LedgerError, LedgerFullError, SQLiteLedger
 from curator.service.local import LocalService
 from curator.service.opening import configured
 from curator.verify import VerificationError, verify
@@ -180,6 +180,7 @@ def test_the_verifier_checks_ids(house: House, wrong: Any) -> None:
 def test_rows_are_chosen_among_all_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At opening, with the seed of the root, so that no question has to choose."""
     make_key(tmp_path / "noise.key")
+    SQLiteLedger(tmp_path / "l.db").close()
     (tmp_path / "visits.csv").write_text("patient,age\n" + "1,31\n" * 9)
     (tmp_path / "c.toml").write_text(
         'ledger = "l.db"\nkey = "noise.key"\n[datasets.visits]\nsource = "visits.csv"\n'

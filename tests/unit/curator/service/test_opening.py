@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from curator.keys import make_key
+from curator.ledgers import SQLiteLedger
 from curator.service.opening import configured
 from mechanisms import Table
 
@@ -25,6 +26,7 @@ budget = { zcdp = "1/10" }
 def chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The tables whose rows were chosen."""
     make_key(tmp_path / "noise.key")
+    SQLiteLedger(tmp_path / "l.db").close()
     (tmp_path / "visits.csv").write_text("patient,age\n" + "1,31\n" * 9)
     found: list[Any] = []
 

@@ -58,7 +58,8 @@ def started(kind: str) -> tuple[Queryable, Any]:
 
 
 def fed(queryable: Queryable, kind: str, day: str) -> None:
-    given: Any = rows(day) if kind == "dict" else pa.table(rows(day))
+    arrays = {name: np.array(cells) for name, cells in rows(day).items()}
+    given: Any = arrays if kind == "dict" else pa.table(rows(day))
     queryable.feed(given, block=day)
     queryable.feed.close(day)
 

@@ -94,5 +94,5 @@ def test_a_tree_with_too_many_leaves_is_refused() -> None:
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match=r"queryable\[plot\]"):
+    with pytest.raises(ImportError, match=r"\.\[plot\]"):
         picture_of_loss(PureDP(1), P, Q)
