@@ -161,7 +161,8 @@ def warn(dataset: Any, *, held_by: str | None = None) -> None:
 
 def _is_frame(dataset: Any) -> bool:
     """Whether it is a bare frame of pandas, polars or Arrow."""
-    return _is_class_of_frames(type(dataset))
+    kind: Any = type(dataset)
+    return _is_class_of_frames(kind)
 
 
 @lru_cache(maxsize=1000)
