@@ -51,6 +51,19 @@ def sums(kind: Summed) -> Summed:
     return kind
 
 
+def _is_sum(statistic: Any) -> bool:
+    """Whether it is of such a class, and so is each statistic that it puts into groups.
+
+    A class that derives from one may compute another value from the same sums, whatever it states.
+    """
+    while type(statistic) in _SUMS:
+        inner = getattr(statistic, "statistic", None)
+        if inner is None:
+            return True
+        statistic = inner
+    return False
+
+
 @attrs.frozen
 class Aggregate(Estimable):
     """A statistic that is computed from the sums of a `Request`.
@@ -123,12 +136,8 @@ class Aggregate(Estimable):
 
     @property
     def by_record(self) -> bool:
-        """Whether it is a sum in each group, of predicates and columns without own functions.
-
-        Only of a class that was registered by `sums`: a class that derives from one may compute
-        another value from the same sums, whatever it states.
-        """
-        return type(self) in _SUMS and key_of(self.request) is not None
+        """Whether it is a sum in each group, of predicates and columns without own functions."""
+        return _is_sum(self) and key_of(self.request) is not None
 
     def of_rows(self) -> Self:
         """The same statistic without its privacy unit: each row is one.
@@ -146,7 +155,13 @@ class Aggregate(Estimable):
         return rows
 
     def contributions(self, dataset: Any) -> Contributions:
-        """What each record adds."""
+        """What each record adds.
+
+        Raises:
+            TypeError: it is no such sum.
+        """
+        if not _is_sum(self):
+            return super().contributions(dataset)
         if isinstance(dataset, Tabular):
             return dataset.contributions(self.request)
         return added_by_rows(dataset, self.request)

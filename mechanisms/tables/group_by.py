@@ -80,11 +80,6 @@ class GroupBy(Aggregate):
         return attrs.evolve(self, statistic=self.statistic.of_rows())
 
     @property
-    def by_record(self) -> bool:
-        """As for the statistic."""
-        return super().by_record and self.statistic.by_record
-
-    @property
     def largest(self) -> tuple[int, ...]:
         """As for the statistic."""
         return self.statistic.largest

@@ -239,3 +239,17 @@ def test_a_class_that_derives_from_a_sum_is_none(statistic: Any) -> None:
     table = Queryable(Individual("1/10"), DATA, coins=SeededCoins(1), allow_seeded=True)
     with pytest.raises(QueryError, match="would count nobody"):
         table.launch(Gaussian(statistic, variance=50))
+
+
+@attrs.frozen
+class Insisting(Louder):
+    """The same, which says more."""
+
+    by_record = True
+
+
+@pytest.mark.parametrize("statistic", [Insisting(), GroupBy({"city": ["a", "b"]}, Insisting())])
+def test_what_it_inherits_says_nothing_about_its_records(statistic: Any) -> None:
+    """It could state `by_record`, and inherit what each row of a count adds."""
+    with pytest.raises(TypeError, match="what a record adds"):
+        statistic.contributions(DATA)
