@@ -77,6 +77,7 @@ POSTGRES: dict[str, Kept] = {
     **{
         f"d{p}_{s}": _decimal(p, s, "nan", name="numeric") for p, s in ((12, 2), (38, 10), (38, 38))
     },
+    "wide": _decimal(307, 150, "nan", name="numeric"),
     "long": _decimal(400, 0, "nan", name="numeric"),
     "fine": _decimal(500, 450, "nan", name="numeric"),
     "day": Kept("date", "moment", [*_DAYS, "5874897-12-31", "4713-01-01 BC"]),

@@ -1,4 +1,4 @@
-"""Public constants that no row may decide about: tiny, huge, negative, at the limits of types.
+"""Random statistics with public constants that an analyst picks at the limits of every type.
 
 `Questions` draws them for columns of given families. A constant is 0, tiny, as large as a type, one
 larger than it, or far beyond it. Bounds are often equal, and units far from their bounds.
@@ -37,7 +37,7 @@ from mechanisms import (
     when,
 )
 from mechanisms.tables.column_types import constant
-from mechanisms.tables.expressions import operand_name, operand_of
+from mechanisms.tables.expressions import Literal, operand_name, operand_of
 from queryable.statistics import IntegerStatistic
 
 Question: TypeAlias = Callable[[Predicate | None], IntegerStatistic | DiscoveredKeys]
@@ -116,6 +116,8 @@ class Questions:
         chance = self.random.random()
         if depth < _DEEPEST and chance < 0.35:
             return self._computed(self.random.choice(families), depth + 1)
+        if 0 < depth < _DEEPEST and chance > 0.95:
+            return column(Literal(self._constant(self.random.choice(families))))
         names = sorted(name for name, family in self.families.items() if family in families)
         return column(self.random.choice(names or sorted(self.families)))
 
@@ -146,11 +148,16 @@ class Questions:
                 return self.of("number", "boolean", "text", depth=depth).cast("boolean")
         return self.of(family, depth=_DEEPEST)
 
+    def _constant(self, family: str) -> Any:
+        """One that expressions are computed with."""
+        exact = bool, float, str, dt.date
+        return self.random.choice([it for it in OF[family] if isinstance(it, exact) or it in SHORT])
+
     def _value(self, family: str, depth: int) -> Any:
         """An operand or a constant."""
-        exact = bool, float, str, dt.date
-        fits = [it for it in OF[family] if isinstance(it, exact) or it in SHORT]
-        return self.random.choice([*fits[:1], self.of(family, depth=depth)])
+        if self.random.random() < 0.5:
+            return self._constant(family)
+        return self.of(family, depth=depth)
 
     def _arithmetic(self, depth: int) -> Any:
         if self.random.random() < 0.1:
@@ -207,10 +214,12 @@ class Questions:
 
     def _keys(self) -> Any:
         family = self._family("number", "number", "text", "moment", "boolean", "instant")
-        operand = self.of(family)
+        operand, keys = self.of(family), self.random.sample(OF[family], 2)
         if self.random.random() < 0.5:
             return Keys.bins(operand, self._edges(family))
-        return Keys(operand, self.random.sample(OF[family], 2))
+        if self.random.random() < 0.2:  # many, which are a table
+            keys += [type(keys[0])(i) for i in range(600)] if type(keys[0]) in (int, str) else []
+        return Keys(operand, list(dict.fromkeys(keys)))
 
     def _family(self, *families: str) -> str:
         """One of these families that some column is of."""

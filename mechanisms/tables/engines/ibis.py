@@ -62,8 +62,9 @@ def kind_of(declared: Any) -> Kind:
     elif declared.is_floating() and declared.nbytes >= 4:
         kind = column_types.real(8 * declared.nbytes)
     elif declared.is_decimal():
-        if _has_nearest_floats(declared.precision, declared.scale):
-            kind = column_types.decimal(declared.precision, declared.scale)
+        digits = declared.precision, declared.scale
+        if None not in digits and max(digits) <= _MOST_DIGITS:  # else of any scale, or too long
+            kind = column_types.decimal(*digits)
     elif declared.is_string():
         kind = column_types.TEXT
     elif declared.is_binary():
@@ -76,9 +77,8 @@ def kind_of(declared: Any) -> Kind:
     return attrs.evolve(kind, declared=str(declared))
 
 
-def _has_nearest_floats(precision: int | None, scale: int | None) -> bool:
-    """Whether every decimal of a type is 0 or has a nearest float: Postgres fails on others."""
-    return precision is not None and scale is not None and precision - scale < 308 and scale < 308
+_MOST_DIGITS = 307
+"""Decimals with more digits have no nearest float, and Postgres fails where it looks for one."""
 
 
 @attrs.frozen

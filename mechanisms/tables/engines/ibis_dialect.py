@@ -13,7 +13,7 @@ from mechanisms.tables.column_types import DAY, Kind
 from mechanisms.tables.computed import LARGEST, LEAST
 from mechanisms.tables.engines.backends import Constants
 from mechanisms.tables.engines.dialect import Expression
-from mechanisms.tables.engines.whole import in_64_bits, in_domain
+from mechanisms.tables.engines.whole import MOST, in_64_bits, in_domain
 from mechanisms.tables.texts import LOWER, UPPER, WHITE_SPACE
 
 _TYPES = {
@@ -94,10 +94,11 @@ class IbisDialect:
         return ibis.literal(value)
 
     def whole(self, value: int) -> Expression:
-        """A 64-bit integer."""
+        """A 64-bit integer. On Postgres, digits alone are of 32 bits, or those of a decimal."""
         import ibis
 
-        return ibis.literal(in_64_bits(value), type="int64")
+        literal = ibis.literal(max(in_64_bits(value), -MOST)).cast("int64")
+        return literal if value >= -MOST else literal - 1
 
     def double(self, value: float) -> Expression:
         """A float."""
