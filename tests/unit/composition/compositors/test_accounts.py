@@ -143,3 +143,49 @@ def test_each_record_pays_on_its_own(records: int, launches: Any) -> None:
             assert active[place] == mine
         accounts = after
         assert accounts.spent.tolist() == [int(each.spent[0]) for each in alone]
+
+
+LONG = st.builds(
+    F, st.integers(1, 2**40), st.integers(2**61 + 1, 2**90).filter(lambda n: n & (n - 1))
+)
+"""Shares that are no whole number of units, however many a budget has; many are far below one."""
+RECORDS = 40
+SQUARES: dict[str, Any] = {
+    "one for all": np.asarray(1),
+    "one for all, counted": np.asarray(True),
+    "most are counted": np.array([True] * RECORDS),
+    "few are counted": np.array([True] + [False] * (RECORDS - 1)),
+    "numbers": np.arange(RECORDS) % 5 + 1,
+    "small numbers": (np.arange(RECORDS) % 5 + 1).astype(np.uint8),
+    "few numbers": np.array([3] + [0] * (RECORDS - 1)),
+    "few long numbers": np.array([10**30] + [0] * (RECORDS - 1), dtype=object),
+    "long numbers": np.array([10**30, 7] * (RECORDS // 2), dtype=object),
+}
+
+
+@pytest.mark.parametrize("kind", SQUARES)
+@settings(max_examples=20)
+@given(share=LONG, times=st.integers(1, 3))
+def test_nobody_pays_less_than_the_exact_share(kind: str, share: Fraction, times: int) -> None:
+    """Rounding is up in each branch: at 1b177ec one branch could be rounded down unnoticed.
+
+    Rounded down, a share below one unit would cost nothing, any number of times.
+    """
+    squares, accounts, exact = SQUARES[kind], Accounts.of(RECORDS), [F(0)] * RECORDS
+    each = [int(square) for square in np.broadcast_to(squares, RECORDS)]
+    for _ in range(times):
+        active, accounts = accounts.charged(share, squares)
+        exact = [
+            spent + share * square * bool(there)
+            for spent, square, there in zip(exact, each, active, strict=True)
+        ]
+        paid = [F(spent, accounts.units) for spent in accounts.spent.tolist()]
+        assert all(least <= found <= 1 for least, found in zip(exact, paid, strict=True))
+
+
+@given(share=LONG, other=LONG)
+def test_what_all_owe_is_rounded_up(share: Fraction, other: Fraction) -> None:
+    accounts = Accounts.of(2).without(share).without(other)
+    assert all(
+        min(share + other, 1) <= F(spent, accounts.units) <= 1 for spent in accounts.spent.tolist()
+    )
