@@ -70,6 +70,7 @@ def below(lines: list[str], heading: str) -> str:
     return lines[lines.index(heading) + 1].removeprefix("test_cases.py::")
 
 
+@pytest.mark.slow
 def test_what_fails_runs_again_and_what_is_late_does_not(tmp_path: Path) -> None:
     status, lines = ran(tmp_path, CASES.replace("FINE", "False"))
     assert status == 1

@@ -74,6 +74,7 @@ def own_tags() -> list[str]:
     return [tag for tag in everything().by_tag if tag not in analysts().entries]
 
 
+@pytest.mark.slow
 def test_a_case_of_every_tag_of_our_own() -> None:
     """What no analyst may send is true as well, whoever makes it."""
     walked(everything(), Effort(), 1, 0, own_tags())
