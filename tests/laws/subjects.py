@@ -298,7 +298,11 @@ MECHANISMS = (
     Subject(
         "TreeCounter of users",
         mechanisms.TreeCounter(mechanisms.Count(), epsilon=1, neighbours=UserLevel("who", 2)),
-        (Update({"who": np.array([1, 1, 2])}), mechanisms.Total(), Update({"who": np.ones(3)})),
+        (
+            Update({"who": np.array([1, 1, 2])}),
+            mechanisms.Total(),
+            Update({"who": np.ones(3, dtype=int)}),
+        ),
     ),
     Subject(
         "ToeplitzCounter",
