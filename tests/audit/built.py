@@ -18,7 +18,7 @@ import composition as c
 from composition.rules import Account, Accumulator, Additive, Rule
 from composition.rules.additive import AdditiveAccount
 from composition.rules.duality import AccumulatorRule, Line, RuleAccumulator
-from composition.rules.time_uniform import Stopping
+from composition.rules.time_uniform import Stopping, StoppingAccount
 from queryable import (
     FDP,
     GDP,
@@ -245,6 +245,8 @@ class Maker:
             return {"budget": budget, "most": budget.parts}
         if isinstance(base, Line):
             return {"zero": zero_of(self.measure)}
+        if isinstance(base, StoppingAccount) and "budget" in given:
+            return {"budget": self.loss(ApproxDP)}
         return {}
 
     def any_of(self, *kinds: type) -> Any:
