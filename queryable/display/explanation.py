@@ -54,7 +54,7 @@ def explained(node: TreeNode, protects: Protected | None, *, nested: bool) -> st
 
     Args:
         protects: who is protected; None where no data are given yet.
-        nested: whether the node is the child of another mechanism.
+        nested: whether the node runs inside another mechanism, here or in another process.
     """
     guarantee = guarantee_of(node.runs)
     lines = [f"{title(node)}. {guarantee.summary}", ""]
@@ -86,7 +86,9 @@ def explained(node: TreeNode, protects: Protected | None, *, nested: bool) -> st
     if nested:
         lines.append(
             "It runs inside another mechanism, which was charged for it in full at the launch. The "
-            "explanation of that mechanism states the guarantee of the whole."
+            "explanation of that mechanism states the guarantee of the whole. This one is about who "
+            "sees what is answered here alone, as long as neither the questions here nor batches "
+            "depend on other answers about these data."
         )
     if node.account is not None:
         refused = f"; refused launches (not charged): {node.refused:,}" if node.refused else ""
