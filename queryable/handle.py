@@ -360,8 +360,7 @@ class Queryable(Several, OverBlocks):
         """The guarantee in plain words, with its theorem and its assumptions."""
         from queryable.display.explanation import explained
 
-        nested = self._path != () or self._root.nested
-        return explained(self.node, self._root.protects, nested=nested)
+        return explained(self.node, self._root.protects, nested=self._path != ())
 
     def _repr_html_(self) -> str:
         from queryable.display.html import as_html

@@ -63,8 +63,6 @@ class RemoteRoot:
         on_fault: called with exceptions of persons that run here; None for nobody.
     """
 
-    nested = True  # a grant is a filter in that of the data set
-
     def __init__(
         self,
         transport: Transport,

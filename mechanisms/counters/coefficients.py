@@ -102,7 +102,8 @@ def _running_sum(count: int) -> RunningSum:
 
     With F an approximation of C^-1 and H = 1 - F C, C^-1 - F = C^-1 H. In the norm |.| that adds up
     absolute coefficients, |C^-1| <= |F|/(1 - |H|), so |C^-1 - F| <= |F||H|/(1 - |H|). Coefficients
-    of A C^-1 are sums of those of C^-1, so this bounds the error of each.
+    of A C^-1 are sums of those of C^-1, so this bounds the error of each. It is 0 for up to 64
+    coefficients: they are multiples of 4**-k, and no step cuts a bit.
     """
     root = fmpz_poly(list(rounded_root(count)))
     inverse, known = fmpz_poly([1 << _BITS]), 1
@@ -139,8 +140,8 @@ def _norm(series: fmpz_poly) -> int:
 def _exactly(noise: Sequence[int]) -> int:
     """(B noise)_t for the last t, rounded, where the approximations do not decide.
 
-    That happens with probability about 2**-(20 t), so for small t only. b_0 = 1 and
-    b_k = 1 - (c_1 b_{k-1} + ... + c_k b_0), since B C = A; b_k is a multiple of 2**-(20 k).
+    The first 64 approximations are exact, so they always decide. b_0 = 1 and
+    b_k = 1 - (c_1 b_{k-1} + ... + c_k b_0), since B C = A; b_k is a multiple of 4**-k.
     """
     root = rounded_root(len(noise))
     exact: list[Fraction] = []

@@ -38,8 +38,14 @@ _UNKNOWN = (
 )
 _SINGLE = "one record: a row. Data that protect all rows of one person refuse it."
 _UNNAMED = "no theorem is named; the author of the mechanism vouches for the claim."
-_STATIC = "The data do not change while this runs. One filter guards them."
-_GROWING = "The data change by batches that their owner feeds only. One filter guards them."
+_STATIC = (
+    "The data do not change while this runs. One filter guards them, and no question depends on "
+    "answers about them from elsewhere."
+)
+_GROWING = (
+    "The data change by batches that their owner feeds only. One filter guards them, and neither "
+    "questions nor batches depend on answers about them from elsewhere."
+)
 
 
 def explain(mechanism: InteractiveMechanism[Any]) -> str:
@@ -54,7 +60,7 @@ def explained(node: TreeNode, protects: Protected | None, *, nested: bool) -> st
 
     Args:
         protects: who is protected; None where no data are given yet.
-        nested: whether the node runs inside another mechanism, here or in another process.
+        nested: whether the node is the child of another mechanism.
     """
     guarantee = guarantee_of(node.runs)
     lines = [f"{title(node)}. {guarantee.summary}", ""]
@@ -86,9 +92,7 @@ def explained(node: TreeNode, protects: Protected | None, *, nested: bool) -> st
     if nested:
         lines.append(
             "It runs inside another mechanism, which was charged for it in full at the launch. The "
-            "explanation of that mechanism states the guarantee of the whole. This one is about who "
-            "sees what is answered here alone, as long as neither the questions here nor batches "
-            "depend on other answers about these data."
+            "explanation of that mechanism states the guarantee of the whole."
         )
     if node.account is not None:
         refused = f"; refused launches (not charged): {node.refused:,}" if node.refused else ""

@@ -122,8 +122,6 @@ class Flight:
 class MemoryRoot:
     """State, log and lock of one running tree in this process: a `Root`."""
 
-    nested = False
-
     def __init__(
         self,
         mechanism: InteractiveMechanism[Any],

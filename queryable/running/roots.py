@@ -31,10 +31,6 @@ class Root(Protocol):
         """Who is protected, in words."""
 
     @property
-    def nested(self) -> bool:
-        """Whether it runs inside another mechanism, of which this process knows nothing."""
-
-    @property
     def handles(self) -> Handles[Any]:
         """The handles of this tree by path."""
 

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from math import comb, log
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -63,12 +64,33 @@ def test_the_sums_of_the_inverse_are_exact_enough() -> None:
     exact, near = inverse_of_sums(40), running_sum(40)
     for true, found in zip(exact, near.near, strict=False):
         assert abs(true * 2**192 - found) <= near.error
-    assert running_sum(8).error == 0
     squares = sum((each**2 for each in exact), Fraction(0))
     assert squares <= near.most(40) <= squares * (1 + Fraction(1, 10**15))
     gaps = [b - (exact[k - 7] if k >= 7 else 0) for k, b in enumerate(exact)]
     squares = sum((each**2 for each in gaps), Fraction(0))
     assert squares <= near.most(40, 7) <= squares * (1 + Fraction(1, 10**15))
+
+
+def test_the_first_64_coefficients_are_exact() -> None:
+    """They are multiples of 4^-k, so 192 bits hold them, and the stated error is 0.
+
+    The next ones do not fit; docs/theory/proofs/counters.md has their errors.
+    """
+    exact, near = inverse_of_sums(64), running_sum(64)
+    assert near.error == 0
+    assert [true * 2**192 for true in exact] == list(near.near)
+    assert all((true * 4**k).denominator == 1 for k, true in enumerate(exact))
+    assert running_sum(65).error == running_sum(128).error == 92
+    assert running_sum(1024).error == 20_233
+
+
+def test_the_largest_variance_without_a_horizon() -> None:
+    """Of a total in the first 1,024 batches, times 2 rho, as docs/growing.md says."""
+    mechanism = ToeplitzCounter(Count(), rho="1/2")
+    totals = (toeplitz_noise.ToeplitzNoise(mechanism.unit, None, 0, t) for t in range(1, 1025))
+    largest = max(float(law.variance()) for law in totals)
+    assert round(largest, 2) == 49.33
+    assert "| at most 49.4 | at most 135 |" in Path("docs/growing.md").read_text(encoding="utf-8")
 
 
 class Noted(SeededCoins):

@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from composition import (
+    Blocks,
     ConComp,
     FiltCon,
     FiltSeq,
@@ -16,7 +17,14 @@ from composition import (
     filter_of,
 )
 from composition.rules import Basic
-from mechanisms import Count, Gaussian, Histogram, PrivateMultiplicativeWeights, SparseVector
+from mechanisms import (
+    Count,
+    Gaussian,
+    Histogram,
+    PrivateMultiplicativeWeights,
+    SparseVector,
+    TreeCounter,
+)
 from queryable import (
     GDP,
     RDP,
@@ -28,6 +36,7 @@ from queryable import (
     PureDP,
     Queryable,
     Statistic,
+    UserLevel,
     explain,
 )
 from queryable.display.explanation import in_words
@@ -161,3 +170,62 @@ def test_many_counts_point_to_the_guide() -> None:
 def test_a_statistic_cannot_be_explained() -> None:
     with pytest.raises(TypeError, match="InteractiveMechanism"):
         explain(Count())  # type: ignore[arg-type]
+
+
+WHO = UserLevel("who", 1)
+COUNTER = TreeCounter(Count(), epsilon=1, horizon=4, neighbours=WHO)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        COUNTER,
+        Blocks(FiltCon(PureDP(1)), "who"),
+        Courier() @ Blocks(FiltCon(PureDP(1)), "who"),
+        ConComp([COUNTER, Blocks(FiltCon(PureDP(1)), "who", 2)]),
+    ],
+    ids=["counter", "blocks", "person", "composition"],
+)
+def test_a_root_about_units_claims_nothing_about_one_row(mechanism: Any) -> None:
+    """One row more displaces another one, so two differ: the claim about one row was false."""
+    q = Queryable(mechanism, {"who": []})
+    for said in (q.explain(), explain(mechanism), q.tree()):
+        assert "one row" not in said
+        assert "one who" in said
+    assert "one who with all its rows changes" in " ".join(q.explain().split())
+
+
+def test_what_is_launched_is_explained_for_what_it_was_charged_for() -> None:
+    """In blocks of units, a launch is charged for all rows of a unit that count."""
+    blocks = Queryable(Blocks(FiltCon(PureDP(9)), "who", 2, unit_rows=2), {"who": []})
+    for name in "ab":
+        blocks.feed({"who": ["ann"]}, block=name)
+        blocks.feed.close(name)
+    child = blocks.launch_over(FiltCon(PureDP("1/2")), ["a", "b"])
+    said = " ".join(child.explain().split())
+    assert "PureDP(epsilon=2): adding or removing 4 rows changes" in said
+    assert "one who with all its rows" in " ".join(blocks.explain().split())
+
+
+@pytest.mark.parametrize("d_in", [1, 2, 3])
+def test_a_claim_is_stated_for_the_records_that_it_is_about(d_in: int) -> None:
+    """Blocks of a filter at d_in=2 lose twice its budget; the claim at one record was shown."""
+    said = " ".join(explain(Blocks(FiltCon(PureDP(1), d_in=d_in))).split())
+    steps = {1: "adding or removing one record", 2: "replacing one record by another"}
+    assert f"PureDP(epsilon={d_in}): {steps.get(d_in, 'adding or removing 3 records')}" in said
+
+
+def test_mechanisms_that_nobody_can_launch_guarantee_nothing() -> None:
+    """One protects units of which one record counts, and the other single records."""
+    events = TreeCounter(Count(), epsilon=1, horizon=4)
+    said = " ".join(explain(ConComp([COUNTER, events])).split())
+    assert "Guaranteed: nothing. these data protect single records" in said
+
+
+def test_answers_from_elsewhere_are_a_condition() -> None:
+    """What one learns below a filter may be more if questions depend on other answers."""
+    q = Queryable(FiltCon(PureDP(1)), [1])
+    words = "neither questions nor batches depend on answers about them from elsewhere"
+    assert words in " ".join(q(FiltCon(PureDP("1/2"))).explain().split())
+    static = " ".join(explain(Gaussian(Count(), scale=1)).split())
+    assert "no question depends on answers about them from elsewhere" in static

@@ -17,8 +17,6 @@ from queryable.view import Exchange
 class Distant:
     """A root that forwards each call, and has nothing else."""
 
-    nested = False
-
     def __init__(self, root: MemoryRoot) -> None:
         self.mechanism, self.opening = root.mechanism, root.opening
         self.protects: Protected = root.protects
