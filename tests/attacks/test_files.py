@@ -26,6 +26,7 @@ from mechanisms import Count, Gaussian, GroupBy, Histogram, Mean, Quantile, Sum,
 from mechanisms.tables.engines import csv_lines
 from queryable import ZCDP, Queryable, QueryError
 from queryable.statistics import IntegerStatistic
+from tests.sizes import sized
 
 x, t = column("x"), column("t")
 STATISTICS: list[IntegerStatistic] = [
@@ -166,13 +167,13 @@ def test_no_count_moves_by_more_than_a_persons_rows(
     assert sum(pairs(source, seed, tmp_path, monkeypatch) for seed in (2, 7)) > 6
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("wanted", sized(slow=200, long=5_000))
 @pytest.mark.parametrize("source", SOURCES)
-def test_no_count_moves_in_5000_pairs(
-    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_no_count_moves_in_many_pairs(
+    source: str, wanted: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done, seed = 0, 1000
-    while done < 5000:
+    while done < wanted:
         done, seed = done + pairs(source, seed, tmp_path, monkeypatch), seed + 1
 
 

@@ -17,6 +17,7 @@ from tests.datasets import COLLATED, DATABASES, FORMS, MEMORY, held, kinds_of, o
 from tests.engines import mostly
 from tests.messy_tables import Row, some_rows, some_types
 from tests.random_expressions import Expressions, Operand
+from tests.sizes import sized
 
 KEYS = ("text", "integer", "boolean", "date")
 QUICK = [form for form in FORMS if form not in (*COLLATED[1:], "ibis on spark")]
@@ -98,10 +99,10 @@ def test_keys(form: str) -> None:
     assert outcomes["found"]
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("tables", sized(slow=10, long=60))
 @pytest.mark.parametrize("form", parameters(FORMS))
-def test_keys_of_many_tables(form: str) -> None:
-    """Sixty tables, or fewer where a table takes long."""
-    trials = 12 if form in DATABASES else 60
+def test_keys_of_many_tables(form: str, tables: int) -> None:
+    """A fifth of the tables where one takes long."""
+    trials = tables // 5 if form in DATABASES else tables
     outcomes = sum((compare(form, seed, 60) for seed in range(trials)), Counter[str]())
     assert outcomes["refused"] <= outcomes["found"] / 4, outcomes

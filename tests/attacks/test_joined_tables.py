@@ -33,6 +33,7 @@ from tests.datasets import (
 from tests.engines import mostly
 from tests.messy_tables import Row, some_cell, some_rows, some_types
 from tests.random_statistics import Maker
+from tests.sizes import sized
 
 JOINABLE = [form for form in FORMS if form not in MEMORY]
 QUICK = [form for form in JOINABLE if form not in (*COLLATED[1:], "ibis on spark")]
@@ -225,27 +226,28 @@ def test_sensitivities_of_joins(form: str) -> None:
     assert total
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("seeds", sized(slow=100, long=1_000))
 @pytest.mark.parametrize("form", parameters(JOINABLE))
-def test_values_of_many_joins(form: str) -> None:
-    seeds = 50 if form == "ibis on spark" else 1_000
+def test_values_of_many_joins(form: str, seeds: int) -> None:
+    seeds = min(seeds // 5, 50) if form == "ibis on spark" else seeds
     assert sum(compare(form, seed) for seed in range(seeds)) > seeds
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("seeds", sized(slow=150, long=2_000))
 @pytest.mark.parametrize("form", parameters(JOINABLE))
-def test_sensitivities_of_many_joins(form: str) -> None:
+def test_sensitivities_of_many_joins(form: str, seeds: int) -> None:
     total = Counter[str]()
-    for seed in range(50 if form == "ibis on spark" else 2_000):
+    for seed in range(min(seeds // 5, 50) if form == "ibis on spark" else seeds):
         compared, found = violations(form, seed)
         assert not found, found[0]
         total += compared
     assert np.sum(list(total.values())) > 100
 
 
-@pytest.mark.parametrize(
-    "form", parameters(["ibis on duckdb", "ibis on sqlite", "ibis on postgres"])
-)
+COPIED = ["ibis on duckdb", "ibis on sqlite", "ibis on postgres"]
+
+
+@pytest.mark.parametrize("form", mostly(*COPIED, among=parameters([*COPIED, "ibis on spark"])))
 def test_a_public_table_is_copied_exactly(form: str) -> None:
     """Beside a missing cell a large integer was a float; decimals and some names failed."""
     public = {

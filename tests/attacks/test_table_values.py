@@ -18,6 +18,7 @@ from mechanisms.tables.aggregates import Aggregate
 from tests.datasets import DATABASES, FORMS, MEMORY, held, kinds_of, opened, parameters
 from tests.messy_tables import Row, Types, some_rows, some_types
 from tests.random_statistics import Case, Maker
+from tests.sizes import sized
 
 TABLES = dict.fromkeys(MEMORY, 1) | dict.fromkeys(DATABASES, 25) | {"ibis on spark": 100}
 """How many tables are evaluated in one query; 10 on other forms."""
@@ -47,15 +48,14 @@ def trial(form: str, seed: object, tables: int, cases: int = CASES) -> Trial:
 
 def value(statistic: Aggregate, dataset: Any) -> list[int] | None:
     """The integers of a statistic, None if it does not fit the dataset's columns."""
+    checked = hasattr(dataset, "check")
     try:
-        if hasattr(dataset, "check"):
-            dataset.check(statistic)
-        else:
-            statistic.value(dataset)
+        found = dataset.check(statistic) if checked else statistic.value(dataset)
     except (TypeError, ValueError):
         return None
-    found = np.atleast_1d(np.asarray(statistic.value(dataset), dtype=object))
-    return [int(number) for number in found.ravel()]
+    if checked:
+        found = statistic.value(dataset)
+    return [int(number) for number in np.ravel(np.asarray(found, dtype=object))]
 
 
 def compare(form: str, seed: object, tables: int = 1, cases: int = CASES) -> Counter[str]:
@@ -97,12 +97,11 @@ def test_values(form: str) -> None:
     assert any(outcomes[name] for name in outcomes if not name.endswith("refused"))
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("tables", sized(slow=500, long=5_000))
 @pytest.mark.parametrize("form", parameters(FORMS))
-def test_values_of_many_tables(form: str) -> None:
-    """Five thousand tables."""
-    tables, outcomes = TABLES.get(form, 10), Counter[str]()
-    for seed in range(5_000 // tables):
-        outcomes += compare(form, seed, tables)
+def test_values_of_many_tables(form: str, tables: int) -> None:
+    together, outcomes = TABLES.get(form, 10), Counter[str]()
+    for seed in range(tables // together):
+        outcomes += compare(form, seed, together)
     for name in outcomes:
         assert outcomes[f"{name} refused"] <= outcomes[name] / 2, outcomes

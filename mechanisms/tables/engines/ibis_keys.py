@@ -23,21 +23,27 @@ def in_memory(backend: Any, rows: Any) -> Any:
 
     Ibis gives SQLite and Spark the cells of a pandas frame. In columns of objects, integers stay
     exact beside missing cells. SQLite has no decimals: as in its other tables they are floats.
+    Spark gets them as text, since Ibis cannot give it one that is missing.
     """
     import ibis
 
     safe = {f"column_{i}": name for i, name in enumerate(rows.column_names)}
-    schema = ibis.Schema.from_pyarrow(rows.rename_columns(list(safe)).schema)
     data = rows.rename_columns(list(safe))
+    schema = ibis.Schema.from_pyarrow(data.schema)
+    decimals = {name: kind for name, kind in schema.items() if kind.is_decimal()}
     if backend.name in ("sqlite", "pyspark"):
         import pandas as pd
 
         cells = {name: data.column(name).to_pylist() for name in safe}
-        if backend.name == "sqlite":
-            for name in (name for name in safe if schema[name].is_decimal()):
-                cells[name] = [None if cell is None else float(cell) for cell in cells[name]]
+        wanted = float if backend.name == "sqlite" else str
+        for name in decimals:
+            cells[name] = [None if cell is None else wanted(cell) for cell in cells[name]]
         data = pd.DataFrame({name: pd.Series(cells[name], dtype=object) for name in safe})
-    table = ibis.memtable(data, schema=schema)
+    if backend.name == "pyspark" and decimals:
+        texts = dict.fromkeys(decimals, "string")
+        table = ibis.memtable(data, schema={**schema, **texts}).cast(decimals)
+    else:
+        table = ibis.memtable(data, schema=schema)
     return table.rename({name: each for each, name in safe.items()})
 
 
