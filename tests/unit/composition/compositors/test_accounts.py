@@ -171,6 +171,11 @@ def test_nobody_pays_less_than_the_exact_share(kind: str, share: Fraction, times
 
     Rounded down, a share below one unit would cost nothing, any number of times.
     """
+    nobody_pays_less(kind, share, times)
+
+
+def nobody_pays_less(kind: str, share: Fraction, times: int) -> None:
+    """After each launch every record has paid its exact cost at least."""
     squares, accounts, exact = SQUARES[kind], Accounts.of(RECORDS), [F(0)] * RECORDS
     each = [int(square) for square in np.broadcast_to(squares, RECORDS)]
     for _ in range(times):
@@ -185,6 +190,11 @@ def test_nobody_pays_less_than_the_exact_share(kind: str, share: Fraction, times
 
 @given(share=LONG, other=LONG)
 def test_what_all_owe_is_rounded_up(share: Fraction, other: Fraction) -> None:
+    what_is_owed_is_paid(share, other)
+
+
+def what_is_owed_is_paid(share: Fraction, other: Fraction) -> None:
+    """Both shares, by every record, as far as it has so much."""
     accounts = Accounts.of(2).without(share).without(other)
     assert all(
         min(share + other, 1) <= F(spent, accounts.units) <= 1 for spent in accounts.spent.tolist()

@@ -1,0 +1,225 @@
+"""Each rounding of composition/, turned the other way, is noticed by the check that is named here.
+
+A rounding that is new needs a check. At 1b177ec a cost of records that was rounded down was noticed
+by none of the tests of compositors and individual audits.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from random import Random
+from typing import Any
+
+import pytest
+
+import composition
+from composition import GDPResidue, ViaGDP, Whitehouse2023, optimal_delta
+from composition.rules import optimal, rogers
+from composition.rules.renyi import Mixture
+from composition.rules.residue import first_residue, largest_first, residue
+from queryable import ApproxDP, Dominated
+from queryable.losses import conversions
+from tests.audit import test_rounding as rounding
+from tests.audit.flipping import Site, flip, forget, sites
+from tests.reference import beside_response, gaussian_profile, mp, real
+from tests.unit.composition.compositors import test_accounts as accounts
+
+F = Fraction
+Check = Callable[[], object]
+BUDGET = ApproxDP(1, "1e-6")
+
+
+def of(*names: str) -> Check:
+    """Cases of the comparison at 60 digits; of dear ones a few inputs."""
+    known = {case.draw.__name__: case for case in rounding.CASES}
+
+    def check() -> None:
+        for name in names:
+            rounding.compare(known[name], 3 if known[name].draw in rounding.DEAR else 9)
+
+    return check
+
+
+def what_remains_fits(rule: Any) -> None:
+    """A launch of what remains, after some others, is within the budget."""
+    random = Random(1)
+    for _ in range(9):
+        account = rule.open(ApproxDP(rounding.any_of(random, -1, 1), "1e-6"))
+        account = account.add(rule.largest(account.capacity / 7, F(0)))
+        account = account.add(account.remaining())
+        assert account.within
+        assert account.weight > 0
+
+
+def one_over_e() -> None:
+    assert real(rogers._ONE_OVER_E) <= mp.exp(-1)
+
+
+def a_gaussian_leaves_no_more_than_the_rest() -> None:
+    account = GDPResidue().open(BUDGET).add(Dominated(F(1, 10), 0, 0))
+    for mu in (F(1, 30), F(1, 70)):
+        after = account.add(Dominated(0, mu, 0))
+        assert after.mu**2 + mu**2 <= account.mu**2
+        account = after
+
+
+def the_first_response_fits() -> None:
+    for epsilon, slack in ((F(1), F(1, 10**6)), (F(1, 3), F(1, 7))):
+        largest = mp.log((mp.exp(real(epsilon)) + real(slack)) / (1 - real(slack)))
+        assert real(largest_first(epsilon, slack)) <= largest
+
+
+def each_order_alone_bounds_what_is_extreme() -> None:
+    """Where the mixture cannot be computed, the least bound of the orders is reported."""
+    mixture, loss = Mixture((F(2),), (F(1),), F(1, 10**6)), F(10**400)
+    assert real(mixture.epsilon((loss,)) - loss) >= mp.log(10**6)
+
+
+def the_mu_of_a_weight_is_rounded_up() -> None:
+    """The conversion after it is a search, too coarse to show the last digits."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(conversions, "gdp_to_approx", lambda mu, slack: mu)
+        for weight in (F(1, 3), F(2), F(17, 5)):
+            assert ViaGDP().epsilon(weight, F(1, 100)) ** 2 >= weight
+
+
+def a_first_residue_at_the_edge() -> None:
+    """The search tries m = 1, which is a little too large for this slack."""
+
+    def delta(m: Any) -> Any:
+        return beside_response(F(1, 2), lambda t: gaussian_profile(m, t), real(F(1)))
+
+    slack = F(int(delta(F(1)) * 10**45), 10**45)
+    left = first_residue(F(1), slack, F(1, 2))
+    assert left is not None
+    assert delta(left) <= real(slack)
+
+
+def a_residue_at_the_edge() -> None:
+    """The search tries m = 10, which is a little too large for this epsilon."""
+    with mp.workdps(150):
+
+        def spare(e: Any) -> Any:
+            beside = mp.ncdf(5 - e / 10) - mp.exp(e) * mp.ncdf(-5 - e / 10)
+            own = mp.erf(20 / mp.sqrt(8))
+            return own - mp.tanh(e / 2) - 2 * beside / (1 + mp.exp(e))
+
+        root = mp.findroot(spare, 52.8)
+        assert root > 50  # above, no float guesses the result
+        assert spare(root + mp.mpf(10) ** -50) < 0
+        epsilon = F(mp.nstr(root + mp.mpf(10) ** -50, 110))
+    left = residue(F(20), epsilon)
+    assert left is not None
+    assert F(9) < left < 10
+
+
+def sums_on_a_grid_bound_the_exact_ones() -> None:
+    """Each loss is split between two neighbours on the grid, and no probability is below 0."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(optimal, "EXACT_SUMS", 0)
+        patch.setattr(optimal, "EXACT_STEPS", 0)
+        patch.setattr(optimal, "GRID", 64)
+        random = Random(1)
+        for _ in range(9):
+            losses, epsilon = rounding.five(random), rounding.any_of(random, -2, 0.3)
+            true = rounding.optimum(losses, real(epsilon))
+            assert true <= real(optimal_delta(losses, epsilon)) <= true * 2
+
+
+def records_pay_their_exact_cost() -> None:
+    for share in (F(1, 10**80), F(3, 2**61 + 1), F(10**9 + 7, 3**50)):
+        accounts.what_is_owed_is_paid(share, share)
+        for kind in accounts.SQUARES:
+            accounts.nobody_pays_less(kind, share, 2)
+
+
+CHECKS: dict[str, tuple[Check, ...]] = {
+    "compositors.accounts:Accounts.charged": (records_pay_their_exact_cost,),
+    "compositors.accounts:Accounts.without": (records_pay_their_exact_cost,),
+    "compositors.accounts:_costs": (records_pay_their_exact_cost,),
+    "rules.rogers:": (one_over_e,),
+    "rules.rogers:drift": (of("rogers_drift"),),
+    "rules.rogers:RogersAccount.bound": (of("rogers_bound"),),
+    "rules.boundaries:LinearOdometer.__attrs_post_init__": (of("LinearOdometer"),),
+    "rules.boundaries:MixtureOdometer.boundary": (of("MixtureOdometer"),),
+    "rules.boundaries:OneSidedMixtureOdometer.boundary": (of("OneSidedMixtureOdometer"),),
+    "rules.boundaries:StitchedOdometer.boundary": (of("StitchedOdometer"),),
+    "rules.boundaries:Rogers2016Odometer.boundary": (of("Rogers2016Odometer"),),
+    "rules.boundaries:RogersLemma64Odometer.boundary": (of("RogersLemma64Odometer"),),
+    "rules.boundaries:RenyiOdometer.__attrs_post_init__": (of("renyi_odometer"),),
+    "rules.renyi:Mixture.epsilon": (
+        of("slack_at_the_renyi_total"),
+        each_order_alone_bounds_what_is_extreme,
+    ),
+    "rules.time_uniform:TimeUniform._total_delta": (of("total_delta_with_a_margin"),),
+    "rules.optimal:optimal_delta": (of("optimal_delta_of_five"),),
+    "rules.optimal:_least_epsilon": (of("delta_at_the_optimal_epsilon"),),
+    "rules.optimal:_on_grid": (sums_on_a_grid_bound_the_exact_ones,),
+    "rules.slack:Whitehouse2023.capacity": (of("whitehouse_capacity"),),
+    "rules.slack:Whitehouse2023.epsilon": (of("whitehouse_total"),),
+    "rules.slack:Whitehouse2023.largest": (partial(what_remains_fits, Whitehouse2023()),),
+    "rules.slack:Rogers2023.capacity": (of("rogers_2023_capacity"),),
+    "rules.slack:Rogers2023.epsilon": (of("rogers_2023_total"),),
+    "rules.slack:ViaGDP.epsilon": (the_mu_of_a_weight_is_rounded_up,),
+    "rules.slack:ViaGDP.largest": (partial(what_remains_fits, ViaGDP()),),
+    "rules.residue:ResidueAccount._beside_gaussian": (a_gaussian_leaves_no_more_than_the_rest,),
+    "rules.residue:largest_response": (of("largest_response_beside_nothing"),),
+    "rules.residue:largest_first": (the_first_response_fits,),
+    "rules.residue:first_residue": (a_first_residue_at_the_edge,),
+    "rules.residue:residue.fits": (a_residue_at_the_edge,),
+}
+"""What notices that a rounding in a function is turned."""
+
+NO_CLAIM = {
+    "rules.boundaries:LinearOdometer.optimised_at": "a parameter, which may be any number",
+    "rules.boundaries:RenyiOdometer.optimised_at": "parameters, which may be any numbers",
+    "rules.worst_case:_chances": "the factor beside it enlarges by more than rounding can lose",
+    "candidates:_menu": "the menu of a recommendation, which may be any menu",
+}
+"""Roundings that no claim depends on, and why."""
+
+
+def all_sites() -> list[Site]:
+    found: list[Site] = []
+    for each in pkgutil.walk_packages(composition.__path__, "composition."):
+        found += sites(importlib.import_module(each.name))
+    return found
+
+
+SITES = all_sites()
+
+
+@pytest.mark.parametrize("site", SITES, ids=str)
+def test_a_rounding_that_is_turned_is_noticed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    where = str(site).rpartition(":")[0]
+    if where in NO_CLAIM:
+        return
+    assert where in CHECKS, f"name a check that notices if {site} is rounded the other way"
+    forget()
+    flip(site, monkeypatch)
+    try:
+        assert any(map(notices, CHECKS[where])), f"nothing notices that {site} is turned"
+    finally:
+        monkeypatch.undo()
+        forget()
+
+
+def notices(check: Check) -> bool:
+    try:
+        check()
+    except AssertionError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("where", CHECKS)
+def test_the_checks_hold_as_it_is(where: str) -> None:
+    for check in CHECKS[where]:
+        check()
+
+
+def test_all_roundings_are_there() -> None:
+    assert {str(site).rpartition(":")[0] for site in SITES} == {*CHECKS, *NO_CLAIM}
+    assert len(SITES) > 35
