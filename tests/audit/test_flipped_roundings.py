@@ -12,18 +12,33 @@ from functools import partial
 from random import Random
 from typing import Any
 
+import attrs
 import pytest
 
 import composition
-from composition import GDPResidue, ViaGDP, Whitehouse2023, optimal_delta
-from composition.rules import optimal, rogers
+from composition import (
+    GDPResidue,
+    LinearOdometer,
+    Rogers2016,
+    ViaGDP,
+    Whitehouse2023,
+    accumulator_of,
+    admitted,
+    filter_of,
+    hints,
+    optimal_delta,
+)
+from composition.compositors import filters
+from composition.compositors.accounts import _LARGEST, Accounts
+from composition.rules import Additive, optimal, rogers, worst_case
+from composition.rules.costs import fitted
 from composition.rules.renyi import Mixture
 from composition.rules.residue import first_residue, largest_first, residue
-from queryable import ApproxDP, Dominated
+from queryable import GDP, ZCDP, ApproxDP, ApproxZCDP, Dominated, PureDP
 from queryable.losses import conversions
 from tests.audit import test_rounding as rounding
 from tests.audit.flipping import Site, flip, forget, sites
-from tests.reference import beside_response, gaussian_profile, mp, real
+from tests.reference import beside_response, gaussian_profile, menu_worst_case, mp, real
 from tests.unit.composition.compositors import test_accounts as accounts
 
 F = Fraction
@@ -51,6 +66,75 @@ def what_remains_fits(rule: Any) -> None:
         account = account.add(account.remaining())
         assert account.within
         assert account.weight > 0
+
+
+def what_is_said_to_remain_fits(rule: Any, budget: Any) -> None:
+    """A launch of all that remains is within the budget, and one of a little more is not."""
+    account = rule.open(budget)
+    for _ in range(3):
+        more = account.remaining()
+        assert account.add(more).within
+        assert not account.add(attrs.evolve(more, **{_first(more): more.parts[0] * 2})).within
+        third = attrs.evolve(more, **{_first(more): more.parts[0] / 3})
+        account = account.add(third)
+
+
+def _first(loss: Any) -> str:
+    return str(attrs.fields(type(loss))[0].name)
+
+
+def the_least_budget_admits(rule: Any, measure: Any, losses: list[Any]) -> None:
+    """The rule admits the losses under the total of its accumulator."""
+    account = accumulator_of(rule, measure, F(1, 10**6)).open()
+    for loss in losses:
+        account = account.add(loss)
+    under = rule.open(account.total())
+    for loss in losses:
+        under = under.add(loss)
+        assert under.within
+
+
+def what_is_said_to_fit_fits() -> None:
+    """In the text of a refusal, every number is at or below the one that remains."""
+    third, tenth = F(200, 3), F(2, 3 * 10**7)
+    for remaining in (
+        *(PureDP(third), ApproxDP(third, tenth), GDP(third)),
+        *(ZCDP(third), ApproxZCDP(third, tenth)),
+    ):
+        first = remaining.parts[0]
+        limits = {type(remaining).__name__: first, "epsilon up to": first, "delta up to": tenth}
+        if isinstance(remaining, ZCDP | ApproxZCDP):
+            limits["epsilon up to"] = conversions.pure_within_zcdp(first)
+            limits["rho up to"] = first
+        limits["mu up to"] = third
+        said = filters._fits(remaining).split(": ")[-1]
+        for part in said.replace(" or ", ", ").replace(", and ", ", ").split(", "):
+            words, _, number = part.rpartition(" ")
+            assert F(number) <= limits[words]
+
+
+def at_least_so_many_times() -> None:
+    assert F(hints._at_least(F(299, 10))) <= F(299, 10)
+
+
+def so_many_fit_alone() -> None:
+    """A menu tells how often each of its entries fits alone."""
+    found = fitted(ApproxDP(1, "1e-6"), "1/20", {1: 3, 4: 1})
+    for epsilon, times in found.singly.items():
+        assert times == admitted(ApproxDP(1, "1e-6"), found.rule, PureDP(epsilon))
+
+
+def units_fit_into_64_bits() -> None:
+    for share in (F(1, 3), F(1, 7), F(1, 10**9)):
+        accounts_after = Accounts.of(1).without(share).without(F(1, 2**70))
+        assert accounts_after.units <= _LARGEST
+
+
+def a_long_walk_on_the_lattice() -> None:
+    """Each step rounds, and 60 of them lose more than the edge of the lattice is raised."""
+    step, epsilon = F(1, 10), F(1, 3)
+    found = worst_case.worst_cases(epsilon, step, ((1, 1),), F(1, 2))
+    assert real(F(found[60])) >= menu_worst_case(epsilon, step, {1: 1}, 60)
 
 
 def one_over_e() -> None:
@@ -115,6 +199,18 @@ def a_residue_at_the_edge() -> None:
     assert F(9) < left < 10
 
 
+def a_residue_that_no_float_guesses() -> None:
+    """It is dominated, by the comparison at 150 digits."""
+    mu, epsilon = F(20), F(101, 2)
+    left = residue(mu, epsilon)
+    assert left is not None
+    with mp.workdps(150):
+        m, e = real(left), real(epsilon)
+        beside = mp.ncdf(m / 2 - e / m) - mp.exp(e) * mp.ncdf(-m / 2 - e / m)
+        own = mp.erf(real(mu) / mp.sqrt(8))
+        assert own - mp.tanh(e / 2) - 2 * beside / (1 + mp.exp(e)) >= 0
+
+
 def sums_on_a_grid_bound_the_exact_ones() -> None:
     """Each loss is split between two neighbours on the grid, and no probability is below 0."""
     with pytest.MonkeyPatch.context() as patch:
@@ -138,7 +234,27 @@ def records_pay_their_exact_cost() -> None:
 CHECKS: dict[str, tuple[Check, ...]] = {
     "compositors.accounts:Accounts.charged": (records_pay_their_exact_cost,),
     "compositors.accounts:Accounts.without": (records_pay_their_exact_cost,),
+    "compositors.accounts:Accounts._divided": (units_fit_into_64_bits,),
     "compositors.accounts:_costs": (records_pay_their_exact_cost,),
+    "compositors.filters:_fits": (what_is_said_to_fit_fits,),
+    "compositors.filters:_in_zcdp": (what_is_said_to_fit_fits,),
+    "hints:_at_least": (at_least_so_many_times,),
+    "rules.costs:fitted": (so_many_fit_alone,),
+    "rules.duality:AccumulatorAccount.remaining": (
+        partial(what_is_said_to_remain_fits, filter_of(Additive(PureDP)), PureDP(F(1, 3))),
+    ),
+    "rules.duality:LeastBudget.total": (
+        partial(the_least_budget_admits, GDPResidue(), ApproxDP, [Dominated(0, F(1, 3), 0)] * 2),
+    ),
+    "rules.rogers:RogersAccount.least": (
+        partial(the_least_budget_admits, Rogers2016(), ApproxDP, [PureDP(F(1, 30))] * 5),
+    ),
+    "rules.rogers:RogersAccount.remaining": (
+        partial(what_is_said_to_remain_fits, Rogers2016(), BUDGET),
+    ),
+    "rules.time_uniform:TimeUniform.room": (
+        partial(what_is_said_to_remain_fits, LinearOdometer("1e-6", 1).filter(), BUDGET),
+    ),
     "rules.rogers:": (one_over_e,),
     "rules.rogers:drift": (of("rogers_drift"),),
     "rules.rogers:RogersAccount.bound": (of("rogers_bound"),),
@@ -169,6 +285,7 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     "rules.residue:largest_first": (the_first_response_fits,),
     "rules.residue:first_residue": (a_first_residue_at_the_edge,),
     "rules.residue:residue.fits": (a_residue_at_the_edge,),
+    "rules.residue:residue": (a_residue_that_no_float_guesses,),
 }
 """What notices that a rounding in a function is turned."""
 
@@ -176,9 +293,21 @@ NO_CLAIM = {
     "rules.boundaries:LinearOdometer.optimised_at": "a parameter, which may be any number",
     "rules.boundaries:RenyiOdometer.optimised_at": "parameters, which may be any numbers",
     "rules.worst_case:_chances": "the factor beside it enlarges by more than rounding can lose",
+    "rules.worst_case:_levels": "a count of steps of work",
+    "rules.optimal:_product": "the place where a product is split",
     "candidates:_menu": "the menu of a recommendation, which may be any menu",
+    "planning:_greatest": "a place between two others, where a search looks next",
+    "planning:_times_in_turn": "a limit of work",
+    "units // self.units": "a division without rest",
+    "units // each": "a cost above the budget, which may be any such cost",
 }
-"""Roundings that no claim depends on, and why."""
+"""Roundings that no claim depends on, by function or source, and why."""
+
+FACTORS = {
+    "rules.worst_case:_STEP": (worst_case, "_STEP", a_long_walk_on_the_lattice),
+    "rules.worst_case:_STOP": (worst_case, "_STOP", of("menu_total")),
+}
+"""Factors that enlarge by more than floats lose, and what notices that one makes smaller."""
 
 
 def all_sites() -> list[Site]:
@@ -193,14 +322,26 @@ SITES = all_sites()
 
 @pytest.mark.parametrize("site", SITES, ids=str)
 def test_a_rounding_that_is_turned_is_noticed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    where = str(site).rpartition(":")[0]
-    if where in NO_CLAIM:
+    where = site.where
+    if NO_CLAIM.keys() & {where, site.source}:
         return
     assert where in CHECKS, f"name a check that notices if {site} is rounded the other way"
     forget()
     flip(site, monkeypatch)
     try:
         assert any(map(notices, CHECKS[where])), f"nothing notices that {site} is turned"
+    finally:
+        monkeypatch.undo()
+        forget()
+
+
+@pytest.mark.parametrize("name", FACTORS)
+def test_a_factor_that_makes_smaller_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, constant, check = FACTORS[name]
+    monkeypatch.setattr(module, constant, 1 / getattr(module, constant))
+    forget()
+    try:
+        assert notices(check)
     finally:
         monkeypatch.undo()
         forget()
@@ -221,5 +362,7 @@ def test_the_checks_hold_as_it_is(where: str) -> None:
 
 
 def test_all_roundings_are_there() -> None:
-    assert {str(site).rpartition(":")[0] for site in SITES} == {*CHECKS, *NO_CLAIM}
-    assert len(SITES) > 35
+    """No check is left over, so the search for roundings sees what is rounded in each place."""
+    named = {*CHECKS, *NO_CLAIM}
+    assert {name for site in SITES for name in (site.where, site.source)} >= named
+    assert len(SITES) > 55
