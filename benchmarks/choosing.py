@@ -107,7 +107,7 @@ def spent(person: Frugal, asked: Iterable[Count]) -> list[float]:
     )
     found = []
     for statistic in asked:
-        root.ask(Estimate(statistic, WITHIN))
+        root.ask(Estimate(statistic, WITHIN, fixed_in_advance=True))
         found.append(float(root.privacy_loss().rho) / ALONE)
     return found
 
@@ -203,7 +203,7 @@ def synthetic() -> Iterator[str]:
             return fmean(abs(float(answer.value) - value) for answer, value in pairs)
 
         bought = opened(Frugal(axes=(values, *bins)))
-        estimates = [bought.ask(Estimate(each, WITHIN)) for each in asked]
+        estimates = [bought.ask(Estimate(each, WITHIN, fixed_in_advance=True)) for each in asked]
         loss = bought.privacy_loss()
         model = opened(Synthetic([*bins, values]))
         model.ask(Fit(loss))

@@ -96,7 +96,7 @@ def spent(person: Frugal, source: Any, asked: list[Predicate]) -> tuple[float, f
         )
         start = time.perf_counter()
         for predicate in asked:
-            root.ask(Estimate(Count(predicate), WITHIN))
+            root.ask(Estimate(Count(predicate), WITHIN, fixed_in_advance=True))
         return float(root.privacy_loss().rho), time.perf_counter() - start
 
 
@@ -127,7 +127,7 @@ def drilled(person: Frugal, source: Any, cuts: Any, values: Any) -> tuple[float,
 
 def at_least(predicates: list[Predicate], axes: Any) -> float:
     """A lower bound on what a matrix mechanism for these counts costs."""
-    wanted = wanted_of(Estimate(Count(), WITHIN))
+    wanted = wanted_of(Estimate(Count(), WITHIN, fixed_in_advance=True))
     cut = Frugal(axes=axes)._book(Count())
     boxes = [box for each in predicates for box in question_of(Count(each)).boxes]
     members, cells = [], []

@@ -126,8 +126,9 @@ def _about_counts(plan: Sequence[Planned], fit: Fit, person: Any) -> Iterator[st
     gaussian = sum(n for each, n in losses.items() if isinstance(each, ZCDP))
     if fit.zcdp and gaussian >= OVERLAPPING and person is None:
         yield (
-            "counts of ranges and groups that overlap cost less through Frugal, from about "
-            f"{OVERLAPPING} on; recommend(.., mechanisms, instead=Frugal(axes=..)) says how much"
+            "counts of ranges and groups that overlap, if they are fixed in advance, cost less "
+            f"through Frugal, from about {OVERLAPPING} on; recommend(.., mechanisms, "
+            "instead=Frugal(axes=..)) says how much"
         )
     if count >= (ABOVE_ADDED if fit.added else ABOVE):
         yield "to learn only which counts are above a threshold, launch one SparseVector"

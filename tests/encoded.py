@@ -187,8 +187,8 @@ SCRIPTS = (
     (
         m.Frugal() @ c.FiltCon(q.ZCDP(9)),
         (
-            m.Estimate(m.Count(AGE > 3), 5),
-            m.Estimate(m.Count((AGE > 3) & (column("city") == "a")), 5),
+            m.Estimate(m.Count(AGE > 3), 5, fixed_in_advance=True),
+            m.Estimate(m.Count((AGE > 3) & (column("city") == "a")), 5, fixed_in_advance=True),
             m.Estimate(m.Histogram("city", ["a", "b"]), 9),
         ),
     ),

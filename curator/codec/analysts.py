@@ -27,7 +27,7 @@ ANALYST_TAGS = _tags(
     # queries
     "ask/1 ask-many/1 block-loss-query/1 blocks-query/1 can-afford/1 launch/1 last/1 launch-many/1 "
     "launch-over/1 measure-query/1 privacy-loss-query/1 "
-    "absolute-error/1 estimate-query/2 fit/1 from-model/1 latest/1 linear-query/1 measurements/1 "
+    "absolute-error/1 estimate-query/3 fit/1 from-model/1 latest/1 linear-query/1 measurements/1 "
     "open/1 refine/1 relative-error/1 sample-rows/1 synthetic-histogram/1 total/1 until/1 window/1",
     # mechanisms and persons, with the laws and levels that they are given
     "best/2 brownian-noise-reduction/1 doubling/1 exponential-mechanism/1 frugal/1 gaussian/1 "
@@ -58,7 +58,7 @@ ANALYST_TAGS = _tags(
 OWN_TAGS = _tags(
     # answers, and what they hold
     "above/1 answered/1 axis/1 best-run/1 bin/1 block-level/1 block-stated/1 chosen/1 "
-    "combination/1 data-level/1 direct/1 enclosed/1 estimate/1 estimated/2 exchange/1 failed/1 "
+    "combination/1 data-level/1 direct/1 enclosed/1 estimate/1 estimated/3 exchange/1 failed/1 "
     "halted/1 lattice/1 launched/1 mean-tails/1 measured/1 model-fit/1 modelled/1 "
     "noise/1 noisy/1 noisy-array/1 noisy-int/1 passed-over/1 reach/1 refused/1 release-tails/1 "
     "released/1 released-keys/1 released-sizes/1 revealed/1 share/1 shown/1 spread/1 stated/1 "
@@ -79,8 +79,7 @@ OWN_TAGS = _tags(
     # what the owner's commands launch
     "lost/1",
     # earlier versions, in logs
-    "best/1 estimate-query/1 estimated/1 private-multiplicative-weights/1 recommendation/1 "
-    "sparse-vector/1",
+    "best/1 private-multiplicative-weights/1 recommendation/1 sparse-vector/1",
 )
 """The tags of what only code of the packages makes, and of earlier versions."""
 

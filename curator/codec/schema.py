@@ -8,7 +8,6 @@ from the old fields. `tests/unit/curator/codec/examples.txt` has a text of each 
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -46,7 +45,6 @@ from curator.lost import Lost
 from mechanisms.counters.sums import GaussianSum, LaplaceSum
 from mechanisms.counters.toeplitz_noise import ToeplitzNoise
 from mechanisms.earlier import EarlierSparseVector, EarlierWeights
-from mechanisms.frugal.asking import step_of
 from mechanisms.frugal.combined import Combined
 from mechanisms.frugal.spread import Spread
 from mechanisms.frugal.together import GaussiansTogether
@@ -70,7 +68,6 @@ from mechanisms.tables.lattice import Lattice
 from mechanisms.tables.releases import Noisy, Release
 from queryable import answers, losses, messages, receipts, released, view
 from queryable.losses import ApproxDP, Loss, Measure
-from queryable.losses.numbers import positive
 from queryable.mechanism import InteractiveMechanism
 from queryable.randomness.coins import ChildId
 from queryable.randomness.laws import UniformBelow
@@ -166,8 +163,8 @@ _CLASSES: dict[str, type] = {
     "absolute-error/1": m.AbsoluteError,
     "best-run/1": m.BestRun,
     "estimate/1": m.Refined,  # its name when the tag was written first
-    "estimate-query/2": m.Estimate,
-    "estimated/2": m.Estimated,
+    "estimate-query/3": m.Estimate,
+    "estimated/3": m.Estimated,
     "direct/1": Direct,
     "fit/1": m.Fit,
     "from-model/1": m.FromModel,
@@ -360,22 +357,6 @@ def _renamed(tag: str, kind: type, **earlier: str) -> Entry:
     return attrs.evolve(today, fields=fields, old=True)
 
 
-def _in_units(statistic: Any, within: Any, *rest: Any) -> m.Estimate:
-    """A query whose half-width is in multiples of the unit of a sum."""
-    unit = step_of(statistic)
-    if unit != 1:
-        with suppress(TypeError, ValueError):  # a wrong one was refused, and is again
-            within = positive(within, "within") * unit
-    return m.Estimate(statistic, within, *rest)
-
-
-def _without_unit() -> Entry:
-    """The entry of estimates of sums in multiples of their unit, which their source tells."""
-    today = entry_of("estimated/1", m.Estimated)
-    fields = {name: hint for name, hint in today.fields.items() if name != "unit"}
-    return attrs.evolve(today, fields=fields, old=True)
-
-
 _WEIGHTS = ("universe", "records", "epsilon", "threshold", "updates", "learning_rate")
 
 
@@ -445,8 +426,6 @@ _SPECIAL = (
         old=True,
     ),
     _renamed("best/1", m.Best, base="candidates"),
-    attrs.evolve(entry_of("estimate-query/1", m.Estimate), build=_in_units, old=True),
-    _without_unit(),
     _weights("private-multiplicative-weights/1", EarlierWeights),
     _weights("private-multiplicative-weights/2", m.PrivateMultiplicativeWeights),
     Entry(

@@ -39,6 +39,7 @@ from queryable.statistics import IntegerStatistic
 
 _LEAST = Fraction(1, 2)
 _TRIES = 12
+_NEAR = Fraction(98, 100)  # nearer to the half-width that is asked for, less would hardly be bought
 _PLANNED = 0.995  # a half-width is a little more than the quantile of a Gaussian of the variance
 
 
@@ -52,7 +53,7 @@ class Wanted:
     question: Question
     within: Fraction
     missed: Fraction
-    anytime: bool
+    fixed_in_advance: bool
 
     @property
     def alone(self) -> float:
@@ -67,7 +68,7 @@ class Pending:
 
     Attributes:
         book: as it is before the purchases.
-        before: the number of ledgers when the question was asked.
+        before: the number of ledgers when the question was asked; None if it was bought before.
         renting: if the question is bought on its own, the book that notes what was paid for it.
         cheaper: what is bought if this is refused.
     """
@@ -76,7 +77,7 @@ class Pending:
     asked: Question
     book: Book
     purchases: tuple[Purchase, ...]
-    before: int
+    before: int | None
     renting: Book | None = None
     cheaper: "Pending | None" = None
 
@@ -88,10 +89,19 @@ class Pending:
 
 @attrs.frozen(eq=False)
 class FrugalState:
-    """The books, how many ledgers there are, and what is being bought. All of it is public."""
+    """What a person knows. All of it is public.
+
+    Attributes:
+        ledgers: how many there are.
+        bought: the statistics for which something was bought.
+        chosen: whether a question was answered that may depend on answers.
+        pending: what is being bought.
+    """
 
     books: "Map[Aggregate, Book]"
     ledgers: int = 0
+    bought: "Map[Aggregate, None]" = Map()
+    chosen: bool = False
     pending: Pending | None = None
 
 
@@ -154,7 +164,7 @@ class Frugal(PersonInTheMiddle[FrugalState]):
             are likely to be asked next.
         patience: how many times the price of a question on its own is paid at most for
             combinations that serve other questions too. What was paid for questions about the same
-            columns on their own is counted with it. Once, if the question is asked with `anytime`.
+            columns on their own is counted with it. Once, if the question may depend on answers.
             All questions together cost at most so many times the price of the question more than
             each on its own, where they can be bought on their own.
     """
@@ -189,8 +199,8 @@ class Frugal(PersonInTheMiddle[FrugalState]):
     def priced(self, launches: Sequence[Any]) -> ZCDP:
         """What the questions of these `Gaussian` launches would cost through this person.
 
-        They are asked in this order, each as accurate as the launch. Reads no data. `recommend`
-        compares it with the launches.
+        They are asked in this order, each as accurate as the launch, and fixed in advance. Reads no
+        data. `recommend` compares it with the launches.
 
         Raises:
             ValueError: one is no `Gaussian` of a count or sum that can be estimated.
@@ -206,7 +216,14 @@ class Frugal(PersonInTheMiddle[FrugalState]):
                 with quickly(False):  # it is paid for, and as long as what was counted before
                     return self._on_answer(state, state.pending, answer)
             case FromAnalyst(Estimate() as query):
-                return self._asked(state, wanted_of(query))
+                wanted = wanted_of(query)
+                if wanted.fixed_in_advance and state.chosen:
+                    raise QueryError(
+                        "leave out fixed_in_advance=True: an earlier question to this person was "
+                        "asked without it, so what is known may depend on answers. Ask questions "
+                        "that are fixed in advance first, or of a person of their own"
+                    )
+                return self._asked(state, wanted)
             case FromAnalyst(IntegerStatistic()):
                 raise QueryError("say how accurate: Estimate(statistic, within=..)")
         return state, ToMechanism(message.query)
@@ -221,13 +238,13 @@ class Frugal(PersonInTheMiddle[FrugalState]):
                 found = _answer(there, each, wanted, None, Fraction(0))
                 if found is not None and _good(found, wanted):
                     return _free(state, wanted), ToAnalyst(found)
-        shared = None if book is None else _bought(book, question, wanted, state.ledgers)
+        before = None if question.itself in state.bought else state.ledgers
+        shared = None if book is None else _bought(book, question, wanted, state.ledgers, before)
         alone = None
         if question.shape is None:
-            alone = _bought(own, single, wanted, state.ledgers)
-        buying = self._chosen(book, shared, own, alone, wanted, state.ledgers)
-        waiting = FrugalState(state.books, state.ledgers, buying)
-        return waiting, ToMechanism(Launch(buying.launch))
+            alone = _bought(own, single, wanted, state.ledgers, before)
+        buying = self._chosen(book, shared, own, alone, wanted, before)
+        return attrs.evolve(state, pending=buying), ToMechanism(Launch(buying.launch))
 
     def _chosen(
         self,
@@ -236,7 +253,7 @@ class Frugal(PersonInTheMiddle[FrugalState]):
         own: Book,
         alone: list[Purchase] | None,
         wanted: Wanted,
-        before: int,
+        before: int | None,
     ) -> Pending:
         question, single, most = wanted.question, None, None
         if alone is not None:
@@ -249,7 +266,7 @@ class Frugal(PersonInTheMiddle[FrugalState]):
             paid = book.rent.get(component, Fraction(0)) + most
             rented = attrs.evolve(book, rent=book.rent.set(component, paid))
             single = attrs.evolve(single, renting=rented)
-            if not wanted.anytime:  # with it, later answers from combinations are wide
+            if wanted.fixed_in_advance:  # otherwise later answers from combinations are wide
                 most = min(self.patience * paid, book.saved + (1 + self.patience) * most)
         if book is not None and shared is not None and (most is None or _price(shared) <= most):
             cheaper = single if alone is not None and _price(alone) < _price(shared) else None
@@ -266,7 +283,7 @@ class Frugal(PersonInTheMiddle[FrugalState]):
             launch = Launch(pending.cheaper.launch)
             return attrs.evolve(state, pending=pending.cheaper), ToMechanism(launch)
         if not isinstance(answer, Launched):  # refused or failed: nothing was bought
-            return FrugalState(state.books, state.ledgers), ToAnalyst(answer)
+            return attrs.evolve(state, pending=None), ToAnalyst(answer)
         book, number = pending.book, state.ledgers
         for purchase, noisy in zip(pending.purchases, answer.answer, strict=True):
             number += purchase.place < 0
@@ -278,7 +295,9 @@ class Frugal(PersonInTheMiddle[FrugalState]):
         books = _noted(books, pending.wanted, _price(pending.purchases))
         found = _answer(book, pending.asked, pending.wanted, pending.before, paid)
         assert found is not None
-        return FrugalState(books, number), ToAnalyst(found)
+        bought = state.bought.set(pending.wanted.question.itself, None)
+        chosen = state.chosen or not pending.wanted.fixed_in_advance
+        return FrugalState(books, number, bought, chosen), ToAnalyst(found)
 
 
 def wanted_of(query: Estimate) -> Wanted:
@@ -295,8 +314,9 @@ def wanted_of(query: Estimate) -> Wanted:
         raise QueryError(
             f"confidence is {quoted(query.confidence)}; it should be at most 1 - 10**-12"
         )
-    if not isinstance(query.anytime, bool):
-        raise QueryError(f"anytime is {quoted(query.anytime)}; it should be True or False")
+    fixed = query.fixed_in_advance
+    if not isinstance(fixed, bool):
+        raise QueryError(f"fixed_in_advance is {quoted(fixed)}; it should be True or False")
     try:
         question = question_of(query.statistic)
     except (TypeError, ValueError) as error:
@@ -304,16 +324,17 @@ def wanted_of(query: Estimate) -> Wanted:
     unit = step_of(question.itself)
     if not within >= _LEAST * unit:
         raise QueryError(f"within is {shown(within)}; it should be at least {shown(_LEAST * unit)}")
-    return Wanted(question, within / unit, 1 - confidence, query.anytime)
+    return Wanted(question, within / unit, 1 - confidence, fixed)
 
 
 def _deviations(missed: Fraction) -> Fraction:
     spread = Spread(Fraction(1), Fraction(0), 0, Fraction(0), Fraction(1), ())
-    return spread.half_width(missed, anytime=False)
+    return spread.in_advance(missed)
 
 
 def _free(state: FrugalState, wanted: Wanted) -> FrugalState:
-    return attrs.evolve(state, books=_noted(state.books, wanted, Fraction(0)))
+    chosen = state.chosen or not wanted.fixed_in_advance
+    return attrs.evolve(state, books=_noted(state.books, wanted, Fraction(0)), chosen=chosen)
 
 
 def _noted(books: "Map[Aggregate, Book]", wanted: Wanted, paid: Fraction) -> "Map[Aggregate, Book]":
@@ -331,23 +352,27 @@ def _price(purchases: Iterable[Purchase]) -> Fraction:
 
 def _good(found: Estimated, wanted: Wanted) -> bool:
     return all(
-        each.half_width(wanted.missed, anytime=wanted.anytime) <= wanted.within
+        each.half_width(wanted.missed, fixed_in_advance=wanted.fixed_in_advance) <= wanted.within
         for each in found.spreads
     )
 
 
-def _bought(book: Book, question: Question, wanted: Wanted, before: int) -> list[Purchase] | None:
+def _bought(
+    book: Book, question: Question, wanted: Wanted, ledgers: int, before: int | None
+) -> list[Purchase] | None:
     """The launches after which the answer is accurate enough, for it and for what is planned."""
+    fixed = wanted.fixed_in_advance
     named = {key for box in question.boxes for key in box}
     wishes = [box for box in book.wishes if named & set(box) or not named]
     boxes = [*question.boxes, *wishes]
     variance = wanted.alone * float(book.base.l1) ** 2
+    enough, best, wide = None, 0.0, None  # variances: of purchases that suffice, and too large
     for _ in range(_TRIES):
         later_ones = [variance * _PLANNED] * len(wishes)
         purchases = book.purchases(boxes, [variance] * len(question.boxes) + later_ones)
         if purchases is None:
-            return None
-        later, number = book, before
+            break
+        later, number = book, ledgers
         for each in purchases:
             number += each.place < 0
             later = later.after(each, number)
@@ -356,11 +381,20 @@ def _bought(book: Book, question: Question, wanted: Wanted, before: int) -> list
             found = later.estimated(box, before)
             if found is None:
                 return None
-            widths.append(found[1].half_width(wanted.missed, anytime=wanted.anytime))
-        if max(widths) <= wanted.within:
-            return purchases
-        variance *= float(wanted.within / max(widths)) ** 2 * 0.998
-    return None
+            width = found[1].half_width(wanted.missed, fixed_in_advance=fixed)
+            widths.append((width, float(found[1].variance)))
+        width, reached = max(widths)
+        if width <= wanted.within:
+            enough, best = purchases, variance
+            if wide is None or width >= _NEAR * wanted.within:
+                break
+        else:
+            wide = min(variance, reached)  # what there is may be more accurate than what was tried
+        if enough is not None and wide is not None:
+            variance = (best * wide) ** 0.5
+        else:
+            variance = min(variance, reached) * float(wanted.within / width) ** 2 * 0.998
+    return enough
 
 
 def _answer(
@@ -382,4 +416,5 @@ def _answer(
         value = read_only(floats.reshape(question.shape))
     alone = ZCDP(Fraction(1 / (2 * wanted.alone)))
     source = f"{len(used)} release{'s' * (len(used) != 1)}"
-    return Estimated(value, source, ZCDP(paid), alone, tuple(spreads), wanted.anytime, unit)
+    fixed = wanted.fixed_in_advance
+    return Estimated(value, source, ZCDP(paid), alone, tuple(spreads), fixed, unit)

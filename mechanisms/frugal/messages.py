@@ -25,16 +25,17 @@ class Estimate:
         within: the half-width of the interval, of each entry by itself; of sums in the unit of the
             column.
         confidence: the probability with which the interval holds.
-        anytime: whether the question may depend on earlier answers of the same person. The interval
-            then holds for all questions at all times at once, and needs more precision. An answer
-            from new noise alone needs none; its interval holds for this question by itself. Without
-            it, the interval holds for questions that do not depend on earlier answers.
+        fixed_in_advance: write True only if all questions to this person, their accuracies and
+            their number were fixed before the first answer, by everybody who asks it. The interval
+            is then narrower, and holds for this answer by itself. By default questions, accuracies
+            and when to stop may depend on answers: the interval holds for all answers to this
+            question at once. One from earlier noise is wide, so more precision is bought.
     """
 
     statistic: Any
     within: Any
     confidence: Any = "0.95"
-    anytime: Any = False
+    fixed_in_advance: Any = False
 
 
 def rounded(value: Any) -> str:
@@ -54,7 +55,7 @@ class Estimated(Paid):
         cost: what was charged for it.
         alone: what one launch for this question alone would have cost.
         spreads: one for each entry, in multiples of `unit`; what intervals are computed from.
-        chosen: whether `interval` is about questions that depend on earlier answers.
+        fixed_in_advance: whether it was asked so: see `Estimate`.
         unit: the values without noise are multiples of it: the `unit` of a `Sum`, 1 of counts.
     """
 
@@ -63,7 +64,7 @@ class Estimated(Paid):
     cost: ZCDP
     alone: ZCDP
     spreads: tuple[Spread, ...] = attrs.field(repr=False)
-    chosen: bool = False
+    fixed_in_advance: bool = False
     unit: Fraction = Fraction(1)
 
     @property
@@ -77,17 +78,28 @@ class Estimated(Paid):
         most = max((spread.variance for spread in self.spreads), default=Fraction(0))
         return most * self.unit**2
 
-    def interval(self, confidence: Any = 0.95, *, anytime: bool | None = None) -> tuple[Any, Any]:
+    def interval(
+        self, confidence: Any = 0.95, *, fixed_in_advance: bool | None = None
+    ) -> tuple[Any, Any]:
         """The least and the greatest multiple of the unit that the value without noise may be.
+
+        It holds with this probability at any moment that was chosen because of answers, for all
+        answers to this question at once, whatever the question and its accuracies depend on. Of
+        answers from earlier noise, those to all questions hold at once.
 
         Args:
             confidence: a probability above 0 and below 1; for an array, of each entry separately.
-            anytime: whether the question may depend on earlier answers; by default as was asked.
+            fixed_in_advance: whether all questions to the person, their accuracies and their number
+                were fixed before the first answer. The interval is then narrower and holds for this
+                answer by itself. By default as was asked.
 
         Returns:
             Two ints if the unit is 1, two Fractions otherwise; for an array two float64 arrays.
+
+        Raises:
+            ValueError: it should be the narrower one, and the query did not say so.
         """
-        low, high = self._multiples(confidence, anytime=anytime)
+        low, high = self._multiples(confidence, fixed_in_advance=fixed_in_advance)
         if self.unit == 1:
             return low, high
         if not isinstance(self.value, np.ndarray):
@@ -95,11 +107,18 @@ class Estimated(Paid):
         low, high = low * float(self.unit), high * float(self.unit)
         return low - abs(low) * 2.0**-51, high + abs(high) * 2.0**-51  # both products are rounded
 
-    def _multiples(self, confidence: Any = 0.95, *, anytime: bool | None = None) -> tuple[Any, Any]:
+    def _multiples(
+        self, confidence: Any = 0.95, *, fixed_in_advance: bool | None = None
+    ) -> tuple[Any, Any]:
         """The interval in multiples of the unit: two ints, or two float64 arrays."""
         missed = 1 - confidence_of(confidence)
-        always = self.chosen if anytime is None else anytime
-        widths = [spread.half_width(missed, anytime=always) for spread in self.spreads]
+        fixed = self.fixed_in_advance if fixed_in_advance is None else fixed_in_advance
+        if fixed and not self.fixed_in_advance:
+            raise ValueError(
+                "this question may depend on answers: the narrower interval is for questions that "
+                "were asked with Estimate(.., fixed_in_advance=True)"
+            )
+        widths = [spread.half_width(missed, fixed_in_advance=fixed) for spread in self.spreads]
         value = self._value
         if not isinstance(value, np.ndarray):
             low, high = sorted((-((widths[0] - value) // 1), (value + widths[0]) // 1))

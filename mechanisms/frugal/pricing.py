@@ -53,5 +53,5 @@ def _asked(launch: Any) -> Estimate:
     if type(launch) is not Gaussian:
         raise ValueError(f"{quoted(launch)} has no price: give launches such as Gaussian(Count())")
     spread = Spread(launch.variance, Fraction(0), 0, Fraction(0), Fraction(1), ())
-    within = spread.half_width(1 - _CONFIDENCE, anytime=False)
-    return Estimate(launch.statistic, within * step_of(launch.statistic), _CONFIDENCE)
+    within = spread.in_advance(1 - _CONFIDENCE) * step_of(launch.statistic)
+    return Estimate(launch.statistic, within, _CONFIDENCE, fixed_in_advance=True)

@@ -12,6 +12,9 @@ from mechanisms.frugal.ledgers import Weights
 from queryable.losses.numbers import at_least_one, exact, natural, round_up
 from queryable.quoting import an_instance, quoted
 
+FRESH = Fraction(9, 10)
+"""The share of what may be missed that goes to the first answer of a question, from new noise; the
+rest goes to all answers from earlier noise together (docs/theory/proofs/frugal.md, both kinds)."""
 MOST_ROWS = 10**10
 """Intervals hold for data of at most so many rows. It bounds the effect of rounding weights."""
 LEAST_VARIANCE = 64
@@ -60,7 +63,7 @@ class Spread:
         offset: an upper bound on the bias that rounded weights cause.
         mixed: the sum over ledgers of the squared norm of the weights, times (p + p0) / p^2.
         dimensions: for each ledger p / p0, the number of its combinations, and its number.
-        fresh: whether all the noise was drawn after the question was asked.
+        fresh: whether all the noise was drawn after the question was asked, for the first time.
     """
 
     variance: Fraction = attrs.field(converter=_variance)
@@ -71,13 +74,26 @@ class Spread:
     dimensions: tuple[tuple[Fraction, int, int], ...] = attrs.field(converter=_dimensions)
     fresh: bool = attrs.field(default=False, validator=an_instance(bool))
 
-    def half_width(self, missed: Fraction, *, anytime: bool) -> Fraction:
-        """The noise is beyond it with probability at most `missed`."""
+    def half_width(self, missed: Fraction, *, fixed_in_advance: bool) -> Fraction:
+        """The noise of any answer to a question is beyond its half-width with at most `missed`.
+
+        With `fixed_in_advance` it is the noise of this answer by itself, if all questions, their
+        accuracies and their number were fixed before the first answer.
+        """
+        if fixed_in_advance:
+            return self.in_advance(missed)
+        return self.in_advance(FRESH * missed) if self.fresh else self.always((1 - FRESH) * missed)
+
+    def in_advance(self, missed: Fraction) -> Fraction:
+        """For weights that do not depend on the noise."""
         if not self.variance:
             return self.offset
-        plain = _in_advance(self.variance, self.square, self.coordinates, missed)
-        if not anytime or self.fresh:
-            return plain + self.offset
+        return _in_advance(self.variance, self.square, self.coordinates, missed) + self.offset
+
+    def always(self, missed: Fraction) -> Fraction:
+        """For all weights at all times at once, whatever they depend on."""
+        if not self.variance:
+            return self.offset
         return _at_all_times(self.mixed, self.dimensions, missed) + self.offset
 
 

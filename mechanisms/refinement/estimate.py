@@ -26,18 +26,20 @@ class Refined(Remarked):
     variance: Fraction
     reach: Reach | None = attrs.field(kw_only=True, default=None, eq=False, repr=False)
 
-    def interval(self, confidence: Any = 0.95, *, anytime: bool = False) -> tuple[Any, Any]:
+    def interval(
+        self, confidence: Any = 0.95, *, fixed_in_advance: bool = False
+    ) -> tuple[Any, Any]:
         """The least and the greatest integer that the value without noise may be.
 
-        The interval covers the value with probability at least `confidence` over the noise, if the
-        target was fixed before any value of this estimate was seen. Stopping because of the values,
-        as `Until` does, lowers that probability; `anytime` accounts for it. Estimates that `Until`
-        has produced always use `anytime`.
+        The intervals of all refinements of this estimate cover the value at once, with probability
+        at least `confidence` over the noise. So targets, and when to stop, may depend on values.
 
         Args:
             confidence: a probability above 0 and below 1; for an array, of each entry separately.
-            anytime: whether the probability covers all refinements of this estimate at once, so
-                that any of them may be looked at.
+            fixed_in_advance: whether this target, and that it is the one to be used, was fixed
+                before any value of this estimate was seen. The interval is then narrower, and
+                covers the value by itself. It makes no difference to estimates that `Until` has
+                produced, which stops because of the values.
 
         Returns:
             Two ints, or two arrays of whole numbers: float64 for an array of floats, and infinite
@@ -48,7 +50,7 @@ class Refined(Remarked):
         """
         if self.reach is None:
             raise ValueError("ask an answer of a mechanism: this estimate has no known noise")
-        return self.reach.ends(self.value, confidence, anytime=anytime)
+        return self.reach.ends(self.value, confidence, fixed_in_advance=fixed_in_advance)
 
     def __str__(self) -> str:
         value = shown(self.value) if isinstance(self.value, Fraction) else self.value

@@ -109,15 +109,17 @@ class Reach:
     rounded: Any = Fraction(0)
     value_dependent: bool = False
 
-    def ends(self, value: Any, confidence: Any, *, anytime: bool = False) -> tuple[Any, Any]:
+    def ends(
+        self, value: Any, confidence: Any, *, fixed_in_advance: bool = False
+    ) -> tuple[Any, Any]:
         """The least and the greatest integer within the bound of a value.
 
         Raises:
             ValueError: the confidence is not above 0 and below 1.
         """
         missed = 1 - confidence_of(confidence)
-        always = anytime or self.value_dependent
-        width = self.tails.at_all_times(missed) if always else self.tails.in_advance(missed)
+        fixed = fixed_in_advance and not self.value_dependent
+        width = self.tails.in_advance(missed) if fixed else self.tails.at_all_times(missed)
         if not isinstance(value, np.ndarray):
             far = width + self.rounded
             least, most = sorted((ceil(value - far), floor(value + far)))

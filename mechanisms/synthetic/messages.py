@@ -136,23 +136,24 @@ class Direct:
         if not np.min(cells, initial=0) >= 0:
             raise ValueError("cells should be numbers from 0 on")
 
-    def half_widths(self, missed: Fraction, *, anytime: bool) -> Any:
+    def half_widths(self, missed: Fraction, *, fixed_in_advance: bool) -> Any:
         """For each entry, what its noise exceeds with probability at most `missed`."""
         cells = np.asarray(self.cells)
         found = np.zeros(cells.shape, dtype=np.int64)
         for many in np.unique(cells).tolist():
-            found[cells == many] = self._half_width(many, missed, anytime=anytime).__floor__()
+            width = self._half_width(many, missed, fixed=fixed_in_advance)
+            found[cells == many] = width.__floor__()
         return found
 
-    def _half_width(self, many: int, missed: Fraction, *, anytime: bool) -> Fraction:
+    def _half_width(self, many: int, missed: Fraction, *, fixed: bool) -> Fraction:
         if many == 0:
             return Fraction(0)
         variance, square = many * self.variance, Fraction(many)
-        if not anytime and not self.variance >= LEAST_VARIANCE:
+        if fixed and not self.variance >= LEAST_VARIANCE:
             return round_up(lambda v, m: (2 * v * (2 / m).log()).sqrt(), variance, missed)
         ledger = (Fraction(1), self.size, self.number)
         spread = Spread(variance, square, self.size, Fraction(0), 2 * variance, (ledger,))
-        return spread.half_width(missed, anytime=anytime)
+        return spread.in_advance(missed) if fixed else spread.always(missed)
 
 
 @attrs.frozen
@@ -219,15 +220,18 @@ class Modelled:
         """
         return bool(self.direct)
 
-    def interval(self, confidence: Any = 0.95, *, anytime: bool = True) -> tuple[Any, Any] | None:
+    def interval(
+        self, confidence: Any = 0.95, *, fixed_in_advance: bool = False
+    ) -> tuple[Any, Any] | None:
         """The least and the greatest integer that the true count may be; None if nothing is known.
 
         Of what was measured, it is about the measured counts, and the value may be outside.
 
         Args:
             confidence: a probability above 0 and below 1; for an array, of each entry separately.
-            anytime: whether the question may depend on answers. Without it, the interval is
-                narrower, and holds for questions that are fixed before the fit.
+            fixed_in_advance: whether this question, and that its answer is the one to be used, was
+                fixed before the first fit. The interval is then narrower, and holds for this
+                question by itself. By default questions and fits may depend on answers.
 
         Returns:
             Two ints, or two int64 arrays. Where measurements contradict each other, the first is
@@ -243,8 +247,8 @@ class Modelled:
         for place, each in enumerate(self.direct, start=1):
             # these shares of all measurements together are below 1 - _PASSED_OVER
             part = (1 - _PASSED_OVER) / (place * (place + 1))
-            share = missed if anytime else missed * part
-            wide = each.half_widths(share, anytime=anytime)
+            share = missed * part if fixed_in_advance else missed
+            wide = each.half_widths(share, fixed_in_advance=fixed_in_advance)
             lows.append(each.value - wide)
             highs.append(each.value + wide)
         low, high = np.max(lows, axis=0), np.min(highs, axis=0)

@@ -70,7 +70,7 @@ TO_PERSONS = {
     "[0]": (
         Estimate(COUNT, 20),
         Estimate(Histogram("age", [0, 10, 20]), 30, confidence="9/10"),
-        Estimate(GroupBy([_BINS], Count()), 30, anytime=True),
+        Estimate(GroupBy([_BINS], Count()), 30, fixed_in_advance=True),
     ),
     "[1]": (
         *(Fit(ZCDP("1/1000"), rounds=1), Measurements(), SampleRows(5), FromModel(COUNT)),

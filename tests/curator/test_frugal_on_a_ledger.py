@@ -35,7 +35,7 @@ def no_cached_strategies(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def asked(root: Queryable, *starts: float) -> list[Estimated]:
     wheres = [(start <= AGE) & (start + 20 > AGE) for start in starts]
-    return [root.ask(Estimate(Count(where), 20)) for where in wheres]
+    return [root.ask(Estimate(Count(where), 20, fixed_in_advance=True)) for where in wheres]
 
 
 def another_library(monkeypatch: pytest.MonkeyPatch, error: float) -> None:
@@ -118,11 +118,11 @@ def test_rounding_errors_of_eigenvalues_do_not_matter(
 
     monkeypatch.setattr(np.linalg, "eigh", eigh)
     root = curator.open(place, mechanism, DATA, name="visits")
-    first = root.ask(Estimate(Count(inner), 20))
+    first = root.ask(Estimate(Count(inner), 20, fixed_in_advance=True))
     curator.release(root)
     sign = -1
     root = curator.open(place, mechanism, DATA, name="visits")
-    again = root.ask(Estimate(Count(inner), 20))
+    again = root.ask(Estimate(Count(inner), 20, fixed_in_advance=True))
     assert (again.value, again.cost) == (first.value, ZCDP(0))
 
 

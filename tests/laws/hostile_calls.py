@@ -323,7 +323,7 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
             "statistic": Count(),
             "within": 3,
             "confidence": "0.95",
-            "anytime": False,
+            "fixed_in_advance": False,
         },
         "Estimated": {
             "value": NUMBER,
@@ -331,7 +331,7 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
             "cost": queryable.ZCDP(1),
             "alone": queryable.ZCDP(1),
             "spreads": (Spread(Fraction(2), Fraction(1), 1, Fraction(0), Fraction(4), ()),),
-            "chosen": False,
+            "fixed_in_advance": False,
             "unit": NUMBER,
         },
         "Best": {

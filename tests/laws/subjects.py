@@ -352,10 +352,10 @@ MECHANISMS = (
         "Frugal",
         mechanisms.Frugal() @ FiltCon(ZCDP(1)),
         (
-            mechanisms.Estimate(mechanisms.Count(), 5),
+            mechanisms.Estimate(mechanisms.Count(), 5, fixed_in_advance=True),
             WORD,
-            mechanisms.Estimate(mechanisms.Count(), 5),
-            mechanisms.Estimate(mechanisms.Count(), 3, "0.9", anytime=True),
+            mechanisms.Estimate(mechanisms.Count(), 5, fixed_in_advance=True),
+            mechanisms.Estimate(mechanisms.Count(), 3, "0.9"),
             OPEN,
             mechanisms.Estimate(mechanisms.Count(), 1),
             PrivacyLossQuery(),

@@ -49,9 +49,9 @@ def asked(root: Queryable, names: tuple[str, ...], where: np.ndarray) -> tuple[M
     return root.ask(FromModel(Count(reduce(or_, inside)))), int(exact(names)[where].sum())
 
 
-def covers(found: Modelled, truth: int, narrower: float = 1, *, anytime: bool = True) -> bool:
+def covers(found: Modelled, truth: int, narrower: float = 1, **options: bool) -> bool:
     """Whether the interval has the truth, also if it were narrower."""
-    low, high = found.interval(LEVEL, anytime=anytime)  # type: ignore[misc]
+    low, high = found.interval(LEVEL, **options)  # type: ignore[misc]
     middle, half = (low + high) / 2, (high - low) / 2
     return bool(abs(truth - middle) <= narrower * half)
 
@@ -75,9 +75,9 @@ def fit(seed: int) -> tuple[bool, ...]:
     others = set(combinations(NAMES, 2)) - {each.columns for each in measured}
     far = [asked(root, pair, cells_of(root, pair) < exact(pair)) for pair in others]
     return (
-        covers(*fixed, anytime=False),
+        covers(*fixed, fixed_in_advance=True),
         all(covers(*each) for each in (*near, *far)),
-        covers(*fixed, 0.4, anytime=False),
+        covers(*fixed, 0.4, fixed_in_advance=True),
         all(covers(*each, 0.4) for each in near),
         all(covers(*each, 0.02) for each in far),
     )

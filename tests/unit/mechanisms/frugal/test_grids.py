@@ -99,10 +99,10 @@ def test_shares_are_equal_until_something_was_released() -> None:
     root = Queryable(
         Frugal() @ FiltCon(ZCDP(10)), {"a": [30] * 50}, coins=SeededCoins(1), allow_seeded=True
     )
-    assert root.ask(Estimate(Count(A == 6), 20)).cost.rho > 0
+    assert root.ask(Estimate(Count(A == 6), 20, fixed_in_advance=True)).cost.rho > 0
     for code in (0, 3, 12):  # bought with the first
-        assert root.ask(Estimate(Count(A.is_in([code])), 25)).cost.rho == 0
-    assert root.ask(Estimate(Count(A == 13), 20)).cost.rho > 0
+        assert root.ask(Estimate(Count(A.is_in([code])), 25, fixed_in_advance=True)).cost.rho == 0
+    assert root.ask(Estimate(Count(A == 13), 20, fixed_in_advance=True)).cost.rho > 0
 
 
 def test_told_axes_are_not_extended() -> None:

@@ -40,7 +40,7 @@ def test_the_price_is_the_charge(name: str) -> None:
     root = Queryable(person @ FiltCon(ZCDP(10)), DATA, coins=SeededCoins(1), allow_seeded=True)
     for each, launch in zip(asked, launches, strict=True):
         within = accuracy(launch, "0.95") if each.shape is None else 1960
-        root.ask(Estimate(each, within))
+        root.ask(Estimate(each, within, fixed_in_advance=True))
     charged = root.privacy_loss()
     assert isinstance(charged, ZCDP)
     assert float(person.priced(launches).rho) == pytest.approx(float(charged.rho), rel=5e-3)

@@ -17,11 +17,11 @@ def asked(root: Queryable) -> Queryable:
     """A person that bought twice, answered for nothing, launched, was refused, and bought again."""
     person = root.launch(Frugal() @ FiltCon(ZCDP(1)))
     for within in (60, 60, 20):
-        person.ask(Estimate(Count(AGE >= 30), within))
+        person.ask(Estimate(Count(AGE >= 30), within, fixed_in_advance=True))
     person.launch(Gaussian(Count(), rho="1/10"))
     with pytest.raises(QueryRefusedError):
-        person.ask(Estimate(Count(AGE >= 30), 1))
-    person.ask(Estimate(Count(AGE >= 40), 20))
+        person.ask(Estimate(Count(AGE >= 30), 1, fixed_in_advance=True))
+    person.ask(Estimate(Count(AGE >= 40), 20, fixed_in_advance=True))
     return person
 
 
@@ -74,6 +74,6 @@ def test_where_costs_do_not_add_up_only_purchases_are_shown() -> None:
     """Of an odometer, and of a budget for groups of records: costs are stated for one record."""
     for below in (OdomCon(ZCDP), FiltCon(ZCDP(4), d_in=2)):
         person = Queryable(Frugal() @ below, DATA, coins=SeededCoins(3), allow_seeded=True)
-        answer = person.ask(Estimate(Count(AGE >= 30), 60))
+        answer = person.ask(Estimate(Count(AGE >= 30), 60, fixed_in_advance=True))
         assert [row.loss for row in person.ledger()] == [answer.cost]
         assert "spent" not in person.tree()

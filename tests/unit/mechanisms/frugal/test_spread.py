@@ -23,6 +23,6 @@ ONE = Spread(Fraction(2), Fraction(1), 1, Fraction(0), Fraction(4), ((Fraction(1
 )
 def test_its_numbers_are_checked(wrong: dict[str, Any]) -> None:
     """The log of a ledger's number, and roots of all others, are taken."""
-    assert ONE.half_width(Fraction(1, 20), anytime=True) > 0
+    assert ONE.always(Fraction(1, 20)) > 0
     with pytest.raises((TypeError, ValueError)):
         attrs.evolve(ONE, **wrong)

@@ -73,7 +73,7 @@ def test_the_truth_is_in_the_interval_as_often_as_said(way: str) -> None:
     """
     estimate = WAYS[way](MANY)
     for confidence in (F(1, 2), F(9, 10)):
-        low, high = estimate(Refine()).interval(confidence)
+        low, high = estimate(Refine()).interval(confidence, fixed_in_advance=True)
         within = float(np.mean((low <= 10**6) & (high >= 10**6)))
         error = 6 * float((confidence * (1 - confidence)) / RUNS) ** 0.5
         assert float(confidence) - error <= within <= 0.1 * (1.5 - float(confidence)) + confidence
@@ -99,15 +99,15 @@ def test_who_stops_because_of_the_value_gets_a_wider_interval(way: str) -> None:
     other(Refine())
     other(Refine())
     third = other(Refine())
-    assert width(third, anytime=True) > width(third)
+    assert width(third) > width(third, fixed_in_advance=True)
     seen: list[Any] = []
     stopped = estimate(Until(lambda each: bool(seen.append(each) or len(seen) == 3)))
     assert (stopped.value, stopped.variance) == (third.value, third.variance)
-    assert width(stopped) == width(third, anytime=True) == width(stopped, anytime=True)
+    assert width(stopped) == width(third) == width(stopped, fixed_in_advance=True)
     assert width(estimate(Latest())) == width(stopped)
     following, plain = estimate(Refine()), other(Refine())
-    assert width(following) == width(plain, anytime=True) == width(estimate(Latest()))
-    assert width(other(Latest())) == width(plain)
+    assert width(following) == width(plain) == width(estimate(Latest()), fixed_in_advance=True)
+    assert width(other(Latest()), fixed_in_advance=True) == width(plain, fixed_in_advance=True)
 
 
 def test_a_target_that_is_named_is_one_that_was_fixed() -> None:
@@ -115,18 +115,20 @@ def test_a_target_that_is_named_is_one_that_was_fixed() -> None:
     for way, target in (("brownian", 1), ("laplace", 1)):
         estimate, other = WAYS[way](Count()), WAYS[way](Count())
         estimate(Until(lambda each: each.variance < 200))
-        assert width(estimate(Refine(target))) == width(other(Refine(target)))
+        fixed = [width(each(Refine(target)), fixed_in_advance=True) for each in (estimate, other)]
+        assert fixed[0] == fixed[1] < width(estimate(Latest()))
 
 
 def test_intervals_have_the_law_of_the_noise() -> None:
     """Laplace releases as `Laplace` itself, Gaussian means as the bound on their noise says."""
     for way in ("doubling, laplace", "laplace"):
         low, high = Laplace(Count(), scale=16).release([1], SeededCoins(1)).interval(F(9, 10))
-        assert width(WAYS[way](Count())(Refine()), confidence=F(9, 10)) == high - low
+        first = WAYS[way](Count())(Refine())
+        assert width(first, confidence=F(9, 10), fixed_in_advance=True) == high - low
     estimate = WAYS["brownian"](Count())
     estimate(Refine())
     half = MeanTails(F(25), F(400)).in_advance(F(1, 20))
-    assert 2 * half - 2 < width(estimate(Refine(25))) <= 2 * half
+    assert 2 * half - 2 < width(estimate(Refine(25)), fixed_in_advance=True) <= 2 * half
 
 
 @each_way
@@ -143,7 +145,7 @@ def test_a_condition_that_raises_stops_alike(way: str) -> None:
             estimate(Until(wrong))
         again = estimate(Latest())
         assert again == answer.estimate
-        assert width(again) == width(again, anytime=True)
+        assert width(again) == width(again, fixed_in_advance=True)
         assert estimate(Refine()).variance < again.variance
 
 

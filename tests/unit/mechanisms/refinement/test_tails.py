@@ -95,32 +95,37 @@ class Fixed(Tails):
         return 2 * self.width
 
 
+def ends(reach: Reach, value: Any, confidence: Any = "0.9") -> tuple[Any, Any]:
+    """The interval for a target that was fixed in advance."""
+    return reach.ends(value, confidence, fixed_in_advance=True)
+
+
 def test_ends_are_the_integers_within_the_bound() -> None:
     """The truth is one, so nothing is lost; there is always at least one."""
-    assert Reach(Fixed("1.5")).ends(F(10), "0.9") == (9, 11)
-    assert Reach(Fixed(2)).ends(7, "0.9") == (5, 9)
-    assert Reach(Fixed("1.5"), value_dependent=True).ends(F(10), "0.9") == (7, 13)
-    assert Reach(Fixed("1.5")).ends(F(10), "0.9", anytime=True) == (7, 13)
-    assert Reach(Fixed("1/10")).ends(F(1, 2), "0.9") == (0, 1)
-    assert Reach(Fixed("1.5"), rounded=F(1, 2)).ends(F(10), "0.9") == (8, 12)
+    assert ends(Reach(Fixed("1.5")), F(10)) == (9, 11)
+    assert ends(Reach(Fixed(2)), 7) == (5, 9)
+    assert ends(Reach(Fixed("1.5"), value_dependent=True), F(10)) == (7, 13)
+    assert Reach(Fixed("1.5")).ends(F(10), "0.9") == (7, 13)
+    assert ends(Reach(Fixed("1/10")), F(1, 2)) == (0, 1)
+    assert ends(Reach(Fixed("1.5"), rounded=F(1, 2)), F(10)) == (8, 12)
 
 
 def test_ends_of_arrays() -> None:
     """Floats outward, to whole numbers; what is not finite says nothing; integers exactly."""
     floats = np.array([10.0, 0.5, np.inf, np.nan, 2.0**60])
-    low, high = Reach(Fixed("1.5"), rounded=np.full(5, 1e-9)).ends(floats, "0.9")
+    low, high = ends(Reach(Fixed("1.5"), rounded=np.full(5, 1e-9)), floats)
     assert low[:4].tolist() == [9, -1, -np.inf, -np.inf]
     assert high[:4].tolist() == [11, 2, np.inf, np.inf]
     assert low[4] < 2.0**60 < high[4]
-    assert (Reach(Fixed("1/10")).ends(np.array([0.5]), "0.9")) == (np.array([0.0]), np.array([1.0]))
+    assert (ends(Reach(Fixed("1/10")), np.array([0.5]))) == (np.array([0.0]), np.array([1.0]))
     big = np.array([5, 2**63 - 1])
-    low, high = Reach(Fixed(3)).ends(big, "0.9")
+    low, high = ends(Reach(Fixed(3)), big)
     assert (low.tolist(), high.tolist()) == ([2, 2**63 - 4], [8, 2**63 + 2])
-    low, high = Reach(Fixed(10**400)).ends(np.array([1.0]), "0.9")
+    low, high = ends(Reach(Fixed(10**400)), np.array([1.0]))
     assert (low.tolist(), high.tolist()) == ([-np.inf], [np.inf])
 
 
 @pytest.mark.parametrize("confidence", [0, 1, -1, 2, "x", True])
 def test_a_confidence_is_between_0_and_1(confidence: Any) -> None:
     with pytest.raises(ValueError, match="confidence"):
-        Reach(Fixed(1)).ends(F(1), confidence)
+        ends(Reach(Fixed(1)), F(1), confidence)

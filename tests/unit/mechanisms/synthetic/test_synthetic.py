@@ -129,7 +129,7 @@ def test_answers_are_free_and_close() -> None:
     assert abs(found.value - truth).max() < 100
     low, high = found.interval("0.999")  # type: ignore[misc]
     assert np.all((low <= truth) & (truth <= high))
-    narrow = found.interval("0.999", anytime=False)
+    narrow = found.interval("0.999", fixed_in_advance=True)
     assert np.all(narrow[1] - narrow[0] <= high - low)  # type: ignore[index]
     every = root.ask(FromModel(Count()))
     assert every.value == pytest.approx(SIZE, abs=100)
@@ -482,10 +482,10 @@ def test_intervals_of_measured_sums_cover(variance: Fraction) -> None:
     """The noise of 5 counts is beyond the half-width of 80 % in at most about 20 % of draws."""
     noise = SeededCoins(1).draw(DiscreteGaussian(variance), (4000, 5)).sum(axis=1)
     direct = Direct(0, 5, variance, 12, 1)
-    for anytime in (False, True):
-        width = direct.half_widths(Fraction(1, 5), anytime=anytime)
+    for fixed in (True, False):
+        width = direct.half_widths(Fraction(1, 5), fixed_in_advance=fixed)
         assert (abs(noise) > width).mean() < 0.2 + 0.025
-    sharp = Direct(0, 5, Fraction(400), 12, 1).half_widths(Fraction(1, 5), anytime=False)
+    sharp = Direct(0, 5, Fraction(400), 12, 1).half_widths(Fraction(1, 5), fixed_in_advance=True)
     assert sharp < 1.75 * (5 * 400) ** 0.5  # the exact quantile is 1.28
 
 
@@ -493,9 +493,9 @@ def test_measured_and_passed_over_marginals_share_what_may_be_missed() -> None:
     """Nine tenths for the former: a half of it for the first measurement, a sixth for the next."""
     first, second = Direct(500, 1, Fraction(10**4), 4, 1), Direct(500, 1, Fraction(900), 4, 2)
     for found, share in (((first,), 2), ((Direct(500, 1, Fraction(10**9), 4, 1), second), 6)):
-        low, high = Modelled(0.0, found).interval("0.8", anytime=False)  # type: ignore[misc]
+        low, high = Modelled(0.0, found).interval("0.8", fixed_in_advance=True)  # type: ignore[misc]
         missed = Fraction(1, 5) * Fraction(9, 10) / share
-        width = int(found[-1].half_widths(missed, anytime=False))
+        width = int(found[-1].half_widths(missed, fixed_in_advance=True))
         assert (low, high) == (500 - width, 500 + width)
 
 
@@ -503,7 +503,7 @@ def test_an_interval_is_the_intersection_of_those_of_all_measurements() -> None:
     wide, narrow = Direct(90, 1, Fraction(10**6), 4, 1), Direct(100, 1, Fraction(100), 4, 2)
     found = Modelled(97.5, (wide, narrow))
     low, high = found.interval()  # type: ignore[misc]
-    width = int(narrow.half_widths(Fraction(1, 20), anytime=True))
+    width = int(narrow.half_widths(Fraction(1, 20), fixed_in_advance=False))
     assert (low, high) == (100 - width, 100 + width)
     assert Modelled(3.0, (Direct(-500, 1, Fraction(1), 4, 1),)).interval() == (0, 0)
     assert str(found) == "98 by the model (95% interval: 47 to 153)"
