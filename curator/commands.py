@@ -25,6 +25,7 @@ from curator.feeding import feed
 from curator.keys import make_key
 from curator.ledgers import BrokenChainError, Event, Ledger, LedgerError, chained, ledger_of
 from curator.orders import access_lines, running_lines
+from curator.retrying import retry
 from curator.root import release as release_root
 from curator.sections import ConfigurationError
 from curator.verify import Verified, verify
@@ -343,6 +344,7 @@ def application() -> Any:
     app.command()(_told(status))
     app.command()(_told(close))
     app.command()(_told(charge))
+    app.command()(_told(retry))
 
     @app.command("replay", help=replay.__doc__)
     def _replay(configuration: str, root: str = typer.Argument("")) -> None:

@@ -7,6 +7,7 @@ keys `listen`, `page`, `tls`, `tick` and `deadline` are for a server; they are c
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from fractions import Fraction
 from ipaddress import ip_address
 from pathlib import Path
@@ -15,16 +16,19 @@ from typing import Any
 import attrs
 
 from composition import FiltCon
+from curator.access import ROOT as ACCESS
+from curator.access import access_of
 from curator.batch_files import BatchFolder
 from curator.batches import Updates
 from curator.codec import CODEC, Codec, with_site
 from curator.datasets import ENV, Dataset, dataset_of, key_place, of_environment, seconds
 from curator.journal import TTL
 from curator.leases import lease_of
-from curator.ledgers import ledger_of
+from curator.ledgers import chained, ledger_of
 from curator.replaying import Replayed, replay
 from curator.root import open as open_root
 from curator.sections import Section, mapping, read_file, text, texts
+from curator.story import TRIES
 from mechanisms import Table
 from queryable.handle import Queryable
 from queryable.quoting import quoted
@@ -142,7 +146,8 @@ class Configuration:
         """
         rows, budget = self.open_dataset(name, on_misread)
         try:
-            ledger_of(self.ledger, make=False).close()
+            with closing(ledger_of(self.ledger, make=False)) as ledger:
+                access = access_of(chained(ledger.read(ACCESS)))
             root = open_root(
                 self.ledger,
                 budget,
@@ -155,6 +160,7 @@ class Configuration:
                 anchor=self.anchor,
                 charge_to_anchor=charge_to_anchor,
                 give_up=give_up,
+                tries=lambda message: max(TRIES, access.tries(name, message)),
                 lease=float(self.lease),
             )
         except BaseException:

@@ -10,7 +10,8 @@ Responsible for the bodies of events. They are JSON objects whose fields are:
   on, the time at which the message began, in whole seconds since 1970 (UTC). The time is public: it
   depends on when the analysts asked and on how long the messages before took, which they see
   anyway. It is rounded down to seconds, which are longer than ticks usually are.
-- `again`, `answer`: of, the number of the event that they belong to. An answer has the answer, or
+- `again`, `answer`: of, the number of the event that they belong to. An `again` says that data are
+  about to be read for it once more, after a crash. An answer has the answer, or
   `void`: the message was wrong, or a poll, and is no part of the history. It has `charges` if they
   are not those of the intent, and `retired`: how many `Ask`s deep the child was that failed, 0 for
   the root mechanism.
@@ -195,7 +196,9 @@ class LedgerJournal:
 
     def intend(self, message: Message, told: Told) -> None:
         """Append an intent; see `Journal.intend`."""
-        if self.pending is None:  # otherwise it is there already, and is run again after a crash
+        if self.pending is not None:  # it is run again after a crash: here begins one more try
+            self.append("again", {"of": self.pending.seq})
+        else:
             self._charges, self._requested = self._receipts(told), self.request
             self._since = self._second()
             body = self._body(message, self._since) | _charged(self._charges)

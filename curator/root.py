@@ -6,8 +6,9 @@ odometers are made again from it; everything else is run again when it is next a
 answer is compared with the logged one.
 
 The order of a message: the intent is durable before data are read, and the answer is durable before
-the analyst gets it. A crash between the two leaves an intent, which is run again once, with the
-same coins and so with the same answer; if that crashes too, it has failed, and its charge is kept.
+the analyst gets it. A crash between the two leaves an intent, which is run again, with the same
+coins and so with the same answer. A try counts once data are about to be read; after eight tries
+the message has failed, and its charge is kept.
 """
 
 import json
@@ -40,7 +41,7 @@ from curator.ledgers import LedgerError, chained, ledger_of, this_process
 from curator.moorings import first_moored, moored
 from curator.reading import Reader
 from curator.skimming import Skim
-from curator.story import SCHEMA, Telling, message_of, same_by
+from curator.story import SCHEMA, TRIES, Telling, Tries, message_of, same_by, tries_of
 from mechanisms import Table
 from queryable.datasets import protected, protects, remember, warn
 from queryable.handle import Queryable
@@ -66,6 +67,7 @@ def open(  # noqa: A001 (`curator.open`)
     anchor: Anchor | str | os.PathLike[str] | None = None,
     charge_to_anchor: bool = False,
     give_up: bool = False,
+    tries: Tries = TRIES,
     lease: float = TTL,
 ) -> Queryable:
     """Open a root on a ledger, or go on with it: a `Queryable` that survives its process.
@@ -91,7 +93,10 @@ def open(  # noqa: A001 (`curator.open`)
         charge_to_anchor: whether to charge a sealed root up to the bound of its anchor. All its
             children are retired if the ledger is an old copy.
         give_up: whether a message that was under way when the process ended has failed. By default
-            it is run again, once.
+            it is run again.
+        tries: how often a message is run, if each time the process ends before its answer is
+            stored, until it has failed. A try counts once data are about to be read for it. A
+            function gives the number for that of the message's event.
         lease: seconds after which another machine may take the root over, if this process ends
             without a word; at least 5. It is renewed while the root is open.
 
@@ -121,8 +126,7 @@ def open(  # noqa: A001 (`curator.open`)
     if not isinstance(mechanism, InteractiveMechanism):
         raise TypeError("mechanism should be an InteractiveMechanism, such as FiltCon(budget)")
     require_codec(codec)
-    lease = lease_of(lease)
-    name = name_of(name)
+    lease, most, name = lease_of(lease), tries_of(tries), name_of(name)
     if name.startswith(OWN):
         raise ValueError(f"name starts with {OWN}, as the names of the curator's own roots do")
     place = ledger_of(ledger)
@@ -133,7 +137,7 @@ def open(  # noqa: A001 (`curator.open`)
         # Taking the lease ends the handle that there may be, so what is wrong is refused before.
         secret = continued(name, before, mechanism, given, key, ledger, codec)
         epoch = place.lease(name, this_process(), lease)
-        telling = Telling(chained(place.read(name)))
+        telling = Telling(chained(place.read(name)), most)
         journal = LedgerJournal(place, name, epoch, codec, telling.head, telling.pending, ttl=lease)
         journal.owns = place is not ledger
         try:
@@ -240,7 +244,7 @@ def _running(
     elif not mechanism.recallable:  # otherwise it was to read nothing
         if telling.gives_up:
             opening = Recall(Failed(), same_by(codec))
-        elif telling.tries == 1:
+        elif telling.tries:  # none if it is new
             journal.append("again", {"of": 1})
     root = MemoryRoot(mechanism, dataset, coins, on_fault, protects(dataset), opening=opening)
     if telling.opening is None:
@@ -284,7 +288,6 @@ def _go_on(
     if telling.gives_up or lost:
         give_up(root, message)
     else:
-        journal.append("again", {"of": telling.pending.seq})
         tell_again(root, message)
     if journal.pending is not None:
         raise LedgerError(f"the message of root {journal.root!r} under way was not finished")

@@ -13,6 +13,7 @@ import attrs
 from curator.codec import Codec
 from curator.ledgers import Event, LedgerError
 from curator.requests import Request
+from queryable.losses.numbers import at_least_one
 from queryable.messages import Answer, Failed, Halted, Launched, Refused, bare
 from queryable.randomness.sealed import SealedCoins
 from queryable.recalling import Recall
@@ -22,6 +23,17 @@ from queryable.running.together import exchanges_of
 from queryable.view import Exchange
 
 SCHEMA = 1
+
+TRIES = 8
+"""How often a message is tried that crashes interrupt, before it has failed."""
+
+Tries = int | Callable[[int], int]
+"""How often a message is tried; a function gives it for the number of its event."""
+
+
+def tries_of(value: Tries) -> Tries:
+    """Read a number of tries, or a function that gives one."""
+    return value if callable(value) else at_least_one(value, "tries")
 
 
 @attrs.frozen
@@ -33,7 +45,7 @@ class Story:
         opening: the text of the opening answer; None if it was never given.
         head: the last event.
         pending: the intent, or the opening, without an answer.
-        tries: how often that was tried.
+        tries: how often that was tried: how often data were about to be read for it.
         exchanges: intents and exchanges that are part of the history, each with its answer.
         closed: whether the root is closed.
     """
@@ -54,13 +66,14 @@ class Telling:
 
     Args:
         events: those of the root, in order.
+        most: how often what has no answer is tried, by the number of its event.
 
     Raises:
         LedgerError: they do not make sense.
     """
 
-    def __init__(self, events: Iterable[Event]) -> None:
-        self._events = iter(events)
+    def __init__(self, events: Iterable[Event], most: Tries = TRIES) -> None:
+        self._events, self._most = iter(events), most
         self.opened: dict[str, Any] | None = None
         self.opening: str | None = None
         self.head: Event | None = None
@@ -71,8 +84,11 @@ class Telling:
 
     @property
     def gives_up(self) -> bool:
-        """Whether what has no answer is not run again: it was before, or the log lacks messages."""
-        return self._sealed or self.tries > 1
+        """Whether what has no answer is not run again: tried too often, or messages are lost."""
+        if self.pending is None or self._sealed:
+            return self._sealed
+        most = self._most if isinstance(self._most, int) else self._most(self.pending.seq)
+        return self.tries >= most
 
     @gives_up.setter
     def gives_up(self, value: bool) -> None:

@@ -112,7 +112,7 @@ class _Checks:
     def __init__(self, codec: Codec) -> None:
         self.pending: Event | None = None
         self._asked: dict[str, Any] = {}
-        self._again = self.closed = False
+        self.closed = False
         self.messages = 0
         self._counted = 0  # those of the data's owner too
         self.course = Course()
@@ -152,11 +152,10 @@ class _Checks:
             case "opened" | "intent":
                 if waits is not None:
                     raise _wrong(event, f"comes before the answer of event {waits}")
-                self.pending, self._again, self._asked = event, False, body
+                self.pending, self._asked = event, body
             case "again":
-                if body["of"] != waits or self._again:
-                    raise _wrong(event, "runs a message again that was answered or ran twice")
-                self._again = True
+                if waits is None or body["of"] != waits:
+                    raise _wrong(event, "runs a message again that was answered")
             case "answer":
                 self._answer(event, body, waits)
             case "exchange":

@@ -136,7 +136,7 @@ FLOORS = {
             "budgets",
             "datasets",
         ),
-        *("configuration", "service", "orders", "feeding", "exports"),
+        *("configuration", "service", "orders", "feeding", "retrying", "exports"),
         *("verification", "verify", "commands"),
     ),
 }

@@ -1,12 +1,13 @@
 """Who may ask: analysts, their tokens and their grants, as events of a root of the ledger.
 
 - `tokens`: secrets that are shown once, and their hashes.
-- `changes`: what may happen to the access: an analyst added or revoked, a grant.
+- `changes`: what may happen to the access: an analyst added or revoked, a grant, more
+  tries of a message.
 - `people`: `Access`, the analysts and grants as of now: a fold of changes.
 - `store`: changes as events of the root "@access".
 """
 
-from curator.access.changes import Added, Change, Granted, Revoked
+from curator.access.changes import Added, Allowed, Change, Granted, Revoked
 from curator.access.people import Access, AccessChangeError, Analyst, Grant, Reach, analyst_row
 from curator.access.store import OWN, ROOT, AccessStore, access_of
 from curator.access.tokens import hash_of, is_same, make_token
@@ -18,6 +19,7 @@ __all__ = [
     "AccessChangeError",
     "AccessStore",
     "Added",
+    "Allowed",
     "Analyst",
     "Change",
     "Grant",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import attrs
-from attrs.validators import and_, instance_of, matches_re, max_len, min_len
+from attrs.validators import and_, ge, instance_of, matches_re, max_len, min_len
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,99}")
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -71,9 +71,28 @@ class Granted:
     mechanism: str = attrs.field(validator=instance_of(str))
 
 
-Change = Added | Revoked | Granted
+@attrs.frozen
+class Allowed:
+    """A message that crashes interrupted may be tried more often before it has failed.
 
-_KINDS: Mapping[str, type[Change]] = {"add": Added, "revoke": Revoked, "grant": Granted}
+    Attributes:
+        message: the number of its event in the root of the data set.
+        tries: how often it may be tried in all.
+    """
+
+    dataset: str = attrs.field(validator=_text)
+    message: int = attrs.field(validator=[instance_of(int), ge(1)])
+    tries: int = attrs.field(validator=[instance_of(int), ge(1)])
+
+
+Change = Added | Revoked | Granted | Allowed
+
+_KINDS: Mapping[str, type[Change]] = {
+    "add": Added,
+    "revoke": Revoked,
+    "grant": Granted,
+    "allow": Allowed,
+}
 _WORDS = {kind: word for word, kind in _KINDS.items()}
 
 

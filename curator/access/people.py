@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 from immutables import Map
 
-from curator.access.changes import Added, Change, Granted, Revoked
+from curator.access.changes import Added, Allowed, Change, Granted, Revoked
 from curator.access.tokens import is_same
 from queryable.errors import InteractiveError
 from queryable.quoting import quoted
@@ -87,10 +87,15 @@ class Reach:
 
 @attrs.frozen
 class Access:
-    """The analysts by name, and by the first digits of the hashes of their tokens."""
+    """The analysts by name, and by the first digits of the hashes of their tokens.
+
+    Attributes:
+        allowed: for each data set, what was last allowed for an interrupted message.
+    """
 
     analysts: "Map[str, Analyst]" = Map()
     _by_token: "Map[str, str]" = attrs.field(default=Map(), alias="by_token", repr=False)
+    allowed: "Map[str, Allowed]" = Map()
 
     def __iter__(self) -> Iterator[Analyst]:
         return iter(sorted(self.analysts.values(), key=lambda each: each.name))
@@ -125,6 +130,13 @@ class Access:
                 return self._revoked(self._known(name))
             case Granted(name):
                 return self._granted(self._known(name), change)
+            case Allowed(dataset):
+                return attrs.evolve(self, allowed=self.allowed.set(dataset, change))
+
+    def tries(self, dataset: str, message: int) -> int:
+        """How often the owner lets an interrupted message be tried; 0 without a word."""
+        allowed = self.allowed.get(dataset)
+        return allowed.tries if allowed is not None and allowed.message == message else 0
 
     def _known(self, name: str) -> Analyst:
         found = self.analysts.get(name)
@@ -144,17 +156,17 @@ class Access:
         if hashed[:_PREFIX] in self._by_token:
             raise AccessChangeError("this token was given before")
         added = attrs.evolve(present, token=hashed)
-        return Access(
-            self.analysts.set(name, added), by_token=self._by_token.set(hashed[:_PREFIX], name)
+        return attrs.evolve(
+            self,
+            analysts=self.analysts.set(name, added),
+            by_token=self._by_token.set(hashed[:_PREFIX], name),
         )
 
     def _revoked(self, analyst: Analyst) -> "Access":
         if analyst.token is None:
             raise AccessChangeError(f"{analyst.name} has no token")
-        return Access(
-            self.analysts.set(analyst.name, attrs.evolve(analyst, token=None)),
-            by_token=self._by_token,
-        )
+        after = self.analysts.set(analyst.name, attrs.evolve(analyst, token=None))
+        return attrs.evolve(self, analysts=after)
 
     def _granted(self, analyst: Analyst, change: Granted) -> "Access":
         for other in self.analysts.values():

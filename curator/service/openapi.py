@@ -134,6 +134,13 @@ SHAPES: Mapping[str, Shape] = {
             "findings": _list(TEXT),
         }
     ),
+    "Tries": _object(
+        {
+            "dataset": TEXT,
+            "message": {"type": "integer", "minimum": 1},
+            "tries": {"type": "integer", "minimum": 1},
+        }
+    ),
     "Code": _object({"code": TEXT}),
     "Granted": _object({"title": TEXT, "root": TEXT}),
     "Health": _object(

@@ -1,4 +1,4 @@
-"""The owner's routes: analysts, grants, batches, health. They are on the owner's socket only."""
+"""The owner's routes: analysts, grants, batches, tries, health. On the owner's socket only."""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -6,7 +6,15 @@ from typing import Any, TypeAlias
 from starlette.requests import Request
 from starlette.responses import Response
 
-from curator.access import AccessChangeError, Added, Revoked, analyst_row, hash_of, make_token
+from curator.access import (
+    AccessChangeError,
+    Added,
+    Allowed,
+    Revoked,
+    analyst_row,
+    hash_of,
+    make_token,
+)
 from curator.access.changes import checked_analyst
 from curator.service.callers import Caller
 from curator.service.front import Front, between_ticks, body_of, replied, response
@@ -16,7 +24,7 @@ from curator.service.workers import WorkerService
 from curator.wire import WireError
 from curator.wire.feeds import PARTS, Feeding
 from curator.wire.messages import TELL_LIMITS
-from curator.wire.texts import Read, a_text, a_value, dumped, fields_of, loaded, text_of
+from curator.wire.texts import Read, a_count, a_text, a_value, dumped, fields_of, loaded, text_of
 from queryable.quoting import quoted
 
 Gauge: TypeAlias = tuple[str, str, str, float]
@@ -93,6 +101,18 @@ async def feed(front: Front, _: Caller, request: Request) -> Response:
         raise refused(AccessChangeError(f"there is no data set {quoted(dataset)}"))
     async with between_ticks(front, dataset):
         return replied(front, await front.services[dataset].feed(Feeding(**given).written()))
+
+
+async def tries(front: Front, _: Caller, request: Request) -> Response:
+    """Let a message that crashes interrupted be tried more often, from the next opening on."""
+    given = await _fields(request, {"dataset": a_text, "message": a_count, "tries": a_count})
+    if given["dataset"] not in front.services:
+        raise refused(AccessChangeError(f"there is no data set {quoted(given['dataset'])}"))
+    try:
+        await front.keeper.change(Allowed(**given))
+    except ValueError as error:
+        raise malformed(str(error)) from None
+    return response(dumped(given).encode())
 
 
 async def code(front: Front, _: Caller, __: Request) -> Response:

@@ -65,6 +65,7 @@ OWNERS = (
     Route("DELETE", "/v1/owner/analysts/{analyst}", owner.revoke_analyst, "AnalystName"),
     Route("POST", "/v1/owner/grants", owner.grant, "Granted", body="Grant"),
     Route("POST", "/v1/owner/batches", owner.feed, "Fed", body="Batch"),
+    Route("POST", "/v1/owner/tries", owner.tries, "Tries", body="Tries"),
     Route("POST", "/v1/owner/codes", owner.code, "Code"),
 )
 """What the owner may ask for, on the owner's socket only."""

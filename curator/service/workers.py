@@ -4,9 +4,9 @@ Responsible for starting the process, watching it, and starting it again. It has
 `Service` as coroutines, and does not look into what it carries.
 
 Theory of operation. A worker answers messages one after another, so the message that it works on is
-the oldest one without a reply. If the worker dies, that message is sent again, once, to the next
-worker, and so are those behind it. They have their request keys, so a message whose answer was
-stored gets that answer. If the oldest message takes longer than the deadline, the worker is killed,
+the oldest one without a reply. If the worker dies, that message is sent again to the next worker, a
+few times at most, and so are those behind it. They have their request keys, so a message whose
+answer was stored gets that answer. If the oldest message takes longer than the deadline, the worker is killed,
 and the next one is told to give the message up: it has failed, and its charge is kept. After a
 restart a child's earlier messages are run again when it is next asked. Each has the deadline of its
 own, as when it was answered first: the worker sends a notice, and the deadline begins anew.
@@ -31,13 +31,13 @@ from curator.service.frames import Frame
 from curator.service.lines import End, Job, Line
 from curator.service.recipes import Recipe
 from curator.service.services import Reply
+from curator.story import TRIES
 from queryable.running.handles import Path
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 30.0
 _HOPELESS = 4  # failed starts after which messages no longer wait for the next one
 _PATIENCE = 30.0  # seconds for messages under way when the curator stops
 _LAST = 2.0  # seconds to read what a worker that has ended sent
-_DEATHS = 2  # of workers that were working on one message
 
 _KEPT = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "JAVA_HOME", "VIRTUAL_ENV", "USER", "LOGNAME")
 _KEPT_PREFIXES = ("LC_", "PG", "SPARK_", "PYTHON", "SSL_CERT_")
@@ -291,14 +291,16 @@ class WorkerService:
         return was_ready
 
     def _blame(self) -> None:
-        """The message that the worker was working on is sent again once."""
+        """The message that the worker was working on is sent again, a few times at most."""
         if not self._tells.jobs or not self._tells.jobs[0].sent:
             return
         oldest = self._tells.jobs[0]
         oldest.deaths += 1
-        if oldest.deaths >= _DEATHS:
+        if oldest.deaths >= TRIES:
             self._tells.jobs.popleft()
-            oldest.settle(WorkerDiedError(f"the worker of {self.name} died of a message twice"))
+            oldest.settle(
+                WorkerDiedError(f"workers of {self.name} died of a message {TRIES} times")
+            )
 
     async def _begin(self) -> Process:
         loop = asyncio.get_running_loop()
@@ -330,4 +332,4 @@ class WorkerService:
 
 
 class WorkerDiedError(Exception):
-    """Two workers died of a message, so it is not sent again."""
+    """So many workers died of a message that it is not sent again."""

@@ -8,6 +8,7 @@ import pytest
 import curator
 from composition import ConComp, FiltCon
 from curator.ledgers import LedgerFullError
+from curator.story import TRIES
 from curator.verify import verify
 from mechanisms import (
     BrownianNoiseReduction,
@@ -33,6 +34,7 @@ from queryable import (
     Statistic,
 )
 from queryable.messages import Failed, bare
+from queryable.recalling import noticing
 from queryable.running.log import is_poll
 from tests.stored import KEY, STORED, Crash, MemoryLedger, coins_of
 from tests.strategies import Courier, Faulty, RandomBits, RandomWord
@@ -89,8 +91,9 @@ SCRIPT: tuple[Step, ...] = (
 """Ids of children are beside their launches."""
 
 
-def opened(ledger: MemoryLedger) -> Queryable:
-    return curator.open(ledger, FiltCon(ZCDP(10)), DATA, name="a", key=KEY, codec=STORED)
+def opened(ledger: MemoryLedger, tries: Any = TRIES) -> Queryable:
+    filter_ = FiltCon(ZCDP(10))
+    return curator.open(ledger, filter_, DATA, name="a", key=KEY, codec=STORED, tries=tries)
 
 
 def sent(handle: Queryable, step: Step) -> None:
@@ -267,36 +270,113 @@ def test_a_full_ledger_refuses_before_data_are_read() -> None:
     assert view_of(memory) == view_of(again)[:2]
 
 
-def test_a_message_that_crashes_twice_has_failed(undisturbed: Undisturbed) -> None:
-    """It is run again once. Then it is `Failed`, its charge is kept, and the rest goes on."""
+def crashed(ledger: MemoryLedger, times: int) -> None:
+    """Open a root so often, with a crash after `again`, before the answer."""
+    for _ in range(times):
+        ledger.crash_at = ledger.appends + 1
+        with pytest.raises(Crash):
+            opened(ledger)
+
+
+def test_a_message_that_crashes_eight_times_has_failed(undisturbed: Undisturbed) -> None:
+    """It is run again. Then it is `Failed`, its charge is kept, and the rest goes on."""
     kinds = [event.kind for event in undisturbed.ledger.events["a"]]
     ledger = MemoryLedger(kinds.index("intent") + 1, stored=False)
     handle = opened(ledger)
     with pytest.raises(Crash):
         sent(handle, SCRIPT[0])
-    ledger.crash_at = ledger.appends + 1  # after `again`, before the answer
-    with pytest.raises(Crash):
-        opened(ledger)
+    crashed(ledger, TRIES - 1)
     handle = opened(ledger)
     assert [type(each.answer) for each in handle.view] == [Failed]
     assert handle.privacy_loss() == ZCDP("1/50")
     sent(handle, SCRIPT[1])
     assert {*handle.children} == {1}
-    assert [event.kind for event in ledger.events["a"]][:6] == [
-        *("opened", "answer", "intent", "again", "answer", "intent")
+    assert [event.kind for event in ledger.events["a"]] == [
+        *("opened", "answer", "intent", *["again"] * (TRIES - 1), "answer", "intent", "answer")
     ]
+    assert verify(ledger.read("a"), codec=STORED).messages == 2
 
 
-def test_a_wrong_message_that_crashes_twice_retires_the_child() -> None:
+def test_a_message_that_crashes_seven_times_has_its_answer() -> None:
+    """At 1b177ec it has failed after two crashes, and a child is retired for good.
+
+    The coins are bound to the history, so the answer is the one that it would have had.
+    """
+    place = next(place for place, step in enumerate(SCRIPT) if step == (Ask(1, YOUNG), None))
+    whole = MemoryLedger(stored=False)
+    handle = opened(whole)
+    for step in SCRIPT[:place]:
+        sent(handle, step)
+    whole.crash_at = whole.appends + 1
+    with pytest.raises(Crash):
+        sent(handle, SCRIPT[place])
+    crashed(whole, TRIES - 2)
+    handle = opened(whole)
+    assert 1 in handle.children
+    assert [event.kind for event in whole.events["a"]].count("again") == TRIES - 1
+    assert verify(whole.read("a"), codec=STORED).messages == place + 1
+    memory = Queryable(FiltCon(ZCDP(10)), DATA, coins=coins_of(whole, "a"), allow_seeded=True)
+    for step in SCRIPT[: place + 1]:
+        sent(memory, step)
+    assert view_of(memory) == view_of(handle)
+
+
+def test_what_is_run_again_before_a_message_is_no_try() -> None:
+    """A try counts once data are about to be read for the message itself.
+
+    At 1b177ec an opening that ends while earlier messages run again counts, and after two of them
+    the message has failed.
+    """
+    ledger = MemoryLedger(stored=False)
+    child = opened(ledger).launch(SparseVector(30, epsilon="1/10", cutoff=2))
+    assert child(YOUNG) is not None
+    ledger.crash_at = ledger.appends + 1
+    with pytest.raises(Crash):
+        child(OLD)
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    for _ in range(3 * TRIES):
+        with noticing(interrupt), pytest.raises(KeyboardInterrupt):
+            opened(ledger)
+    handle = opened(ledger)
+    assert not isinstance(handle.view[-1].answer, Failed)
+    assert [event.kind for event in ledger.events["a"]].count("again") == 1
+    assert handle.children[0](YOUNG) is not None
+
+
+def test_the_owner_may_allow_more_tries() -> None:
+    """By a number, or by one for the number of the message's event."""
+    ledger = MemoryLedger(stored=False)
+    handle = opened(ledger)
+    ledger.crash_at = ledger.appends + 1
+    with pytest.raises(Crash):
+        sent(handle, SCRIPT[0])
+    for _ in range(TRIES + 3):
+        ledger.crash_at = ledger.appends + 1
+        with pytest.raises(Crash):
+            opened(ledger, tries=TRIES + 4)
+    seen: list[int] = []
+    handle = opened(ledger, tries=lambda number: seen.append(number) or TRIES + 5)  # type: ignore[func-returns-value]
+    assert {*seen} == {3}
+    assert not isinstance(handle.view[-1].answer, Failed)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, "8", True])
+def test_wrong_numbers_of_tries_are_refused(wrong: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match="tries"):
+        opened(MemoryLedger(), tries=wrong)
+
+
+def test_a_wrong_message_that_crashes_eight_times_retires_the_child() -> None:
     """Nobody knows whether it read data. The verifier takes the ledger as it is."""
     ledger = MemoryLedger(stored=False)
     child = opened(ledger).launch(LaplaceNoiseReduction(OLD, scales=[30, 10]))
     ledger.crash_at = ledger.appends + 1
     with pytest.raises(Crash):
         child.ask(Ask(9, "bits"))
-    ledger.crash_at = ledger.appends + 1
-    with pytest.raises(Crash):
-        opened(ledger)
+    crashed(ledger, TRIES - 1)
     handle = opened(ledger)
     assert isinstance(handle.view[-1].answer, Failed)
     with pytest.raises(RetiredChildError):

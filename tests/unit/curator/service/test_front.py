@@ -428,6 +428,28 @@ def test_what_the_owner_feeds_reaches_the_service() -> None:
     run(house, life)
 
 
+def test_the_owner_allows_more_tries_of_a_message() -> None:
+    """It is stored; what is no order changes nothing."""
+    house = House()
+    order = {"dataset": "visits", "message": 7, "tries": 20}
+
+    async def life() -> None:
+        owner = owners_application(house.front)
+
+        async def sent(**body: Any) -> Any:
+            return await call(owner, "POST", "/v1/owner/tries", json.dumps(order | body).encode())
+
+        assert ((got := await sent()).status, got.told) == (200, order)
+        assert house.store.read().tries("visits", 7) == 20
+        assert [house.store.read().tries(*each) for each in (("visits", 8), ("calls", 7))] == [0, 0]
+        assert is_problem(await sent(dataset="other"), 409)
+        for wrong in ({"message": 0}, {"tries": 0}, {"tries": "8"}, {"more": 1}):
+            assert is_problem(await sent(**wrong), 400)
+        assert house.store.read().tries("visits", 7) == 20
+
+    run(house, life)
+
+
 def test_health_and_metrics() -> None:
     house = House()
 

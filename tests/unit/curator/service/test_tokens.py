@@ -36,6 +36,7 @@ TABLE = {
     ("DELETE", "/v1/owner/analysts/{analyst}"): OWNER,
     ("POST", "/v1/owner/grants"): OWNER,
     ("POST", "/v1/owner/batches"): OWNER,
+    ("POST", "/v1/owner/tries"): OWNER,
     ("POST", "/v1/owner/codes"): OWNER,
     ("GET", "/health"): OWNER,
     ("GET", "/metrics"): OWNER,
