@@ -6,10 +6,11 @@ Responsible for starting the process, watching it, and starting it again. It has
 Theory of operation. A worker answers messages one after another, so the message that it works on is
 the oldest one without a reply. If the worker dies, that message is sent again to the next worker, a
 few times at most, and so are those behind it. They have their request keys, so a message whose
-answer was stored gets that answer. If the oldest message takes longer than the deadline, the worker is killed,
-and the next one is told to give the message up: it has failed, and its charge is kept. After a
-restart a child's earlier messages are run again when it is next asked. Each has the deadline of its
-own, as when it was answered first: the worker sends a notice, and the deadline begins anew.
+answer was stored gets that answer. If the oldest message takes longer than the deadline, the
+worker is killed, and the next one is told to give the message up: it has failed, and its charge is
+kept. After a restart a child's earlier messages are run again when it is next asked. Each has the
+deadline of its own, as when it was answered first: the worker sends a notice, and the deadline
+begins anew.
 """
 
 import asyncio
