@@ -328,7 +328,7 @@ def test_what_is_run_again_before_a_message_is_no_try() -> None:
     the message has failed.
     """
     ledger = MemoryLedger(stored=False)
-    child = opened(ledger).launch(SparseVector(30, epsilon="1/10", cutoff=2))
+    child = opened(ledger).launch(SparseVector(30, epsilon="1/10", cutoff=9))
     assert child(YOUNG) is not None
     ledger.crash_at = ledger.appends + 1
     with pytest.raises(Crash):

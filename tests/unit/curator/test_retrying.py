@@ -23,7 +23,7 @@ def stated(tmp_path: Path) -> Path:
     """A configuration whose data set has a sparse vector."""
     stated = written(tmp_path / "curator")
     _, handle = open_configured(stated, "visits")
-    handle.launch(SparseVector(300, epsilon="1/10", cutoff=2))
+    handle.launch(SparseVector(300, epsilon="1/10", cutoff=99))
     release(handle)
     return stated
 
