@@ -20,7 +20,6 @@ from composition.rules import Additive
 from curator.codec import CODEC, Entry, entry_of
 from curator.lost import Lost
 from mechanisms import column, when
-from mechanisms.earlier import EarlierSparseVector, EarlierWeights
 from mechanisms.frugal.combined import Combined
 from mechanisms.frugal.spread import Spread
 from mechanisms.frugal.together import GaussiansTogether
@@ -269,8 +268,7 @@ OTHERS = (
     m.PrivateMultiplicativeWeights(
         m.Histogram("city", ["a", "b"]), records=4, epsilon=1, threshold=1, updates=2
     ),
-    EarlierWeights(4, records=4, epsilon=1, threshold=1, updates=2),
-    EarlierSparseVector(10, "1/2", cutoff=3, sensitivity=2),
+    m.PrivateMultiplicativeWeights(4, records=4, epsilon=1, threshold=1, updates=2),
     m.SparseVector(10, "1/2", cutoff=3, monotone=True, gap=True, refresh=True),
     q.LaunchMany([Launch(m.Gaussian(m.Count(), scale=3))] * 2),
     q.AskMany((m.Count(), m.Count(AGE > 3))),

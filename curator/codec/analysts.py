@@ -27,13 +27,13 @@ ANALYST_TAGS = _tags(
     # queries
     "ask/1 ask-many/1 block-loss-query/1 blocks-query/1 can-afford/1 launch/1 last/1 launch-many/1 "
     "launch-over/1 measure-query/1 privacy-loss-query/1 "
-    "absolute-error/1 estimate-query/3 fit/1 from-model/1 latest/1 linear-query/1 measurements/1 "
+    "absolute-error/1 estimate/1 fit/1 from-model/1 latest/1 linear-query/1 measurements/1 "
     "open/1 refine/1 relative-error/1 sample-rows/1 synthetic-histogram/1 total/1 until/1 window/1",
     # mechanisms and persons, with the laws and levels that they are given
-    "best/2 brownian-noise-reduction/1 doubling/1 exponential-mechanism/1 frugal/1 gaussian/1 "
+    "best/1 brownian-noise-reduction/1 doubling/1 exponential-mechanism/1 frugal/1 gaussian/1 "
     "laplace/1 laplace-noise-reduction/1 permute-and-flip/1 private-keys/1 "
-    "private-multiplicative-weights/2 private-quantiles/1 private-top/1 release/1 scripted/1 "
-    "sparse-vector/2 synthetic/1 toeplitz-counter/1 top-k/1 tree-counter/1 "
+    "private-multiplicative-weights/1 private-quantiles/1 private-top/1 release/1 scripted/1 "
+    "sparse-vector/1 synthetic/1 toeplitz-counter/1 top-k/1 tree-counter/1 "
     "discrete-gaussian/1 discrete-laplace/1 poisson/1 threshold/1 truncated-negative-binomial/1 "
     "event-level/1 neighbours/1 user-level/1",
     # statistics, and keys of groups
@@ -50,7 +50,7 @@ ANALYST_TAGS = _tags(
     # rules and accumulators
     "accumulator-rule/1 additive/1 basic/1 gdp-residue/1 linear-odometer/1 menu/1 "
     "mixture-odometer/1 one-sided-mixture-odometer/1 renyi-odometer/1 rogers-2016/1 "
-    "rogers-2016-odometer/1 rogers-2023/1 rogers-lemma-64-odometer/1 rule-accumulator/2 "
+    "rogers-2016-odometer/1 rogers-2023/1 rogers-lemma-64-odometer/1 rule-accumulator/1 "
     "stitched-odometer/1 stopping/1 via-gdp/1 via-renyi/1 via-zcdp/1 whitehouse-2023/1",
 )
 """The tags that an analyst's message may have, at any depth."""
@@ -58,16 +58,16 @@ ANALYST_TAGS = _tags(
 OWN_TAGS = _tags(
     # answers, and what they hold
     "above/1 answered/1 axis/1 best-run/1 bin/1 block-level/1 block-stated/1 chosen/1 "
-    "combination/1 data-level/1 direct/1 enclosed/1 estimate/1 estimated/3 exchange/1 failed/1 "
+    "combination/1 data-level/1 direct/1 enclosed/1 estimated/1 exchange/1 failed/1 "
     "halted/1 lattice/1 launched/1 mean-tails/1 measured/1 model-fit/1 modelled/1 "
-    "noise/1 noisy/1 noisy-array/1 noisy-int/1 passed-over/1 reach/1 refused/1 release-tails/1 "
-    "released/1 released-keys/1 released-sizes/1 revealed/1 share/1 shown/1 spread/1 stated/1 "
-    "stopped/1 synthetic-rows/1 undecided/1 view/1",
+    "noise/1 noisy/1 noisy-array/1 noisy-int/1 passed-over/1 reach/1 refined/1 refused/1 "
+    "release-tails/1 released/1 released-keys/1 released-sizes/1 revealed/1 share/1 shown/1 "
+    "spread/1 stated/1 stopped/1 synthetic-rows/1 undecided/1 view/1",
     # laws of noise that no mechanism is given
     "bernoulli/1 bernoulli-exp/1 gaussian-sum/1 laplace-sum/1 toeplitz-noise/1 truthful-answer/1 "
     "uniform-below/1",
     # reports, recommendations
-    "candidate/1 ex-post-bound/1 fitted/1 recommendation/2 time-uniform-bound/1",
+    "candidate/1 ex-post-bound/1 fitted/1 recommendation/1 time-uniform-bound/1",
     # receipts and accounts
     "accumulator-account/1 additive-account/1 ask-receipt/1 block/1 block-accounts/1 "
     "ex-post-account/1 least-budget/1 line/1 menu-account/1 mixture/1 receipt/1 record-account/1 "
@@ -78,10 +78,8 @@ OWN_TAGS = _tags(
     "combined/1 compared-marginal/1 distances/1 gaussians-together/1 marginal/1 weighted/1",
     # what the owner's commands launch
     "lost/1",
-    # earlier versions, in logs
-    "best/1 private-multiplicative-weights/1 recommendation/1 sparse-vector/1",
 )
-"""The tags of what only code of the packages makes, and of earlier versions."""
+"""The tags of what only code of the packages makes."""
 
 
 def is_analysts(tag: str) -> bool:

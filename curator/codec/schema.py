@@ -11,7 +11,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-import attrs
 import numpy as np
 from immutables import Map
 
@@ -44,7 +43,6 @@ from curator.codec.values import VALUES
 from curator.lost import Lost
 from mechanisms.counters.sums import GaussianSum, LaplaceSum
 from mechanisms.counters.toeplitz_noise import ToeplitzNoise
-from mechanisms.earlier import EarlierSparseVector, EarlierWeights
 from mechanisms.frugal.combined import Combined
 from mechanisms.frugal.spread import Spread
 from mechanisms.frugal.together import GaussiansTogether
@@ -136,7 +134,7 @@ _CLASSES: dict[str, type] = {
     "truthful-answer/1": m.TruthfulAnswer,
     "uniform-below/1": UniformBelow,
     # mechanisms and persons
-    "best/2": m.Best,
+    "best/1": m.Best,
     "brownian-noise-reduction/1": m.BrownianNoiseReduction,
     "doubling/1": m.Doubling,
     "frugal/1": m.Frugal,
@@ -153,8 +151,7 @@ _CLASSES: dict[str, type] = {
     "release/1": Release,
     "scripted/1": m.Scripted,
     "synthetic/1": m.Synthetic,
-    "sparse-vector/1": EarlierSparseVector,
-    "sparse-vector/2": m.SparseVector,
+    "sparse-vector/1": m.SparseVector,
     "toeplitz-counter/1": m.ToeplitzCounter,
     "top-k/1": m.TopK,
     "tree-counter/1": m.TreeCounter,
@@ -162,9 +159,9 @@ _CLASSES: dict[str, type] = {
     "above/1": m.Above,
     "absolute-error/1": m.AbsoluteError,
     "best-run/1": m.BestRun,
-    "estimate/1": m.Refined,  # its name when the tag was written first
-    "estimate-query/3": m.Estimate,
-    "estimated/3": m.Estimated,
+    "refined/1": m.Refined,
+    "estimate/1": m.Estimate,
+    "estimated/1": m.Estimated,
     "direct/1": Direct,
     "fit/1": m.Fit,
     "from-model/1": m.FromModel,
@@ -298,7 +295,7 @@ _CLASSES: dict[str, type] = {
     # recommendations
     "candidate/1": c.Candidate,
     "fitted/1": c.Fitted,
-    "recommendation/2": c.Recommendation,
+    "recommendation/1": c.Recommendation,
 }
 """Classes whose fields are the arguments of their constructor."""
 
@@ -346,30 +343,7 @@ def _without_encode(*names: str) -> Callable[[Any], tuple[Any, ...]]:
     return parts
 
 
-def _renamed(tag: str, kind: type, **earlier: str) -> Entry:
-    """The old entry of a class of which only names of fields have changed.
-
-    Args:
-        earlier: what a field was called, by its name today.
-    """
-    today = entry_of(tag, kind)
-    fields = {earlier.get(name, name): hint for name, hint in today.fields.items()}
-    return attrs.evolve(today, fields=fields, old=True)
-
-
 _WEIGHTS = ("universe", "records", "epsilon", "threshold", "updates", "learning_rate")
-
-
-def _weights(tag: str, kind: type[m.PrivateMultiplicativeWeights]) -> Entry:
-    return Entry(
-        tag,
-        (kind,),
-        dict.fromkeys(_WEIGHTS, int)
-        | {"universe": int | Aggregate, "epsilon": Fraction, "threshold": Fraction}
-        | {"learning_rate": float},
-        _without_encode(*_WEIGHTS),
-        lambda *values: kind(**dict(zip(_WEIGHTS, values, strict=True))),
-    )
 
 
 _SPECIAL = (
@@ -404,7 +378,7 @@ _SPECIAL = (
         _least_budget,
     ),
     Entry(
-        "rule-accumulator/2",
+        "rule-accumulator/1",
         (RuleAccumulator,),
         {"rule": c.Rule, "measure": Measure, "delta": Fraction | None},
         lambda value: (value.rule, value.line.zero.measure, value.line.delta),
@@ -418,16 +392,14 @@ _SPECIAL = (
         lambda partition, depth, parts: c.Parallel(partition, dict(parts), max_depth=depth),
     ),
     Entry(
-        "recommendation/1",
-        (c.Recommendation,),
-        {"planned": int, "candidates": tuple[c.Candidate, ...], "fixed": int | None},
-        lambda found: (found.planned, found.candidates, found.fixed),
-        c.Recommendation,
-        old=True,
+        "private-multiplicative-weights/1",
+        (m.PrivateMultiplicativeWeights,),
+        dict.fromkeys(_WEIGHTS, int)
+        | {"universe": int | Aggregate, "epsilon": Fraction, "threshold": Fraction}
+        | {"learning_rate": float},
+        _without_encode(*_WEIGHTS),
+        lambda *values: m.PrivateMultiplicativeWeights(**dict(zip(_WEIGHTS, values, strict=True))),
     ),
-    _renamed("best/1", m.Best, base="candidates"),
-    _weights("private-multiplicative-weights/1", EarlierWeights),
-    _weights("private-multiplicative-weights/2", m.PrivateMultiplicativeWeights),
     Entry(
         "weighted/1",
         (Weighted,),

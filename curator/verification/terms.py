@@ -106,7 +106,7 @@ def _odometer(rule: Json, fixed: Json) -> None:
     match tag_of(rule):
         case "additive/1":
             _same("account", tag_of(fixed), "running-sum/1")
-        case "rule-accumulator/2":
+        case "rule-accumulator/1":
             line = _line(rule)
             _same("account", tag_of(fixed), "least-budget/1")
             _same("rule", fixed["rule"], rule["rule"])

@@ -22,7 +22,6 @@ import attrs
 import pytest
 
 from mechanisms import SparseVector
-from mechanisms.earlier import EarlierSparseVector
 from queryable import SYSTEM, Bernoulli, Coins, InteractiveMechanism, Statistic, UnknownQueryError
 from queryable.audit import HockeyStick, WorstCase, hockey_stick, view_law, worst_case
 from queryable.randomness.laws import FairBits, Law
@@ -208,15 +207,21 @@ def test_the_fourth_is_private_at_more(name: str, cutoff: int, x: int, x_prime: 
 
 
 @attrs.frozen
-class Finite(EarlierSparseVector):
-    """As old logs have it, at odds 16 a cutoff. 2c/epsilon and 4c/epsilon make ratios 1/4 and 1/2.
+class Finite(SparseVector):
+    """With an even split, at odds 16 a cutoff. 2c/epsilon and 4c/epsilon make ratios 1/4 and 1/2.
 
     Gaps lie within reach + 1, and the noise on queries reaches 2 beyond, so that moving the gap by
     2 costs what it should. Only the threshold's noise has an end from where it cannot be moved up:
     views that begin there are worth their chance in delta, once an epoch.
     """
 
+    monotone: bool | None = attrs.field(init=False, default=False)
+    refresh: bool = attrs.field(init=False, default=True)
     reach: int = 6
+
+    def _split(self) -> tuple[Fraction, Fraction]:
+        half = self.epsilon / self.cutoff / 2
+        return half, half
 
     def _threshold_noise(self) -> Any:
         return lumped(F(1, 4), -self.reach, self.reach)

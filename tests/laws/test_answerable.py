@@ -170,7 +170,7 @@ BROKEN = MECHANISMS | PERSONS
 HOLD_NONE = {
     *("AtMostADay", "Blocks", "BrownianNoiseReduction", "Doubling", "ExPost", "Filt", "FiltCon"),
     *("FiltSeq", "Individual", "Lost", "Odom", "OdomCon", "OdomSeq", "RandomizedResponse"),
-    *("EarlierSparseVector", "EarlierWeights", "SparseVector", "Universal"),
+    *("SparseVector", "Universal"),
 }
 """What holds no statistic of a column: it is launched in them, or asked."""
 

@@ -12,7 +12,7 @@ from tests.curator.stretching import dumped, examples
 
 SHOWN = {
     *("released/1", "released-keys/1", "released-sizes/1", "share/1", "combination/1"),
-    *("estimated/3", "modelled/1", "synthetic-rows/1", "axis/1"),
+    *("estimated/1", "modelled/1", "synthetic-rows/1", "axis/1"),
 }
 
 
