@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 
 # Before numpy is loaded. Workers side by side wait for each other's threads otherwise: products of
 # small matrices took up to 40 times as long.
@@ -17,6 +18,11 @@ from hypothesis import settings
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, database=None)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+# A shell starts what runs in its background with interrupts ignored, and all that this starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:

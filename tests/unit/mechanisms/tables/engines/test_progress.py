@@ -86,7 +86,6 @@ def test_a_short_question_has_no_bar(capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.slow  # once in hundreds of runs DuckDB did not notice the interrupt
 @pytest.mark.usefixtures("_at_once")
 def test_an_interrupt_stops_the_bar() -> None:
     engine: Any = Table({"age": np.arange(100)}, progress=True, timeout=60, threads=1)._engine
