@@ -27,6 +27,8 @@ Queries = Callable[[View], Any] | tuple[Any, ...]
 
 def _analyst(value: Any) -> Queries:
     if isinstance(value, list | tuple):
+        if any(each is None for each in value):
+            raise TypeError("analyst has a None; leave it out, or give a function that stops there")
         return tuple(value)
     if callable(value) and not isinstance(value, type):
         return value  # type: ignore[no-any-return]  # what it returns is checked when it is asked
@@ -50,6 +52,7 @@ class Scripted(Measurement[View]):
     The mechanism is started and asked until the analyst asks no more, the mechanism halts, or
     `max_rounds` queries have been asked. If a query is wrong or the analyst raises an exception,
     the launch answers `Failed` and nothing else: that may depend on answers that nobody was shown.
+    A list with a query that is wrong whatever is answered is refused before the charge.
     A child of the mechanism that fails, and a launch that is refused, are answers in the view.
 
     It is a candidate of `Best`, and a measurement where interactive children are not taken. An
@@ -98,6 +101,11 @@ class Scripted(Measurement[View]):
     def height(self) -> int:
         """The mechanism's height plus 1."""
         return nested([self.mechanism])
+
+    def asks(self) -> tuple[InteractiveMechanism[Any], tuple[Any, ...]]:
+        """The mechanism and the list, which is checked before the charge; a function is not."""
+        listed = self.analyst if isinstance(self.analyst, tuple) else ()
+        return self.mechanism, listed[: self.max_rounds]
 
     @property
     def public_name(self) -> str:

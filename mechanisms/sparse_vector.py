@@ -210,6 +210,14 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
             state = attrs.evolve(state, moves=moves)
         return self._compared(state, statistic, coins)
 
+    def understood(self, query: Query) -> Query:
+        """The query itself: a statistic, or several, of at most this sensitivity."""
+        for each in entries_of(query) if isinstance(query, AskMany) else (query,):
+            _, moves = _comparable(each, self.sensitivity)
+            if self.monotone:
+                _moves(moves, None, strict=True)
+        return query
+
     def _grown(self, state: SparseVectorState, message: Update | CloseBlock) -> SparseVectorState:
         if not state.left or isinstance(message, CloseBlock):
             return state

@@ -23,8 +23,9 @@ from queryable.contributions import Records
 from queryable.data.frozen import read_only
 from queryable.data.growing import Growing, Grown, Part
 from queryable.data.rows import column_names
+from queryable.dry_runs import require_script
 from queryable.errors import MechanismFault, PrivacyWarning, QueryError
-from queryable.faults import interrupted, touching_data
+from queryable.faults import interrupted, recalling, touching_data
 from queryable.held import held
 from queryable.mechanism import InteractiveMechanism
 from queryable.optional import (
@@ -250,7 +251,7 @@ def require_answerable(dataset: Any, holder: Any) -> list[Any]:
 
     Raises:
         QueryError: a statistic does not fit, or a mechanism cannot do with the data what it does at
-            its start.
+            its start, or a list of queries is never answered.
     """
     base = dataset.base if type(dataset) is Grown or type(dataset) is Part else dataset
     found = held(holder)
@@ -265,6 +266,11 @@ def require_answerable(dataset: Any, holder: Any) -> list[Any]:
                 raise QueryError(
                     f"{why}. {public_name(each)} does not fit the {what}; nothing is charged"
                 )
+    for each in found:
+        asks = getattr(each, "asks", None)
+        if asks is not None and isinstance(each, InteractiveMechanism) and recalling() is None:
+            mechanism, queries = asks()  # while recalling, this was checked before
+            require_script(mechanism, queries, dataset)
     return found
 
 

@@ -60,14 +60,3 @@ class ExPostMechanism(InteractiveMechanism[State]):
     def delta(self, d_in: int) -> Fraction:
         """The probability that the realised loss exceeds the expense; 0 by default."""
         return Fraction(0)
-
-    def understood(self, query: Query) -> Query:
-        """The query as plain data; by default the query itself.
-
-        A query is an object of the analyst and may give other values when it is read again. The
-        result of this method is what is checked, answered and charged.
-
-        Raises:
-            QueryError: the query is wrong.
-        """
-        return query

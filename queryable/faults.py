@@ -23,7 +23,8 @@ Children have the boundaries `contained_init` and `contained_step`; a root mecha
 
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
@@ -99,6 +100,24 @@ def recalling() -> Recall | None:
     """The logged answer of the current message, while states are made again from a log."""
     scope = _scope.get()
     return None if scope is None or scope.reading else scope.recall
+
+
+def in_dry_run() -> Recall | None:
+    """What stands for all that a compositor runs, in a dry run; None in any other."""
+    recall = recalling()
+    return recall if recall is not None and recall.dry else None
+
+
+@contextmanager
+def running_nothing(recall: Recall) -> Iterator[Scope]:
+    """Let a recall stand for all that compositors run, in a scope of its own."""
+    scope = Scope()
+    scope.recall = recall
+    token = _scope.set(scope)
+    try:
+        yield scope
+    finally:
+        _scope.reset(token)
 
 
 class collecting:  # noqa: N801 (reads as a function where it is used)
@@ -283,13 +302,8 @@ def played(state: Unplayed, ahead: Ahead | None = None) -> tuple[Any] | None:
 
 def _given_up(step: Callable[[], Moved]) -> Moved:
     """Run a step of a compositor without its children: they have failed."""
-    scope = Scope()
-    scope.recall = Recall(None, operator.eq, lost=True)
-    token = _scope.set(scope)
-    try:
+    with running_nothing(Recall(None, operator.eq, lost=True)) as scope:
         moved = step()
-    finally:
-        _scope.reset(token)
     raise_interrupt(scope.faults)
     return moved
 

@@ -7,7 +7,7 @@ that only displays read are optional and are listed in `queryable.optional`.
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any, Generic, TypeVar, final
+from typing import Any, Generic, NoReturn, TypeVar, final
 
 import attrs
 
@@ -66,6 +66,11 @@ class InteractiveMechanism(ABC, Generic[State]):
     data, and `step` runs children by `start_child` and `ask_child` only. Such a state is made again
     from a log without data."""
 
+    runs_dry = False
+    """Whether `init` and `step` read no data in a dry run (`queryable.dry_runs`). What they run is
+    then run by `start_child` and `ask_child` only, or by the recall. A subclass that overrides
+    `init` or `step` must set this again."""
+
     continual = False
     """Whether `step` takes the messages of the data's owner, `Update` and `CloseBlock`, and answers
     None. The claim is then about streams that are `neighbours`. All other mechanisms keep the data
@@ -117,6 +122,8 @@ class InteractiveMechanism(ABC, Generic[State]):
         super().__init_subclass__(**options)
         if "step" in cls.__dict__ and "composes" not in cls.__dict__:
             cls.composes = False
+        if not {"init", "step"}.isdisjoint(cls.__dict__) and "runs_dry" not in cls.__dict__:
+            cls.runs_dry = False
         if "step" in cls.__dict__ and "continual" not in cls.__dict__:
             cls.continual = False  # its `step` may not know the owner's messages
 
@@ -155,6 +162,19 @@ class InteractiveMechanism(ABC, Generic[State]):
         Raises:
             QueryError: the query is wrong. Raised before data or coins are touched.
         """
+
+    def understood(self, query: Query) -> Query:
+        """The query as plain data; by default the query itself, whatever it is.
+
+        A query is an object of the analyst and may give other values when it is read again. The
+        result of this method is what is checked, answered and charged by ex-post compositors. A
+        list of queries is checked by it before the charge (`queryable.dry_runs`). A subclass whose
+        `step` answers other queries overrides it.
+
+        Raises:
+            QueryError: the query is wrong, whatever was answered before.
+        """
+        return query
 
     def as_filter(self, d_out: Loss, d_in: int) -> "InteractiveMechanism[Any]":
         """The mechanism that runs when this one is launched with `d_out`, stated at `d_in`.
@@ -223,8 +243,13 @@ class Measurement(InteractiveMechanism[AfterRelease], Generic[Answer_co]):
         return AfterRelease(), self.release(dataset, coins)
 
     @final
+    def understood(self, query: Query) -> NoReturn:
+        """Raise `UnknownQueryError`: a measurement answers no queries."""
+        raise UnknownQueryError("a measurement answers once, when it is launched")
+
+    @final
     def step(
         self, state: AfterRelease, query: Query, coins: Coins = SYSTEM
     ) -> tuple[AfterRelease, Answer]:
         """Raise `UnknownQueryError`: a measurement answers no queries."""
-        raise UnknownQueryError("a measurement answers once, when it is launched")
+        self.understood(query)

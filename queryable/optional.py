@@ -22,6 +22,8 @@ alone.
   Default: False.
 * `passes_batches`, a bool: whether continual mechanisms that it launches get its batches. Default:
   True.
+* `asks()`: a mechanism, and the list of queries that it will be asked, which is checked before a
+  launch is charged (`dry_runs`). Default: nothing.
 * `priced(launches)`, of a person in the middle: the loss of what it would launch if it were asked
   what these launches answer; `recommend` compares it with theirs. Default: unknown.
 """

@@ -184,6 +184,9 @@ class Recall:
         lost: whether everything that would read data is given up, after it failed twice.
     """
 
+    dry = False
+    """Whether nothing was logged, and the recall stands for every child (`queryable.dry_runs`)."""
+
     def __init__(
         self, answer: Answer, same: Same, retired: int | None = None, *, lost: bool = False
     ) -> None:

@@ -75,7 +75,7 @@ FLOORS = {
             "faults",
             "advancing",
         ),
-        *("accuracy", "postprocessing", "statistics", "held", "protection"),
+        *("accuracy", "postprocessing", "dry_runs", "statistics", "held", "protection"),
         *("releasing", "view", "datasets", "running"),
         *("display", "several", "feeding", "over_blocks", "handle", "rehearsal", "audit"),
     ),

@@ -178,6 +178,11 @@ class AdaptiveComposition(GrowsByProof[CompositionState]):
         return plain and own._ask is mine._ask and self._launches_plainly
 
     @property
+    def runs_dry(self) -> bool:  # type: ignore[override]
+        """Whether it is `recallable`."""
+        return self.recallable
+
+    @property
     def _launches_plainly(self) -> bool:
         """Whether `_launch` is not overridden; otherwise several launches go there one by one."""
         return type(self)._launch is AdaptiveComposition._launch

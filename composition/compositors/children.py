@@ -177,7 +177,7 @@ def ask_child(
     if recall is not None:
         if recall.retires():
             return settled(None)
-        if not mechanism.recallable:
+        if recall.dry or not mechanism.recallable:
             return settled(recall.asked(state, query, lambda: coins.spawn(identity, messages)))
     if type(state) is Unplayed:
         now = played(state, _read_ahead)

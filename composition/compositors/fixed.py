@@ -24,7 +24,7 @@ from composition.compositors.children import (
 from composition.compositors.claims import map_at
 from composition.compositors.known import KnownMap
 from queryable.errors import UnknownQueryError
-from queryable.faults import named
+from queryable.faults import in_dry_run, named
 from queryable.losses import Loss, Measure
 from queryable.mechanism import InteractiveMechanism, nested
 from queryable.messages import (
@@ -54,6 +54,7 @@ class FixedComposition(InteractiveMechanism[FixedState]):
 
     composes = True
     reports_loss = True
+    runs_dry = True
 
     max_depth: int = attrs.field(kw_only=True, default=100, converter=max_depth_field)
     _known: KnownMap = attrs.field(init=False, eq=False, repr=False, factory=KnownMap)
@@ -114,7 +115,8 @@ class FixedComposition(InteractiveMechanism[FixedState]):
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[FixedState, Answer]:
         """Start every mechanism; the opening is a tuple of their `Launched`."""
-        shares = self._shares(dataset)
+        dry = in_dry_run() is not None
+        shares = dict.fromkeys(self._named, dataset) if dry else self._shares(dataset)
         children, openings = NO_CHILDREN, []
         for name, mechanism in self._named.items():
             children, answer = start_child(children, name, mechanism, None, shares[name], coins)

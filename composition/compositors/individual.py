@@ -27,7 +27,7 @@ from queryable.data.cells import Array
 from queryable.data.growing import Grown, Part, grown, snapshot
 from queryable.datasets import Described, require_no_batches
 from queryable.errors import PrivacyClaimError, QueryError, UnknownQueryError
-from queryable.faults import called, contained_init, touching_data
+from queryable.faults import called, contained_init, in_dry_run, touching_data
 from queryable.losses import ZCDP, Loss
 from queryable.losses.numbers import positive
 from queryable.mechanism import InteractiveMechanism
@@ -126,6 +126,7 @@ class Individual(InteractiveMechanism[IndividualState]):
     neighbours = DataLevel()
     passes_batches = False
     reports_loss = True
+    runs_dry = True
     same_records = False
 
     def loss(self, d_in: int) -> Loss:
@@ -207,7 +208,9 @@ class Individual(InteractiveMechanism[IndividualState]):
         loss = priced.claim.loss
         receipt = Receipt(mechanism, query.d_out, 1, loss, self.account(launched=True))
         failed = owing, Failed(receipt=receipt)
-        paid = contained_init(lambda: _paid(state, priced), lambda _: failed)
+        paid: tuple[IndividualState, Any] | None = owing, state.dataset
+        if in_dry_run() is None:
+            paid = contained_init(lambda: _paid(state, priced), lambda _: failed)
         if paid is None:
             return failed
         now, data = paid

@@ -11,7 +11,7 @@ from composition.proofs import Proof, ask, require_known
 from composition.verdicts import Column, Way
 from queryable.data.growing import grown
 from queryable.errors import MechanismFault, PrivacyClaimError, UnknownQueryError
-from queryable.faults import contained_init, contained_step, contained_update
+from queryable.faults import contained_init, contained_step, contained_update, in_dry_run
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, group_size
 from queryable.mechanism import InteractiveMechanism, launched_on
@@ -59,6 +59,7 @@ class Universal(GrowsByProof[UniversalState]):
     proof: Proof = attrs.field(init=False, repr=False, eq=False)
 
     composes = True
+    runs_dry = True
     continual = GrowsByProof.continual  # its own `step` takes batches
     coin_at_launch = True  # what is launched is checked
 
@@ -95,7 +96,12 @@ class Universal(GrowsByProof[UniversalState]):
         def after(moved: Any) -> Any:  # None if the mechanism failed
             return moved and (UniversalState(None, mechanism, moved[0], messages), moved[1])
 
-        if state.mechanism is None:
+        dry = in_dry_run()
+        if dry is not None and state.mechanism is None:
+            moved = dry.started(mechanism, state.dataset, lambda: own_coins)
+        elif dry is not None:
+            moved = dry.asked(state.state, query, lambda: own_coins)
+        elif state.mechanism is None:
             moved = contained_init(
                 lambda: mechanism.init(launched_on(mechanism, state.dataset), own_coins), after
             )

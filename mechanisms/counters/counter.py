@@ -13,7 +13,7 @@ import numpy as np
 from immutables import Map
 
 from mechanisms.counters.contributions import Seen, contribution
-from mechanisms.counters.questions import Span, span_of
+from mechanisms.counters.questions import Span, question, span_of
 from mechanisms.sampling.integers import added
 from queryable.answers import NoisyArray, NoisyInt, noisy_array
 from queryable.losses.numbers import natural, positive, shown
@@ -127,6 +127,10 @@ class Counter(InteractiveMechanism[State]):
             )
         value, law = self.noisy(state, span)
         return state, _answer(value, law, self.statistic.shape)
+
+    def understood(self, query: Query) -> Query:
+        """The query itself: `Total` or `Window`."""
+        return question(query, type(self).__name__)
 
     def _updated(self, state: State, records: Any, coins: Coins) -> State:
         if self.horizon is not None and state.time >= self.horizon:

@@ -42,7 +42,7 @@ def span_of(query: Query, time: int, past: int | None, name: str) -> Span:
     Raises:
         QueryError: it is no question of a counter, or reaches too far.
     """
-    match query:
+    match question(query, name):
         case Total(at=None):
             return Span(0, time, now=True)
         case Total(at=at):
@@ -55,6 +55,16 @@ def span_of(query: Query, time: int, past: int | None, name: str) -> Span:
                     f"launch it with past={start}"
                 )
             return Span(time - start, time, now=True)
+
+
+def question(query: Query, name: str) -> Total | Window:
+    """A question of a counter, itself.
+
+    Raises:
+        UnknownQueryError: it is none.
+    """
+    if isinstance(query, Total | Window):
+        return query
     raise UnknownQueryError(f"ask {name} Total or Window, not {type(query).__name__}")
 
 

@@ -19,7 +19,14 @@ import queryable as q
 from curator.codec import encode
 from mechanisms import column
 from queryable.effort import quickly
-from queryable.errors import CodecError, QueryError, RetiredChildError, UnknownChildError
+from queryable.errors import (
+    CodecError,
+    InteractiveError,
+    QueryError,
+    RetiredChildError,
+    UnknownChildError,
+)
+from queryable.held import held
 from queryable.losses import Loss
 from queryable.messages import Failed, Halted, Launched, MeasureQuery, Refused, bare, plain
 from queryable.statistics import IntegerStatistic
@@ -291,13 +298,14 @@ def faults_of(
     yield said
 
 
-_ASKED = (*MESSAGES, IntegerStatistic)
+DECIDING = (q.Postprocessed, c.ExPost, m.LaplaceNoiseReduction, m.SparseVector)
+"""Mechanisms whose answers decide whether a later query is wrong."""
 
 
 def has_wrong_script(sent: Any, data: Any) -> bool:
     """Whether a script asks its mechanism what is wrong there; it fails then, as it says.
 
-    What is no message of anybody is no excuse: it is refused where the script is made.
+    Only an answer may decide that: all else is refused before the charge.
     """
     return any(_is_wrong(each, data) for each in _scripts(sent))
 
@@ -317,12 +325,12 @@ def _scripts(value: Any) -> Iterator[Any]:
 
 
 def _is_wrong(script: Any, data: Any) -> bool:
-    if not all(isinstance(each, _ASKED) for each in script.analyst):
+    if not any(isinstance(each, DECIDING) for each in held(script)):
         return False
     try:
         talk = Talk(script.mechanism, data, 0)
-    except QueryError:
-        return True
+    except InteractiveError:  # it would have been refused
+        return False
     return any(talk.tell((), each).outcome == WRONG for each in script.analyst)
 
 

@@ -97,14 +97,37 @@ def raises(view: View) -> Any:
     raise ValueError(f"the answer was {view[0].answer}" if len(view) else "")
 
 
-WRONG: dict[str, Any] = {
+NEVER_ANSWERED: dict[str, Any] = {
     "no child": [WORD, Ask(7, "bits")],
     "not understood": [WORD, "nonsense"],
-    "understood by no child": [OPEN, Ask(0, "nonsense")],
     "no claim": [WORD, Launch(OdomCon(PureDP))],
     "an update": [WORD, Update([1])],
     "an update for a child": [OPEN, Ask(0, Update([1]))],
     "a closed block": [CloseBlock("a")],
+}
+
+
+@pytest.mark.parametrize("wrong", NEVER_ANSWERED)
+def test_a_list_that_is_never_answered_is_not_charged(wrong: str) -> None:
+    """At 1b177ec it was charged and then failed. A function may ask it, and fails."""
+    told: list[BaseException] = []
+    table, queries = outer(on_fault=told.append), NEVER_ANSWERED[wrong]
+    scripted = Scripted(FiltCon(PureDP("3/10")), queries)
+    best = Best(scripted, "largest", Threshold(0, "1/2"))
+    for act in (table.launch, table.can_afford):
+        for mechanism in (scripted, best, Scripted(FiltCon(PureDP(1)), [Launch(scripted)])):
+            with pytest.raises(QueryError, match=f"never answered: entry {len(queries) - 1}"):
+                act(mechanism)
+    assert not len(table.view)
+    assert not told
+    assert table.privacy_loss() == PureDP(0)
+    with pytest.raises(MechanismFault):
+        table.launch(Scripted(FiltCon(PureDP("3/10")), lambda view: queries[len(view)]))
+    assert table.privacy_loss() == PureDP("3/10")
+
+
+WRONG: dict[str, Any] = {
+    "understood by no child": [OPEN, Ask(0, "nonsense")],
     "an exception": lambda view: raises(view) if len(view) else WORD,
     "an exception at once": raises,
     "a query error": lambda view: Ask(len(view) + 9, view[0].answer) if len(view) else WORD,
@@ -224,6 +247,7 @@ def test_a_column_that_is_not_there_is_not_charged(mistaken: Any) -> None:
         ((len, []), TypeError, "mechanism is"),
         ((FiltCon(PureDP(1)), 3), TypeError, "analyst is 3"),
         ((FiltCon(PureDP(1)), "bits"), TypeError, "analyst is"),
+        ((FiltCon(PureDP(1)), [WORD, None, WORD]), TypeError, "analyst has a None"),
         ((FiltCon(PureDP(1)), Launch), TypeError, "analyst is"),
         ((OdomCon(PureDP), []), ValueError, "privacy loss"),
         ((TreeCounter(Count(), epsilon=1), []), ValueError, "data that grow"),
