@@ -320,20 +320,35 @@ def _contained(run: Callable[[], tuple[S, A]], passing: Any) -> tuple[S, A] | No
 
 
 _ROOM = 150
+_FOR_CHILD = 5  # frames for a child on the path, at most
+_FOR_VALUE = 13  # frames for a value of a message in which there are others, at most
 
 
-def require_stack() -> None:
+def require_room(path: int, nested: int) -> None:
+    """Check, before a message is sent, that the stack can hold all that it runs.
+
+    Args:
+        path: how many children it is sent through.
+        nested: how deep its values are nested.
+
+    Raises:
+        QueryError: Python's recursion limit is closer than that.
+    """
+    require_stack(_ROOM + _FOR_CHILD * path + _FOR_VALUE * nested)
+
+
+def require_stack(room: int = _ROOM) -> None:
     """Check, before anything is charged, that enough stack is left to run a mechanism.
 
     Raises:
-        QueryError: Python's recursion limit is closer than 150 frames.
+        QueryError: Python's recursion limit is closer than `room` frames.
     """
     try:
-        sys._getframe(max(sys.getrecursionlimit() - _ROOM, 0))
+        sys._getframe(max(sys.getrecursionlimit() - room, 0))
     except ValueError:  # the stack is not as deep as that
         return
     raise QueryError(
-        f"Python's recursion limit of {sys.getrecursionlimit()} is closer than {_ROOM} frames, too "
+        f"Python's recursion limit of {sys.getrecursionlimit()} is closer than {room} frames, too "
         "close to run a mechanism; nothing is charged. Ask from a shallower call, or raise the "
         "limit with sys.setrecursionlimit"
     )

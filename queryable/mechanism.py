@@ -196,7 +196,7 @@ def launched_on(mechanism: InteractiveMechanism[Any], dataset: Any) -> Any:
     return snapshot(dataset)
 
 
-HIGHEST = 100
+HIGHEST = 40
 
 
 def nested(mechanisms: Iterable[InteractiveMechanism[Any]]) -> int:

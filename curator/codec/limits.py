@@ -71,8 +71,9 @@ class Limits:
 
     Attributes:
         bytes: its length.
-        depth: how many lists and objects may be open at once. Every expression, every tree of
-            mechanisms and every nested `Ask` that the packages admit is within 400.
+        depth: how many lists and objects may be open at once. A message of `held.MOST_NESTED`
+            levels is within 250, with an expression at its own limit in it, and so is its answer.
+            It takes 3 frames of Python's stack to write one of them.
         items: the length of a list.
         parts: how many lists and objects there are; brackets in strings count too.
         alike: how many different numbers of the text may have the same hash; None for any number.
@@ -83,7 +84,7 @@ class Limits:
     """
 
     bytes: int = attrs.field(default=2**28, converter=_bytes)
-    depth: int = attrs.field(default=400, converter=_depth)
+    depth: int = attrs.field(default=250, converter=_depth)
     items: int = attrs.field(default=2 * 10**7, converter=_items)
     parts: int = attrs.field(default=2 * 10**7, converter=_parts)
     alike: int | None = attrs.field(default=None, converter=attrs.converters.optional(_alike))

@@ -30,10 +30,10 @@ QUERY_ERROR = "query error"
 KINDS = (ANSWER, REFUSED, FAILED, HALTED, QUERY_ERROR)
 """The kinds of outcomes."""
 
-TELL_LIMITS = Limits(bytes=2**17 + 2**16, depth=410, items=8000, parts=1010, commas=10_000)
+TELL_LIMITS = Limits(bytes=2**17 + 2**16, depth=260, items=8000, parts=1010, commas=10_000)
 """The largest message: a query of 128 KiB, and what is around it."""
 
-REPLY_LIMITS = Limits(depth=420)
+REPLY_LIMITS = Limits(depth=270)
 """The largest reply."""
 
 Names: TypeAlias = tuple[str | None, ...]

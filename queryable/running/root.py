@@ -42,6 +42,7 @@ from queryable.faults import (
     raise_interrupt,
     what_stands,
 )
+from queryable.held import require_nested
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import (
     Answer,
@@ -136,7 +137,14 @@ class MemoryRoot:
 
         Args:
             opening: the opening answer, if the tree is made again from a journal.
+
+        Raises:
+            ValueError: the mechanism is nested too deep.
         """
+        try:
+            require_nested((), mechanism)
+        except QueryError as error:
+            raise ValueError(str(error)) from None
         self.mechanism = mechanism
         self.coins = coins
         self.on_fault = on_fault
@@ -181,6 +189,7 @@ class MemoryRoot:
         if isinstance(query, Ask):  # the log, the journal and the coins name the whole path
             asked, query = unnested(query)
             path = (*path, *asked)
+        require_nested(path, query)
         taken = marked(query, names) if names else ()
         self._require_mine()
         scope = Scope()

@@ -267,13 +267,13 @@ def test_bad_rounds(rounds: Any) -> None:
 
 def test_it_is_nested_at_most_so_deep() -> None:
     deep: Any = RandomWord()
-    for _ in range(100):
+    for _ in range(40):
         deep = Scripted(deep, [])
     with pytest.raises(ValueError, match="nested"):
         Scripted(deep, [])
     table = Queryable(FiltCon(PureDP(1)), None)
     view = table.launch(deep)
-    for _ in range(100):
+    for _ in range(40):
         view = view.opening
     assert view > 0
 

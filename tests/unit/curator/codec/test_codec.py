@@ -167,7 +167,7 @@ def test_everything_that_the_packages_nest_is_within_the_limits() -> None:
         if deep.depth > 97:
             break
     mechanism: Any = OdomCon(PureDP)
-    for _ in range(100):
+    for _ in range(40):
         mechanism = BrownianNoiseReduction() @ mechanism
     ask: Any = LAUNCH
     for _ in range(150):

@@ -82,7 +82,7 @@ def test_limits_are_counts(name: str) -> None:
 def test_depth_is_checked_before_the_text_is_parsed() -> None:
     """JSON's parser would raise a RecursionError, at a depth that its caller decides."""
     for body in ("[" * 10**6, '{"a":' * 10**5, '[{"@":' * 10**5):
-        with pytest.raises(CodecError, match="400 is the most"):
+        with pytest.raises(CodecError, match="250 is the most"):
             decode(body)
 
 
