@@ -85,8 +85,8 @@ def require_nested(path: tuple[Any, ...], query: Any) -> None:
 
 _NESTED = (
     f"this message is nested too deep: {MOST_NESTED} values in each other are the most, less one "
-    "for every two children beyond twenty that it is sent through; nothing is charged. Launch what is "
-    "inside on its own"
+    "for every two children beyond twenty that it is sent through; nothing is charged. Launch what "
+    "is inside on its own"
 )
 
 

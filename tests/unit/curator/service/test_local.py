@@ -145,7 +145,7 @@ def test_wrong_queries_have_the_class_and_text_of_in_process(
         ('{"@":"count/1","where":3}', "should be"),
         ('{"@":"gaussian/1","variance":"2","statistic":{"@":"count/1"}}', "not canonical"),
         ('"' + "x" * (2**17 + 1) + '"', "is the most"),
-        ("[" * 401 + "]" * 401, "nested"),
+        ("[" * 251 + "]" * 251, "nested"),
     ],
 )
 def test_a_text_that_is_no_query_is_a_wrong_query(client: Client, query: str, told: str) -> None:
