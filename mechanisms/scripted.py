@@ -14,7 +14,16 @@ from queryable.held import held
 from queryable.losses import Loss, Measure
 from queryable.losses.numbers import natural
 from queryable.mechanism import InteractiveMechanism, Measurement, nested
-from queryable.messages import is_owners, not_the_owner
+from queryable.messages import (
+    Ask,
+    AskMany,
+    Launch,
+    LaunchMany,
+    MeasureQuery,
+    PrivacyLossQuery,
+    is_owners,
+    not_the_owner,
+)
 from queryable.optional import counts_batches, in_blocks, public_name
 from queryable.quoting import an_instance, quoted
 from queryable.randomness.coins import Coins
@@ -106,6 +115,20 @@ class Scripted(Measurement[View]):
         """The mechanism and the list, which is checked before the charge; a function is not."""
         listed = self.analyst if isinstance(self.analyst, tuple) else ()
         return self.mechanism, listed[: self.max_rounds]
+
+    def has_number(self, of: str | int | None) -> bool | None:
+        """False if the last query of a list, which `Best` looks at, never gives a number."""
+        last = self.asks()[1][-1:]
+        while last and isinstance(last[0], Ask):
+            last = (last[0].query,)
+        match last:
+            case (Launch(mechanism=Measurement() as launched),):
+                return False if launched.has_number(of) is False else None
+            case (PrivacyLossQuery() | MeasureQuery() | AskMany(),):
+                return False if of is None else None
+            case (LaunchMany(),):
+                return False
+        return None
 
     @property
     def public_name(self) -> str:

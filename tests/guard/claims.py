@@ -24,6 +24,7 @@ from mechanisms.tables.releases import Release
 from mechanisms.tables.top import PrivateTop
 from queryable.datasets import require_answerable
 from queryable.errors import MechanismFault, QueryError
+from queryable.losses.numbers import BeyondReachError
 from queryable.messages import Update
 from queryable.randomness.laws import Law
 from queryable.statistics import IntegerStatistic
@@ -121,8 +122,8 @@ def faults_of(
                 if told:
                     what = short(star.neighbours[place].what, 120)
                     yield Fault("claim", f"{told} at {what}", f"{form}, {star.name}")
-        except (QueryError, MechanismFault, UnknownLawError, OverflowError):
-            pass  # other checks tell of a failure
+        except (QueryError, MechanismFault, UnknownLawError, OverflowError, BeyondReachError):
+            pass  # other checks tell of a failure; what states no claim is not launched
     yield compared
 
 
@@ -318,8 +319,8 @@ def _of_toeplitz(steps: list[Any], laws: list[list[Any]], mechanism: Any) -> Los
             moved = sum(
                 float(c) * each for c, each in zip(coefficient, reversed(mine), strict=False)
             )
-            square = sum(float(each) ** 2 for each in np.asarray(moved).tolist())
-            rho += square / (2 * float(law.variance) / 2**40)
+            square = sum(Fraction(float(each)) ** 2 for each in np.asarray(moved).tolist())
+            rho += float(square * 2**40 / (2 * law.variance))
     return Lost(0.0, rho * (1 - 1e-5))  # the coefficients are rounded
 
 

@@ -198,7 +198,8 @@ def per_of(value: Any) -> Any:
         if per is not None:
             return per
         names = ("statistic", "keys", "scores", "counts", "counted", "mechanism", "top")
-        inner = next((getattr(value, name, None) for name in names if hasattr(value, name)), None)
+        fields = {each.name for each in attrs.fields(type(value))} if attrs.has(type(value)) else ()
+        inner = next((getattr(value, name) for name in names if name in fields), None)
         if inner is None:
             return None
         value = inner
