@@ -1,5 +1,6 @@
 """Close a root for good, and destroy its key if no other root needs it."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from curator.arguments import name_of
 from curator.codec import CODEC
 from curator.identities import Place, default_key, is_key
 from curator.journal import TTL, LedgerJournal
+from curator.keeping import folder_of
 from curator.keys import Key, destroy_key, read_key
 from curator.ledgers import Ledger, LedgerError, chained, ledger_of, this_process
 from curator.story import Story, story_of
@@ -59,6 +61,9 @@ def _destroyed(ledger: Ledger, opened: dict[str, Any], key: Key | None) -> str:
     if using:
         return f"{key} was not destroyed: {', '.join(using)} need it and can be continued"
     destroy_key(key)
+    folder = folder_of(key)
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)  # nobody can read it any more
     return f"its key {key} is destroyed"
 
 

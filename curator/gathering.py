@@ -19,6 +19,7 @@ from composition.compositors.logged import with_logged
 from composition.compositors.state import CompositionState
 from composition.rules import RunningAccount
 from curator.codec import Codec
+from curator.keeping import Keeping
 from curator.ledgers import Event
 from curator.reading import Reader, entry_of
 from curator.several import LAUNCHED, REFUSED
@@ -45,9 +46,18 @@ class Gathered:
     Args:
         root: with the state after the last message that was folded.
         coins: those of the root, at any history.
+        keeping: may have states of units.
     """
 
-    def __init__(self, root: MemoryRoot, reader: Reader, coins: SealedCoins, codec: Codec) -> None:
+    def __init__(
+        self,
+        root: MemoryRoot,
+        reader: Reader,
+        coins: SealedCoins,
+        codec: Codec,
+        keeping: Keeping | None = None,
+    ) -> None:
+        self._keeping = keeping
         self._root, self._reader, self._coins, self._codec = root, reader, coins, codec
         self._where: dict[str, Where] = {}
         self._nodes: dict[Path, Target | None] = {}
@@ -156,7 +166,9 @@ class Gathered:
     def _after(self, target: Target) -> Any:
         """The state of a compositor or a unit after all that was gathered."""
         if isinstance(target, Unit):
-            return target.state.logged(target.asked, partial(self._reader.asked, target.path))
+            kept = None if self._keeping is None else self._keeping.at(target.path)
+            asked = partial(self._reader.asked, target.path)
+            return target.state.logged(target.asked, asked, kept)
         assert isinstance(target, Node)
         state: CompositionState = target.state
         account, claims, children = state.account, state.claims, state.children

@@ -35,6 +35,7 @@ from typing import Any
 from composition.compositors.state import CompositionState
 from curator.batches import Batches
 from curator.codec import Codec
+from curator.keeping import Keeping
 from curator.ledgers import Event, Ledger, LedgerError, UnknownOutcomeError, following
 from curator.moorings import Mooring
 from curator.requests import Request, Requests, entries_among
@@ -102,6 +103,7 @@ class LedgerJournal:
         self.released = self.lost = False
         self.owns = False  # whether the ledger is closed with the root
         self.mooring: Mooring | None = None  # where the root has an anchor
+        self.keeping: Keeping | None = None
         self._charges: Any = None
         self.request: Request | None = None
         self.feeding: str | None = None
@@ -237,6 +239,11 @@ class LedgerJournal:
             self.requests.add(self._requested, count, self._since)
             if changed:
                 self._moor(message, told, answered=True)
+
+    def settled(self, message: Message, before: Any, after: Any) -> None:
+        """The new state is in place; see `Journal.settled`."""
+        if self.keeping is not None:
+            self.keeping.answered(message, before, after)
 
     def batch(self, message: Query) -> bytes:
         """The path and the text of a message of the data's owner; see `Journal.batch`."""

@@ -14,6 +14,7 @@ the message has failed, and its charge is kept.
 import json
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -27,6 +28,7 @@ from curator.identities import (
     Place,
     check_value,
     continued,
+    default_key,
     described,
     holder_of,
     require_live,
@@ -35,6 +37,7 @@ from curator.identities import (
     secret_of,
 )
 from curator.journal import TTL, LedgerJournal
+from curator.keeping import Keeping, folder_of
 from curator.keys import Key
 from curator.leases import KEEPER, lease_of
 from curator.ledgers import LedgerError, chained, ledger_of, this_process
@@ -161,8 +164,10 @@ def open(  # noqa: A001 (`curator.open`)
             telling.gives_up = True  # what is under way fails, and reads nothing
         elif mooring is not None and telling.opening is None and telling.head is not None:
             mooring.keep(telling.head)
+        folder = folder_of(default_key(ledger) if key is None else key)
         root = _running(
-            journal, telling, ledger, mechanism, given, secret, on_fault, updates, give_up=give_up
+            *(journal, telling, ledger, mechanism, given, secret, on_fault, updates, folder),
+            give_up=give_up,
         )
         if mooring is not None:
             journal.mooring = mooring
@@ -228,6 +233,7 @@ def _running(
     secret: bytes,
     on_fault: Callable[[BaseException], object] | None,
     updates: Updates,
+    folder: Path | None,
     *,
     give_up: bool,
 ) -> MemoryRoot:
@@ -253,6 +259,8 @@ def _running(
         journal.pending = None
     root.handles.register((), root.opening)
     root.journal = journal
+    if folder is not None:
+        journal.keeping = Keeping(folder, root_id(journal.root, opened))
     if telling.opening is not None:
         reader = Reader(journal.ledger, ledger, journal.root, coins, codec)
         _go_on(root, journal, telling, reader, coins, lost=give_up)
@@ -270,7 +278,7 @@ def _go_on(
     lost: bool,
 ) -> None:
     """Make the state again from the messages of the log; finish the one that was under way."""
-    skim = Skim(root, reader, coins, journal.codec, journal.batches)
+    skim = Skim(root, reader, coins, journal.codec, journal.batches, journal.keeping)
     try:
         skim.fold(telling.messages())
     except LedgerError:

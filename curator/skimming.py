@@ -23,6 +23,7 @@ from composition.compositors.claims import Claim, claim_of
 from curator.batches import Batches
 from curator.codec import Codec
 from curator.gathering import Gathered, Names
+from curator.keeping import Keeping
 from curator.ledgers import Event
 from curator.reading import Reader, coins_at, entry_of
 from curator.requests import Request, Requests, entries_in
@@ -75,6 +76,7 @@ class Skim:
         root: with the state after its opening.
         coins: those of the root, at any history.
         batches: gives the messages of the data's owner again.
+        keeping: may have states of units.
 
     Attributes:
         requests: those that have been answered.
@@ -87,9 +89,10 @@ class Skim:
         coins: SealedCoins,
         codec: Codec,
         batches: Batches,
+        keeping: Keeping | None = None,
     ) -> None:
         self._root, self._coins, self._codec, self._batches = root, coins, codec, batches
-        self._gathered = Gathered(root, reader, coins, codec)
+        self._gathered = Gathered(root, reader, coins, codec, keeping)
         self._measurements: dict[str, bool] = {}
         self._alone: set[str] = set()
         self._request: Request | None = None

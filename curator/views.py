@@ -118,6 +118,9 @@ class _Unwritten:
         """
         raise HandleError(_ONLY_A_VIEW)
 
+    def settled(self, message: Message, before: Any, after: Any) -> None:
+        """Nothing is kept."""
+
     def batch(self, message: Query) -> bytes:
         """Refuse.
 

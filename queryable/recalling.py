@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from queryable.effort import quickly
 from queryable.mechanism import InteractiveMechanism, Measurement, launched_on
@@ -49,6 +49,19 @@ _TOGETHER = 64
 
 GivenUp = Callable[[Callable[[], Moved]], Moved]
 """Runs a step in which no child runs: whatever would read data has failed."""
+
+
+class Kept(Protocol):
+    """May have the state of a unit after some of its messages, so that only later ones are run."""
+
+    def find(
+        self, data: Any, count: int, message: Callable[[int], Asked]
+    ) -> tuple[int, Any] | None:
+        """How many of `count` messages a state has, and the state; None if there is none."""
+
+    def note(self, count: int, message: Asked, state: Any) -> None:
+        """A message was run again; `count` are now."""
+
 
 Place = tuple[int, ...]
 """Where a log has a message."""
@@ -92,6 +105,7 @@ class Unplayed:
         self._opening, self._same = opening, same
         self._messages: list[Asked | Place] = []
         self._read: Callable[[Place], Asked] | None = None
+        self._kept: Kept | None = None
         self._count = 0
         self._played: tuple[Any] | None = None
 
@@ -99,10 +113,15 @@ class Unplayed:
         """The state after one more message."""
         return self._after([Asked(query, coins, answer)])
 
-    def logged(self, places: Sequence[Place], read: Callable[[Place], Asked]) -> "Unplayed":
+    def logged(
+        self,
+        places: Sequence[Place],
+        read: Callable[[Place], Asked],
+        kept: Kept | None = None,
+    ) -> "Unplayed":
         """The state after further messages, which are read from a log when they are run again."""
         after = self._after(places)
-        after._read = read
+        after._read, after._kept = read, kept
         return after
 
     def _after(self, messages: Sequence[Asked | Place]) -> "Unplayed":
@@ -111,6 +130,7 @@ class Unplayed:
         after._messages = known if len(known) == self._count else known[: self._count]
         after._messages += messages
         after._count, after._read = self._count + len(messages), self._read
+        after._kept = self._kept
         return after
 
     def played(self, ahead: Ahead | None = None, given_up: GivenUp | None = None) -> Any:
@@ -134,14 +154,21 @@ class Unplayed:
     def _run(self, ahead: Ahead | None, given_up: GivenUp | None) -> Any:
         notice = _NOTICE.get()
         data = launched_on(self._mechanism, self._dataset)
-        state, answer = self._mechanism.init(data, self._coins())
-        self._compare(0, answer, self._opening)
-        for start in range(0, self._count, _TOGETHER):
+        kept = self._kept
+        found = kept and kept.find(data, self._count, self._message)
+        if found:
+            first, state = found
+        else:
+            first = 0
+            state, answer = self._mechanism.init(data, self._coins())
+            self._compare(0, answer, self._opening)
+        for start in range(first, self._count, _TOGETHER):
             stop = min(start + _TOGETHER, self._count)
             asked = [self._asked(each) for each in self._messages[start:stop]]
             if ahead is not None:
                 ahead(data, [each.query for each in asked])
-            for place, (query, coins, logged) in enumerate(asked, start + 1):
+            for place, message in enumerate(asked, start + 1):
+                query, coins, logged = message
                 if notice is not None:
                     notice()
                 step = partial(self._mechanism.step, state, query)
@@ -150,7 +177,12 @@ class Unplayed:
                     moved = given_up(partial(step, coins()))
                 state, answer = moved
                 self._compare(place, answer, logged)
+                if kept is not None:
+                    kept.note(place, message, state)
         return state
+
+    def _message(self, number: int) -> Asked:
+        return self._asked(self._messages[number - 1])
 
     def _asked(self, message: Asked | Place) -> Asked:
         if isinstance(message, Asked):

@@ -118,8 +118,9 @@ FLOORS = {
             "batches",
             "requests",
             "story",
-            "journal",
             "reading",
+            "keeping",
+            "journal",
             "targets",
         ),
         *(

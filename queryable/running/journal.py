@@ -60,6 +60,9 @@ class Journal(Protocol):
             after: the state after it; the same object if nothing has changed.
         """
 
+    def settled(self, message: Message, before: Any, after: Any) -> None:
+        """The state after a message that `answer` was told of is in place."""
+
     def batch(self, message: Query) -> bytes:
         """What stands for a message of the data's owner in the history; it has no records.
 

@@ -348,6 +348,9 @@ class MemoryRoot:
                     self.journal.void()
                 else:
                     self.journal.answer(flight.message, told, now.state, state)
+                    answer = self.put(flight, state, told, coins)
+                    self.journal.settled(flight.message, now.state, state)
+                    return answer
         return self.put(flight, state, told, coins)
 
     def put(self, flight: Flight, state: Any, told: tuple[Exchange, ...], coins: Coins) -> Answer:

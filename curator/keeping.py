@@ -1,0 +1,263 @@
+"""States of persons in the middle, kept in files, so that an opening goes on where one was killed.
+
+Responsible for a cache beside the file of the key: it may be deleted at any time, and then the
+messages are run again from the log. A person may compute for seconds what it buys next, such as
+`Frugal`; after a restart all of that would be computed again before the next answer.
+
+Theory of operation. A person and all below it is one unit, see `queryable.recalling`. A file has
+the state of one unit after one of its messages. It is written at most once a second, and takes at
+most a twentieth of the time. It is encrypted and authenticated with coins of that message, which
+follow from the key and from the whole history up to it. So a file of another root, of another
+history or of another key is not read, and nobody can read or change it without the key. The
+versions of the code are authenticated too. Data are not in it: where the state has them, the file
+has a mark.
+"""
+
+import hmac
+import io
+import pickle
+import platform
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache
+from hashlib import sha256, shake_256
+from pathlib import Path
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from composition.compositors.state import CompositionState
+from curator.reading import coins_at
+from queryable.postprocessing import PostprocessedState
+from queryable.randomness.sealed import SealedCoins
+from queryable.recalling import Asked, Unplayed
+from queryable.running.handles import Path as Where
+from queryable.running.journal import Message
+
+FOLDER = ".states"
+"""What the name of the folder has after that of the key's file."""
+
+_EACH, _SHARE = 1.0, 20  # seconds between two files, and how often the time that the last one took
+_LARGEST = 1 << 26
+_SEAL, _TAG, _COUNT = 64, 32, 8
+_MARK = "data"
+_CODE = ("queryable", "mechanisms", "composition", "curator")
+_KNOWN = {*_CODE, "numpy", "immutables", "fractions", "datetime", "decimal", "_operator"}
+_PLAIN = {"builtins", "copyreg", "collections", "functools"}
+_NAMES = {"object", "slice", "range", "set", "frozenset", "_reconstructor", "partial"}
+
+
+_BY_NAME = (type, FunctionType, BuiltinFunctionType)
+
+
+class Keeping:
+    """The files of one root.
+
+    Args:
+        folder: where they are; it is made with the first of them.
+        root: what tells the root from all others.
+    """
+
+    def __init__(self, folder: Path, root: str) -> None:
+        self._folder, self._root = folder, root
+        self._due, self._off = time.monotonic() + _EACH, False
+
+    def at(self, path: Where) -> "Kept":
+        """The file of the unit at a path."""
+        name = sha256(repr((self._root, *path)).encode()).hexdigest()[:32]
+        return Kept(self, self._folder / name)
+
+    def answered(self, message: Message, before: Any, after: Any) -> None:
+        """Keep the state of the unit that a message went to, if it is time.
+
+        Args:
+            before, after: the states of the root mechanism.
+        """
+        if self.is_due:
+            with suppress(Exception):  # a cache: whatever fails here is run again
+                found = _unit(before, after, message.path)
+                if found is not None:
+                    path, count, counts, state = found
+                    seal = _seal(coins_at(message.coins, path, (0, *counts)))
+                    self.at(path).write(count or message.coins.count, seal, state)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether a state may be written now."""
+        return not self._off and time.monotonic() >= self._due
+
+    def wrote(self, seconds: float) -> None:
+        """Note how long it took to write a file."""
+        self._due = time.monotonic() + max(_EACH, _SHARE * seconds)
+
+
+class Kept:
+    """The file of one unit: a `queryable.recalling.Kept`."""
+
+    def __init__(self, keeping: Keeping, path: Path) -> None:
+        self._keeping, self._path = keeping, path
+
+    def find(
+        self, data: Any, count: int, message: Callable[[int], Asked]
+    ) -> tuple[int, Any] | None:
+        """The number of messages of a state that was kept, and the state; None if there is none.
+
+        Args:
+            data: those of the unit.
+            count: how many messages the log has for it.
+            message: gives one of them by its number, from 1.
+        """
+        try:
+            whole = self._path.read_bytes()
+            number = int.from_bytes(whole[:_COUNT], "big")
+            if not 1 <= number <= count:
+                return None
+            seal = _seal(message(number).coins())
+            tag, text = whole[_COUNT : _COUNT + _TAG], whole[_COUNT + _TAG :]
+            if not hmac.compare_digest(tag, _tag(seal, whole[:_COUNT] + text)):
+                return None
+            return number, _Reading(io.BytesIO(_other(text, seal)), data).load()
+        except Exception:  # a cache: what cannot be read is run again
+            return None
+
+    def note(self, count: int, message: Asked, state: Any) -> None:
+        """A message was run again; its state is kept if it is time."""
+        if self._keeping.is_due:
+            with suppress(Exception):
+                self.write(count, _seal(message.coins()), state)
+
+    def write(self, count: int, seal: bytes, state: Any) -> None:
+        """Replace the file."""
+        began = time.monotonic()
+        try:
+            held = _data_of(state)
+            if held is None:
+                return
+            stream = io.BytesIO()
+            _Writing(stream, held).dump(state)
+            text, number = stream.getvalue(), count.to_bytes(_COUNT, "big")
+            if not len(text) <= _LARGEST:
+                return
+            text = _other(text, seal)
+            self._path.parent.mkdir(mode=0o700, exist_ok=True)
+            new = self._path.with_suffix(".new")
+            new.touch(mode=0o600)
+            new.write_bytes(number + _tag(seal, number + text) + text)
+            new.replace(self._path)
+        finally:
+            self._keeping.wrote(time.monotonic() - began)
+
+
+def folder_of(key: Any) -> Path | None:
+    """The folder beside the file of a key; None if it is in no file."""
+    if key is None or isinstance(key, bytes) or str(key).startswith("env:"):
+        return None
+    return Path(f"{key}{FOLDER}").absolute()
+
+
+def _unit(before: Any, after: Any, path: Where) -> tuple[Where, int, list[int], Any] | None:
+    """The unit that a message to a path went to: its path, messages, counts on the way, state.
+
+    The number of messages is 0 for the root mechanism, which got all.
+    """
+    counts: list[int] = []
+    if isinstance(after, PostprocessedState):
+        return (), 0, counts, after
+    for depth, child in enumerate(path, start=1):
+        if type(before) is not CompositionState or type(after) is not CompositionState:
+            return None
+        old, new = before.children.get(child), after.children.get(child)
+        if old is None or new is None:
+            return None
+        counts.append(old.messages)
+        before, after = old.state, new.state
+        if isinstance(after, PostprocessedState):
+            return (path[:depth], old.messages, counts, after) if old is not new else None
+    return None
+
+
+def _data_of(state: Any) -> Any:
+    """The data that a person's compositor holds; None for other states."""
+    if type(state) is not PostprocessedState:
+        return None
+    while type(state) is PostprocessedState:
+        state = state.mechanism
+    return state.dataset if type(state) is CompositionState else None
+
+
+def _seal(coins: Any) -> bytes:
+    assert isinstance(coins, SealedCoins)
+    found: bytes = coins.spawn("kept", 0).bytes(_SEAL)
+    return found
+
+
+def _other(text: bytes, seal: bytes) -> bytes:
+    """The text encrypted, or decrypted: both are the same."""
+    stream = shake_256(b"kept text" + seal).digest(len(text))
+    mixed = np.frombuffer(text, np.uint8) ^ np.frombuffer(stream, np.uint8)
+    return mixed.tobytes()
+
+
+def _tag(seal: bytes, text: bytes) -> bytes:
+    return hmac.new(b"kept tag" + seal, versions() + text, sha256).digest()
+
+
+@lru_cache(1)
+def versions() -> bytes:
+    """What stands for the versions of all code that makes and reads states."""
+    seen = sha256(f"{platform.python_version()} {np.__version__}".encode())
+    for package in _CODE:
+        folder = Path(__import__(package).__file__ or "").parent
+        for file in sorted(folder.rglob("*.py")):
+            seen.update(str(file.relative_to(folder)).encode() + b"\0")
+            seen.update(sha256(file.read_bytes()).digest())
+    return seen.digest()
+
+
+class _Writing(pickle.Pickler):
+    """Writes a state without its data; fails for classes of others."""
+
+    def __init__(self, stream: io.BytesIO, data: Any) -> None:
+        super().__init__(stream, protocol=5)
+        self._data = data
+
+    def persistent_id(self, value: Any) -> str | None:
+        """A mark in place of the data."""
+        if value is self._data:
+            return _MARK
+        if type(value) is Unplayed:
+            raise pickle.PicklingError("what has not been run again is in the log")
+        return None
+
+    def reducer_override(self, value: Any) -> Any:
+        """Everything as usual, if it may be read again."""
+        named = value if isinstance(value, _BY_NAME) else type(value)
+        _require_known(str(named.__module__), named.__qualname__)
+        return NotImplemented
+
+
+class _Reading(pickle.Unpickler):
+    """Reads a state of known classes, and puts the data in place."""
+
+    def __init__(self, stream: io.BytesIO, data: Any) -> None:
+        super().__init__(stream)
+        self._data = data
+
+    def persistent_load(self, name: Any) -> Any:
+        """The data."""
+        assert name == _MARK
+        return self._data
+
+    def find_class(self, module: str, name: str) -> Any:
+        """A known class."""
+        _require_known(module, name)
+        return super().find_class(module, name)
+
+
+def _require_known(module: str, name: str) -> None:
+    package = module.partition(".")[0]
+    if package in _KNOWN or (package in _PLAIN and name in _NAMES):
+        return
+    raise pickle.PicklingError(f"{module}.{name} is not kept")
