@@ -10,7 +10,6 @@ import re
 import warnings
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
 from weakref import WeakValueDictionary
@@ -162,13 +161,8 @@ def warn(dataset: Any, *, held_by: str | None = None) -> None:
 
 def _is_frame(dataset: Any) -> bool:
     """Whether it is a bare frame of pandas, polars or Arrow."""
-    kind: Any = type(dataset)
-    return _is_class_of_frames(kind)
-
-
-@lru_cache(maxsize=1000)
-def _is_class_of_frames(kind: Any) -> bool:
-    libraries = ((each.__module__.partition(".")[0], each.__name__) for each in kind.__mro__)
+    classes = type(dataset).__mro__
+    libraries = ((each.__module__.partition(".")[0], each.__name__) for each in classes)
     return any(
         lib in ("pandas", "polars", "pyarrow") and name in _FRAMES for lib, name in libraries
     )

@@ -8,9 +8,9 @@ through.
 from collections import deque
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from functools import lru_cache
 from types import BuiltinFunctionType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
+from weakref import ref
 
 import attrs
 import numpy as np
@@ -53,13 +53,13 @@ def held(holder: Any) -> list[Any]:
         if id(each) in seen:
             continue
         try:
-            kind: Any = type(each)
-            if _holds_nothing(kind):
+            kind = _KINDS.get(id(type(each))) or _kind_of(type(each))
+            if kind.empty:
                 continue
             seen[id(each)] = each  # kept, so that no other value gets its id
-            if _is_found(kind):
+            if kind.found:
                 found.append(each)
-            waiting.extend(_inside(each, kind))
+            waiting.extend(_inside(each, kind.run))
         except Exception:  # a class of the analyst's own has no hash, or cannot be read
             continue
     found.reverse()
@@ -100,80 +100,74 @@ def nesting(value: Any) -> int:
     Raises:
         QueryError: they are more than `MOST_NESTED`.
     """
-    known = dict[int, tuple[int, Any]]()  # with the value, so that no other one gets its id
-    outer = [_Opened(value)]
-    known[id(value)] = 0, value
-    while True:
-        last = outer[-1]
-        if last.waiting:
-            inner = last.waiting.pop()
+    levels, level, seen = 0, [value], dict[int, Any]()
+    while level:
+        levels += 1
+        if not levels <= MOST_NESTED:
+            raise QueryError(_NESTED)
+        inner = dict[int, Any]()  # a value that several hold is looked into once a level
+        for each in level:
+            seen[id(each)] = each  # kept, so that no other value gets its id
             try:
-                kind: Any = type(inner)
-                if _holds_nothing(kind):
-                    continue
-            except Exception:  # its class has no hash
+                kind = _KINDS.get(id(type(each))) or _kind_of(type(each))
+                for one in _inside(each, kind.fields, keys=True):
+                    if not (_KINDS.get(id(type(one))) or _kind_of(type(one))).empty:
+                        inner[id(one)] = one
+            except Exception:  # a class of the analyst's own cannot be read
                 continue
-            height = known[id(inner)][0] if id(inner) in known else 1
-            if not len(outer) + height <= MOST_NESTED:
-                raise QueryError(_NESTED)
-            if id(inner) not in known:
-                outer.append(_Opened(inner))
-                known[id(inner)] = 0, inner
-            last.height = max(last.height, height)
-            continue
-        outer.pop()
-        height = 1 + last.height
-        known[id(last.value)] = height, last.value
-        if not outer:
-            return height
-        outer[-1].height = max(outer[-1].height, height)
+        if not levels <= len(seen):  # something holds itself
+            inner = {number: each for number, each in inner.items() if number not in seen}
+        level = [*inner.values()]
+    return levels
 
 
-class _Opened:
-    """A value whose inner values are looked at, and the largest height of those seen so far."""
-
-    __slots__ = ("height", "value", "waiting")
-
-    def __init__(self, value: Any) -> None:
-        self.value, self.height = value, 0
-        try:
-            self.waiting = list(_inside(value, type(value), run=False))
-        except Exception:  # a class of the analyst's own cannot be read
-            self.waiting = []
-
-
-def _inside(value: Any, kind: Any, *, run: bool = True) -> Iterable[Any]:
+def _inside(value: Any, names: Iterable[str] | None, *, keys: bool = False) -> Iterable[Any]:
+    kind: Any = type(value)
     if issubclass(kind, list | tuple | set | frozenset):
         kinds: set[Any] = set(map(type, value))
         return () if all(map(_holds_nothing, kinds)) else tuple(value)
     if issubclass(kind, Mapping | Map):
-        return tuple(value.values()) if run else (*value.keys(), *value.values())
-    names = _fields(kind, run)
+        return (*value.keys(), *value.values()) if keys else tuple(value.values())
     if names is None:
         return tuple(vars(value).values())
     return [getattr(value, name, None) for name in names]
 
 
-@lru_cache(maxsize=1000)
-def _holds_nothing(kind: type) -> bool:
-    return issubclass(kind, _HOLDS_NOTHING)
+class _Kind(NamedTuple):
+    """What is known of the values of a class."""
+
+    empty: bool
+    """They hold nothing."""
+
+    found: bool
+    fields: tuple[str, ...] | None
+    """The fields to look into; None for all attributes of an object."""
+
+    run: tuple[str, ...] | None
+    """Those without the fields of what is never run."""
+
+    alive: ref[type]
 
 
-@lru_cache(maxsize=1000)
-def _is_found(kind: type) -> bool:
-    return issubclass(kind, _FOUND)
+_KINDS: dict[int, _Kind] = {}
+"""By the number of a class, which leaves when the class ends: a class of an analyst's own holds the
+variables of where it was written, and so data."""
 
 
-@lru_cache(maxsize=1000)
-def _fields(kind: type, run: bool) -> tuple[str, ...] | None:
-    """The fields to look into; None for all attributes of an object.
-
-    Args:
-        run: whether fields of what is never run are left out.
-    """
+def _kind_of(kind: Any) -> _Kind:
+    number, found = id(kind), issubclass(kind, _FOUND)
+    fields: tuple[str, ...] | None = None if found else ()
+    run = fields
     if issubclass(kind, Checked) and kind.checks_all:
-        return ()
-    if attrs.has(kind):
-        fields = attrs.fields(kind)
-        return tuple(each.name for each in fields if not (run and each.metadata.get(NO_RUN)))
-    return None if issubclass(kind, _FOUND) else ()
+        fields = run = ()
+    elif attrs.has(kind):
+        named = attrs.fields(kind)
+        fields = tuple(each.name for each in named)
+        run = tuple(each.name for each in named if not each.metadata.get(NO_RUN))
+    alive = ref(kind, lambda _: _KINDS.pop(number, None))
+    known = _Kind(issubclass(kind, _HOLDS_NOTHING), found, fields, run, alive)
+    return _KINDS.setdefault(number, known)
+
+
+def _holds_nothing(kind: type) -> bool:
+    return (_KINDS.get(id(kind)) or _kind_of(kind)).empty
