@@ -13,6 +13,7 @@ import pytest
 
 import curator
 from composition import FiltCon
+from curator import keeping
 from mechanisms import Count, Estimate, Estimated, Frugal, Keys, column
 from mechanisms.frugal import shapes
 from mechanisms.frugal.asking import question_of
@@ -28,7 +29,8 @@ FIRST = (10, 20, 30, 12.25)
 
 @pytest.fixture(autouse=True)
 def no_cached_strategies(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compute strategies with the library of the test, before and after."""
+    """Compute strategies with the library of the test, before and after, and keep no states."""
+    monkeypatch.setattr(keeping, "_EACH", 1e9)
     monkeypatch.setattr(shapes, "strategy_of", shapes.strategy_of.__wrapped__)
     monkeypatch.setattr("mechanisms.frugal.books.strategy_of", shapes.strategy_of)
 

@@ -51,6 +51,9 @@ class Notes:
     def answer(self, message: Message, told: Told, before: Any, after: Any) -> None:
         self.events.append(("answer", told))
 
+    def settled(self, message: Message, before: Any, after: Any) -> None:
+        assert self.kinds[-1] == "answer"
+
     def void(self) -> None:
         self.events.append(("void", ()))
 
