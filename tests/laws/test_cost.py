@@ -245,7 +245,7 @@ def test_calls_do_not_grow_with_the_children() -> None:
     response = RandomizedResponse(bool, odds=3)
     for act, most in (
         (lambda q: q.launch(response), 430),
-        (lambda q: q.privacy_loss(), 82),
+        (lambda q: q.privacy_loss(), 100),
         (lambda q: q.children[0].ask("bits"), 118),
     ):
         act(few), act(many)
