@@ -6,7 +6,7 @@ through.
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from types import BuiltinFunctionType, FunctionType
 from typing import Any, NamedTuple
@@ -59,7 +59,7 @@ def held(holder: Any) -> list[Any]:
             seen[id(each)] = each  # kept, so that no other value gets its id
             if kind.found:
                 found.append(each)
-            waiting.extend(_inside(each, kind.run))
+            waiting.extend(kind.run(each))
         except Exception:  # a class of the analyst's own has no hash, or cannot be read
             continue
     found.reverse()
@@ -100,6 +100,8 @@ def nesting(value: Any) -> int:
     Raises:
         QueryError: they are more than `MOST_NESTED`.
     """
+    if _holds_nothing(type(value)):
+        return 1
     levels, level, seen = 0, [value], dict[int, Any]()
     while level:
         levels += 1
@@ -110,7 +112,7 @@ def nesting(value: Any) -> int:
             seen[id(each)] = each  # kept, so that no other value gets its id
             try:
                 kind = _KINDS.get(id(type(each))) or _kind_of(type(each))
-                for one in _inside(each, kind.fields, keys=True):
+                for one in kind.every(each):
                     if not (_KINDS.get(id(type(one))) or _kind_of(type(one))).empty:
                         inner[id(one)] = one
             except Exception:  # a class of the analyst's own cannot be read
@@ -121,18 +123,6 @@ def nesting(value: Any) -> int:
     return levels
 
 
-def _inside(value: Any, names: Iterable[str] | None, *, keys: bool = False) -> Iterable[Any]:
-    kind: Any = type(value)
-    if issubclass(kind, list | tuple | set | frozenset):
-        kinds: set[Any] = set(map(type, value))
-        return () if all(map(_holds_nothing, kinds)) else tuple(value)
-    if issubclass(kind, Mapping | Map):
-        return (*value.keys(), *value.values()) if keys else tuple(value.values())
-    if names is None:
-        return tuple(vars(value).values())
-    return [getattr(value, name, None) for name in names]
-
-
 class _Kind(NamedTuple):
     """What is known of the values of a class."""
 
@@ -140,11 +130,11 @@ class _Kind(NamedTuple):
     """They hold nothing."""
 
     found: bool
-    fields: tuple[str, ...] | None
-    """The fields to look into; None for all attributes of an object."""
+    run: Callable[[Any], Iterable[Any]]
+    """What a value holds, without the fields of what is never run and the keys of mappings."""
 
-    run: tuple[str, ...] | None
-    """Those without the fields of what is never run."""
+    every: Callable[[Any], Iterable[Any]]
+    """All that a value holds."""
 
     alive: ref[type]
 
@@ -156,17 +146,51 @@ variables of where it was written, and so data."""
 
 def _kind_of(kind: Any) -> _Kind:
     number, found = id(kind), issubclass(kind, _FOUND)
-    fields: tuple[str, ...] | None = None if found else ()
-    run = fields
+    run: Callable[[Any], Iterable[Any]] = _nothing
+    every = run
     if issubclass(kind, Checked) and kind.checks_all:
-        fields = run = ()
+        run = every = _nothing
+    elif issubclass(kind, list | tuple | set | frozenset):
+        run = every = _items
+    elif issubclass(kind, Mapping | Map):
+        run, every = _values, _keys_and_values
     elif attrs.has(kind):
-        named = attrs.fields(kind)
-        fields = tuple(each.name for each in named)
-        run = tuple(each.name for each in named if not each.metadata.get(NO_RUN))
+        fields = attrs.fields(kind)
+        run = _fields([each.name for each in fields if not each.metadata.get(NO_RUN)])
+        every = _fields([each.name for each in fields])
+    elif found:
+        run = every = _attributes
     alive = ref(kind, lambda _: _KINDS.pop(number, None))
-    known = _Kind(issubclass(kind, _HOLDS_NOTHING), found, fields, run, alive)
+    known = _Kind(issubclass(kind, _HOLDS_NOTHING), found, run, every, alive)
     return _KINDS.setdefault(number, known)
+
+
+def _nothing(_: Any) -> Iterable[Any]:
+    return ()
+
+
+def _items(value: Any) -> Iterable[Any]:
+    kinds: set[Any] = set(map(type, value))
+    return () if all(map(_holds_nothing, kinds)) else tuple(value)
+
+
+def _values(value: Any) -> Iterable[Any]:
+    return tuple(value.values())
+
+
+def _keys_and_values(value: Any) -> Iterable[Any]:
+    return (*value.keys(), *value.values())
+
+
+def _attributes(value: Any) -> Iterable[Any]:
+    return tuple(vars(value).values())
+
+
+def _fields(names: list[str]) -> Callable[[Any], Iterable[Any]]:
+    def inside(value: Any) -> Iterable[Any]:
+        return [getattr(value, name, None) for name in names]
+
+    return inside if names else _nothing
 
 
 def _holds_nothing(kind: type) -> bool:
