@@ -2,7 +2,8 @@
 
 Responsible for reading and checking the file, and for opening a data set as it says. Relative paths
 start at the folder of the file. Nothing is opened, and no data are read, until a data set is. The
-keys `listen`, `page`, `tls`, `tick` and `deadline` are for a server; they are checked here.
+keys `listen`, `page`, `tls`, `tick`, `deadline`, `steps` and `growth` are for a server; they are
+checked here.
 """
 
 import os
@@ -27,7 +28,7 @@ from curator.leases import lease_of
 from curator.ledgers import chained, ledger_of
 from curator.replaying import Replayed, replay
 from curator.root import open as open_root
-from curator.sections import Section, mapping, read_file, text, texts
+from curator.sections import Section, mapping, natural_number, read_file, text, texts
 from curator.story import TRIES
 from mechanisms import Table
 from queryable.handle import Queryable
@@ -215,6 +216,8 @@ def read_configuration(path: str | os.PathLike[str]) -> Configuration:
             "tls": mapping,
             "tick": seconds,
             "deadline": seconds,
+            "steps": natural_number,
+            "growth": natural_number,
             "lease": lambda value: lease_of(seconds(value)),
             "datasets": mapping,
         },
@@ -235,7 +238,7 @@ def read_configuration(path: str | os.PathLike[str]) -> Configuration:
             f'page is "{page}", which other machines reach: add [tls] with certificate and key, '
             'or show it on "127.0.0.1:PORT"'
         )
-    times = {name: given.pop(name, None) for name in ("tick", "deadline")}
+    times = {name: given.pop(name, None) for name in ("tick", "deadline", "steps", "growth")}
     datasets = whole.inner("datasets") if "datasets" in given else whole
     given["datasets"] = {
         name: dataset_of(datasets.inner(name), name, folder, {"key": given["key"], **times})

@@ -59,6 +59,8 @@ class Dataset:
     key: str
     tick: Fraction | None
     deadline: Fraction | None
+    steps: int | None = None
+    growth: int | None = None
     choose_rows: str = AT_OPENING
     batches: Path | None = None
 
@@ -154,6 +156,8 @@ def dataset_of(stated: Section, name: str, folder: Path, defaults: Mapping[str, 
             "key": lambda value: key_place(value, folder),
             "tick": seconds,
             "deadline": seconds,
+            "steps": natural_number,
+            "growth": natural_number,
             "batches": lambda value: folder / text(value),
             "choose_rows": one_name(AT_OPENING, "at the first question"),
             "temp_directory": lambda value: folder / text(value),

@@ -1,11 +1,14 @@
 """Integer noise added to an integer statistic: the part that Laplace and Gaussian share."""
 
+from fractions import Fraction
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from mechanisms.sampling.integers import added
 from queryable.answers import NoisyArray, NoisyInt, noisy_array
+from queryable.effort import Effort
 from queryable.quoting import quoted
 from queryable.randomness.coins import Coins
 from queryable.randomness.laws import Law
@@ -51,3 +54,25 @@ def noisy(
     if statistic.shape is None:
         return NoisyInt(value + coins.draw(law), law)
     return noisy_array(added(np.asarray(value), np.asarray(coins.draw(law, statistic.shape))), law)
+
+
+_SHORT = 100
+"""Bits of a scale below which noise is drawn in machine words, all coordinates together."""
+
+
+def drawing(statistic: IntegerStatistic, parameter: Fraction, spread: int) -> Effort:
+    """What it takes to draw noise for each coordinate of a statistic, and to write the sums.
+
+    Args:
+        parameter: the scale of the noise, or the variance, whose digits are computed with.
+        spread: about as large as the noise.
+    """
+    count = 1 if statistic.shape is None else prod(statistic.shape)
+    bits = parameter.numerator.bit_length() + parameter.denominator.bit_length()
+    largest = max(spread, int(statistic.l1)).bit_length() * 3 // 10 + 3  # digits of a sum
+    if bits < _SHORT and largest < _DIGITS:
+        return Effort(100 + 2 * count, 100 + (largest + 2) * count)
+    return Effort(100 + (40 + bits // 8) * count, 100 + (largest + 30) * count)
+
+
+_DIGITS = 25

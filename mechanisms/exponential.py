@@ -6,6 +6,7 @@ are in `mechanisms.sampling.choices`.
 
 from abc import abstractmethod
 from fractions import Fraction
+from math import prod
 from typing import Any, TypeVar
 
 import attrs
@@ -14,6 +15,7 @@ import numpy as np
 from mechanisms.additive import is_entry
 from mechanisms.privacy_maps import with_zcdp
 from mechanisms.sampling.choices import PermuteAndFlipLaw, Softmax
+from queryable.effort import Effort
 from queryable.losses import Loss, Measure, PureDP, total
 from queryable.losses.fields import read_positive_epsilon
 from queryable.losses.numbers import exact, natural, positive
@@ -94,6 +96,15 @@ class _ChoiceByScore(Measurement[Chosen]):
     def has_number(self, of: str | int | None) -> bool:
         """Whether it is the index itself."""
         return of is None
+
+    @property
+    def effort(self) -> Effort:
+        """A choice among all candidates."""
+        return Effort(300 + self._candidates // 2)
+
+    @property
+    def _candidates(self) -> int:
+        return prod(self.scores.shape or ())
 
     def _rate(self, epsilon: Fraction) -> Fraction:
         return epsilon / self.sensitivity / (1 if self.monotone else 2)
@@ -221,6 +232,12 @@ class TopK(_ChoiceByScore[tuple[int, ...]]):
     def has_number(self, of: str | int | None) -> bool:
         """Whether it is one of the indices."""
         return is_entry(of, (self.k,))
+
+    @property
+    def effort(self) -> Effort:
+        """As many choices, each among all candidates."""
+        each = 40 + self._candidates // 20
+        return Effort(300 + self._candidates // 2 + self.k * each, 100 + 9 * self.k)
 
     def release(self, dataset: Any, coins: Coins) -> tuple[int, ...]:
         """The indices, in the order in which they were chosen."""

@@ -1,16 +1,17 @@
 """The Gaussian mechanism on the integers (Canonne, Kamath, Steinke 2020)."""
 
 from fractions import Fraction
-from math import prod
+from math import isqrt, prod
 from typing import Any
 
 import attrs
 from flint import arb
 
-from mechanisms.additive import integer_statistic, is_entry, noisy
+from mechanisms.additive import drawing, integer_statistic, is_entry, noisy
 from mechanisms.sampling.laws import DiscreteGaussian
 from queryable.answers import Noise, NoisyArray, NoisyInt
 from queryable.contributions import Contributions
+from queryable.effort import Effort
 from queryable.losses import ZCDP, Dominated, Loss, Measure
 from queryable.losses.numbers import Number, natural, positive, round_up, sqrt_up
 from queryable.mechanism import Measurement
@@ -81,6 +82,11 @@ class Gaussian(Measurement[NoisyInt | NoisyArray]):
     def contributions(self, dataset: Any) -> Contributions:
         """What each record adds to the statistic."""
         return self.statistic.contributions(dataset)
+
+    @property
+    def effort(self) -> Effort:
+        """Noise for each coordinate."""
+        return drawing(self.statistic, self.variance, isqrt(int(self.variance)))
 
     def has_number(self, of: str | int | None) -> bool:
         """Whether it is an entry of the statistic."""

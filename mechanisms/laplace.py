@@ -5,10 +5,11 @@ from typing import Any
 
 import attrs
 
-from mechanisms.additive import integer_statistic, is_entry, noisy
+from mechanisms.additive import drawing, integer_statistic, is_entry, noisy
 from mechanisms.privacy_maps import with_zcdp
 from mechanisms.sampling.laws import DiscreteLaplace
 from queryable.answers import Noise, NoisyArray, NoisyInt
+from queryable.effort import Effort
 from queryable.losses import Loss, Measure, PureDP
 from queryable.losses.conversions import discrete_laplace_to_zcdp
 from queryable.losses.numbers import Number, positive
@@ -59,6 +60,11 @@ class Laplace(Measurement[NoisyInt | NoisyArray]):
         converted = super().privacy_map(d_in, measure)
         width = self.statistic.l1 * d_in
         return with_zcdp(converted, lambda: discrete_laplace_to_zcdp(width, self.scale), measure)
+
+    @property
+    def effort(self) -> Effort:
+        """Noise for each coordinate."""
+        return drawing(self.statistic, self.scale, int(self.scale))
 
     def has_number(self, of: str | int | None) -> bool:
         """Whether it is an entry of the statistic."""

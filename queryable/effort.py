@@ -1,8 +1,9 @@
-"""How much work the public checks of a query may take.
+"""How much work a query may take: its public checks, and what it runs.
 
-Responsible for a switch: while it is on, computations on public parameters that take long are
-refused, each by a limit that it states. A server turns it on for queries of people whom it does not
-trust. It does not know which computations there are.
+Responsible for what mechanisms state about themselves, `Effort`, and for a switch: while it is on,
+computations on public parameters that take long are refused, each by a limit that it states. A
+server turns it on for queries of people whom it does not trust. It does not know which computations
+there are.
 
 The limits are counts of steps, never times. So a refusal depends on the query and on the mechanism
 that it is sent to, and on no data and no clock. Some are limits of one computation. What may be
@@ -13,8 +14,23 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+import attrs
+
 STEPS = 1_000_000
-"""Steps of one message. A step is about a microsecond."""
+"""Steps of the checks of one message. A step is about a microsecond."""
+
+
+@attrs.frozen
+class Effort:
+    """What one run of a mechanism takes at most, estimated from its public parameters alone.
+
+    Attributes:
+        steps: of about a microsecond, beside reading the data.
+        characters: of its answer, as it is written to a ledger.
+    """
+
+    steps: int = 100
+    characters: int = 100
 
 
 class _Left:

@@ -13,6 +13,7 @@ import attrs
 
 from queryable.contributions import Contributions
 from queryable.data.growing import Part, snapshot
+from queryable.effort import Effort
 from queryable.errors import PrivacyClaimError, UnknownQueryError
 from queryable.losses import Loss, Measure
 from queryable.losses.loss import genuine
@@ -232,6 +233,11 @@ class Measurement(InteractiveMechanism[AfterRelease], Generic[Answer_co]):
             of: the name of a field of the answer, or a place in it; None is the answer itself.
         """
         return None
+
+    @property
+    def effort(self) -> Effort:
+        """What one release takes, without what other mechanisms in it take. Public."""
+        return Effort()
 
     @abstractmethod
     def release(self, dataset: Any, coins: Coins) -> Answer_co:

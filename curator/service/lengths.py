@@ -1,10 +1,12 @@
-"""How many mechanisms a query runs: a limit for queries of analysts.
+"""How much a query runs and writes: limits for queries of analysts.
 
-A `Best` runs its candidates a random number of times, and a candidate may be an analysis with
-further ones in it. The limit is on the number that is expected, so it depends on the query alone.
+Mechanisms state their `effort`, which depends on public parameters. A `Best` runs its candidates a
+random number of times, and a candidate may be an analysis with further ones in it. What is expected
+of a query is computed from the query alone, so a refusal depends on nothing else.
 """
 
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import attrs
@@ -14,6 +16,7 @@ from mechanisms.repetitions import Ending
 from queryable.errors import QueryError
 from queryable.losses.numbers import shown
 from queryable.mechanism import Measurement
+from queryable.statistics import IntegerStatistic
 
 MOST_RUNS = 5_000
 """The largest expected number of runs of one message."""
@@ -21,45 +24,87 @@ MOST_RUNS = 5_000
 _CHECKED = 20
 """To check the claim of a `Best` takes as long as so many runs of each candidate."""
 
-_BEST = '"@":"best/'
+
+@attrs.frozen
+class Allowed:
+    """What one message of an analyst may take; an owner may allow more.
+
+    Attributes:
+        steps: of about a microsecond.
+        growth: how many times its own bytes a message may add to the ledger.
+    """
+
+    steps: int = 2_000_000
+    growth: int = 100
 
 
-def require_short(text: str, query: Any) -> None:
-    """Check that few mechanisms are expected to run.
+@attrs.frozen
+class Expected:
+    """What a query is expected to take.
+
+    Attributes:
+        runs: of measurements. The check of a candidate counts as some runs.
+        steps: of these runs.
+        characters: of all answers.
+    """
+
+    runs: Fraction
+    steps: Fraction
+    characters: int
+
+
+def require_short(text: str, query: Any, allowed: Allowed) -> None:
+    """Check that a query is expected to run few mechanisms, and to answer little.
 
     Args:
         text: of the query, as it was sent.
 
     Raises:
-        QueryError: there are too many.
+        QueryError: it takes more than is allowed.
     """
-    if _BEST not in text:
-        return
-    runs = expected_runs(query)
-    if not runs <= MOST_RUNS:
+    found = expected(query)
+    if not found.runs <= MOST_RUNS:
         raise QueryError(
-            f"this would run about {shown(runs)} mechanisms; {MOST_RUNS} is the most for a message "
-            "to a curator. Take fewer repetitions or fewer queries in an analysis, or send several "
-            "messages"
+            f"this would run about {shown(found.runs)} mechanisms; {MOST_RUNS} is the most for a "
+            "message to a curator. Take fewer repetitions or fewer queries in an analysis, or send "
+            "several messages"
+        )
+    if not found.steps <= allowed.steps:
+        raise QueryError(
+            f"this takes about {shown(found.steps)} steps; {allowed.steps} is the most for a "
+            "message to this curator. Ask for fewer groups, less noise (below 10**12 it is drawn "
+            "faster), fewer choices or fewer repetitions, or send several messages"
+        )
+    if not found.characters <= allowed.growth * len(text):
+        raise QueryError(
+            f"its answers have about {found.characters} characters; {allowed.growth} times those "
+            f"of the question, which are {len(text)}, are the most for a message to this curator. "
+            "Ask for fewer groups, or with less noise; the owner can allow more (growth)"
         )
 
 
-def expected_runs(query: Any) -> Fraction:
-    """How many measurements a query runs on average, at most.
+def expected(query: Any) -> Expected:
+    """What a query is expected to take, with all that it holds.
 
-    The candidates of a `Best` run as often as its repetitions say, all together. The check of a
-    candidate counts as some runs.
+    The candidates of a `Best` run as often as its repetitions say, all together, and one of their
+    answers is told.
     """
-    waiting, found = [(query, Fraction(1))], Fraction(0)
+    waiting, runs, steps, characters = [(query, Fraction(1))], Fraction(0), Fraction(0), 0
     while waiting:
         value, times = waiting.pop()
         if isinstance(value, Measurement):
-            found += times
+            effort = value.effort
+            runs += times
+            steps += times * effort.steps
+            characters += effort.characters
+        elif isinstance(value, IntegerStatistic):
+            count = prod(value.shape or ())
+            steps += times * (count // 50)
         if type(value) is Best:
-            found += _CHECKED * len(value.base)
+            runs += _CHECKED * len(value.base)
             times *= _repeated(value) / len(value.base)
         waiting += [(each, times) for each in _parts(value)]
-    return found
+    return Expected(runs, steps, characters)
 
 
 def _repeated(best: Best) -> Fraction:

@@ -22,7 +22,7 @@ from curator.ledgers import LedgerError, LedgerFullError
 from curator.requests import Answered, Request
 from curator.service.feeding import Feeder, WrongOrderError
 from curator.service.heads import Heads
-from curator.service.lengths import require_short
+from curator.service.lengths import Allowed, require_short
 from curator.service.places import matched, require_names, with_receipts
 from curator.service.reading import Kept, Reader
 from curator.service.services import Reply
@@ -112,6 +112,7 @@ class LocalService:
         tick, deadline: told to clients; seconds, or None.
         on_fault: called with exceptions that are nobody's error.
         batches: the folder with the files of batches, if the data grow.
+        allowed: what one message of an analyst may take.
 
     Attributes:
         feeder: takes what the data's owner feeds.
@@ -127,6 +128,7 @@ class LocalService:
         deadline: float | None = None,
         on_fault: Callable[[BaseException], object] | None = None,
         batches: BatchFolder | None = None,
+        allowed: Allowed = Allowed(),  # noqa: B008 (it is frozen)
     ) -> None:
         root = handle._root
         journal = getattr(root, "journal", None)
@@ -136,6 +138,7 @@ class LocalService:
         self._queries = queries_of(codec)
         self._owners = queries_of(codec)  # remembers what would take an analyst too long
         self._tick, self._deadline, self._on_fault = tick, deadline, on_fault
+        self._allowed = allowed
         self._lock = threading.Lock()
         self._reader = Reader(root, codec, journal.requests.time_of)
         self.feeder = Feeder(root, journal, self._owners, batches)
@@ -232,7 +235,7 @@ class LocalService:
             require_json(message.query)
             raise
         if token:
-            require_short(message.query, query)
+            require_short(message.query, query, self._allowed)
         if any(type(child) not in (int, str) for child in asked):
             raise UnknownChildError("a child has an integer or a text as its id")
         if message.names:

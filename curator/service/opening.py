@@ -9,9 +9,10 @@ from typing import Any
 from curator.batch_files import BatchFolder
 from curator.codec import Codec
 from curator.configuration import Configuration, read_configuration
-from curator.datasets import AT_OPENING
+from curator.datasets import AT_OPENING, Dataset
 from curator.root import release
 from curator.service.feeding import Feeder
+from curator.service.lengths import Allowed
 from curator.service.local import LocalService
 from curator.service.recipes import Opened
 from curator.wire import outlines
@@ -77,6 +78,7 @@ def opened(
         deadline=deadline,
         on_fault=_report,
         batches=None if folder is None else BatchFolder(folder),
+        allowed=allowed_by(configuration.datasets[name]),
     )
     notes.feeder = service.feeder
 
@@ -86,6 +88,12 @@ def opened(
 
     about = about_of(table, configuration.datasets[name].budget.d_in)
     return Opened(service, about, close)
+
+
+def allowed_by(dataset: Dataset) -> Allowed:
+    """What one message of an analyst may take, as the owner says."""
+    stated = {"steps": dataset.steps, "growth": dataset.growth}
+    return Allowed(**{name: value for name, value in stated.items() if value is not None})
 
 
 def about_of(table: Table, d_in: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import inf
+from math import inf, prod
 from typing import Any
 
 import attrs
@@ -29,6 +29,7 @@ from queryable.answer_values import (
     array_of,
 )
 from queryable.data.cells import Array
+from queryable.effort import Effort
 from queryable.half_widths import confidence_of
 from queryable.losses import Loss, Measure, PureDP, total
 from queryable.losses.fields import read_positive_epsilon
@@ -283,6 +284,13 @@ class PrivateQuantiles(Measurement[Released]):
         """The epsilons of the draws for one level: the estimate, the lower and the upper end."""
         each = self.epsilon / len(self.counts.several_levels)
         return (each,) if self.confidence is None else (each * _ESTIMATE, each * _END, each * _END)
+
+    @property
+    def effort(self) -> Effort:
+        """For each group and level three choices among the values of the grid and their gaps."""
+        groups = prod(self.counts.shape or ()) // (2 * len(self.counts.grid) + 1)
+        draws = groups * len(self.counts.several_levels) * len(self._shares)
+        return Effort(300 + draws * (200 + 3 * len(self.counts.grid)), 300 + 40 * draws)
 
     def has_number(self, of: str | int | None) -> bool:
         """Whether it is the estimate, and that is one number."""

@@ -20,6 +20,7 @@ from queryable.answer_values import (
     Value,
     array_of,
 )
+from queryable.effort import Effort
 from queryable.losses import Loss, Measure
 from queryable.losses.fields import read_positive_epsilon
 from queryable.losses.numbers import Number, natural
@@ -151,6 +152,11 @@ class PrivateTop(Measurement[Released]):
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
         """As for `choice`."""
         return self.choice.privacy_map(d_in, measure)
+
+    @property
+    def effort(self) -> Effort:
+        """As for `choice`, with the categories."""
+        return Effort(self.choice.effort.steps, 200 + 100 * self.top.k)
 
     def has_number(self, of: str | int | None) -> bool:
         """No: the answer is an array of categories."""
