@@ -13,7 +13,10 @@ import attrs
 
 from curator.access import Analyst, Reach, hash_of
 from curator.service.keeper import Keeper
-from curator.service.problems import no_token, too_many, unavailable
+from curator.service.problems import no_token, too_many, unavailable, unread
+
+MOST_UNREAD = 1 << 27
+"""The most bytes of replies to one caller that are being sent."""
 
 _SCHEME = "bearer "
 _LONGEST = 200  # characters of a token
@@ -90,15 +93,35 @@ def analyst_of(keeper: Keeper, authorization: str | None) -> Caller:
 
 
 class Turns:
-    """How many requests each caller has under way.
+    """How many requests each caller has under way, and the size of the replies that it reads.
 
     Args:
-        most: for each.
+        most: requests of each.
+        bytes: of replies to each. One reply may be larger.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, most: int, bytes: int = MOST_UNREAD) -> None:  # noqa: A002 (of bytes)
+        self._most, self._bytes = most, bytes
         self._counts: Counter[str] = Counter()
+        self._unread: Counter[str] = Counter()
+
+    @contextmanager
+    def holding(self, caller: Caller, size: int) -> Iterator[None]:
+        """Count a reply while it is being sent.
+
+        Raises:
+            Problem: the caller has not read others.
+        """
+        name = caller.name
+        if self._unread[name] and not self._unread[name] + size <= self._bytes:
+            raise unread()
+        self._unread[name] += size
+        try:
+            yield
+        finally:
+            self._unread[name] -= size
+            if not self._unread[name]:
+                del self._unread[name]
 
     @contextmanager
     def turn(self, caller: Caller) -> Iterator[None]:

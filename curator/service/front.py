@@ -30,6 +30,7 @@ from curator.service.problems import (
     too_large,
     unavailable,
 )
+from curator.service.sending import until_sent
 from curator.service.services import Reply
 from curator.service.ticks import Ticks
 from curator.service.workers import NoWorkerError, WorkerDiedError
@@ -151,8 +152,10 @@ def answered(
                 if versioned:
                     _require_version(request)
                 caller = identify(request)
-                with front.turns.turn(caller):
-                    return await endpoint(front, caller, request)
+                with until_sent(request.scope, front.turns.turn(caller)):
+                    reply = await endpoint(front, caller, request)
+                with until_sent(request.scope, front.turns.holding(caller, len(reply.body))):
+                    return reply
         except Problem as problem:
             front.metrics.error(problem.status)
             return response(problem.body, problem.status, **problem.headers)

@@ -68,6 +68,17 @@ def too_large(limit: int) -> Problem:
     return Problem(413, "WireError", f"the body has more than {limit} bytes")
 
 
+def unread() -> Problem:
+    """A client has not read its replies, so it gets no further large one now."""
+    return Problem(
+        429,
+        "UnavailableError",
+        "read the replies to the other requests of this token first; a message that is sent again "
+        "has the answer that it had",
+        {"Retry-After": "1"},
+    )
+
+
 def too_many(limit: int) -> Problem:
     """There are too many requests of one token at once."""
     return Problem(

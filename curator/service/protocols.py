@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from curator.service.problems import HEADERS, malformed
+from curator.service.sending import CONNECTION
 from curator.service.sockets import is_ours
 
 MOST_HEADERS = 1 << 16
@@ -95,6 +96,11 @@ class AnalystProtocol(HttpToolsProtocol):
             self._wait(_HEADERS)
         if self._size > MOST_HEADERS and not self.transport.is_closing():
             self.send_400_response("the headers are too large")
+
+    def on_message_begin(self) -> None:
+        """A request begins; those who reply to it may wait for this connection, or cut it off."""
+        super().on_message_begin()
+        self.scope[CONNECTION] = self  # type: ignore[literal-required]
 
     def on_headers_complete(self) -> None:
         """What follows is a body."""

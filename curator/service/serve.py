@@ -27,6 +27,7 @@ from curator.service.keeper import Keeper
 from curator.service.protocols import AnalystProtocol, OwnerProtocol
 from curator.service.recipes import CONFIGURED, Recipe
 from curator.service.routes import analysts_application, owners_application, pages_application
+from curator.service.sending import Sending
 from curator.service.sockets import OWNERS, SocketError, listen_at, listen_on, owner_socket
 from curator.service.ticks import Ticks
 from curator.service.workers import WorkerService, environment_for
@@ -91,7 +92,7 @@ async def running(
 ) -> AsyncIterator[None]:
     """Answer on a socket while the block runs; then finish what is under way."""
     config = uvicorn.Config(
-        application,
+        Sending(application),
         http=protocol,
         ws="none",
         lifespan="off",
