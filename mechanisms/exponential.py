@@ -100,7 +100,7 @@ class _ChoiceByScore(Measurement[Chosen]):
     @property
     def effort(self) -> Effort:
         """A choice among all candidates."""
-        return Effort(300 + self._candidates // 2)
+        return Effort(600 + self._candidates)
 
     @property
     def _candidates(self) -> int:
@@ -236,8 +236,8 @@ class TopK(_ChoiceByScore[tuple[int, ...]]):
     @property
     def effort(self) -> Effort:
         """As many choices, each among all candidates."""
-        each = 40 + self._candidates // 20
-        return Effort(300 + self._candidates // 2 + self.k * each, 100 + 9 * self.k)
+        each = 200 + self._candidates // 4
+        return Effort(600 + self._candidates + self.k * each, 100 + 9 * self.k)
 
     def release(self, dataset: Any, coins: Coins) -> tuple[int, ...]:
         """The indices, in the order in which they were chosen."""

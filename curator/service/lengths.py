@@ -13,6 +13,7 @@ import attrs
 
 from mechanisms import Best
 from mechanisms.repetitions import Ending
+from queryable.effort import Effort
 from queryable.errors import QueryError
 from queryable.losses.numbers import shown
 from queryable.mechanism import Measurement
@@ -20,6 +21,9 @@ from queryable.statistics import IntegerStatistic
 
 MOST_RUNS = 5_000
 """The largest expected number of runs of one message."""
+
+_UNUSUAL = 3
+"""A draw of the number of runs is above so many times its mean in one of 20 cases."""
 
 _CHECKED = 20
 """To check the claim of a `Best` takes as long as so many runs of each candidate."""
@@ -92,15 +96,17 @@ def expected(query: Any) -> Expected:
     waiting, runs, steps, characters = [(query, Fraction(1))], Fraction(0), Fraction(0), 0
     while waiting:
         value, times = waiting.pop()
+        often = times if times == 1 else _UNUSUAL * times
         if isinstance(value, Measurement):
             effort = value.effort
             runs += times
-            steps += times * effort.steps
+            steps += often * effort.steps
             characters += effort.characters
         elif isinstance(value, IntegerStatistic):
             count = prod(value.shape or ())
-            steps += times * (count // 50)
+            steps += often * (count // 2)
         if type(value) is Best:
+            steps += _CHECKED * len(value.base) * Effort().steps
             runs += _CHECKED * len(value.base)
             times *= _repeated(value) / len(value.base)
         waiting += [(each, times) for each in _parts(value)]

@@ -23,7 +23,9 @@ import queryable as q
 from curator.codec import CODEC, QUERIES, encode
 from curator.codec.analysts import ANALYST_TAGS
 from curator.service import LocalService
+from curator.service.lengths import Allowed, expected, require_short
 from curator.wire import Told
+from queryable.errors import CodecError, QueryError
 from tests.curator.fuzzing import message
 from tests.encoded import values
 from tests.stored import KEY, MemoryLedger
@@ -38,10 +40,10 @@ LAW = m.TruncatedNegativeBinomial(1, "1/1000")
 SECONDS = 20
 
 
-def grouped(cells: int) -> Any:
+def grouped(cells: int, of: Any = None) -> Any:
     """Counts of so many groups, of two columns."""
     side = round(cells**0.5)
-    return m.GroupBy([{"age": range(side)}, {"b": range(side)}], m.Count())
+    return m.GroupBy([{"age": range(side)}, {"b": range(side)}], of or m.Count())
 
 
 SIZES = (1, 900, 10_000, 160_000, 1_000_000)
@@ -64,6 +66,10 @@ def launches() -> Iterator[Any]:
                 yield lambda s=statistic, n=number: m.PermuteAndFlip(s, n)
                 for k in (3, 100, 900):
                     yield lambda s=statistic, n=number, k=k: m.TopK(s, n, k=k)
+    for cells in SIZES:
+        for rho in (1, Fraction(1, 10**60)):
+            for statistic in (grouped(cells), grouped(cells, m.Mean("b", 0, 9))):
+                yield lambda s=statistic, r=rho: s.measurement(q.ZCDP, 1, loss=q.ZCDP(r))
     for number in NUMBERS:
         for keys in (10, 900):
             yield lambda n=number, k=keys: m.Quantiles("age", ["1/2"] * 1, range(k)).measurement(
@@ -148,25 +154,49 @@ def cost_of(name: str, query: Any, budget: Any = BUDGETS[0]) -> Cost | str:
     return Cost(name, len(text), taken, added / len(body), str(text[:300]))
 
 
-def worst(limit: int = 10**9) -> tuple[list[Cost], int]:
-    """The costs of all admitted messages, and how many were refused."""
-    found, refused = list[Cost](), 0
-    for place, (name, query) in enumerate(messages()):
-        if place >= limit:
-            break
+def admitted() -> tuple[list[tuple[Fraction, Fraction, str, Any]], int]:
+    """The messages that are not refused for their effort, with shares of both limits."""
+    found, refused, allowed = list[tuple[Fraction, Fraction, str, Any]](), 0, Allowed()
+    for name, query in messages():
+        try:
+            text = str(encode(query), "ascii")
+            require_short(text, query, allowed)
+        except (CodecError, QueryError):
+            refused += 1
+            continue
+        takes = expected(query)
+        growth = Fraction(takes.characters, allowed.growth * len(text))
+        found.append((takes.steps / allowed.steps, growth, name, query))
+    return found, refused
+
+
+def worst(count: int, seed: int = 1) -> tuple[list[Cost], int]:
+    """The costs of messages that are nearest to a limit, and of as many others.
+
+    Args:
+        count: how many are measured for each limit, and of the others.
+    """
+    found, refused = admitted()
+    chosen = dict[int, tuple[Fraction, Fraction, str, Any]]()
+    for limit in (0, 1):
+        for each in sorted(found, key=lambda one: -one[limit])[:count]:
+            chosen[id(each)] = each
+    for each in Random(seed).sample(found, min(count, len(found))):
+        chosen[id(each)] = each
+    costs = list[Cost]()
+    for _, _, name, query in chosen.values():
         for budget in BUDGETS:
             told = cost_of(name, query, budget)
             if isinstance(told, Cost):
-                found.append(told)
+                costs.append(told)
                 break
-            refused += 1
-    return found, refused
+    return costs, refused
 
 
 def main() -> None:
     """Print the worst."""
-    found, refused = worst(int(sys.argv[1]) if len(sys.argv) > 1 else 10**9)
-    lines = [f"{len(found)} admitted, {refused} refused"]
+    found, refused = worst(int(sys.argv[1]) if len(sys.argv) > 1 else 100)
+    lines = [f"{len(found)} measured, {refused} refused"]
     for key in ("seconds", "growth"):
         lines.append(f"by {key}")
         for each in sorted(found, key=lambda one: -getattr(one, key))[:12]:
