@@ -46,6 +46,7 @@ from curator.wire import (
     error_body,
 )
 from curator.wire.texts import dumped, require_json
+from mechanisms.tables.remembered import asked_by
 from queryable import errors
 from queryable.effort import quickly
 from queryable.errors import (
@@ -154,7 +155,7 @@ class LocalService:
 
     def tell(self, path: Path, body: bytes, deadline: float | None = None) -> Reply:
         """Send a message; see `Service.tell`."""
-        with quickly(bool(path)):  # the owner may take the time
+        with quickly(bool(path)), asked_by(path):  # the owner may take the time
             return self._replied(lambda: self._tell(path, body))
 
     def feed(self, body: bytes) -> Reply:

@@ -1,8 +1,12 @@
 """Exact totals of requests that a table has evaluated, so that an equal request reads no rows.
 
 Totals are private. How many of them are kept, and which are dropped, depends on the requests alone.
+Each asker has totals of their own, so that the time of a reply does not show what another asked.
 """
 
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
 from functools import lru_cache
 from math import prod
@@ -22,6 +26,18 @@ ROOM = 2**20
 """The totals of one request, with its parts, have at most so many entries; all have twice that."""
 
 _EQUAL = EQUAL | {NoneType, Fraction}
+
+_ASKER: ContextVar[Hashable] = ContextVar("asker", default=None)
+
+
+@contextmanager
+def asked_by(asker: Hashable) -> Iterator[None]:
+    """Remember, and find, the totals of one asker while the block runs."""
+    token = _ASKER.set(asker)
+    try:
+        yield
+    finally:
+        _ASKER.reset(token)
 
 
 def key_of(request: Request) -> Key | None:
@@ -76,7 +92,7 @@ def _fields(kind: type) -> tuple[str, ...] | None:
 
 
 class Remembered:
-    """Totals by the keys of their requests. Threads may share it.
+    """Totals by askers and by the keys of their requests. Threads may share it.
 
     Whole totals are stored, so an interrupt leaves out what was being computed. A copy or a pickle
     is empty. When there is too much, the oldest totals are dropped until half of the room is free.
@@ -90,16 +106,17 @@ class Remembered:
 
     def find(self, key: Key | None) -> Array | None:
         """A copy of the totals; None if they are not known."""
-        found = None if key is None else self._totals.get(key)
+        found = None if key is None else self._totals.get((_ASKER.get(), key))
         return None if found is None else found[0].copy()
 
     def __contains__(self, key: Key) -> bool:
-        return key in self._totals
+        return (_ASKER.get(), key) in self._totals
 
     def keep(self, key: Key | None, total: Array, weight: int) -> None:
         """Remember a copy of the totals, unless they are too large or the table is closed."""
         if key is None or weight > ROOM:
             return
+        key = _ASKER.get(), key
         with self._lock:
             if self._closed or key in self._totals:
                 return

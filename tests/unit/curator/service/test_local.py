@@ -14,7 +14,7 @@ from curator.ledgers import LedgerFullError
 from curator.service import LocalService
 from curator.service.reading import Reader
 from curator.wire import Described, Head, Page, Tell, Told, error_of
-from mechanisms import Count, Gaussian, LaplaceNoiseReduction, Refine, SparseVector, column
+from mechanisms import Count, Gaussian, LaplaceNoiseReduction, Refine, SparseVector, Table, column
 from queryable import (
     ZCDP,
     Ask,
@@ -106,6 +106,36 @@ def test_answers_are_those_of_the_handle(client: Client) -> None:
 )
 def test_kinds_of_outcomes(client: Client, query: Any, kind: str) -> None:
     assert client(query).outcome.kind == kind
+
+
+def test_no_question_is_faster_because_a_colleague_asked_it() -> None:
+    """Each grant has totals of its own: the engine reads rows for the first question of each.
+
+    At 1b177ec it reads none for a question that another grant asked, which shows in the time.
+    """
+    table = Table(DATA)
+    read: list[Any] = []
+    run = type(table._engine).run
+
+    def counted(engine: Any, plan: Any) -> Any:
+        read.append(plan)
+        return run(engine, plan)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(table._engine), "run", counted)
+        ledger = MemoryLedger()
+        root = curator.open(ledger, BUDGET, table, name="visits", key=KEY)
+        service = LocalService(root)
+        owner = Client(service)
+        for _ in range(2):
+            owner(Launch(FiltCon(ZCDP("1/4"))))
+        ada, bo = Client(service, (0,)), Client(service, (1,))
+        counts = []
+        for each in (ada, ada, bo, bo, ada, owner, owner):
+            assert each(NOISY).outcome.kind == "answer"
+            counts.append(len(read))
+    assert counts == [1, 1, 2, 2, 2, 3, 3]
+    table.close()
 
 
 def test_failures_and_their_charge() -> None:
