@@ -124,9 +124,9 @@ class Scripted(Measurement[View]):
         match last:
             case (Launch(mechanism=Measurement() as launched),):
                 return False if launched.has_number(of) is False else None
-            case (PrivacyLossQuery() | MeasureQuery() | AskMany(),):
-                return False if of is None else None
-            case (LaunchMany(),):
+            case (AskMany(),):
+                return None if isinstance(of, int) else False
+            case (PrivacyLossQuery() | MeasureQuery() | LaunchMany(),):
                 return False
         return None
 

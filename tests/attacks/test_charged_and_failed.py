@@ -69,9 +69,9 @@ RELEASES = m.GroupBy({"city": ["a", "b"]}, m.Count()).measurement(PureDP, 1, los
 LAST = [Launch(m.Laplace(m.Count(), scale=9))]
 
 
-def of_list(*queries: Any) -> Any:
+def of_list(*queries: Any, of: Any = None) -> Any:
     """The best run of a list of queries."""
-    return m.Best(m.Scripted(c.FiltCon(PureDP(1)), queries), "largest", GEOMETRIC)
+    return m.Best(m.Scripted(c.FiltCon(PureDP(1)), queries), "largest", GEOMETRIC, of=of)
 
 
 NEVER_BUILT: dict[str, Callable[[], Any]] = {
@@ -92,6 +92,7 @@ NEVER_BUILT: dict[str, Callable[[], Any]] = {
     "best of no estimate": lambda: m.Best(RELEASE, "largest", GEOMETRIC, of="value"),
     "best of several estimates": lambda: m.Best(RELEASES, "largest", GEOMETRIC),
     "best of what is lost": lambda: of_list(Launch(LAPLACE), PrivacyLossQuery()),
+    "best of what is lost, as an estimate": lambda: of_list(PrivacyLossQuery(), of="estimate"),
     "best of a measure": lambda: of_list(Ask(0, MeasureQuery())),
     "best of several launches": lambda: of_list(LaunchMany([Launch(LAPLACE)])),
     "best of several answers": lambda: of_list(Launch(LAPLACE), Launch(SEVERAL)),

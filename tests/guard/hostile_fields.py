@@ -16,7 +16,18 @@ import attrs
 import numpy as np
 
 from tests.guard.rows import TYPES
-from tests.guard.wire import Carrier, Node, Place, Tree, Wire, item_of, options_of, put, tag_of
+from tests.guard.wire import (
+    Carrier,
+    Node,
+    Place,
+    Tree,
+    Wire,
+    item_of,
+    options_of,
+    put,
+    tag_of,
+    text_of,
+)
 
 LONG = 300
 """Digits of the longest numbers; an analyst's may have 400."""
@@ -257,7 +268,12 @@ def _apart(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
 
 
 def filled(wire: Wire, mutator: Mutator, carrier: Carrier, value: Tree) -> Iterator[Tree]:
-    """The examples of the carrier's tag with a value in its field, in random order."""
+    """The examples of the carrier's tag with a value in its field, in random order.
+
+    First one for each budget and measure, of which few fit a rule.
+    """
     trees = wire.by_tag[carrier.tag]
-    for tree in mutator.random.sample(trees, len(trees)):
+    trees = mutator.random.sample(trees, len(trees))
+    first = {text_of([tree.get("budget"), tree.get("measure")]): tree for tree in trees}
+    for tree in [*first.values(), *trees]:
         yield tree | {carrier.field: [value] if carrier.listed else value}

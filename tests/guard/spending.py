@@ -23,6 +23,7 @@ from queryable.answers import NoisyInt
 from queryable.effort import quickly
 from queryable.errors import InteractiveError, QueryError
 from queryable.losses import Loss, RenyiCurve, TimeUniformBound
+from queryable.losses.numbers import BeyondReachError
 from queryable.messages import Launched, plain
 from tests.guard.findings import Fault, short
 
@@ -230,7 +231,7 @@ def faults_of(compositor: Any, random: Random, d_out: Any = None) -> Iterator[Fa
         claim = None
     try:
         handle, path = _started(compositor, d_out, random)
-    except InteractiveError:  # it, or a person over it, does not start
+    except (InteractiveError, BeyondReachError):  # it, or what is over it, does not start
         yield 0
         return
     true = _admitted(handle, path, compositor, d_in, random)

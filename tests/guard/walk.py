@@ -242,8 +242,10 @@ def checks_of(value: Any, effort: Effort, mutator: Mutator) -> Iterator[Check]:
         yield talk(q.Launch(value), *conversations.questions_of(value), name="launches")
     if isinstance(value, COMPOSITORS):
         d_out = None
-        if isinstance(value, c.OdomCon) and random.random() < 0.5:
-            d_out = mutator.wire.read(mutator.example(random.choice(_D_OUT)))
+        if isinstance(value, c.OdomCon) and random.random() < 0.7:
+            some = [mutator.wire.read(mutator.example(tag)) for tag in random.choices(_D_OUT, k=9)]
+            own = [each for each in some if getattr(each, "measure", None) == value.proof.measure]
+            d_out = random.choice(own or some)
         if d_out is None or isinstance(d_out, Loss):
             sent = q.Launch(value, d_out)
             yield Check("spending", lambda: spending.faults_of(value, random, d_out), (sent,))
