@@ -95,5 +95,9 @@ class PrivacyWarning(UserWarning):
     """What a budget protects may be less than what was meant. The text is public."""
 
 
+class MisreadWarning(UserWarning):
+    """Much of the data is probably not read as it is meant. Private: for the owner of the data."""
+
+
 class HandleError(InteractiveError, TypeError):
     """A handle was copied, pickled, or used in a forked process."""

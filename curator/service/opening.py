@@ -63,9 +63,7 @@ def opened(
     """
     codec: Codec = configuration.codec
     folder, notes = configuration.datasets[name].batches, _Notes(name)
-    table, handle = configuration.open(
-        name, on_fault=_report, give_up=give_up, on_misread=None if folder is None else notes
-    )
+    table, handle = configuration.open(name, on_fault=_report, give_up=give_up, on_misread=notes)
     if choose_rows:
         try:
             _rows_of(handle, table).choose_rows()

@@ -80,7 +80,7 @@ class GrowingTable(Described):
         if isinstance(blocks, Blocks):
             parts = growable([])
             for name, sources in blocks.files:
-                given = [] if sources is None else self._parts_of(sources)
+                given = [] if sources is None else self._parts_of(sources, opening=True)
                 parts, self._names = parts.after(given, name), {**self._names, name: None}
             self._root.release_files()
             self._closed = frozenset(self._names)
@@ -258,10 +258,12 @@ class GrowingTable(Described):
         other._forget()
         return other
 
-    def _parts_of(self, records: Any) -> list[Any]:
+    def _parts_of(self, records: Any, *, opening: bool = False) -> list[Any]:
         """The parts of a batch, after the owner was told what could not be read."""
         found, misread = self._found(records)
-        self._tell(misread)
+        if opening:
+            self._require_units(misread)
+        self._tell(misread, 4)
         return found
 
     def _found(self, records: Any) -> tuple[list[Any], Any]:
@@ -279,10 +281,23 @@ class GrowingTable(Described):
         found, misread = parts.parts_of(self._root, records, self._reading)
         return list(found), misread
 
-    def _tell(self, misread: Any) -> None:
-        """Show the owner what could not be read."""
-        if self._on_misread is not None and misread is not None and misread.findings:
+    def _tell(self, misread: Any, stacklevel: int = 3) -> None:
+        """Show the owner what could not be read; without a function for it, warn of the worst."""
+        if misread is None:
+            return
+        if self._on_misread is None:
+            misread.warn(stacklevel)
+        elif misread.findings:
             self._on_misread(misread)
+
+    def _require_units(self, misread: Any) -> None:
+        """Check that the cells that name who is protected were decoded. At opening only.
+
+        Raises:
+            ValueError: some were not, so that their rows would count for nobody.
+        """
+        if misread is not None and self._unit is not None:
+            misread.require_decoded(self._unit.column)
 
 
 class Blocks:

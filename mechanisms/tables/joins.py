@@ -159,9 +159,12 @@ def _opened(source: Any) -> Any:
     from mechanisms.tables.engines.frames import as_arrow
 
     if isinstance(source, str | Path):
-        return DuckDB(source)
-    table, written = as_arrow(_inferred(source))
-    return DuckDB(table, written=written)
+        opened = DuckDB(source)
+    else:
+        opened = DuckDB(as_arrow(_inferred(source)))
+    if opened.misread is not None:
+        opened.misread.warn(4)
+    return opened
 
 
 def _inferred(source: Any) -> Any:

@@ -60,7 +60,7 @@ def engine_of(source: Any, columns: Any, options: dict[str, Any]) -> Engine:
 
     if isinstance(source, str | Path | Sources):
         return DuckDB(source, columns=columns, **options)
-    table, written = as_arrow(source)
-    if not table.column_names:
+    frame = as_arrow(source)
+    if not frame.table.column_names:
         raise ValueError("source has no column; it should have at least one")
-    return DuckDB(table, columns=columns, written=written, **options)
+    return DuckDB(frame, columns=columns, **options)

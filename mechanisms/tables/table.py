@@ -41,9 +41,11 @@ class Table(FromTable, Tabular, GrowingTable):
     """A dataset of rows in a file, a frame or a database: `Queryable(mechanism, Table(...))`.
 
     Opening it reads the names and types of columns, which are public, and copies the rows of a CSV
-    file. The contents of rows decide no name and no type, and not whether the table can be opened.
-    No row is added up until a launch has been paid for; each statistic is then evaluated once, to
-    exact integers.
+    file. The contents of rows decide no name and no type. They decide in one case whether the table
+    can be opened, which is for the owner to see: a file is refused if a cell of the privacy unit's
+    column is no text in its encoding, since the rows of such persons would count for nobody. No row
+    is added up until a launch has been paid for; each statistic is then evaluated once, to exact
+    integers.
 
     Privacy:
         Claim: a statistic moves by at most its declared sensitivity when one privacy unit is added
@@ -75,7 +77,8 @@ class Table(FromTable, Tabular, GrowingTable):
         on_misread: a function of the data's owner, such as `print`. It is called at opening with
             the table's `misread`, and later with a batch's, if something could not be read or is
             probably not read as intended. What it is given is private. If it raises, the table is
-            not opened, or the batch not appended.
+            not opened, or the batch not appended. Without it, a `MisreadWarning` names the columns
+            of which most is not read, and those whose type follows from one cell.
         blocks: the column by which rows are in blocks, such as "day". Of files it names folders:
             in `source` the block "2026-03-01" is the folder `day=2026-03-01`. For an Ibis table
             it is a column of text, whole numbers or dates, or such a column with the public names
@@ -134,7 +137,9 @@ class Table(FromTable, Tabular, GrowingTable):
                 raise ValueError(no_column(column, engine.kinds))
         self._on_misread = on_misread
         try:
-            self._tell(None if isinstance(opened, Sources) else self.misread)
+            if not isinstance(opened, Sources):
+                self._require_units(self.misread)
+                self._tell(self.misread)
             self._begin(blocks)
         except BaseException:
             self.close()

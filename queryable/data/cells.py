@@ -141,8 +141,13 @@ def _of_pandas(column: Any) -> tuple[Mask, Array]:
 
 
 def _of_categories(column: Any) -> tuple[Mask, Array]:
-    """Read categories by their codes: the type of cells from pandas depends on the data."""
+    """Read categories by their codes, as objects.
+
+    Their type says nothing publicly: `astype("category")` takes the categories from the cells, so
+    that one cell could make numbers objects.
+    """
     valid, values = _of_pandas(column.categories.to_series())
+    values = objects(python_values(values), len(values))
     place, codes = np.cumsum(valid) - 1, column.codes.to_numpy()
     given = codes >= 0
     given[given] = valid[codes[given]]

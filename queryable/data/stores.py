@@ -231,7 +231,7 @@ class Pieces(Store):
         if type(records) is not type(first):
             raise TypeError(f"give a {type(first).__name__}, as the data are, not {_kind(records)}")
         if kind(records) != self.kind:
-            theirs, ours = map(_described, (kind(records), self.kind))
+            theirs, ours = _told_apart(kind(records), self.kind)
             raise TypeError(
                 f"give the same columns, with the same types: the batch has {theirs}, and the data "
                 f"have {ours}"
@@ -342,12 +342,40 @@ def _of_pandas(dataset: Any) -> Store:
     import pandas as pd
 
     def joined(pieces: list[Any]) -> Any:
-        return pd.concat(pieces, ignore_index=True)
+        return pd.concat([_without_categories(each) for each in pieces], ignore_index=True)
 
     def same(frame: Any) -> Any:
-        return frame.dtype if frame.ndim == 1 else [*zip(frame.columns, frame.dtypes, strict=True)]
+        if frame.ndim == 1:
+            return _public_type(frame.dtype)
+        return [*zip(frame.columns, map(_public_type, frame.dtypes), strict=True)]
 
     return Pieces(dataset, joined, lambda frame, start, stop: frame.iloc[start:stop], same)
+
+
+class _Categorical:
+    """The type of a categorical of pandas. Categories are taken from cells, so it has none."""
+
+    def __repr__(self) -> str:
+        return "category"
+
+
+_CATEGORICAL = _Categorical()
+
+
+def _public_type(dtype: Any) -> Any:
+    return _CATEGORICAL if _is_categorical(dtype) else dtype
+
+
+def _is_categorical(dtype: Any) -> bool:
+    return type(dtype).__name__ == "CategoricalDtype"
+
+
+def _without_categories(frame: Any) -> Any:
+    """Categoricals as objects: joined with other categories, they would get a type of the cells."""
+    if frame.ndim == 1:
+        return frame.astype(object) if _is_categorical(frame.dtype) else frame
+    coded = [name for name, dtype in frame.dtypes.items() if _is_categorical(dtype)]
+    return frame.astype(dict.fromkeys(coded, object)) if coded else frame
 
 
 def _of_polars(dataset: Any) -> Store:
@@ -377,12 +405,28 @@ def _masked_type(values: Any) -> str:
     return f"{kind} {values.shape[1:]}" if values.ndim > 1 else str(kind)
 
 
-def _described(schema: Any) -> str:
+def _told_apart(theirs: Any, ours: Any) -> tuple[str, str]:
+    """Two schemas that differ, as texts that differ."""
+    for written in (str, repr, _in_full):
+        found = _described(theirs, written), _described(ours, written)
+        if found[0] != found[1]:
+            break
+    return found
+
+
+def _in_full(value: Any) -> str:
+    """A name or a type with its class, and with all that it holds."""
+    held = getattr(value, "__dict__", {})
+    return f"{type(value).__module__}.{type(value).__name__} {value!r} {held}"
+
+
+def _described(schema: Any, written: Callable[[Any], str]) -> str:
     """The columns of a frame with their types, or the type of one column."""
     if not isinstance(schema, list):
-        return str(schema)
+        return written(schema)
     columns = (
-        f"{name}: {kind}{'' if all(nullable) else ' not null'}" for name, kind, *nullable in schema
+        f"{written(name)}: {written(kind)}{'' if all(nullable) else ' not null'}"
+        for name, kind, *nullable in schema
     )
     return ", ".join(columns) or "no column"
 

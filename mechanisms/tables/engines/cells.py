@@ -18,7 +18,7 @@ _DATE = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])-[0-9]{2}-[0-9]{2}"
 _SECONDS = r":[0-9]{2}(\.[0-9]{1,9})?"
 _CLOCK = "([01][0-9]|2[0-3]):[0-9]{2}"
 _MOMENT = f"{_DATE}([T ]{_CLOCK}({_SECONDS})?)?"
-_INSTANT = f"{_DATE}[T ]{_CLOCK}{_SECONDS}(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)"
+_INSTANT = f"{_DATE}[T ]{_CLOCK}({_SECONDS})?(Z| ?UTC|[+-][0-9]{{2}}(:?[0-9]{{2}})?)"
 _GRAMMAR = {
     "boolean": _TRUTH,
     "date": _DATE,
@@ -41,7 +41,7 @@ def cast(text: str, declared: str, kind: Kind, form: CellFormat = PLAIN) -> str:
 
     Numbers are decimal, with the point or comma of the format; an integer has only the digit 0
     after it, a decimal at most its own number of digits. Dates and times are ISO 8601, or as the
-    format says.
+    format says. A time with a zone, read as one without, is that of UTC.
     """
     value, grammar = text, _GRAMMAR.get(kind.name)
     if kind.name in ("integer", "decimal", "float"):
@@ -50,10 +50,16 @@ def cast(text: str, declared: str, kind: Kind, form: CellFormat = PLAIN) -> str:
         if kind.name == "date" and form.date_format.has_time:
             return f"CAST(NULL AS {declared})"
         value, grammar = form.date_format.iso(text), form.date_format.pattern
-    value = f"TRY_CAST({value} AS {declared})"
     if grammar is None:
-        return value
-    return f"CASE WHEN regexp_full_match({text}, {literal(grammar)}) THEN {value} END"
+        return f"TRY_CAST({text} AS {declared})"
+    ways = (
+        f"WHEN regexp_full_match({text}, {literal(grammar)}) THEN TRY_CAST({value} AS {declared})"
+    )
+    if kind.name == "timestamp":
+        zoned = f"TRY_CAST({text} AS TIMESTAMP WITH TIME ZONE) AT TIME ZONE 'UTC'"
+        ways += f" WHEN regexp_full_match({text}, {literal(_INSTANT)}) "
+        ways += f"THEN TRY_CAST({zoned} AS {declared})"
+    return f"CASE {ways} END"
 
 
 def _number(kind: Kind, form: CellFormat) -> str | None:

@@ -7,8 +7,8 @@ number of cells differs from the header's is one row of missing cells.
 
 import codecs
 import csv
-import gzip
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,17 @@ from mechanisms.tables.engines.csv_lines import (
     Lines,
     TooLongError,
 )
+from mechanisms.tables.engines.encodings import (
+    REPLACED,
+    advice,
+    by_line,
+    decode_file,
+    first_bytes,
+    likely,
+    opened,
+)
 
 LONGEST_CELL = 2**16
-_REPLACED = "\N{REPLACEMENT CHARACTER}"
 
 
 @attrs.define
@@ -31,20 +39,32 @@ class CsvFile:
     """A file that is read once: its header, then its rows in batches.
 
     Args:
+        encoding: that the file is written in.
+        copy: of the file in UTF-8, if it is written in an encoding that is decoded as a whole.
+        likely: the encoding that it was probably written in, if another; an empty text if not.
+            Private.
         misfits: how many rows do not parse or do not fit the header. Private.
+        undecoded: how many cells of each column are missing because their bytes do not decode.
+            Private.
+        too_long: how many are missing because they are longer than `LONGEST_CELL`. Private.
     """
 
     path: Path
     csv_format: CsvFormat
+    encoding: str = ""
+    copy: Path | None = None
+    likely: str = ""
     misfits: int = 0
+    undecoded: Counter[int] = attrs.field(factory=Counter)
+    too_long: Counter[int] = attrs.field(factory=Counter)
 
     def header(self) -> tuple[str, ...]:
         """The names of the columns: the first record.
 
         Raises:
-            ValueError: the file has none.
+            ValueError: the file has none, or it is no text in the encoding.
         """
-        with self._opened() as stream:
+        with opened(self.copy or self.path) as stream:
             lines = Lines(stream, self.csv_format)
             try:
                 row = lines.next_record(self._reader(lines))
@@ -52,11 +72,22 @@ class CsvFile:
                 row = None
         if not row:
             raise ValueError("the first line of a CSV file should name its columns")
+        if any(REPLACED in name or "\0" in name for name in row):
+            raise ValueError(self._broken())
         return tuple(name or f"column{i}" for i, name in enumerate(row))
+
+    def _broken(self) -> str:
+        """The message for a header that does not decode. It depends on the first line alone."""
+        encoding = self.encoding or self.csv_format.encoding
+        likely_one = likely(first_bytes(self.path).partition(b"\n")[0], encoding)
+        return (
+            f"write {advice(likely_one or 'cp1252')}: the names of the columns, in the first line "
+            f"of {self.path.name}, are no text of {encoding}"
+        )
 
     def batches(self, width: int) -> Iterator[Any]:
         """Arrow tables of text with columns named 0, 1, ...; null where a cell is missing."""
-        with self._opened() as stream:
+        with opened(self.copy or self.path) as stream:
             lines = Lines(stream, self.csv_format)
             reader = self._reader(lines)
             lines.next_record(reader)
@@ -151,12 +182,28 @@ class CsvFile:
         import pyarrow as pa
 
         self.misfits += misfits
-        known, none = self.csv_format.null_values, pa.nulls(misfits, "string")
-        cells = [pa.chunked_array([_missing(each, known), none]) for each in columns]
+        none, cells = pa.nulls(misfits, "string"), []
+        for i, each in enumerate(columns):
+            cells.append(pa.chunked_array([self._present(each, i), none]))
         return pa.table(cells, names=[str(i) for i in range(len(cells))])
 
-    def _opened(self) -> Any:
-        return gzip.open(self.path) if self.path.suffix.lower() == ".gz" else self.path.open("rb")
+    def _present(self, cells: Any, column: int) -> Any:
+        """The cells, null where they are empty, too long, undecodable or among the null values."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if isinstance(cells, pa.ChunkedArray):
+            cells = cells.combine_chunks()
+        size = pc.binary_length(cells)
+        short = pc.less_equal(size, LONGEST_CELL)
+        decoded = pc.invert(pc.match_substring(cells, REPLACED))
+        for counts, good in ((self.too_long, short), (self.undecoded, decoded)):
+            if lost := len(cells) - (good.true_count if len(cells) else 0):
+                counts[column] += lost
+        good = pc.and_(pc.greater(size, 0), pc.and_(short, decoded))
+        if null_values := self.csv_format.null_values:
+            good = pc.and_(good, pc.invert(pc.is_in(cells, pa.array(null_values, pa.string()))))
+        return pc.if_else(good, cells, pa.scalar(None, pa.string()))
 
     def _reader(self, lines: Iterable[str]) -> Iterator[list[str]]:
         csv.field_size_limit(max(csv.field_size_limit(), csv_lines.LONGEST_RECORD))
@@ -174,21 +221,6 @@ def _columns(rows: list[list[str]], width: int) -> list[Any]:
 
     columns = zip(*rows, strict=True) if rows else ((),) * width
     return [pa.array(column, "string") for column in columns]
-
-
-def _missing(cells: Any, null_values: tuple[str, ...]) -> Any:
-    """The cells, null where they are empty, too long, undecodable or among the null values."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if isinstance(cells, pa.ChunkedArray):
-        cells = cells.combine_chunks()
-    size = pc.binary_length(cells)
-    good = pc.and_(pc.greater(size, 0), pc.less_equal(size, LONGEST_CELL))
-    good = pc.and_(good, pc.invert(pc.match_substring(cells, _REPLACED)))
-    if null_values:
-        good = pc.and_(good, pc.invert(pc.is_in(cells, pa.array(null_values, pa.string()))))
-    return pc.if_else(good, cells, pa.scalar(None, pa.string()))
 
 
 _OPTIONS = (
@@ -212,9 +244,12 @@ _ELSEWHERE = {
 
 
 def csv_files(
-    paths: Iterable[Path], csv_format: Mapping[str, Any]
+    paths: Iterable[Path], csv_format: Mapping[str, Any], folder: Path
 ) -> tuple[tuple[str, ...], list[CsvFile]]:
     """Files with one header, and the names of their columns.
+
+    Args:
+        folder: for copies of files whose encoding is not decoded line by line.
 
     Raises:
         ValueError: the headers differ, or two names are equal when case is ignored.
@@ -229,9 +264,20 @@ def csv_files(
         if name not in attrs.fields_dict(CsvFormat):
             fix = f"write {_ELSEWHERE[name]}" if name in _ELSEWHERE else f"leave {name} out"
             raise TypeError(f"{fix}: there is no option {name}; {_OPTIONS}")
-    for path in paths:
+    encoding = csv_format.get("encoding", "utf-8")
+    whole = "encoding" in csv_format and not by_line(encoding)
+    if whole:
+        csv_format["encoding"] = "utf-8"
+    for i, path in enumerate(paths):
         tabs = {"separator": "\t"} if ".tsv" in path.suffixes[-2:] else {}
-        files.append(CsvFile(path, CsvFormat(**(tabs | csv_format))))
+        written = CsvFormat(**(tabs | csv_format))
+        seems = likely(first_bytes(path), encoding)
+        if whole:
+            copy = folder / f"decoded{i}"
+            decode_file(path, encoding, copy)
+            files.append(CsvFile(path, written, encoding, copy, seems))
+        else:
+            files.append(CsvFile(path, written, encoding, likely=seems))
     headers = [file.header() for file in files]
     if any(header != headers[0] for header in headers):
         raise ValueError("give files with the same columns in the same order")

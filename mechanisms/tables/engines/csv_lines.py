@@ -18,12 +18,12 @@ from typing import Any, BinaryIO, Self
 
 import attrs
 
+from mechanisms.tables.engines.encodings import by_line
 from queryable.losses.numbers import several
 from queryable.quoting import quoted
 
 PIECE = 2**22
 LONGEST_RECORD = 2**24
-_ENCODINGS = r"utf-8(-sig)?|ascii|iso8859-\d+|cp(125\d|437|85\d|866)|koi8-[rtu]|mac-roman"
 _RETURN = "\ud800"  # replaces a CR within a cell; decoded text never contains it
 
 
@@ -43,7 +43,8 @@ class CsvFormat:
         quote: one character around cells that contain separators, line breaks or the character
             itself, which is then doubled. None: each line is a row, whatever it contains.
         encoding: UTF-8, ASCII, or one with a character for each byte of the families ISO 8859,
-            cp125x, cp85x and KOI8, such as "latin-1" or "cp1252".
+            cp125x, cp85x and KOI8, such as "latin-1" or "cp1252". A file in another one is copied
+            in UTF-8 first, by `csv_files`.
         null_values: cells that are missing, besides empty ones: their whole text, as it is written.
     """
 
@@ -62,7 +63,7 @@ class CsvFormat:
                 raise ValueError(f"{name} is {value!r}; it should be a character within lines")
         if self.separator == self.quote:
             raise ValueError("separator and quote should be different characters")
-        if not _stateless(self.encoding):
+        if not by_line(self.encoding):
             raise ValueError(
                 f"encoding is {self.encoding!r}; it should be utf-8, or one with a character for "
                 "each byte, such as latin-1 or cp1252"
@@ -71,14 +72,6 @@ class CsvFormat:
     def text(self, line: bytes) -> str:
         """The text of bytes, with U+FFFD for bytes that do not decode."""
         return line.decode(self.encoding, "replace")
-
-
-def _stateless(encoding: Any) -> bool:
-    """Whether in this encoding no byte changes the meaning of later ones."""
-    try:
-        return re.fullmatch(_ENCODINGS, codecs.lookup(encoding).name) is not None
-    except (LookupError, TypeError):
-        return False
 
 
 class TooLongError(Exception):

@@ -25,6 +25,7 @@ from mechanisms.tables.engines.cell_formats import CellFormats
 from mechanisms.tables.engines.cells import readings
 from mechanisms.tables.engines.duckdb_types import kind_of
 from mechanisms.tables.engines.found import FindPlan, find_statement, found_by
+from mechanisms.tables.engines.frames import Frame
 from mechanisms.tables.engines.keeping import Keeper
 from mechanisms.tables.engines.kept import Columns, Kept
 from mechanisms.tables.engines.limits import limited
@@ -55,10 +56,9 @@ class DuckDB:
 
     Args:
         source: a path of a CSV or Parquet file or a pattern of such paths, files that were found,
-            or an Arrow table.
+            an Arrow table, or a frame as one.
         columns: the columns to use; by default all.
-        written: the names of columns of an Arrow table whose text represents Python objects.
-        types: of columns of a CSV file and of `written` ones, by name, as DuckDB names them; a cell
+        types: of columns of a CSV file and of Python objects, by name, as DuckDB names them; a cell
             that does not parse becomes missing.
         separator, sep, quote, encoding, null_values: of a CSV file, see `csv_lines.CsvFormat`.
             By default a comma (a tabulator in a .tsv file), a double quotation mark, UTF-8.
@@ -91,7 +91,6 @@ class DuckDB:
         source: Any,
         *,
         columns: Iterable[str] | None = None,
-        written: Iterable[str] = (),
         types: Mapping[str, str] | None = None,
         memory_limit: str | None = None,
         threads: int | None = None,
@@ -109,14 +108,18 @@ class DuckDB:
         types = {} if types is None else types
         of_cells = {name: dialect.pop(name) for name in _OF_CELLS if name in dialect}
         self.formats = CellFormats(**of_cells)
+        written = source.written if isinstance(source, Frame) else ()
         if not csv and any(name not in written for name in types):
             raise TypeError("types is for CSV files and Python objects; others have their own")
         self.folder = mkdtemp(prefix="queryable-", dir=temp_directory)
         self.narrowed = columns is not None
-        limits = {"memory_limit": memory_limit, "threads": threads}
         # A folder of its own: DuckDB keeps access to it.
         config: dict[str, Any] = {"temp_directory": self.folder}
-        config |= {name: limit for name, limit in limits.items() if limit is not None}
+        config |= {
+            name: limit
+            for name, limit in (("memory_limit", memory_limit), ("threads", threads))
+            if limit is not None
+        }
         database = Path(self.folder, "rows") if csv else ":memory:"
         self._connection = duckdb.connect(str(database), config=config | SETTINGS)
         self._finish = finalize(self, _let_go, self._connection, self.folder)
@@ -132,7 +135,7 @@ class DuckDB:
         match self.sources.form:
             case "csv":
                 relation, self.misread = stored(
-                    self._connection, files, types, dialect, self.formats
+                    *(self._connection, files, types, dialect, self.formats, Path(self.folder))
                 )
                 # from here on, the copy is read
                 self.sources, written = Sources(), relation.columns
@@ -148,7 +151,7 @@ class DuckDB:
             case _:
                 # the view reads the frame, so it has to be kept alive
                 self._frame, self._numbered, self.misread = numbered(
-                    self._connection, source, types, written, self.formats
+                    *(self._connection, types, _frame(source), self.formats)
                 )
                 relation = self._connection.from_arrow(self._frame)
         found = dict(zip(relation.columns, map(str, relation.types), strict=True))
@@ -368,6 +371,10 @@ def _files(source: Any) -> Sources:
     if isinstance(source, str | Path):
         return Sources.of(source)
     return source if isinstance(source, Sources) else Sources()
+
+
+def _frame(source: Any) -> Frame:
+    return source if isinstance(source, Frame) else Frame(source)
 
 
 def _let_go(connection: Any, folder: str) -> None:

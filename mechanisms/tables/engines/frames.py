@@ -4,23 +4,39 @@ A column has the type that its library gives it; no cell decides it. A column of
 no such type, and becomes text.
 """
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+import attrs
 import numpy as np
 
-from mechanisms.tables.engines.objects import as_text, chunked
+from mechanisms.tables.engines.misread import Finding
+from mechanisms.tables.engines.objects import as_text, categories_as_text, chunked
+from mechanisms.tables.engines.samples import SAMPLED
 from mechanisms.tables.engines.validity import valid_cells
 
 _BLOCK, _BYTES = 2**16, 2**24
 _DAYS = 2**31 - 1
 
 
-class Frame(NamedTuple):
-    """An Arrow table, and the names of its columns whose text represents Python objects."""
+@attrs.frozen
+class Frame:
+    """An Arrow table of a frame, an array or a dict of columns.
+
+    Args:
+        written: the names of the columns whose text represents Python objects.
+        guessed: of columns of text, whose type pandas may have taken from their cells.
+        invalid: for some columns, how many cells are missing because they are not valid. Private.
+        unread: for columns of objects, how many cells are missing that have no text. Private.
+        notes: on columns whose type pandas has taken from their cells. Private.
+    """
 
     table: Any
-    written: frozenset[str]
+    written: tuple[str, ...] = ()
+    guessed: tuple[str, ...] = ()
+    invalid: Mapping[str, int] = attrs.field(factory=dict, repr=False)
+    unread: Mapping[str, int] = attrs.field(factory=dict, repr=False)
+    notes: tuple[Finding, ...] = attrs.field(default=(), repr=False)
 
 
 def as_arrow(source: Any) -> Frame:
@@ -29,33 +45,68 @@ def as_arrow(source: Any) -> Frame:
     Raises:
         TypeError: the source is anything else.
     """
-    table, written = _as_arrow(source)
-    table = valid_cells(table)
-    return Frame(table, written)
-
-
-def _as_arrow(source: Any) -> Frame:
     import pyarrow as pa
 
+    unread: dict[str, list[int]] = {}
     if isinstance(source, pa.Table):
-        return Frame(source, frozenset())
-    if hasattr(source, "iloc") and hasattr(source, "columns"):  # pandas
-        columns = [(str(name), source.iloc[:, i]) for i, name in enumerate(source.columns)]
-    elif hasattr(source, "get_columns"):  # polars
-        columns = [(column.name, column) for column in source.get_columns()]
-    elif isinstance(source, np.ndarray) and source.dtype.names is not None and source.ndim == 1:
-        columns = list(_contiguous(source).items())
-    elif isinstance(source, Mapping):
-        columns = [(str(name), values) for name, values in source.items()]
+        given, table = {}, source
     else:
-        raise TypeError(
-            f"source is a {type(source).__name__}; it should be a path, a pandas, polars or Arrow "
-            "frame, a dict of columns, a numpy structured array or an Ibis table, such as "
-            "ibis.duckdb.connect('a.duckdb').table('visits')"
-        )
-    written = frozenset(name for name, column in columns if _of_objects(column))
-    arrays = [_column(column) for _, column in columns]
-    return Frame(pa.table(arrays, names=[name for name, _ in columns]), written)
+        columns = _columns(source)
+        given = dict(columns)
+        arrays = [_column(column, unread.setdefault(name, [])) for name, column in columns]
+        table = pa.table(arrays, names=[name for name, _ in columns])
+    valid = valid_cells(table)
+    before = [column.null_count for column in table.columns]
+    after = [column.null_count for column in valid.columns]
+    invalid = zip(table.column_names, before, after, strict=True)
+    frames = {name: column for name, column in given.items() if hasattr(column, "iloc")}
+    written = tuple(name for name, column in given.items() if _of_objects(column))
+    return Frame(
+        valid,
+        written,
+        tuple(name for name, it in frames.items() if _is_text(it) and name not in written),
+        {name: now - then for name, then, now in invalid if now != then},
+        {name: sum(counts) for name, counts in unread.items() if any(counts)},
+        tuple(_notes(frames, valid)),
+    )
+
+
+def _notes(frames: Mapping[str, Any], table: Any) -> Iterator[Finding]:
+    """Columns of pandas whose type seems to follow from a missing cell."""
+    import pyarrow.compute as pc
+
+    for name, column in frames.items():
+        dtype = column.dtype
+        if not isinstance(dtype, np.dtype) or dtype.kind != "f":
+            continue
+        cells = table.column(name)
+        if not 0 < cells.null_count < len(cells):
+            continue
+        head = cells.slice(0, SAMPLED)
+        if all(pc.all(pc.equal(pc.floor(it), it)).as_py() is not False for it in (head, cells)):
+            remedy = f"read it with dtype={{{name!r}: 'Int64'}}"
+            text = (
+                "floats that are whole numbers, or missing: pandas makes integers float if one is "
+                f"missing, so that one row decides about the type; {remedy}"
+            )
+            yield Finding(name, text, True, remedy)
+
+
+def _columns(source: Any) -> list[tuple[str, Any]]:
+    """The names and columns of a source."""
+    if hasattr(source, "iloc") and hasattr(source, "columns"):  # pandas
+        return [(str(name), source.iloc[:, i]) for i, name in enumerate(source.columns)]
+    if hasattr(source, "get_columns"):  # polars
+        return [(column.name, column) for column in source.get_columns()]
+    if isinstance(source, np.ndarray) and source.dtype.names is not None and source.ndim == 1:
+        return list(_contiguous(source).items())
+    if isinstance(source, Mapping):
+        return [(str(name), values) for name, values in source.items()]
+    raise TypeError(
+        f"source is a {type(source).__name__}; it should be a path, a pandas, polars or Arrow "
+        "frame, a dict of columns, a numpy structured array or an Ibis table, such as "
+        "ibis.duckdb.connect('a.duckdb').table('visits')"
+    )
 
 
 def _of_objects(column: Any) -> bool:
@@ -63,7 +114,12 @@ def _of_objects(column: Any) -> bool:
     dtype = getattr(column, "dtype", getattr(column, "type", None))
     if dtype is None or str(dtype) == "Object":  # polars
         return True
-    return bool(getattr(getattr(dtype, "categories", dtype), "dtype", dtype) == np.dtype(object))
+    return (hasattr(column, "cat") and hasattr(column, "iloc")) or bool(dtype == np.dtype(object))
+
+
+def _is_text(column: Any) -> bool:
+    """Whether a column of pandas is of its type of text."""
+    return type(column.dtype).__name__ == "StringDtype"
 
 
 def _contiguous(records: Any) -> dict[str, Any]:
@@ -79,16 +135,17 @@ def _contiguous(records: Any) -> dict[str, Any]:
     return columns
 
 
-def _column(column: Any) -> Any:
+def _column(column: Any, unread: list[int]) -> Any:
     import pyarrow as pa
 
     if _of_objects(column):
-        return as_text(column)
+        categories = hasattr(column, "cat") and hasattr(column, "iloc")
+        return categories_as_text(column, unread) if categories else as_text(column, unread)
     if isinstance(column, np.ndarray):
         return _of_array(column)
     if hasattr(column, "iloc"):
         python_text = getattr(column.dtype, "storage", None) == "python"
-        return as_text(column) if python_text else pa.Array.from_pandas(column)
+        return as_text(column, unread) if python_text else pa.Array.from_pandas(column)
     return column.to_arrow() if hasattr(column, "to_arrow") else column
 
 

@@ -1,7 +1,9 @@
 """Cells of CSV files and of Python objects, read in DuckDB as the types declared for them."""
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +14,10 @@ from mechanisms.tables.engines.cell_formats import PLAIN, CellFormats
 from mechanisms.tables.engines.cells import cast, sql_type
 from mechanisms.tables.engines.csv_files import csv_files
 from mechanisms.tables.engines.duckdb_types import kind_of
-from mechanisms.tables.engines.misread import SAMPLED, Misread, sampled
+from mechanisms.tables.engines.frames import Frame
+from mechanisms.tables.engines.misread import Finding, Misread
 from mechanisms.tables.engines.opening import Sources
+from mechanisms.tables.engines.samples import SAMPLED, Sample, sampled
 from mechanisms.tables.engines.sql import identifier
 
 
@@ -27,9 +31,8 @@ class Numbered(NamedTuple):
 
 def numbered(
     connection: Any,
-    source: Any,
     types: Mapping[str, str],
-    written: Iterable[str],
+    frame: Frame,
     formats: CellFormats,
 ) -> Numbered:
     """An Arrow table whose declared columns are read as their types, with numbers of its rows.
@@ -39,11 +42,13 @@ def numbered(
     """
     import pyarrow as pa
 
+    source = frame.table
     names = [str(name).lower() for name in source.column_names]
     if len(set(names)) < len(names):
         raise ValueError("rename a column: two have the same name, ignoring case")
-    undeclared = {name: (name, PLAIN) for name in written if name not in types}
-    head = source.select(list(undeclared)).slice(0, SAMPLED)
+    undeclared = {name: (name, PLAIN) for name in frame.written if name not in types}
+    guessed = {name: (name, PLAIN) for name in frame.guessed}
+    head = source.select([*undeclared, *guessed]).slice(0, SAMPLED)
     lost, examples = {}, {}
     for name, each in types.items():
         column, read = source.column(name), _read(connection, source.select([name]), each, formats)
@@ -53,12 +58,25 @@ def numbered(
             examples[name] = unread[0].as_py()
         source = source.set_column(source.column_names.index(name), name, read)
     misread = None
-    if undeclared or types:
-        samples = sampled(connection, head, undeclared, advise=False)
-        misread = Misread(source.num_rows, 0, lost, examples, samples, dict(types))
+    samples = sampled(connection, head, undeclared, options=False)
+    notes = frame.notes + tuple(_of_text(sampled(connection, head, guessed, options=False)))
+    if undeclared or types or frame.invalid or frame.unread or notes:
+        misread = Misread(
+            *(source.num_rows, 0, {**frame.invalid, **lost}, examples, samples, dict(types)),
+            unread=frame.unread,
+            notes=notes,
+            options=False,
+        )
     numbers = pa.array(np.arange(source.num_rows), "int32")
     number = unlike(source.column_names, "\x1frow")
     return Numbered(source.append_column(number, numbers), number, misread)
+
+
+def _of_text(samples: Mapping[str, Sample]) -> Iterator[Finding]:
+    """Columns of text that pandas may have made text because of few cells."""
+    for name, sample in samples.items():
+        if text := sample.decided_by_few():
+            yield Finding(name, text, True, f"convert {name!r} first")
 
 
 def _read(connection: Any, text: Any, declared: str, formats: CellFormats) -> Any:
@@ -99,6 +117,7 @@ def stored(
     types: Mapping[str, str],
     dialect: dict[str, Any],
     formats: CellFormats,
+    folder: Path,
 ) -> tuple[Any, Misread]:
     """The cells of CSV files, in a table of the database; each cell is cast on its own.
 
@@ -110,7 +129,7 @@ def stored(
     """
     import pyarrow as pa
 
-    names, files = csv_files(sources.paths, dialect)
+    names, files = csv_files(sources.paths, dialect, folder)
     names_of([*types, *formats.named], names)
     given = {name: declared_type(connection, name, each, formats) for name, each in types.items()}
     texts = {name: identifier(str(i)) for i, name in enumerate(names)}
@@ -147,10 +166,34 @@ def stored(
     }
     samples = {}
     if head:
-        samples = sampled(connection, pa.concat_tables(head), undeclared, advise=True)
-    misfits = sum(file.misfits for file in files)
-    misread = Misread(rows, misfits, counts, examples, samples, dict(types))
+        samples = sampled(connection, pa.concat_tables(head), undeclared, options=True)
+    total: Counter[int] = sum((file.undecoded for file in files), Counter())
+    long: Counter[int] = sum((file.too_long for file in files), Counter())
+    misread = Misread(
+        rows,
+        sum(file.misfits for file in files),
+        counts,
+        examples,
+        samples,
+        dict(types),
+        undecoded={names[i]: count for i, count in sorted(total.items())},
+        too_long={names[i]: count for i, count in sorted(long.items())},
+        encoding=files[0].encoding,
+        likely=next((file.likely for file in files if file.likely), ""),
+        notes=_notes(names),
+    )
     return connection.table("stored"), misread
+
+
+def _notes(names: Sequence[str]) -> tuple[Finding, ...]:
+    """What the header of a CSV file says, which is public."""
+    if names[0].lower().startswith("sep=") and len(names) <= 2:
+        return (Finding("", f"the first line, {names[0]!r}, names no column; remove it", True),)
+    marks = [mark for mark in ";\t|," if mark in names[0]] if len(names) == 1 else []
+    if not marks:
+        return ()
+    remedy = f"write sep={marks[0]!r}"
+    return (Finding("", f"the file has one column, {names[0]!r}; {remedy}", True, remedy),)
 
 
 def unlike(names: Iterable[str], name: str) -> str:

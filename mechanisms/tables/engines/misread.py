@@ -1,75 +1,45 @@
 """What could not be read in a source, for its owner alone.
 
-`sampled` reads the first rows of columns without a declared type in every way, and looks for a
-format that fits better. All of this depends on rows, so it is private: nothing of it decides
-whether a table opens, and no error, `repr` or display contains it.
+All of this depends on rows, so it is private: no error, `repr` or display that an analyst sees
+contains any of it, and nothing of it decides whether a batch arrives.
 """
 
-import datetime as dt
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from functools import cache
-from itertools import product
-from typing import Any
+import warnings
+from collections.abc import Iterator, Mapping
 
 import attrs
 
-from mechanisms.tables.engines.cell_formats import PLAIN, CellFormat, DateFormat
-from mechanisms.tables.engines.cells import readings
-from mechanisms.tables.engines.sql import identifier
-
-SAMPLED = 1000
-"""How many rows of a source are read as a sample: the first ones."""
-
-_TRIED = 100
-_SHOWN = 40
-_NAMES = {"number": "a number", "date": "a date", "timestamp": "a time", "instant": "an instant"}
-_NULLS = {"na", "n/a", "nan", "null", "none", "nil", "missing", "unknown", "-", "--", ".", "?"}
-_NUMBERS = [(".", each) for each in (None, ",", " ", "'", "\N{NO-BREAK SPACE}")]
-_NUMBERS += [(",", each) for each in (None, ".", " ", "\N{NO-BREAK SPACE}")]
-_DATES: tuple[str, ...] = (
-    "%d.%m.%Y",
-    "%d/%m/%Y",
-    "%m/%d/%Y",
-    "%d-%m-%Y",
-    "%m-%d-%Y",
-    "%Y/%m/%d",
-    "%d.%m.%y",
-)
-_DATES += ("%m/%d/%y", "%d/%m/%y", "%d-%b-%Y", "%d %b %Y", "%d-%b-%y", "%d%b%Y", "%Y-%m-%d")
-_CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+from mechanisms.tables.engines.cell_formats import PLAIN
+from mechanisms.tables.engines.encodings import advice as encoding_advice
+from mechanisms.tables.engines.samples import Sample, advice_for, short, to_do, without_cells
+from queryable.errors import MisreadWarning
 
 
-@attrs.frozen(repr=False)
-class Sample:
-    """How the cells of one column are read, in the first rows of a source.
+@attrs.frozen
+class Finding:
+    """One thing that was lost or is probably not read as intended.
 
     Args:
-        cells: how many cells of the sample are not missing.
-        read: how many of them are read as a "number", "date", "timestamp" or "instant".
-        examples: for each of these, a cell that is not read so, if there is one.
-        advice: an option of `Table` with which more of them would be read, or an empty text.
+        column: its name; an empty text for all of them.
+        text: for the owner. It may contain a cell.
+        most: whether the owner is warned without having asked: most of a column is not read, or
+            its type follows from one cell.
+        remedy: what to write, without a cell; an empty text if nothing is known.
     """
 
-    cells: int
-    read: Mapping[str, int]
-    examples: Mapping[str, str]
-    advice: str = ""
+    column: str
+    text: str
+    most: bool
+    remedy: str = ""
 
-    def finding(self) -> str:
-        """What an owner may have to change, or an empty text."""
-        best = max(self.read, key=self.read.__getitem__)
-        if "date_format" in self.advice and not self.read[best]:
-            best = "date"
-        if best not in self.examples or not (self.read[best] or self.advice):
-            return ""
-        advice = f"; write {self.advice}" if self.advice else ""
-        count, example = self.read[best], _short(self.examples[best])
-        return (
-            f"of the first {self.cells:,} cells {count:,} are read as {_NAMES[best]}, and "
-            f"{example} is not{advice}"
-        )
+    def __str__(self) -> str:
+        return f"{self.column}: {self.text}" if self.column else self.text
+
+    @property
+    def named(self) -> str:
+        """What a warning says of it: the column and what to write, no cell and no number."""
+        named = repr(self.column) if self.column else "the rows"
+        return f"{named} ({self.remedy})" if self.remedy else named
 
 
 @attrs.frozen(repr=False)
@@ -87,6 +57,15 @@ class Misread:
         examples: for columns with a declared type, one such cell.
         samples: for columns without a declared type, how the cells of the first rows are read.
         declared: the declared types.
+        undecoded: for each column of text, how many cells of a file are missing because their bytes
+            are no text in its encoding.
+        too_long: for columns of a CSV file, how many cells are missing because they are too long.
+        unread: for columns of Python objects, how many objects are missing because they are no
+            text, number, truth value, date, time, duration or bytes.
+        encoding: of the files.
+        likely: the encoding that they were probably written in, if another.
+        notes: further findings, about names and types.
+        options: whether the source takes options; the cells of a frame are converted before.
     """
 
     rows: int
@@ -95,29 +74,98 @@ class Misread:
     examples: Mapping[str, str] = attrs.field(factory=dict)
     samples: Mapping[str, Sample] = attrs.field(factory=dict)
     declared: Mapping[str, str] = attrs.field(factory=dict)
+    undecoded: Mapping[str, int] = attrs.field(factory=dict)
+    too_long: Mapping[str, int] = attrs.field(factory=dict)
+    unread: Mapping[str, int] = attrs.field(factory=dict)
+    encoding: str = "utf-8"
+    likely: str = ""
+    notes: tuple[Finding, ...] = ()
+    options: bool = True
 
     @property
     def findings(self) -> tuple[str, ...]:
         """What was lost or is probably not read as intended; one text each, empty if nothing."""
-        found = []
+        return tuple(map(str, self._found()))
+
+    def _found(self) -> Iterator[Finding]:
         if self.misfits:
-            found.append(
+            text = (
                 f"{self.misfits:,} rows are missing: they do not parse, or do not have as many "
                 "cells as the header"
             )
+            yield Finding("", text, self._is_most(self.misfits))
+        yield from self.notes
+        yield from self._of_encoding()
         for name, lost in self.cells.items():
+            if lost and (self.options or not self.undecoded.get(name)):
+                text, remedy = self._type(name)
+                yield Finding(
+                    name, f"{lost:,} cells are no valid {text}", self._is_most(lost), remedy
+                )
+        for name, lost in self.too_long.items():
             if lost:
-                found.append(f"{name}: {lost:,} cells are no valid {self._type(name)}")
-        found += [f"{name}: {text}" for name, it in self.samples.items() if (text := it.finding())]
-        return tuple(found)
+                text = f"{lost:,} cells are longer than 65,536 bytes and are missing"
+                yield Finding(name, text, self._is_most(lost))
+        for name, lost in self.unread.items():
+            if lost:
+                text = f"{lost:,} objects are no text, number, date or time and are missing"
+                yield Finding(name, text, self._is_most(lost))
+        for name, sample in self.samples.items():
+            if text := sample.finding():
+                yield Finding(name, text, sample.is_most, sample.remedy)
 
-    def _type(self, name: str) -> str:
+    def _is_most(self, lost: int) -> bool:
+        return 2 * lost > self.rows
+
+    def _of_encoding(self) -> Iterator[Finding]:
+        where, remedy = self.encoding, f"write {encoding_advice(self.likely or 'cp1252')}"
+        if not self.options:
+            remedy = "write the file again, with text in UTF-8"
+        for name, lost in self.undecoded.items():
+            if lost:
+                text = f"{lost:,} cells are no text of {where} and are missing; {remedy}"
+                yield Finding(name, text, True, remedy)
+        if self.likely and not any(self.undecoded.values()):
+            text = f"the files are read as {where}, but seem to be {self.likely}; {remedy}"
+            yield Finding("", text, True, remedy)
+
+    def require_decoded(self, column: str) -> None:
+        """Check that all cells of a column of a file are text in its encoding.
+
+        Raises:
+            ValueError: some are not; the text says how many, so it is for the owner.
+        """
+        for finding in self._of_encoding():
+            if finding.column == column:
+                raise ValueError(
+                    f"{finding.remedy}: {self.undecoded[column]:,} cells of {column!r}, the "
+                    f"privacy unit, are no text of {self.encoding}: their rows would count for "
+                    "nobody"
+                )
+
+    def warn(self, stacklevel: int = 2) -> None:
+        """Warn the owner if most of a column is not read, or its type follows from one cell."""
+        found = dict.fromkeys(each.named for each in self._found() if each.most)
+        if found:
+            warnings.warn(
+                f"much of the data is probably not read as it is meant: {', '.join(found)}. "
+                "print(table.misread) says why, and on_misread=print does so at each opening. This "
+                "depends on rows, so it is for the data's owner only",
+                MisreadWarning,
+                stacklevel=stacklevel + 1,
+            )
+
+    def _type(self, name: str) -> tuple[str, str]:
+        """The type that cells are missing of, with an example, and what to write."""
         kind = self.declared.get(name, "text or time")
         if name not in self.examples:
-            return f"{kind} and are missing"
-        advice = advice_for([self.examples[name]], PLAIN)
-        write = f"; write {advice}" if advice else ""
-        return f"{kind} and are missing, for example {_short(self.examples[name])}{write}"
+            return f"{kind} and are missing", ""
+        advice = advice_for([self.examples[name]], PLAIN, kind, name)
+        write, remedy = "", ""
+        if advice:
+            write = f"; {to_do(advice, options=self.options)}"
+            remedy = to_do(without_cells(advice), options=self.options)
+        return f"{kind} and are missing, for example {short(self.examples[name])}{write}", remedy
 
     def __str__(self) -> str:
         lines = [f"{self.rows:,} rows", *self.findings]
@@ -125,89 +173,3 @@ class Misread:
 
     def __repr__(self) -> str:
         return "<Misread: private, for the owner>"
-
-
-def _short(cell: str) -> str:
-    return repr(cell if len(cell) <= _SHOWN else cell[: _SHOWN - 3] + "...")
-
-
-def sampled(
-    connection: Any, cells: Any, columns: Mapping[str, tuple[str, CellFormat]], *, advise: bool
-) -> dict[str, Sample]:
-    """Samples of columns of an Arrow table of text, by their names.
-
-    Args:
-        connection: of DuckDB, to read the cells as a request would.
-        cells: at most `SAMPLED` rows.
-        columns: for each name, the column in the table, and its format.
-        advise: whether to look for another format.
-    """
-    found: dict[str, Sample] = {}
-    if not columns:
-        return found
-    connection.register("sample", cells)
-    for name, (column, form) in columns.items():
-        ways = readings("cell", form)
-        flags = ", ".join(f"({text}) IS NOT NULL" for text, _ in ways.values())
-        rows = connection.execute(
-            f"SELECT cell, {flags} FROM (SELECT {identifier(column)} AS cell FROM sample) "
-            "WHERE cell IS NOT NULL"
-        ).fetchall()
-        read, examples = {}, {}
-        for i, way in enumerate(ways, 1):
-            read[way] = sum(row[i] for row in rows)
-            example = next((row[0] for row in rows if not row[i]), None)
-            if example is not None:
-                examples[way] = example
-        unread = [row[0] for row in rows if not any(row[1:])]
-        advice = advice_for(unread, form) if advise else ""
-        found[name] = Sample(len(rows), read, examples, advice)
-    connection.unregister("sample")
-    return found
-
-
-def advice_for(cells: Sequence[str], form: CellFormat) -> str:
-    """Options of `Table` with which at least half of some cells would be read."""
-    cells = cells[:_TRIED]
-    if cells and all(cell.strip().lower() in _NULLS for cell in cells):
-        return f"null_values={sorted(set(cells))}"
-    likely = [cell for cell in cells if len(cell) <= _SHOWN and re.search("[0-9]", cell)]
-    if not likely or 2 * len(likely) < len(cells):
-        return ""
-    counts = {}
-    for decimal, thousands in _NUMBERS:
-        options = [f"decimal={decimal!r}"] * (decimal != form.decimal)
-        options += [f"thousands={thousands!r}"] * (thousands != form.thousands)
-        if options:
-            pattern = _number(decimal, thousands)
-            counts[tuple(options)] = sum(pattern.fullmatch(cell) is not None for cell in likely)
-    for day, clock in product(_DATES, _CLOCKS):
-        if day != "%Y-%m-%d" or form.date_format is not None:
-            counts[f"date_format={day + clock!r}",] = _dates(likely, day + clock)
-    most = max(counts.values())
-    if 2 * most < len(cells):
-        return ""
-    best = [options for options, count in counts.items() if count == most]
-    fewest = min(map(len, best))
-    return " or ".join(", ".join(options) for options in best if len(options) == fewest)
-
-
-@cache
-def _number(decimal: str, thousands: str | None) -> re.Pattern[str]:
-    return re.compile(CellFormat(decimal, thousands).number)
-
-
-@cache
-def _date(written: str) -> re.Pattern[str]:
-    return re.compile(DateFormat(written).pattern)
-
-
-def _dates(cells: Iterable[str], written: str) -> int:
-    """How many cells are days of the calendar in a format."""
-    found = 0
-    for cell in cells:
-        if _date(written).fullmatch(cell):
-            with suppress(ValueError):
-                dt.datetime.strptime(cell, written)  # noqa: DTZ007 (only whether it is a day)
-                found += 1
-    return found

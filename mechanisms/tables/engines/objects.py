@@ -24,14 +24,34 @@ _MICROSECOND = dt.timedelta(microseconds=1)
 _BLOCK = 2**16
 
 
-def as_text(cells: Iterable[Any]) -> Any:
-    """A chunked Arrow column of text, with null for a cell that is missing or has no text."""
+def as_text(cells: Iterable[Any], unread: list[int] | None = None) -> Any:
+    """A chunked Arrow column of text, with null for a cell that is missing or has no text.
+
+    Args:
+        unread: gets the number of cells that have no text and are not missing. Private.
+    """
     import pyarrow as pa
 
+    unread = [] if unread is None else unread
     if type(cells).__module__.startswith("pandas.") and hasattr(cells, "to_numpy"):
         cells = cells.to_numpy(dtype=object)
     blocks = _of_array(cells) if type(cells) is np.ndarray and cells.ndim == 1 else _blocks(cells)
-    return chunked(map(_as_text, blocks), pa.string())
+    return chunked((_as_text(block, unread) for block in blocks), pa.string())
+
+
+def categories_as_text(column: Any, unread: list[int]) -> Any:
+    """A categorical of pandas as a column of text, as the column of its cells would be.
+
+    Its categories are no public form: `astype("category")` takes them from the cells.
+    """
+    import pyarrow as pa
+
+    texts = as_text(column.cat.categories.to_numpy(dtype=object)).combine_chunks()
+    codes = column.cat.codes.to_numpy()
+    given = texts.is_valid().to_numpy(zero_copy_only=False)
+    unread.append(int(np.count_nonzero(~given[codes[codes >= 0]])))
+    blocks = (codes[i : i + _BLOCK].astype(np.int64) for i in range(0, len(codes), _BLOCK))
+    return chunked((texts.take(pa.array(each, mask=each < 0)) for each in blocks), pa.string())
 
 
 def chunked(arrays: Iterable[Any], kind: Any) -> Any:
@@ -52,7 +72,7 @@ def _blocks(cells: Iterable[Any]) -> Iterator[list[Any]]:
         yield block
 
 
-def _as_text(cells: list[Any]) -> Any:
+def _as_text(cells: list[Any], unread: list[int]) -> Any:
     """The cells of a block. Arrow converts the usual types at once, as `_text` one by one."""
     import pyarrow as pa
 
@@ -64,7 +84,20 @@ def _as_text(cells: list[Any]) -> Any:
             return pa.array(cells, pa.int64()).cast(pa.string())
     except (TypeError, ValueError, OverflowError):  # of Arrow too; a float, or a lone surrogate
         pass
-    return pa.array(map(_text, cells), pa.string())
+    texts = list(map(_text, cells))
+    unread.append(
+        sum(text is None and not _is_missing(cell) for text, cell in zip(texts, cells, strict=True))
+    )
+    return pa.array(texts, pa.string())
+
+
+def _is_missing(cell: Any) -> bool:
+    """Whether a cell without a text is None, NaN, NaT or a library's own missing value.
+
+    Only its type is looked at, since its own code could do anything.
+    """
+    kind = type(cell)
+    return id(kind) in _NULLABLE or type.__dict__["__name__"].__get__(kind) in ("NaTType", "NAType")
 
 
 def _text(cell: Any) -> str | None:
@@ -114,5 +147,7 @@ def _number(cell: Any) -> str:
     return str(cell) if isinstance(cell, Decimal) else float.__repr__(float(cell))
 
 
+_NULLABLE = frozenset(map(id, (NoneType, float, Decimal, np.datetime64, np.timedelta64)))
+_NULLABLE |= {id(np.dtype(code).type) for code in "efdg"}
 _TEXTS = frozenset(map(id, (str, float, NoneType)))
 _INTEGERS = frozenset(map(id, (int, NoneType)))

@@ -57,7 +57,9 @@ def valid_copy(connection: Any, rows: Any, paths: list[str], folder: Path) -> tu
         valid.unlink()
     stored = connection.table("own.stored")
     [(count,)] = stored.aggregate("count(*)").fetchall()
-    return stored, Misread(count, 0, missing)
+    text = [name for name, it in zip(rows.columns, rows.types, strict=True) if "VARCHAR" in str(it)]
+    undecoded = {name: lost for name, lost in missing.items() if name in text}
+    return stored, Misread(count, 0, missing, undecoded=undecoded, options=False)
 
 
 def _doubtful(rows: Any) -> list[int]:

@@ -147,15 +147,17 @@ def _linked(root: DuckDB, sources: Sources) -> Iterable[str]:
 
 def _of_frame(root: DuckDB, records: Any) -> tuple[list[Part], Misread | None]:
     """Rows in memory. Python objects are read as the declared types, each cell on its own."""
-    table, objects = as_arrow(records)
+    frame = as_arrow(records)
+    table, objects = frame.table, frame.written
     with root._lock, interrupts():
         found = _types(root, table)
         kinds = {name: kind_of(it, written=name in objects) for name, it in found.items()}
         require_same(root, {name: _as_read(root, name, kind) for name, kind in kinds.items()})
         table = table.select(list(root.kinds))
         read = [it for it in root.kinds if it in objects and root.kinds[it].name != "written"]
+        misread = Misread(table.num_rows, 0, frame.invalid, unread=frame.unread, options=False)
         if not read:
-            return [Framed(_plain(table))], None
+            return [Framed(_plain(table))], misread
         cells = {
             name: declared_type(
                 root._connection, name, root.kinds[name].declared or "", root.formats
@@ -176,7 +178,8 @@ def _of_frame(root: DuckDB, records: Any) -> tuple[list[Part], Misread | None]:
         asked = ", ".join(f"count(*) - count({identifier(it)})" for it in read)
         [missing] = root._connection.sql(f"SELECT {asked} FROM {identifier(name)}").fetchall()
         lost = {it: now - lost[it] for it, now in zip(read, missing, strict=True)}
-        misread = Misread(table.num_rows, 0, lost, declared={it: cells[it][1] for it in read})
+        types = {it: cells[it][1] for it in read}
+        misread = attrs.evolve(misread, cells={**misread.cells, **lost}, declared=types)
         return [_in_memory(root, name)], misread
 
 

@@ -31,6 +31,7 @@ CELLS += [
     "NULL",
     HUGE,
 ]
+IN_A_ZONE = ["2020-12-31T23:59:00Z", "2020-12-31T22:59:00+00:00"]
 x = column("x")
 
 
@@ -55,8 +56,8 @@ def path(tmp_path: Path) -> Path:
         (Count(x > 10**18), 1),
         (Count(x.is_in([3, "abc", 0.5])), 5),
         (Count(x.is_in([])), 0),
-        (Count(x >= dt.date(2020, 12, 31)), 3),
-        (Count(x > dt.datetime(2020, 12, 31)), 2),  # noqa: DTZ001
+        (Count(x >= dt.date(2020, 12, 31)), 5),  # a time with a zone is that of UTC
+        (Count(x > dt.datetime(2020, 12, 31)), 4),  # noqa: DTZ001
         (Count(x >= dt.datetime(2020, 12, 31, tzinfo=dt.UTC)), 2),
         (Histogram("x", ["3", "abc", "NULL"]), [1, 1, 1]),
         (Histogram("x", [3, 0.5, 10**20]), [3, 1, 1]),
@@ -89,8 +90,11 @@ def test_the_question_says_how_a_cell_is_read(
         ("DOUBLE", ["3", "3.0", "+3", ".5", "1e2", "-inf", "20201231", HUGE]),
         ("BOOLEAN", ["TRUE", "false"]),
         ("DATE", ["2020-12-31"]),
-        ("TIMESTAMP", ["2020-12-31", "2020-12-31T23:59", "2020-12-31 23:59:01.5"]),
-        ("TIMESTAMP WITH TIME ZONE", ["2020-12-31T23:59:00Z", "2020-12-31T22:59:00+00:00"]),
+        (
+            "TIMESTAMP",
+            [*(f"2020-12-31{it}" for it in ("", "T23:59", " 23:59:01.5")), *IN_A_ZONE],
+        ),
+        ("TIMESTAMP WITH TIME ZONE", IN_A_ZONE),
         ("VARCHAR", [cell for cell in CELLS if cell]),
     ],
 )

@@ -37,8 +37,9 @@ def test_structured_arrays() -> None:
     ids=["masked", "pandas", "polars", "arrow", "masked structure"],
 )
 def test_missing_cells_stay_missing_and_integers_integers(source: Any) -> None:
-    table, written = as_arrow(source)
-    assert not written
+    frame = as_arrow(source)
+    assert not frame.written
+    table = frame.table
     assert table.column("x").to_pylist() == [1, None, 3]
     assert table.schema.field("x").type == pa.int64()
 

@@ -10,7 +10,8 @@ import pytest
 from composition import FiltCon
 from mechanisms import Count, Gaussian, Histogram, Sum, Table, column
 from mechanisms.tables.engines.cell_formats import PLAIN, CellFormat
-from mechanisms.tables.engines.misread import Misread, advice_for
+from mechanisms.tables.engines.misread import Misread
+from mechanisms.tables.engines.samples import advice_for
 from queryable import ZCDP, Queryable, QueryError
 
 SECRET = "S3CRET,50"
