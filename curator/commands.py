@@ -358,8 +358,10 @@ def application() -> Any:
         block: str = "",
         close: str = "",
         id: str = "",  # noqa: A002 (the option is --id)
+        encoding: str = "",
     ) -> None:
-        _told(feed)(configuration, dataset, Path(file) if file else None, block, close, id)
+        given = Path(file) if file else None
+        _told(feed)(configuration, dataset, given, block, close, id, encoding)
 
     _add_server(app)
     ledger.command()(_told(show))

@@ -5,7 +5,10 @@ of it: to the curator that runs, or to a root that is opened here if none runs.
 """
 
 import json
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ from curator.ledgers import LeaseError
 from curator.orders import BusyError, LostReplyError, OrderError, RefusedError, Running
 from curator.service.sockets import owner_socket
 from curator.wire.feeds import Feeding
+from mechanisms.tables.engines.encodings import by_line, decode_file
 
 PATIENCE = 60.0
 """Seconds for which an order is sent again, while a curator starts, stops or opens the data set."""
@@ -31,11 +35,13 @@ def feed(
     block: str | int | date = "",
     close: str | int | date = "",
     identity: str = "",
+    encoding: str = "",
 ) -> str:
     """Feed a file to a data set as its next batch, or close a block with --close.
 
     The file is copied to the folder that `batches` names for the data set. It is fed once under its
-    --id, however often the command is given with it. When batches arrive and the names of blocks
+    --id, however often the command is given with it. A CSV file in another --encoding than the data
+    set's is copied in that of the data set. When batches arrive and the names of blocks
     and ids are public; what is in a batch is not.
     """
     configuration = read_configuration(file)
@@ -54,7 +60,8 @@ def feed(
     name = str(configuration.codec.encode(names[0] if names else None), "ascii")
     order = Feeding(chosen, name, close != "")
     folder = BatchFolder(stated.batches)
-    copied = source is not None and folder.copy(source, chosen)
+    with _recoded(source, encoding, stated.options.get("encoding", "utf-8")) as file_:
+        copied = file_ is not None and folder.copy(file_, chosen)
     try:
         told = ordered(configuration, dataset, order)
     except RefusedError:
@@ -62,6 +69,29 @@ def feed(
             folder.remove(chosen)
         raise
     return _shown(dataset, names, told, chosen)
+
+
+@contextmanager
+def _recoded(source: Path | None, encoding: str, wanted: str) -> Iterator[Path | None]:
+    """The file, or a copy of it in the encoding that is wanted."""
+    if not encoding:
+        yield source
+        return
+    name = "" if source is None else source.name.removesuffix(".gz")
+    if source is None or not name.lower().endswith((".csv", ".tsv")):
+        raise OrderError("leave --encoding out: it is for CSV files")
+    with tempfile.TemporaryDirectory(prefix="queryable-") as folder:
+        try:
+            by_line(encoding)
+            decode_file(source, encoding, Path(folder, name), wanted, "strict")
+        except UnicodeError as error:
+            raise OrderError(
+                f"{source.name} is no text of {encoding} that can be written in {wanted}, the "
+                "encoding of the data set; nothing has changed"
+            ) from error
+        except ValueError as error:
+            raise OrderError(f"{error}; nothing has changed") from error
+        yield Path(folder, name)
 
 
 def ordered(

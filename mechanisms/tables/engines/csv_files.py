@@ -113,6 +113,11 @@ class CsvFile:
             if rows or misfits:
                 yield self._table(_columns(rows, width), misfits)
 
+    def remove_copy(self) -> None:
+        """Remove the copy, after the file was read."""
+        if self.copy is not None:
+            self.copy.unlink()
+
     def _at_once(self, lines: Lines, width: int) -> tuple[list[Any], int] | None:
         """The next lines as columns and misfits if they are whole records; else they are queued.
 

@@ -57,17 +57,21 @@ def opened(path: Path) -> Any:
     return gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")
 
 
-def decode_file(path: Path, encoding: str, to: Path, errors: str = "replace") -> None:
-    """Write a copy of a file in UTF-8.
+def decode_file(
+    path: Path, encoding: str, to: Path, other: str = "utf-8", errors: str = "replace"
+) -> None:
+    """Write a copy of a file in another encoding, decompressed.
 
     Raises:
-        UnicodeDecodeError: `errors` is "strict", and some bytes do not decode.
+        UnicodeError: `errors` is "strict", and some bytes do not decode, or some characters are not
+            in the other encoding.
     """
     decoder = codecs.getincrementaldecoder(encoding)(errors)
+    encoder = codecs.getincrementalencoder(other)("strict")
     with opened(path) as given, to.open("wb") as copy:
         while piece := given.read(_PIECE):
-            copy.write(decoder.decode(piece).encode())
-        copy.write(decoder.decode(b"", final=True).encode())
+            copy.write(encoder.encode(decoder.decode(piece)))
+        copy.write(encoder.encode(decoder.decode(b"", final=True), final=True))
 
 
 def first_bytes(path: Path) -> bytes:
@@ -89,7 +93,8 @@ def likely(seen: bytes, encoding: str) -> str:
             return "" if given and given.startswith(name) else name
     if seen.count(0) > len(seen) // 8:
         little = seen[1::2].count(0) >= seen[::2].count(0)
-        return "" if given and given.startswith("utf-16") else f"utf-16-{'l' if little else 'b'}e"
+        wide = given is not None and given.startswith(("utf-16", "utf-32"))
+        return "" if wide else f"utf-16-{'l' if little else 'b'}e"
     if _decodes(seen, "utf-8"):
         other = not seen.isascii() and given not in ("utf-8", "utf-8-sig")
         return "utf-8" if other else ""

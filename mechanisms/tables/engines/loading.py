@@ -154,6 +154,8 @@ def stored(
         if (room := SAMPLED - sum(part.num_rows for part in head)) > 0:
             head.append(batch.slice(0, room))
     connection.commit()
+    for file in files:
+        file.remove_copy()
     sources.require_unchanged()
     asked = ["count(*)", *(f"count({it}), left(min({it}), 1000)" for it in lost.values())]
     [(rows, *found)] = connection.sql(f"SELECT {', '.join(asked)} FROM stored").fetchall()

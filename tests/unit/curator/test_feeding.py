@@ -99,3 +99,33 @@ def test_what_was_not_done_leaves_no_copy(
     with pytest.raises(RefusedError):
         feed(folder, "visits", folder / "new.csv", identity="x")
     assert len([*(folder / "batches").iterdir()]) == 1
+
+
+def test_a_file_in_another_encoding_is_copied_in_that_of_the_data(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch is read by the options of the data set, at every start.
+
+    At 1b177ec the command has no --encoding, and the cells would be missing.
+    """
+    replies(monkeypatch)
+    new, copies = folder / "new.csv", folder / "batches"
+    for encoding in ("cp1252", "utf-16", "shift_jis"):
+        text = "age\n表\n" if encoding == "shift_jis" else "age\nMüller\n"
+        new.write_bytes(text.encode(encoding))
+        feed(folder, "visits", new, identity=encoding, encoding=encoding)
+        assert (copies / f"{encoding}.csv").read_bytes() == text.encode()
+        feed(folder, "visits", new, identity=encoding, encoding=encoding)  # the same file, again
+    (folder / "curator.toml").write_text(STATED.replace("budget", 'encoding = "cp1252"\nbudget'))
+    for text, encoding, message in (
+        ("age\n表\n", "utf-8", "no text of utf-8 that can be written in cp1252"),
+        ("age\nMüller\n", "ascii", "no text of ascii"),
+        ("age\n", "utf-7", "none with shifts"),
+        ("age\n", "no such", "should be a text encoding"),
+    ):
+        new.write_bytes(text.encode())
+        with pytest.raises(OrderError, match=f"{message}.*nothing has changed"):
+            feed(folder, "visits", new, identity="x", encoding=encoding)
+    with pytest.raises(OrderError, match="leave --encoding out"):
+        feed(folder, "visits", folder / "new.parquet", encoding="cp1252")
+    assert not list(copies.glob("x*"))
