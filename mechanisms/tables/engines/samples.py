@@ -196,31 +196,39 @@ def advice_for(cells: Sequence[str], form: CellFormat, declared: str = "", name:
         declared: the type of which they are no values.
         name: of the column.
     """
-    advice = _written_as(cells, form)
-    if advice or not declared or not cells:
-        return advice
-    cell = cells[0].strip()
-    found = next((it for pattern, it in _TYPES if re.fullmatch(pattern, cell)), declared)
-    return "" if found == declared.upper() else f"types={{{name!r}: {found!r}}}"
-
-
-def _written_as(cells: Sequence[str], form: CellFormat) -> str:
-    cells = cells[:_TRIED]
+    cells, declared = cells[:_TRIED], declared.upper()
     if cells and all(cell.strip().lower() in _NULLS for cell in cells):
         return f"null_values={sorted(set(cells))}"
     if cells and all(len(cell) > 1 and cell[0] == cell[-1] == "'" for cell in cells):
         return 'quote="\'"'
+    days = declared.startswith(("DATE", "TIMESTAMP"))
+    other = _other_type(cells, declared, name) if declared else ""
+    if other and not days:
+        return other
+    return _written_as(cells, form, numbers=not days) or other
+
+
+def _other_type(cells: Sequence[str], declared: str, name: str) -> str:
+    """The type of which a cell is a value."""
+    for pattern, kind in _TYPES:
+        if cells and re.fullmatch(pattern, cells[0]):
+            return "" if kind == declared else f"types={{{name!r}: {kind!r}}}"
+    return ""
+
+
+def _written_as(cells: Sequence[str], form: CellFormat, *, numbers: bool) -> str:
+    """How cells are written, as options."""
     likely = [cell for cell in cells if len(cell) <= _SHOWN and re.search("[0-9]", cell)]
     if not likely or 2 * len(likely) < len(cells):
         return ""
     counts = {}
-    for decimal, thousands in _NUMBERS:
+    for decimal, thousands in _NUMBERS if numbers else ():
         options = [f"decimal={decimal!r}"] * (decimal != form.decimal)
         options += [f"thousands={thousands!r}"] * (thousands != form.thousands)
         if options:
             pattern = _number(decimal, thousands)
             counts[tuple(options)] = sum(pattern.fullmatch(cell) is not None for cell in likely)
-    for day, clock in product(_DATES, _CLOCKS):
+    for day, clock in product(_DATES if numbers else (*_DATES, "%Y%m%d"), _CLOCKS):
         if day != "%Y-%m-%d" or form.date_format is not None:
             counts[f"date_format={day + clock!r}",] = _dates(likely, day + clock)
     most = max(counts.values())
