@@ -352,18 +352,9 @@ def _of_pandas(dataset: Any) -> Store:
     return Pieces(dataset, joined, lambda frame, start, stop: frame.iloc[start:stop], same)
 
 
-class _Categorical:
-    """The type of a categorical of pandas. Categories are taken from cells, so it has none."""
-
-    def __repr__(self) -> str:
-        return "category"
-
-
-_CATEGORICAL = _Categorical()
-
-
 def _public_type(dtype: Any) -> Any:
-    return _CATEGORICAL if _is_categorical(dtype) else dtype
+    """The type of a column of pandas; of a categorical, whose categories are cells, of objects."""
+    return np.dtype(object) if _is_categorical(dtype) else dtype
 
 
 def _is_categorical(dtype: Any) -> bool:
@@ -371,7 +362,7 @@ def _is_categorical(dtype: Any) -> bool:
 
 
 def _without_categories(frame: Any) -> Any:
-    """Categoricals as objects: joined with other categories, they would get a type of the cells."""
+    """Categoricals as objects. Joined with others they would get a type that depends on cells."""
     if frame.ndim == 1:
         return frame.astype(object) if _is_categorical(frame.dtype) else frame
     coded = [name for name, dtype in frame.dtypes.items() if _is_categorical(dtype)]

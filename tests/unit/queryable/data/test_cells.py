@@ -119,6 +119,19 @@ def test_types_do_not_depend_on_the_data(series: Any) -> None:
     assert len({cells(table, "x").values.dtype for table in tables}) == 1
 
 
+@pytest.mark.parametrize("plain", [[1, 2], [0.5], [True], ["a"], [dt.date(2020, 1, 1)]], ids=repr)
+@pytest.mark.parametrize("more", [None, "x", 3, 0.5])
+def test_one_cell_decides_no_type_of_categories(plain: list[Any], more: Any) -> None:
+    """`astype("category")` takes the categories from the cells, so they say no type publicly.
+
+    At 1b177ec one "x" makes numbers objects, and a question is answered that was refused.
+    """
+    one, both = (pd.Series(each).astype("category") for each in (plain, [*plain, more]))
+    found = [cells({"x": each}, "x").values for each in (one, both, both[:0])]
+    assert {each.dtype for each in found} == {np.dtype(object)}
+    assert found[0].tolist() == found[1].tolist()[: len(plain)] == plain
+
+
 class Hostile:
     """A cell whose comparison with itself fails."""
 

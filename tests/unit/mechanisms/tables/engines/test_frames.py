@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from mechanisms import Count, Sum, Table, column
 from mechanisms.tables.engines import frames
 from mechanisms.tables.engines.frames import as_arrow
 
@@ -113,3 +114,36 @@ def test_days_that_arrow_cannot_hold_are_missing() -> None:
     assert as_arrow({"x": days}).table["x"].is_null().to_pylist() == [0, 1, 1, 0, 1]
     assert as_arrow({"x": days[[0, 3, 4]]}).table["x"].null_count == 1
     assert as_arrow({"x": days[[0, 3]]}).table["x"].null_count == 0
+
+
+CATEGORIES: list[list[Any]] = [["b", "a", None], [1, 2, 2], [0.5, 2], [True, False]]
+CATEGORIES += [[dt.date(2020, 1, 31), dt.date(2021, 1, 1)]]
+
+
+@pytest.mark.parametrize("cells", CATEGORIES, ids=repr)
+def test_one_category_decides_no_type(cells: list[Any]) -> None:
+    """The cells of a categorical are read one by one, as those of a list.
+
+    At 1b177ec one "x" makes `integer` of numbers `written`, so that a question is refused or not.
+    """
+    for more in ([], ["x"], [3]):
+        frame = pd.DataFrame({"x": pd.Categorical([*cells, *more])})
+        with Table(frame) as table, Table({"x": [*cells, *more]}) as listed:
+            assert table.columns["x"].name == "written"
+            for cell in filter(None, cells):
+                statistic = Count(column("x") == cell)
+                assert statistic.value(table) == statistic.value(listed) == cells.count(cell)
+            sums = [Sum("x", 0, 5).value(each) for each in (table, listed)]
+            assert sums[0] == sums[1]
+            if cells[0] == 1 and cells[1] == 2:
+                assert sums[0] == 5 + sum(each == 3 for each in more) * 3
+                table.check(Count(column("x") > 1))
+
+
+def test_a_batch_may_have_other_categories() -> None:
+    """Also objects, and in a table of categories whose type is declared."""
+    data, more = (pd.DataFrame({"x": pd.Categorical(each)}) for each in ([1, 2], ["x", 2]))
+    for types in ({}, {"types": {"x": "BIGINT"}}):
+        with Table(data, **types) as table:
+            both = table.append(more).append({"x": [2, None]})
+            assert Count(column("x") == 2).value(both) == 3
