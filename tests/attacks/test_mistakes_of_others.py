@@ -39,7 +39,7 @@ from tests.datasets import FORMS, MEMORY, opened, parameters
 from tests.engines import mostly
 from tests.messy_tables import Row, Types
 
-QUICK = ["numpy", "pandas", "table on polars", "csv", "ibis on duckdb"]
+QUICK = ["numpy", "pandas", "table on polars", "csv"]
 EVERY = mostly(*QUICK, among=parameters(FORMS))
 """All forms of data: arrays, frames, files and databases. Most are slow: they compile much."""
 PERSONS = mostly(*QUICK[2:], among=parameters([form for form in FORMS if form not in MEMORY]))
