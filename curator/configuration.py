@@ -119,7 +119,7 @@ class Configuration:
         try:
             with section.checked():
                 return stated.opened(on_misread), stated.budget
-        except OSError as error:
+        except (OSError, ImportError) as error:
             raise section.wrong(str(error)) from error
 
     def open(

@@ -239,9 +239,12 @@ def require_keys(kind: Kind, name: str, values: Sequence[Scalar]) -> None:
     if kind.name in _INSTEAD_OF_KEYS and not (kind.name == "decimal" and kind.step == 1):
         instead = _INSTEAD_OF_KEYS[kind.name].format(name)
         if kind.name == "written":
+            rare = "numbers that are not whole"
+            if all(constant(value).family in ("moment", "instant") for value in values):
+                instead, rare = _MONTHS.format(name), "times"
             raise TypeError(
                 f"write bins=[..] for intervals (in a group-by Keys.bins){instead}: column "
-                f"{name!r} has no declared type, and numbers that are not whole rarely equal a key"
+                f"{name!r} has no declared type, and {rare} rarely equal a key"
             )
         raise TypeError(
             f"write bins=[..] for intervals (in a group-by Keys.bins){instead}: hardly any cell of "

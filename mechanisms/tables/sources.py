@@ -1,5 +1,6 @@
 """What a table is opened with: its source, for which there is an engine, and its privacy unit."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ def engine_of(source: Any, columns: Any, options: dict[str, Any]) -> Engine:
 
     Raises:
         ValueError, TypeError: the source, a column or an option is wrong.
+        ImportError: DuckDB or Arrow is not installed.
     """
     if columns is not None:
         if isinstance(columns, str) or not (columns := several(columns, "columns")):
@@ -55,6 +57,11 @@ def engine_of(source: Any, columns: Any, options: dict[str, Any]) -> Engine:
             name = next(iter(options))
             raise TypeError(f"leave {name} out: it is an option of DuckDB, not of an Ibis table")
         return Ibis(source, columns=columns)
+    if missing := [name for name in ("duckdb", "pyarrow") if find_spec(name) is None]:
+        raise ImportError(
+            f"a Table of files or frames needs {' and '.join(missing)}: "
+            "pip install '.[table]' in a checkout"
+        )
     from mechanisms.tables.engines.duckdb import DuckDB
     from mechanisms.tables.engines.frames import as_arrow
 

@@ -1,6 +1,7 @@
 """Configurations: what is read, and the errors, which name file, key and what would be right."""
 
 import sqlite3
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -302,6 +303,13 @@ def test_data_that_cannot_be_opened(folder: Path, lines: list[str], words: str) 
     with pytest.raises(ConfigurationError, match=words):
         found.open("visits")
     assert not (folder / "l.db").exists()
+
+
+def test_what_to_install_for_data_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The extra `curator` has no engine of tables; the commands print this in one line."""
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(ConfigurationError, match=r"visits: .*pip install '\.\[table\]'"):
+        visits(folder).open("visits")
 
 
 def test_patterns_and_databases(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

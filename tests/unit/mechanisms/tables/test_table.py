@@ -1,6 +1,7 @@
 """Tables: what they open, what they refuse, and what a launch over one may touch."""
 
 import datetime as dt
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -292,3 +293,25 @@ def test_only_iso_8601_is_a_date(tmp_path: Path) -> None:
         assert Histogram("day", [dt.date(2020, 12, 31)]).value(table).tolist() == [1]
     with Table(path, types={"day": "DATE"}) as table:
         assert Count(column("day") >= late).value(table) == 1
+
+
+@pytest.mark.parametrize("library", ["duckdb", "pyarrow"])
+@pytest.mark.parametrize("source", [{"age": [31]}, "people.csv"])
+def test_what_to_install_is_said(
+    library: str, source: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The core installs no engine, and whoever opens a first table has to learn which one."""
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ImportError, match=rf"needs {library}: pip install '\.\[table\]'"):
+        Table(source)
+
+
+def test_keys_of_an_undeclared_column_are_refused_by_their_kind() -> None:
+    """What is written instead of times is not what is written instead of numbers."""
+    table = Table({"day": ["2024-01-01"]})
+    for noon in (dt.datetime(2024, 1, 1, 12), dt.datetime(2024, 1, 1, 12, tzinfo=dt.UTC)):  # noqa: DTZ001
+        with pytest.raises(TypeError, match=r"truncate\('month'\).*times rarely equal") as error:
+            table.check(Histogram("day", [noon]))
+        assert "numbers" not in str(error.value)
+    with pytest.raises(TypeError, match=r"cast\('integer'\).*not whole rarely equal"):
+        table.check(Histogram("day", [1]))
