@@ -338,6 +338,7 @@ def application() -> Any:
         help="Private data sets with budgets on disk, and their analysts.",
         no_args_is_help=True,
         add_completion=False,
+        pretty_exceptions_show_locals=False,  # they may be the key or data
     )
     ledger = typer.Typer(help="Show, export and check the events.", no_args_is_help=True)
     app.command()(_told(init))

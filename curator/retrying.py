@@ -18,9 +18,9 @@ from curator.story import TRIES, Telling
 def retry(file: Path, dataset: str, tries: int = TRIES) -> str:
     """Let the message under way be tried so many more times before it has failed.
 
-    For a data set whose process was killed in the middle of a message. Without a word such a
-    message is tried eight times. If a curator runs, it goes on by itself; otherwise start it. A
-    message that has failed stays failed: its answer was given.
+    For a data set whose process was killed in the middle of a message. By default such a message
+    is tried eight times. If a curator runs, it goes on by itself; otherwise start it. A message
+    that has failed stays failed: its answer was given.
     """
     if not tries >= 1:
         raise LedgerError(f"tries is {tries}; it should be at least 1")
