@@ -101,7 +101,7 @@ STATISTICS += ("unit-sizes", "variance", "arithmetic", "cast", "comparison", "wh
 def test_statistics_on_an_engine(engine: str) -> None:
     """Bounds, units and constants of all sizes; the star without rows shows what rows decide."""
     tags = [f"{name}/1" for name in STATISTICS]
-    walk = walked(analysts(), Effort((engine,), 1.0, (4, 2)), 15, 2, tags)
+    walk = walked(analysts(), Effort((engine,), 1.0, (4, 2)), 20, 2, tags)
     assert walk.checked["moves"] > 100
 
 
