@@ -63,7 +63,8 @@ def require_script(
             for place, query in enumerate(queries):
                 with entry(place):
                     running, answer = run.asked(running, query)
-                if isinstance(plain(answer), Halted) or not (run.sure or _admitted(answer)):
+                halted = isinstance(plain(answer), Halted) and not isinstance(query, Ask)
+                if halted or not (run.sure or _admitted(answer)):
                     return
         except QueryError as error:
             if run.sure or run.unknown:

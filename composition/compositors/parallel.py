@@ -22,7 +22,7 @@ from composition.verdicts import Column, Way, has_coin, keeps_its_claim
 from queryable.data.growing import snapshot
 from queryable.effort import is_quick
 from queryable.errors import PrivacyClaimError
-from queryable.faults import touching_data
+from queryable.faults import in_dry_run, touching_data
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import (
     FDP,
@@ -40,7 +40,7 @@ from queryable.losses.numbers import natural, shown
 from queryable.mechanism import InteractiveMechanism, nested
 from queryable.messages import PrivacyLossQuery, Update
 from queryable.quoting import an_instance, quoted
-from queryable.randomness.coins import ChildId
+from queryable.randomness.coins import SYSTEM, ChildId
 from queryable.streams import EventLevel
 
 _MOST_RECORDS = 10_000  # privacy maps are evaluated at every number of records up to d_in
@@ -207,7 +207,12 @@ class Parallel(FixedComposition):
         child = state.children.get(name)
         if child is None or not isinstance(child.mechanism, AdaptiveComposition):
             return map_at(self.mechanisms[name], 1, None)
-        spent = child.mechanism.step(child.state, PrivacyLossQuery(1))[1]
+        query, dry = PrivacyLossQuery(1), in_dry_run()
+        if dry is None:
+            told: Any = child.mechanism.step(child.state, query)
+        else:
+            told = dry.asked(child.state, query, lambda: SYSTEM)
+        spent = told[1]
         if isinstance(spent, ExPostBound):  # a realised cost is no loss
             return map_at(self.mechanisms[name], 1, None)
         if not isinstance(spent, Loss):
