@@ -8,9 +8,11 @@ Theory of operation. A person and all below it is one unit, see `queryable.recal
 the state of one unit after one of its messages. It is written at most once a second, and takes at
 most a twentieth of the time. It is encrypted and authenticated with coins of that message, which
 follow from the key and from the whole history up to it. So a file of another root, of another
-history or of another key is not read, and nobody can read or change it without the key. The
-versions of the code are authenticated too. Data are not in it: where the state has them, the file
-has a mark.
+history or of another key is not read, and nobody can read or change it without the key. Two states
+after one message, as of two versions of the code, are encrypted with different streams. The
+versions of the code are authenticated too. Data are not in it: where the state has those of the
+person, the file has a mark. A state with others is not kept, such as the rows that a part or an
+`Individual` reads.
 """
 
 import hmac
@@ -26,10 +28,13 @@ from pathlib import Path
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
+import attrs
 import numpy as np
 
 from composition.compositors.state import CompositionState
 from curator.reading import coins_at
+from queryable.contributions import Contributions, Records
+from queryable.data.growing import Growing, Grown, Part
 from queryable.postprocessing import PostprocessedState
 from queryable.randomness.sealed import SealedCoins
 from queryable.recalling import Asked, Unplayed
@@ -50,6 +55,7 @@ _NAMES = {"object", "slice", "range", "set", "frozenset", "_reconstructor", "par
 
 
 _BY_NAME = (type, FunctionType, BuiltinFunctionType)
+_ROWS = (Grown, Growing, Part, Records, Contributions)
 
 
 class Keeping:
@@ -62,7 +68,7 @@ class Keeping:
 
     def __init__(self, folder: Path, root: str) -> None:
         self._folder, self._root = folder, root
-        self._due, self._off = time.monotonic() + _EACH, False
+        self._due = time.monotonic() + _EACH
 
     def at(self, path: Where) -> "Kept":
         """The file of the unit at a path."""
@@ -86,7 +92,7 @@ class Keeping:
     @property
     def is_due(self) -> bool:
         """Whether a state may be written now."""
-        return not self._off and time.monotonic() >= self._due
+        return time.monotonic() >= self._due
 
     def wrote(self, seconds: float) -> None:
         """Note how long it took to write a file."""
@@ -115,10 +121,11 @@ class Kept:
             if not 1 <= number <= count:
                 return None
             seal = _seal(message(number).coins())
-            tag, text = whole[_COUNT : _COUNT + _TAG], whole[_COUNT + _TAG :]
+            tag = whole[_COUNT : _COUNT + _TAG]
+            text = _other(whole[_COUNT + _TAG :], seal, tag)
             if not hmac.compare_digest(tag, _tag(seal, whole[:_COUNT] + text)):
                 return None
-            return number, _Reading(io.BytesIO(_other(text, seal)), data).load()
+            return number, _Reading(io.BytesIO(text), data).load()
         except Exception:  # a cache: what cannot be read is run again
             return None
 
@@ -140,11 +147,11 @@ class Kept:
             text, number = stream.getvalue(), count.to_bytes(_COUNT, "big")
             if not len(text) <= _LARGEST:
                 return
-            text = _other(text, seal)
+            tag = _tag(seal, number + text)
             self._path.parent.mkdir(mode=0o700, exist_ok=True)
             new = self._path.with_suffix(".new")
             new.touch(mode=0o600)
-            new.write_bytes(number + _tag(seal, number + text) + text)
+            new.write_bytes(number + tag + _other(text, seal, tag))
             new.replace(self._path)
         finally:
             self._keeping.wrote(time.monotonic() - began)
@@ -193,9 +200,9 @@ def _seal(coins: Any) -> bytes:
     return found
 
 
-def _other(text: bytes, seal: bytes) -> bytes:
-    """The text encrypted, or decrypted: both are the same."""
-    stream = shake_256(b"kept text" + seal).digest(len(text))
+def _other(text: bytes, seal: bytes, tag: bytes) -> bytes:
+    """The text encrypted, or decrypted: both are the same. The tag is that of the plain text."""
+    stream = shake_256(b"kept text" + seal + tag).digest(len(text))
     mixed = np.frombuffer(text, np.uint8) ^ np.frombuffer(stream, np.uint8)
     return mixed.tobytes()
 
@@ -229,7 +236,16 @@ class _Writing(pickle.Pickler):
             return _MARK
         if type(value) is Unplayed:
             raise pickle.PicklingError("what has not been run again is in the log")
+        if isinstance(value, _ROWS) or self._has_others(value):
+            raise pickle.PicklingError("it has data that are not those of the person")
         return None
+
+    def _has_others(self, value: Any) -> bool:
+        """Whether a state has data, and not those of the person."""
+        if not attrs.has(type(value)):
+            return False
+        data = getattr(value, "dataset", None)
+        return data is not None and data is not self._data
 
     def reducer_override(self, value: Any) -> Any:
         """Everything as usual, if it may be read again."""

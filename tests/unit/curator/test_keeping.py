@@ -16,11 +16,11 @@ import attrs
 import pytest
 
 import curator
-from composition import FiltCon
+from composition import FiltCon, Individual, Parallel, Partition
 from curator import keeping
 from mechanisms import BrownianNoiseReduction, Count, Estimate, Frugal, Open, Refine, column
 from queryable import ZCDP, Queryable
-from queryable.messages import Failed
+from queryable.messages import Ask, Failed, Launch
 from queryable.recalling import noticing
 from tests.strategies import Courier
 
@@ -242,6 +242,49 @@ def test_the_files_are_the_owners_and_hold_no_cell(place: Path) -> None:
     keeping._Writing(stream, keeping._data_of(state)).dump(state)
     assert b"Frugal" in stream.getvalue()
     assert b"haystack" not in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        Individual(1),
+        Parallel(Partition("city", ("needle",)), {"needle": FiltCon(ZCDP(1))}),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_no_rows_are_kept_that_a_person_launched_something_on(place: Path, inside: Any) -> None:
+    """The rows that an `Individual` has chosen are other data than those of the person."""
+    root = opened(place)
+    root.launch(FRUGAL)
+    person = root.children[0]
+    person.ask(Launch(inside))
+    if isinstance(inside, Individual):
+        person.ask(Ask(0, Launch(FiltCon(ZCDP("1/10")))))
+    elif isinstance(inside, Parallel):
+        person.ask(Ask(0, Ask("needle", Launch(FiltCon(ZCDP("1/10"))))))
+    state = root._root.state.children[0].state  # type: ignore[attr-defined]
+    stream = io.BytesIO()
+    with pytest.raises(pickle.PicklingError):
+        keeping._Writing(stream, keeping._data_of(state)).dump(state)
+    assert b"haystack" not in stream.getvalue()
+
+
+def test_two_states_after_one_message_do_not_share_a_stream(place: Path) -> None:
+    """Who has both files would learn from one what the other one hides, as after an update."""
+    ran(place, 1)
+    root = opened(place)
+    asked(root, 0)
+    state = root._root.state.children[0].state  # type: ignore[attr-defined]
+    seal, streams = bytes(64), []
+    for each in (state, attrs.evolve(state, told=state.told + 1)):
+        held = keeping._data_of(each)
+        text = io.BytesIO()
+        keeping._Writing(text, held).dump(each)
+        kept = keeping.Keeping(place.parent / "kept", "visits").at((0,))
+        kept.write(1, seal, each)
+        whole = kept._path.read_bytes()[40:]
+        streams.append(bytes(a ^ b for a, b in zip(whole, text.getvalue(), strict=True)))
+    assert streams[0][:64] != streams[1][:64]
 
 
 def test_other_classes_are_neither_written_nor_read() -> None:
