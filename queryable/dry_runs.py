@@ -14,6 +14,7 @@ from typing import Any, TypeGuard
 
 import attrs
 
+from queryable.effort import STEPS, is_out, is_quick, quickly
 from queryable.errors import QueryError, UnknownQueryError
 from queryable.ex_post import ExPostMechanism
 from queryable.faults import running_nothing
@@ -46,16 +47,19 @@ def require_script(
     """Check queries that a mechanism will be asked, one after the other.
 
     Nothing is read or charged. A query that answers decide about is not judged, nor is one to a
-    mechanism whose class does not say what it understands.
+    mechanism whose class does not say what it understands. Where long computations are refused, the
+    list has a quarter of a message's steps here, apart from those that are left when it is run: a
+    person who has answers may compute more than one who waits for the first.
 
     Args:
         dataset: of which only what is public is used.
 
     Raises:
-        QueryError: the mechanism declines to start, or one of them is wrong, whatever the data are.
+        QueryError: the mechanism declines to start, or one of them is wrong, whatever the data are;
+            or all together take too long.
     """
     run = Dry()
-    with running_nothing(run):
+    with running_nothing(run), quickly(is_quick(), STEPS // 4):
         try:
             running, opening = run.started(mechanism, dataset)
             if isinstance(opening, Refused | Halted):
@@ -67,8 +71,9 @@ def require_script(
                 if halted or not (run.sure or _admitted(answer)):
                     return
         except QueryError as error:
-            if run.sure or run.unknown:
-                raise QueryError(f"this list is never answered: {error}") from None
+            if run.sure or run.unknown or is_out():
+                why = "takes too long" if is_out() else "is never answered"
+                raise QueryError(f"this list {why}: {error}") from None
         except Exception:  # what is no error of a query is for the run with data
             return
 
@@ -189,7 +194,7 @@ class Dry(Recall):
         except UnknownQueryError:
             raise
         except QueryError:
-            if not state.lost:
+            if not state.lost or is_out():
                 raise
         return state, UNSEEN
 

@@ -36,17 +36,17 @@ class Effort:
 class _Left:
     """The steps that are left to a message."""
 
-    def __init__(self) -> None:
-        self.steps, self.once = STEPS, set[Hashable]()
+    def __init__(self, steps: int) -> None:
+        self.steps, self.once, self.refused = steps, set[Hashable](), False
 
 
 _LEFT: ContextVar[_Left | None] = ContextVar("left", default=None)
 
 
 @contextmanager
-def quickly(quick: bool = True) -> Iterator[None]:
+def quickly(quick: bool = True, steps: int = STEPS) -> Iterator[None]:
     """Refuse long computations while the block runs, which is one message."""
-    token = _LEFT.set(_Left() if quick else None)
+    token = _LEFT.set(_Left(steps) if quick else None)
     try:
         yield
     finally:
@@ -56,6 +56,12 @@ def quickly(quick: bool = True) -> Iterator[None]:
 def is_quick() -> bool:
     """Whether long computations are refused."""
     return _LEFT.get() is not None
+
+
+def is_out() -> bool:
+    """Whether a message was refused steps."""
+    left = _LEFT.get()
+    return left is not None and left.refused
 
 
 def take(steps: int, once: Hashable = None) -> bool:
@@ -70,6 +76,7 @@ def take(steps: int, once: Hashable = None) -> bool:
     if once is not None and once in left.once:
         return True
     if not steps <= left.steps:
+        left.refused = True
         return False
     left.steps -= steps
     if once is not None:

@@ -36,6 +36,7 @@ from queryable import (
     interact,
 )
 from queryable.dry_runs import require_script
+from queryable.effort import quickly, take
 from queryable.messages import MeasureQuery, is_owners
 from tests.laws.subjects import ASKED, COMPOSITORS, DATA, MECHANISMS, Subject
 from tests.laws.test_answerable import concrete
@@ -297,3 +298,32 @@ def test_what_follows_an_answer_is_not_judged() -> None:
     assert refusal(UNCERTAIN["ExPost"], ask) is None
     assert "entry 1" in str(refusal(UNCERTAIN["ExPost"], [ask[0], Ask(0, COUNT)]))
     assert "entry 2" in str(refusal(UNCERTAIN["ExPost"], [*ask[:2], Ask(0, COUNT)]))
+
+
+class Slow(m.Frugal):
+    """A person who computes for long once it has an answer."""
+
+    def step(self, state: Any, message: Any, coins: Any) -> Any:
+        if not take(20_000 if state.ledgers else 10_000):
+            raise QueryError("this takes too long")
+        return super().step(state, message, coins)
+
+
+@pytest.mark.parametrize("count", [1, 10, 20, 25, 60, 200])
+def test_a_list_that_takes_too_long_is_refused_before_the_charge(count: int) -> None:
+    """For a curator's analysts, whose messages have few steps.
+
+    A run without data used up the steps of the message, and ignored that they were used up: the
+    list was charged, ran, and failed at its first question.
+    """
+    asked = [m.Estimate(m.Count(), 100 + each) for each in range(count)]
+    root = Queryable(c.FiltCon(ZCDP(1)), ROWS)
+    with quickly():
+        try:
+            answer = root(Launch(m.Scripted(Slow() @ c.FiltCon(ZCDP(1)), asked)))
+        except QueryError:
+            assert count > 20
+            assert root.privacy_loss() == ZCDP(0)
+        else:
+            assert count <= 20
+            assert len(answer.exchanges) > 0
