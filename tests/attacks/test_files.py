@@ -42,8 +42,8 @@ STATISTICS: list[IntegerStatistic] = [
     Count((t.cast("text") > "b") | ~(x != 1)),
     Histogram("t", ["zoe", "a", "'s-Hertogenbosch", "a\nb"]),
     Histogram("x", [0, 1, 2.5]),
-    Sum("x", 0, 1),
-    Mean("x", 0, 2, ~(t == "a")),
+    Sum(x.cast("number"), 0, 1),
+    Mean(x.cast("number"), 0, 2, ~(t == "a")),
     Quantile("x", "1/2", [0, 1, 5]),
     GroupBy({"t": ["zoe", "a"]}, Count(~(x > 1))),
 ]

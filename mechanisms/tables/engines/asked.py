@@ -4,7 +4,7 @@ The operation decides: a comparison by its constants, arithmetic reads numbers, 
 read text, parts of dates read timestamps, and a cast reads what it casts to.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -49,17 +49,28 @@ _ORDER_OF_TEXT = (
     "text: {column!r} has no declared type, and as text '9' is above '10' and '02.01.2024' above "
     "'01.12.2024'"
 )
+_TEXT = (
+    "write column({column!r}).cast('number') to add up the cells that are numbers, or declare the "
+    "type where the file is opened, as types={{{column!r}: 'DOUBLE'}}: {column!r} is text"
+)
 
 
 def as_asked(
-    request: Request, written: Mapping[str, Readings], kinds: Mapping[str, Kind]
+    request: Request,
+    written: Mapping[str, Readings],
+    kinds: Mapping[str, Kind],
+    filed: Collection[str] = (),
 ) -> Request:
     """The request with each undeclared column replaced by the reading that is asked.
+
+    Args:
+        filed: undeclared columns that hold text of a file. They are not added up as they are: all
+            cells could be words, which add up to 0. A question says that it reads numbers.
 
     Raises:
         TypeError: no reading compares with a constant, or nothing says which reading is asked.
     """
-    return _Asked(written, kinds).request(request) if written else request
+    return _Asked(written, kinds, filed).request(request) if written else request
 
 
 @attrs.frozen
@@ -68,6 +79,7 @@ class _Asked:
 
     written: Mapping[str, Readings]
     kinds: Mapping[str, Kind]
+    filed: Collection[str] = ()
 
     def request(self, request: Request) -> Request:
         return attrs.evolve(
@@ -78,7 +90,25 @@ class _Asked:
         )
 
     def _term(self, term: Term) -> Term:
+        for factor in term.factors if term.power else ():
+            self._require_numbers(factor.column)
         return term.reading(lambda column: self._operand(column, "number"))
+
+    def _require_numbers(self, operand: Operand | None) -> None:
+        """Check that what is added up is no text of a file.
+
+        Raises:
+            TypeError: it is.
+        """
+        match operand:
+            case str() if operand in self.filed:
+                raise TypeError(_TEXT.format(column=operand))
+            case Arithmetic(_, left, right):
+                self._require_numbers(left)
+                self._require_numbers(right)
+            case When():
+                for value in operand.values:
+                    self._require_numbers(value)
 
     def _where(self, where: Where | None) -> Where | None:
         return self._predicate(where) if isinstance(where, Predicate) else where

@@ -233,8 +233,9 @@ class Compiler:
             raise TypeError(
                 f"give a column of numbers: {name!r}, a column of {kind.declared or kind.name}, "
                 "cannot be added up. If its cells are numbers, convert the column before opening; "
-                f"in a CSV file leave {name!r} out of types, and if its numbers are written as "
-                "12,50, open it by Table(.., decimal=',')"
+                f"in a CSV file leave {name!r} out of types and ask for column({name!r})"
+                ".cast('number'), and if its numbers are written as 12,50, open it by "
+                "Table(.., decimal=',')"
             )
         units = self._of_float if kind.name == "float" else self._of_multiple
         return units(cell, kind, lattice).within(lattice.low, lattice.high)

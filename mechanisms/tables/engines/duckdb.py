@@ -191,7 +191,8 @@ class DuckDB:
                 written[name][reading] = column
                 kinds[column] = kind_of(declared)
                 selected.append(f"{text} AS {identifier(column)}")
-        self.columns = Columns(tuple(self.kinds), kinds, written)
+        filed = frozenset() if self._numbered else frozenset(written)  # frames are numbered
+        self.columns = Columns(tuple(self.kinds), kinds, written, filed=filed)
         self._selected = ", ".join(selected)
         if position is not None and length < 2**24:  # of more, choosing again is faster
             name = self.columns.own("row")

@@ -133,6 +133,8 @@ def join_public(
     """
     keys = [_key(left, right, pair) for pair in on]
     rows = f"SELECT * FROM {identifier(right.view)}"
+    told = attrs.evolve(right.columns, filed=frozenset())  # what public cells hold is known
+    right = attrs.evolve(right, columns=told)
     copy = _copied(left.root, right, rows, [theirs for _, theirs in keys], columns)
     copy.limit(most, on)
     return _joined(left, left.view, copy, [mine for mine, _ in keys], inner=inner)
@@ -286,7 +288,12 @@ def _copied(
     kinds = {name: right.kinds[name] for name in columns}
     written = {it: right.columns.written[it] for it in columns if it in right.columns.written}
     names = [*columns, *(column for each in written.values() for column in each.values())]
-    own = Columns(tuple(columns), {name: right.columns.kinds[name] for name in names}, written)
+    own = Columns(
+        tuple(columns),
+        {name: right.columns.kinds[name] for name in names},
+        written,
+        filed=right.columns.filed,
+    )
     name = _fresh(root, "joined")
     named = tuple(f"{name} key {i}" for i in range(len(keys)))
     cells = [f"{key} AS {identifier(it)}" for it, key in zip(named, keys, strict=True)]
@@ -312,6 +319,7 @@ def _joined(left: Rows, source: str, copy: _Copy, keys: Sequence[str], *, inner:
         (*left.columns.source, *copy.columns.source),
         {**left.columns.kinds, **copy.columns.kinds},
         {**left.columns.written, **copy.columns.written},
+        filed=left.columns.filed | copy.columns.filed,
     )
     formats = {**left.formats, **copy.formats}
     return Rows(left.root, view, {**left.kinds, **copy.kinds}, columns, formats)

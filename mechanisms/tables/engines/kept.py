@@ -28,6 +28,7 @@ class Columns:
         source: the names of the source's own columns; a row's hash covers all of them.
         kinds: the kind of every column of the view, with the readings of undeclared columns.
         written: the readings of each undeclared column.
+        filed: those of them that hold text of a file, and no Python objects.
         position: the name of the view's column that numbers rows from 0, if it has one.
         length: how many numbers there are.
         record: the name of the view's column that numbers records, rows or units, if it has one.
@@ -40,6 +41,7 @@ class Columns:
     position: str | None = None
     length: int = 0
     record: str | None = None
+    filed: frozenset[str] = frozenset()
 
     @property
     def recorded(self) -> list[str]:

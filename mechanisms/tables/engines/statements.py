@@ -65,7 +65,7 @@ def kind_of_operand(operand: Operand, kinds: Mapping[str, Kind], columns: Column
 
 def statement_of(request: Request, choice: Choice, columns: Columns) -> Plan:
     """The statement that evaluates a request on the rows `data`, or on the rows `kept` of them."""
-    asked = as_asked(request, columns.written, columns.kinds)
+    asked = as_asked(request, columns.written, columns.kinds, columns.filed)
     if not asked.sizes and not is_capped(asked):
         question = Question(asked, choice, columns)
         return attrs.evolve(joint([asked], choice, columns), question=question)

@@ -204,7 +204,7 @@ def test_every_source(form: str, number: int, tmp_path: Path) -> None:
     public = {"g": ["a", "b", "c"], "more": [1, 2, 3]}
     sources: dict[str, Callable[[], Table]] = {
         "parquet": lambda: Table(tmp_path / "x.parquet", **options),
-        "csv": lambda: Table(tmp_path / "x.csv", **options),
+        "csv": lambda: Table(tmp_path / "x.csv", types={"x": "DOUBLE"}, **options),
         "pandas": lambda: Table(frame, **options),
         "joined": lambda: Table(frame, **options).join(public=public, on="g"),
     }
@@ -283,7 +283,8 @@ def test_rows_that_were_chosen_before_are_all_that_is_read(
     source = frame if form == "pandas" else tmp_path / f"x.{form}"
 
     def fresh() -> Table:
-        return Table(source, privacy_unit="person", max_rows=5, seed=5)
+        types = {"types": {"x": "DOUBLE"}} if form == "csv" else {}
+        return Table(source, privacy_unit="person", max_rows=5, seed=5, **types)
 
     asked, table = Random(2).sample(statistics(*UNITS), number), fresh()
     asked += [Count(per=PrivacyUnit("person", max_rows=most)) for most in (1, 2, 4)]
