@@ -44,9 +44,13 @@ _LEFT: ContextVar[_Left | None] = ContextVar("left", default=None)
 
 
 @contextmanager
-def quickly(quick: bool = True, steps: int = STEPS) -> Iterator[None]:
-    """Refuse long computations while the block runs, which is one message."""
-    token = _LEFT.set(_Left(steps) if quick else None)
+def quickly(quick: bool = True, steps: int | None = None) -> Iterator[None]:
+    """Refuse long computations while the block runs, which is one message.
+
+    Args:
+        steps: those of the message; None for `STEPS`.
+    """
+    token = _LEFT.set(_Left(STEPS if steps is None else steps) if quick else None)
     try:
         yield
     finally:

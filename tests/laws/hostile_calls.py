@@ -133,6 +133,7 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
         "LaunchOver": {"mechanism": Toy(), "blocks": ["monday"], "d_out": None},
         "Launched": {"child": 0, "answer": None},
         "MechanismFault": {},
+        "MisreadWarning": {},
         "PrivacyWarning": {},
         "Postprocessed": {"mechanism": Toy(), "person": Courier(), "max_rounds": 9},
         "PrivacyLossQuery": {"d_in": 1},
