@@ -71,8 +71,10 @@ class Counter(InteractiveMechanism[State]):
         """Derive the level from the statistic's privacy unit, and the noise from the parameters.
 
         Raises:
+            TypeError: the statistic counts units, and not rows.
             ValueError: they contradict each other.
         """
+        self.counted.shape  # noqa: B018 (it is found out here, whatever the noise is derived from)
         object.__setattr__(self, "neighbours", _by_unit(self.statistic, self.neighbours))
         object.__setattr__(self, "unit", self.noise_unit())
 

@@ -80,6 +80,10 @@ NEVER_BUILT: dict[str, Callable[[], Any]] = {
     "distances per row and unit": lambda: Distances((marginal(), marginal(UNIT))),
     "Gaussians per row and unit": lambda: GaussiansTogether([combined(), combined(UNIT)]),
     "a counter of units": lambda: m.TreeCounter(m.CountUnits(per=UNIT), rho=1),
+    "a counter of units by its scale": lambda: m.TreeCounter(m.CountUnits(per=UNIT), scale=4),
+    "a sum of squares of units": lambda: m.ToeplitzCounter(
+        m.CountUnits(per=UNIT), scale=4, horizon=9
+    ),
     "a counter of combined units": lambda: m.TreeCounter(combined(UNIT).statistic, rho=1),
     "a universe of 2**53": lambda: weights(2**53),
     "a universe that is too large": lambda: weights(MOST_ELEMENTS + 1),
