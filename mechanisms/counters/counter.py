@@ -74,8 +74,8 @@ class Counter(InteractiveMechanism[State]):
             TypeError: the statistic counts units, and not rows.
             ValueError: they contradict each other.
         """
-        self.counted.shape  # noqa: B018 (it is found out here, whatever the noise is derived from)
         object.__setattr__(self, "neighbours", _by_unit(self.statistic, self.neighbours))
+        self.counted.shape  # noqa: B018 (it is found out here, whatever the noise is derived from)
         object.__setattr__(self, "unit", self.noise_unit())
 
     @property
