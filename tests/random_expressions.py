@@ -94,7 +94,12 @@ class Expressions:
             return found
         found = self.plain_column([*NUMBERS, "boolean", "written"])
         assert found is not None
-        return found.as_kind("float") if found.kind == "written" else found
+        if found.kind != "written":
+            return found
+        number = found.as_kind("float")
+        if self.random.random() < 0.75:  # the text of a file is added up only if a cast says so
+            return Operand(found.column.cast("number"), "float", number.value)
+        return number
 
     def computed_number(self, depth: int) -> Operand | None:
         """A number that is computed."""
