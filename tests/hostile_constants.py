@@ -151,7 +151,8 @@ class Questions:
     def _constant(self, family: str) -> Any:
         """One that expressions are computed with."""
         exact = bool, float, str, dt.date
-        return self.random.choice([it for it in OF[family] if isinstance(it, exact) or it in SHORT])
+        known = [it for it in OF[family] if isinstance(it, exact) or it in SHORT]
+        return self.random.choice(known or SHORT)  # durations and bytes have none
 
     def _value(self, family: str, depth: int) -> Any:
         """An operand or a constant."""
