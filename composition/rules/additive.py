@@ -18,6 +18,7 @@ from queryable.losses import (
     measure_name,
     zero_of,
 )
+from queryable.losses.numbers import at_most
 from queryable.losses.renyi import orders_in
 from queryable.quoting import an_instance
 
@@ -119,7 +120,7 @@ class AdditiveAccount(Account):
     @property
     def within(self) -> bool:
         """No coordinate exceeds the budget's."""
-        return all(spent <= most for spent, most in zip(self.sum.parts, self.most, strict=True))
+        return all(map(at_most, self.sum.parts, self.most))
 
     def total(self) -> AdditiveLoss:
         """The sum."""

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, ClassVar, Self, TypeVar
 
-from queryable.losses.numbers import Number, bounded_total, named, natural, probability
+from queryable.losses.numbers import Number, named, natural, probability, sum_of
 from queryable.quoting import quoted
 
 Parts = tuple[Fraction, ...]
@@ -244,7 +244,7 @@ def measure_name(measure: Measure) -> str:
 
 def add_parts(left: Parts, right: Parts) -> Parts:
     """Add coordinates exactly. A total of more than 4,096 bits is rounded up."""
-    return tuple([bounded_total(a + b) for a, b in zip(left, right, strict=True)])
+    return tuple([sum_of(a, b) for a, b in zip(left, right, strict=True)])
 
 
 def required_delta(delta: Fraction | None, loss: Loss) -> Fraction:

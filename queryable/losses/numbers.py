@@ -12,7 +12,8 @@ import re
 from collections.abc import Callable, Iterable, Sized
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from math import isqrt
+from math import gcd, isqrt
+from operator import attrgetter
 from threading import RLock
 from typing import Any, TypeAlias
 
@@ -38,6 +39,9 @@ _ROUNDED = "≈"
 _DECIMAL = re.compile(r"\+?(\d+\.?\d*|\.\d+)(e([+-]?\d{1,6}))?", re.ASCII | re.IGNORECASE)
 _RATIO = re.compile(r"\+?(\d+)/(\d+)", re.ASCII)
 
+_ratio: Callable[[Fraction], tuple[int, int]] = attrgetter("_numerator", "_denominator")
+"""Numerator and denominator, without the calls of two properties."""
+
 _precision = RLock()  # flint's working precision is global to the process
 
 
@@ -54,6 +58,10 @@ def exact(value: object, name: str = "value") -> Fraction:
         ValueError: a bool, NaN, infinite, negative, malformed, or an exponent beyond +-400.
         TypeError: not a number.
     """
+    if type(value) is Fraction:
+        top, bottom = _ratio(value)
+        if type(top) is int is type(bottom) and top >= 0:
+            return value
     if isinstance(value, Fraction):
         rational = _plain(value)
     elif isinstance(value, bool | np.bool_):
@@ -99,6 +107,8 @@ def natural(value: object, name: str = "value") -> int:
         ValueError: a bool or negative.
         TypeError: not an integer.
     """
+    if type(value) is int and value >= 0:
+        return value
     if isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} is the boolean {value}; it should be an integer >= 0")
     if not isinstance(value, int | np.integer):
@@ -165,9 +175,29 @@ def _within_range(rational: Fraction, name: str) -> Fraction:
     return rational
 
 
+def sum_of(one: Fraction, other: Fraction) -> Fraction:
+    """Return the sum as a `bounded_total`; in integers, because every launch adds."""
+    (top, bottom), (more, below) = _ratio(one), _ratio(other)
+    shared = gcd(bottom, below)
+    top = top * (below // shared) + more * (bottom // shared)
+    common = gcd(top, shared)  # the two other factors of the denominator have none with the top
+    total: Any = object.__new__(Fraction)
+    total._numerator, total._denominator = (
+        top // common,
+        bottom // shared * (below // common),
+    )
+    return bounded_total(total)
+
+
+def at_most(one: Fraction, other: Fraction) -> bool:
+    """Return whether one is at most the other."""
+    (top, bottom), (most, below) = _ratio(one), _ratio(other)
+    return top * below <= most * bottom
+
+
 def bounded_total(total: Fraction) -> Fraction:
     """Return `total`, or a shorter rational above it if it has more than `LONGEST_TOTAL` bits."""
-    if total.denominator.bit_length() <= LONGEST_TOTAL:
+    if _ratio(total)[1].bit_length() <= LONGEST_TOTAL:
         return total
     return _shortened(total, LONGEST_TOTAL // 2, up=True)
 

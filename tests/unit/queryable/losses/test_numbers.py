@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from queryable.losses.numbers import (
     LONGEST_TOTAL,
     at_least_one,
+    at_most,
     bounded_total,
     exact,
     named,
@@ -24,6 +25,7 @@ from queryable.losses.numbers import (
     shown,
     sqrt_down,
     sqrt_up,
+    sum_of,
 )
 
 TENTH = Fraction(1, 10)
@@ -233,6 +235,18 @@ def test_totals_are_never_below_the_sum_and_stay_short(denominators: list[int]) 
         assert total >= true
         assert total.denominator.bit_length() <= LONGEST_TOTAL
     assert total - true <= true / 2**1000
+
+
+@given(st.fractions(), st.fractions())
+def test_sums_and_comparisons_in_integers_are_those_of_fractions(
+    one: Fraction, other: Fraction
+) -> None:
+    """The sum is in lowest terms, which equality and hashes of fractions rely on."""
+    total = sum_of(one, other)
+    assert total.as_integer_ratio() == (one + other).as_integer_ratio()
+    assert type(total) is Fraction
+    assert at_most(one, other) is (one <= other)
+    assert at_most(one, one)
 
 
 def test_long_totals_are_shortened() -> None:
