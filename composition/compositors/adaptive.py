@@ -1,8 +1,8 @@
 """Adaptive composition: what filters and odometers have in common.
 
 Algorithms 3 and 6 of Haney et al. 2023 up to the point where they differ: what happens to a launch
-that the account does not permit. `_launch` is the order of a launch: parse, claim, validity, rule,
-charge, run. Nothing reads data before it is charged.
+that the account does not permit. The order of a launch is in `launching`; this file says what is
+checked and what is charged.
 """
 
 from abc import abstractmethod
@@ -15,18 +15,18 @@ from composition.compositors.children import (
     NO_CHILDREN,
     Children,
     ask_child,
+    ask_within,
     continual_among,
     max_depth_field,
     pass_on,
     require_depth,
     require_live,
-    start_child,
 )
 from composition.compositors.claims import Claim, claim_of, claim_over, correction, parsed
 from composition.compositors.ex_post_claims import ExPostAccount
 from composition.compositors.grows import GrowsByProof
+from composition.compositors.launching import Due, Launching, Order
 from composition.compositors.state import CompositionState
-from composition.compositors.together import launch_many, still_halted
 from composition.proofs import Proof, ask
 from composition.rules import Accumulator, Rule, RunningAccount
 from composition.verdicts import Column, Way
@@ -56,6 +56,7 @@ from queryable.messages import (
     Stated,
     Update,
     d_in_of,
+    entries_of,
     plain,
 )
 from queryable.randomness.coins import SYSTEM, Coins
@@ -83,7 +84,7 @@ def _max_mechanisms(value: Any) -> int | None:
 
 
 @attrs.frozen(repr=False)
-class AdaptiveComposition(GrowsByProof[CompositionState]):
+class AdaptiveComposition(Launching, GrowsByProof[CompositionState]):
     """Base of filters and odometers."""
 
     composes = True
@@ -91,8 +92,6 @@ class AdaptiveComposition(GrowsByProof[CompositionState]):
     reports_loss = True
     noninteractive: ClassVar[bool] = False
     """Whether only noninteractive mechanisms may be launched."""
-    interleaves: ClassVar[bool] = True
-    """Whether children may be interleaved. If not, a launch retires all earlier children."""
 
     d_in: int = attrs.field(kw_only=True, default=1, converter=d_in_field)
     max_mechanisms: int | None = attrs.field(kw_only=True, default=None, converter=_max_mechanisms)
@@ -203,7 +202,7 @@ class AdaptiveComposition(GrowsByProof[CompositionState]):
             if isinstance(query, OWNERS):
                 return state, None
             if isinstance(query, LaunchMany):
-                return state, still_halted(self, state, query)
+                return state, tuple(self._still_halted(state, each) for each in entries_of(query))
             return state, False if isinstance(query, CanAfford) else self._still_halted(
                 state, query
             )
@@ -216,7 +215,7 @@ class AdaptiveComposition(GrowsByProof[CompositionState]):
             case CanAfford(launch):
                 return state, self._can_afford(state, launch)
             case LaunchMany() if self._launches_plainly:
-                return launch_many(self, state, query, coins)
+                return self._launch(state, query, coins)
             case Update() | CloseBlock():
                 return self._grow(state, query, coins), None
         raise UnknownQueryError(
@@ -249,16 +248,7 @@ class AdaptiveComposition(GrowsByProof[CompositionState]):
         claim = self._live(state, child)
         if not claim.fixed:
             return self._ask_ex_post(state, child, claim, query, coins)
-
-        def after(children: Children, answer: Answer) -> tuple[CompositionState, Answer]:
-            if children is state.children:
-                return state, answer
-            data, streams = state.dataset, state.streams
-            return CompositionState(
-                data, state.account, state.claims, children, streams=streams
-            ), answer
-
-        return after(*ask_child(state.children, child, query, self.d_in, coins, after))
+        return ask_within(state, child, query, self.d_in, coins)
 
     def _ask_ex_post(
         self, state: CompositionState, child: int, claim: Any, query: Query, coins: Coins
@@ -333,56 +323,51 @@ class AdaptiveComposition(GrowsByProof[CompositionState]):
                 f"{type(claim.mechanism).__name__} is interactive"
             )
 
-    def _checked(self, state: CompositionState, query: Any) -> tuple[Launch, Claim]:
-        """Steps 1 to 3 of a launch: parse it, check the claim, then that a theorem covers it."""
+    def _checked(self, state: CompositionState, query: Any) -> Order:
         launch = parsed(query)
         claim = claim_over(state.dataset, launch, self._claim)
         self._require_proven(claim)
-        return launch, claim
+        return Order(launch, claim)
 
-    def _launch(
-        self, state: CompositionState, query: Launch, coins: Coins
-    ) -> tuple[CompositionState, Answer]:
-        launch, claim = self._checked(state, query)
-        # 4. Ask the rule.
+    def _charged(
+        self, state: CompositionState, order: Order
+    ) -> tuple[CompositionState, Due | Answer]:
+        launch, claim = order.launch, order.claim
+        if state.halted is not None:
+            return state, self._still_halted(state, launch)
         worst = claim.at_worst(_OPENING)
         account = state.account.add(worst)
         refusal = self._launch_refused(state, account, worst)
+        charged = account if refusal is None else state.account
+        receipt = Receipt(claim.mechanism, launch.d_out, self.d_in, worst, charged)
         if refusal is not None:
-            receipt = Receipt(claim.mechanism, launch.d_out, self.d_in, worst, state.account)
             return self._declined(state, attrs.evolve(refusal, receipt=receipt))
-        # 5. Charge: from the moment the mechanism runs, whatever happens, `after` makes the state.
         identity = len(state.claims)
-        claim = state.shared(claim)
-        living = state.children
-        if not self.interleaves or claim.mechanism.retires_others:
-            living = NO_CHILDREN
-
-        def after(children: Children, answer: Answer) -> tuple[CompositionState, Answer]:
-            opened = isinstance(answer, Launched)
-            opening = answer.answer if opened else None
-            paid, alive = claim.settled(_OPENING, opening, worst, alive=opened)
-            charged = account if paid.fixed else state.account.add(paid.loss)
-            receipt = Receipt(paid.mechanism, launch.d_out, self.d_in, paid.loss, charged)
-            if alive:
-                answer = Launched(answer.child, opening, receipt=receipt)
-            else:
-                children, answer = living, Failed(receipt=receipt)
-            claims = state.claims.set(identity, paid)
-            return CompositionState(data, charged, claims, children, streams=streams), answer
-
-        # 6. Run.
-        mechanism, data, streams = claim.mechanism, state.dataset, state.streams
-        if mechanism.continual:
+        failed, _ = claim.settled(_OPENING, None, worst, alive=False)
+        claims = state.claims.set(identity, state.shared(failed))
+        ends = not self.interleaves or claim.mechanism.retires_others
+        living = NO_CHILDREN if ends else state.children
+        data, streams = state.dataset, state.streams
+        if claim.mechanism.continual:
             data = growable(data)
             streams = None if streams is None else (*streams, identity)
-        return after(*start_child(living, identity, mechanism, worst, data, coins, after))
+        due = Due(order, identity, worst, Failed(receipt=receipt), state)
+        return CompositionState(data, account, claims, living, streams=streams), due
 
-    def _can_afford(self, state: CompositionState, query: Any) -> bool:
-        """A dry run: steps 1 to 4 of a launch."""
-        _, claim = self._checked(state, query)
-        worst = claim.at_worst(_OPENING)
-        return self._launch_refused(state, state.account.add(worst), worst) is None
+    def _ran(
+        self, state: CompositionState, due: Due, children: Children, answer: Answer
+    ) -> tuple[CompositionState, Answer]:
+        claim = due.order.claim
+        if claim.fixed or not isinstance(answer, Launched):
+            return super()._ran(state, due, children, answer)
+        paid, alive = claim.settled(_OPENING, answer.answer, due.charged, alive=True)
+        if not alive:
+            return state, due.failed
+        account = due.before.account.add(paid.loss)
+        claims = state.claims.set(due.identity, paid)
+        receipt = Receipt(paid.mechanism, due.order.launch.d_out, self.d_in, paid.loss, account)
+        answer = Launched(answer.child, answer.answer, receipt=receipt)
+        return attrs.evolve(state, account=account, claims=claims, children=children), answer
 
     def _launch_refused(
         self, state: CompositionState, candidate: RunningAccount, worst: Loss

@@ -9,6 +9,7 @@ from composition.compositors.block_register import BlockRegister
 from composition.compositors.children import NO_CHILDREN, Children
 from composition.compositors.claims import Claim, correction
 from composition.compositors.filters import FiltCon
+from composition.compositors.launching import Order
 from composition.compositors.logged import Claims
 from composition.compositors.state import NO_CLAIMS, Charged
 from composition.compositors.units import NO_UNITS, Units
@@ -58,7 +59,7 @@ def d_in_of_claim(claim: Any) -> int:
 
 
 @attrs.frozen
-class Order:
+class OrderOver(Order):
     """A launch that was checked: the blocks that it names, and what each will be charged."""
 
     launch: LaunchOver

@@ -1,6 +1,6 @@
 """Blocks of growing data, each with an account of its own.
 
-Responsible for `Blocks`: the order of a launch over blocks, and the messages of the data's owner.
+Responsible for `Blocks`: what a launch over blocks charges, and the messages of the data's owner.
 The blocks are in `block_register`, their accounts in `block_accounts`, the rows of a unit in
 `units`. The theory is in docs/theory/proofs/blocks.md.
 """
@@ -15,7 +15,7 @@ from composition.compositors.block_register import BlockRegister
 from composition.compositors.block_state import (
     BlocksState,
     ClaimOver,
-    Order,
+    OrderOver,
     d_in_of_claim,
     parsed_over,
     plain_filter,
@@ -25,16 +25,14 @@ from composition.compositors.block_state import (
 )
 from composition.compositors.children import (
     NO_CHILDREN,
-    Children,
-    ask_child,
+    ask_within,
     require_depth,
     require_live,
-    start_child,
 )
 from composition.compositors.claims import claim_of, claim_over, correction, map_at
 from composition.compositors.filters import FiltCon
+from composition.compositors.launching import Due, Launching
 from composition.compositors.state import CompositionState
-from composition.compositors.together import Due, run_all
 from composition.compositors.units import NO_UNITS, Units, kept_rows
 from composition.proofs import ask
 from composition.rules import Account, Basic
@@ -54,7 +52,6 @@ from queryable.messages import (
     CloseBlock,
     Failed,
     Launch,
-    Launched,
     LaunchMany,
     LaunchOver,
     MeasureQuery,
@@ -64,8 +61,6 @@ from queryable.messages import (
     Stated,
     Update,
     d_in_of,
-    entries_of,
-    entry,
 )
 from queryable.optional import NO_RUN
 from queryable.randomness.coins import SYSTEM, Coins
@@ -76,7 +71,7 @@ _LEAVE_OUT = ". Or launch over blocks that can pay: BlocksQuery lists what each 
 
 
 @attrs.frozen
-class Blocks(InteractiveMechanism[BlocksState]):
+class Blocks(Launching, InteractiveMechanism[BlocksState]):
     """Growing data in named blocks, such as days, each with a budget of its own.
 
     Answers: LaunchOver, LaunchMany of these, Ask, PrivacyLossQuery, BlockLossQuery, BlocksQuery,
@@ -215,7 +210,7 @@ class Blocks(InteractiveMechanism[BlocksState]):
             case Ask(child, inner):
                 require_depth(query, self.filter.max_depth)
                 return self._ask(state, child, inner, coins)
-            case LaunchOver():
+            case LaunchOver() | LaunchMany():
                 return self._launch(state, query, coins)
             case PrivacyLossQuery(d_in):
                 return state, self._privacy_loss(state, d_in)
@@ -227,8 +222,6 @@ class Blocks(InteractiveMechanism[BlocksState]):
                 return state, self._can_afford(state, launch)
             case MeasureQuery():
                 return state, Stated(self.filter.proof.measure, self._records(state, None))
-            case LaunchMany():
-                return self._launch_many(state, query, coins)
             case Update() | CloseBlock():
                 return self._grown(state, query), None
             case Launch():
@@ -277,7 +270,7 @@ class Blocks(InteractiveMechanism[BlocksState]):
         """Whether the data protect units of their own, and bound their rows."""
         return protects(data).whose is not None
 
-    # Launches, in the order of docs/theory/launch.md.
+    # What `launching` asks about launches.
 
     def _records(self, state: BlocksState, blocks: Sequence[Block] | None) -> int:
         """In how many records the union of these blocks differs; None stands for any blocks."""
@@ -287,8 +280,7 @@ class Blocks(InteractiveMechanism[BlocksState]):
         most = self.unit_blocks if blocks is None else min(len(blocks), self.unit_blocks)
         return d_in * self.unit_rows * most
 
-    def _checked(self, state: BlocksState, query: Any) -> Order:
-        """Steps 1 to 3: parse it, check the claim, then that a theorem covers it."""
+    def _checked(self, state: BlocksState, query: Any) -> OrderOver:
         launch = parsed_over(query)
         blocks = state.register.named(launch.blocks)
         mechanism = launch.mechanism
@@ -298,13 +290,10 @@ class Blocks(InteractiveMechanism[BlocksState]):
         claim = claim_over(state.dataset, plain, lambda each: claim_of(each, proof.measure, d_in))
         proof.cover(claim.mechanism, d_in, coined=claim.coined)
         stated = ClaimOver(claim.mechanism, claim.loss, coined=claim.coined, d_in=d_in)
-        return Order(launch, stated, blocks)
+        return OrderOver(launch, stated, blocks)
 
-    def _charged(self, state: BlocksState, order: Order) -> tuple[BlocksState, Refused | Failed]:
-        """Steps 4 and 5: ask the rule of every block, then charge all of them or none.
-
-        The answer to a launch that is charged is `Failed` until it has run.
-        """
+    def _charged(self, state: BlocksState, order: OrderOver) -> tuple[BlocksState, Due | Refused]:
+        """Ask the rule of every block, then charge all of them or none."""
         claim = order.claim
         steps = state.register.steps(order.blocks, claim.loss)
         refusal = self._refusal(state, order, steps)
@@ -313,12 +302,16 @@ class Blocks(InteractiveMechanism[BlocksState]):
         receipt = Receipt(claim.mechanism, order.launch.d_out, claim.d_in, claim.loss, accounts)
         if refusal is not None:
             return state, attrs.evolve(refusal, receipt=receipt)
-        claims = state.claims.set(len(state.claims), state.shared(claim))
+        identity = len(state.claims)
+        claims = state.claims.set(identity, state.shared(claim))
         living = NO_CHILDREN if claim.mechanism.retires_others else state.children
         register, units = state.register.charged(order.blocks, steps), state.units
-        return BlocksState(state.dataset, register, claims, living, units), Failed(receipt=receipt)
+        due = Due(order, identity, claim.loss, Failed(receipt=receipt), state)
+        return BlocksState(state.dataset, register, claims, living, units), due
 
-    def _refusal(self, state: BlocksState, order: Order, steps: Sequence[Step]) -> Refused | None:
+    def _refusal(
+        self, state: BlocksState, order: OrderOver, steps: Sequence[Step]
+    ) -> Refused | None:
         """The refusal, if a block cannot pay or there were too many launches; it names blocks."""
         unable = [place for place, step in enumerate(steps) if not step.within]
         first = steps[unable[0] if unable else 0]
@@ -331,71 +324,21 @@ class Blocks(InteractiveMechanism[BlocksState]):
         reason = f"{who} cannot pay: {refusal.reason}"
         return attrs.evolve(refusal, reason=reason, instead=refusal.instead + _LEAVE_OUT)
 
-    def _launch(
-        self, state: BlocksState, query: LaunchOver, coins: Coins
-    ) -> tuple[BlocksState, Answer]:
-        order = self._checked(state, query)
-        now, decided = self._charged(state, order)
-        if isinstance(decided, Refused):
-            return state, decided
-        receipt, identity, claim = decided.receipt, len(state.claims), order.claim
-
-        def after(children: Children, answer: Answer) -> tuple[BlocksState, Answer]:
-            if not isinstance(answer, Launched):
-                return now, decided
-            answer = Launched(answer.child, answer.answer, receipt=receipt)
-            return attrs.evolve(now, children=children), answer
-
-        # 6. Run. The blocks are read inside the fault boundary.
-        data, living = _union(state, order), now.children
-        return after(
-            *start_child(living, identity, claim.mechanism, claim.loss, data, coins, after)
-        )
-
-    def _launch_many(
-        self, state: BlocksState, query: LaunchMany, coins: Coins
-    ) -> tuple[BlocksState, Answer]:
-        """Check all launches, charge them in order, then run those that were admitted."""
-        orders = []
-        for place, each in enumerate(entries_of(query)):
-            with entry(place):
-                orders.append(self._checked(state, each))
-        if any(order.claim.mechanism.retires_others for order in orders):
-            raise UnknownQueryError("launch a mechanism that retires the others alone")
-        answers: list[Answer] = []
-        unions: dict[tuple[Block, ...], Part] = {}
-        due: list[Due] = []
-        for place, order in enumerate(orders):
-            identity = len(state.claims)
-            state, answer = self._charged(state, order)
-            answers.append(answer)
-            if isinstance(answer, Failed):
-                data = unions.setdefault(order.blocks, _union(state, order))
-                due.append(Due(place, identity, order.claim, answer, data))
-
-        def moved(children: Children, answers: Sequence[Answer]) -> tuple[BlocksState, Answer]:
-            return attrs.evolve(state, children=children), tuple(answers)
-
-        return run_all(state.children, answers, due, moved, coins)
-
-    def _can_afford(self, state: BlocksState, query: Any) -> bool:
-        """A dry run: steps 1 to 4 of a launch."""
-        order = self._checked(state, query)
-        return isinstance(self._charged(state, order)[1], Failed)
+    def _give_data(self, state: BlocksState, due: Sequence[Due]) -> None:
+        """The records of the named blocks, which are read inside the fault boundary, and once."""
+        unions: dict[tuple[int, ...], Part] = {}
+        for each in due:
+            places = tuple([block.place for block in each.order.blocks])
+            names = [block.name for block in each.order.blocks]
+            each.data = unions.setdefault(places, Part(state.dataset, names))
 
     def _ask(
         self, state: BlocksState, child: Any, query: Query, coins: Coins
     ) -> tuple[BlocksState, Answer]:
         identity = require_live(state.children, child, state.launched)
         assert isinstance(identity, int)
-
-        def after(children: Children, answer: Answer) -> tuple[BlocksState, Answer]:
-            if children is state.children:
-                return state, answer
-            return attrs.evolve(state, children=children), answer
-
         d_in = d_in_of_claim(state.claims[identity])
-        return after(*ask_child(state.children, identity, query, d_in, coins, after))
+        return ask_within(state, identity, query, d_in, coins)
 
     def _privacy_loss(self, state: BlocksState, d_in: Any) -> Report:
         """What the blocks that may differ have lost at most; above `d_in` the privacy map."""
@@ -406,7 +349,3 @@ class Blocks(InteractiveMechanism[BlocksState]):
             return map_at(self, at, None)
         register = state.register
         return largest(register.all_accounts(), at * self.unit_blocks, register.empty)
-
-
-def _union(state: BlocksState, order: Order) -> Part:
-    return Part(state.dataset, tuple(block.name for block in order.blocks))

@@ -6,7 +6,7 @@ state, which includes all its descendants. Budgets and rules are no concern of t
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import attrs
 from immutables import Map
@@ -104,12 +104,14 @@ def start_child(
     dataset: Any,
     coins: Coins,
     after: After | None = None,
+    number: int = 0,
 ) -> tuple[Children, Answer]:
     """Run a mechanism whose cost has been charged.
 
     A mechanism that fails answers `Failed()` and becomes no child; neither does a measurement.
 
     Args:
+        number: of the message, which selects its coins.
         after: what the compositor does with the answer. The fault boundary keeps it, so that an
             interrupt at any moment leaves the state in which the charge is made.
     """
@@ -125,11 +127,11 @@ def start_child(
     def begun() -> tuple[Any, Answer]:
         kind = type(dataset)
         data = launched_on(mechanism, dataset) if kind is Grown or kind is Part else dataset
-        return mechanism.init(data, coins.spawn(identity, 0))
+        return mechanism.init(data, coins.spawn(identity, number))
 
     recall = recalling()
     if recall is not None:
-        return settled(recall.started(mechanism, dataset, lambda: coins.spawn(identity, 0)))
+        return settled(recall.started(mechanism, dataset, lambda: coins.spawn(identity, number)))
     return settled(
         contained_init(
             begun,
@@ -137,6 +139,39 @@ def start_child(
             mechanism,
         )
     )
+
+
+class Parent:
+    """A state with children."""
+
+    __slots__ = ()
+
+    children: Children
+
+    def among(self, children: Children) -> Self:
+        """The state with these children; itself, if they are its own."""
+        return self if children is self.children else attrs.evolve(self, children=children)  # type: ignore[misc]
+
+
+def ask_within(
+    state: Any,
+    identity: ChildId,
+    query: Query,
+    d_in: int,
+    coins: Coins,
+    shown: Callable[[Answer], Answer] | None = None,
+) -> tuple[Any, Answer]:
+    """As `ask_child`, for a compositor whose state changes by its children alone.
+
+    Args:
+        state: a `Parent`.
+        shown: what the compositor shows of the child's answer.
+    """
+
+    def after(children: Children, answer: Answer) -> tuple[Any, Answer]:
+        return state.among(children), answer if shown is None else shown(answer)
+
+    return after(*ask_child(state.children, identity, query, d_in, coins, after))
 
 
 def ask_child(

@@ -13,7 +13,8 @@ import attrs
 from composition.compositors.children import (
     NO_CHILDREN,
     Children,
-    ask_child,
+    Parent,
+    ask_within,
     continual_among,
     max_depth_field,
     pass_on,
@@ -42,7 +43,7 @@ from queryable.streams import Neighbours
 
 
 @attrs.frozen
-class FixedState:
+class FixedState(Parent):
     """The live children, by id."""
 
     children: Children
@@ -131,11 +132,7 @@ class FixedComposition(InteractiveMechanism[FixedState]):
             case Ask(child, inner):
                 require_depth(query, self.max_depth)
                 child = require_live(state.children, child, self._named.get)
-
-                def after(children: Children, answer: Answer) -> tuple[FixedState, Answer]:
-                    return (state if children is state.children else FixedState(children)), answer
-
-                return after(*ask_child(state.children, child, inner, 1, coins, after))
+                return ask_within(state, child, inner, 1, coins)
             case PrivacyLossQuery(d_in):
                 return state, self._privacy_loss(state, d_in_of(d_in, 1))
             case Update() | CloseBlock() if self.continual:

@@ -5,6 +5,7 @@ an answer is the mechanism's to say. Nothing that is answered, refused or report
 takes part, except through the answers of mechanisms that have been paid for.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -16,18 +17,19 @@ from composition.compositors.accounts import Accounts, RecordAccount
 from composition.compositors.children import (
     NO_CHILDREN,
     Children,
-    ask_child,
+    Parent,
+    ask_within,
     require_depth,
     require_live,
-    start_child,
 )
-from composition.compositors.claims import Claim, claim_of, claim_over, correction, parsed
+from composition.compositors.claims import claim_of, claim_over, correction, parsed
+from composition.compositors.launching import Due, Launching, Order
 from queryable.contributions import Contributions, Records, RecordsInMemory
 from queryable.data.cells import Array
 from queryable.data.growing import Grown, Part, grown, snapshot
 from queryable.datasets import Described, require_no_batches
 from queryable.errors import PrivacyClaimError, QueryError, UnknownQueryError
-from queryable.faults import called, contained_init, in_dry_run, touching_data
+from queryable.faults import called, touching_data
 from queryable.losses import ZCDP, Loss
 from queryable.losses.numbers import positive
 from queryable.mechanism import InteractiveMechanism
@@ -63,7 +65,7 @@ def _rho(value: Any) -> Fraction:
 
 
 @attrs.frozen
-class IndividualState:
+class IndividualState(Parent):
     """The state of an `Individual`.
 
     Attributes:
@@ -87,7 +89,7 @@ class IndividualState:
 
 
 @attrs.frozen
-class Individual(InteractiveMechanism[IndividualState]):
+class Individual(Launching, InteractiveMechanism[IndividualState]):
     """A filter in which each record has an account of its own. Its answers are of active records.
 
     Every launch runs, on the records that can still pay for it. A `Gaussian` of a count, a sum or a
@@ -181,71 +183,62 @@ class Individual(InteractiveMechanism[IndividualState]):
         claim = claim_over(state.dataset, launch, lambda each: claim_of(each, ZCDP, 1))
         assert isinstance(claim.loss, ZCDP)
         square = None if launch.d_out is not None else _per_square(claim.mechanism)
-        return _Priced(
-            claim, claim.loss.rho / self.rho, None if square is None else square / self.rho
-        )
+        whole = claim.loss.rho / self.rho
+        return _Priced(launch, claim, whole, None if square is None else square / self.rho)
 
-    def _launch(
-        self, state: IndividualState, query: Launch, coins: Coins
-    ) -> tuple[IndividualState, Answer]:
+    def _checked(self, state: IndividualState, query: Any) -> "_Priced":
         priced = self._priced(state, query)
-        mechanism, least = priced.claim.mechanism, priced.least
-        if not least <= 1:
+        if not priced.least <= 1:
+            name, least = called(type(priced.claim.mechanism)), ZCDP(priced.least * self.rho)
             raise QueryError(
-                f"give more noise: this {called(type(mechanism))} costs a record that it counts at "
-                f"least {ZCDP(least * self.rho)}, and a record has {ZCDP(self.rho)}, so it would "
-                "count nobody. Nothing is charged"
+                f"give more noise: this {name} costs a record that it counts at least {least}, and "
+                f"a record has {ZCDP(self.rho)}, so it would count nobody. Nothing is charged"
             )
-        identity = len(state.mechanisms)
-        mechanisms = state.mechanisms.set(identity, mechanism)
-        children = NO_CHILDREN if mechanism.retires_others else state.children
+        return priced
+
+    def _charged(self, state: IndividualState, order: "_Priced") -> tuple[IndividualState, Due]:
+        """Until the launch has run, every record owes what it costs at most."""
+        identity, mechanism = len(state.mechanisms), order.claim.mechanism
         owing = attrs.evolve(
             state,
-            owed=min(state.owed + priced.whole, Fraction(1)),
-            mechanisms=mechanisms,
-            children=children,
+            owed=min(state.owed + order.whole, Fraction(1)),
+            mechanisms=state.mechanisms.set(identity, mechanism),
+            children=NO_CHILDREN if mechanism.retires_others else state.children,
         )
-        loss = priced.claim.loss
-        receipt = Receipt(mechanism, query.d_out, 1, loss, self.account(launched=True))
-        failed = owing, Failed(receipt=receipt)
-        paid: tuple[IndividualState, Any] | None = owing, state.dataset
-        if in_dry_run() is None:
-            paid = contained_init(lambda: _paid(state, priced), lambda _: failed)
-        if paid is None:
-            return failed
-        now, data = paid
+        loss = order.claim.loss
+        receipt = Receipt(mechanism, order.launch.d_out, 1, loss, self.account(launched=True))
+        return owing, _Paying(order, identity, loss, Failed(receipt=receipt), state)
 
-        def after(children: Children, answer: Answer) -> tuple[IndividualState, Answer]:
-            if not isinstance(answer, Launched):
-                return failed
-            answer = Launched(answer.child, _named(answer.answer), receipt=receipt)
-            return attrs.evolve(now, mechanisms=mechanisms, children=children), answer
+    def _give_data(self, state: IndividualState, due: "Sequence[_Paying]") -> None:
+        """The records that can pay. They are found, and charged, inside the fault boundary."""
+        for each in due:
+            each.data = Part(state.dataset, None, each.records)
 
-        part = Part(data, None)
-        return after(*start_child(children, identity, mechanism, loss, part, coins, after))
+    def _ran(
+        self, state: IndividualState, due: "_Paying", children: Children, answer: Answer
+    ) -> tuple[IndividualState, Answer]:
+        moved, answer = super()._ran(state, due, children, answer)
+        if due.paid is not None and isinstance(answer, Launched):
+            paid, mechanisms = due.paid, state.mechanisms
+            moved = attrs.evolve(paid, mechanisms=mechanisms, children=children)
+        return moved, _named(answer)
 
     def _ask(
         self, state: IndividualState, child: Any, query: Query, coins: Coins
     ) -> tuple[IndividualState, Answer]:
         identity = require_live(state.children, child, state.mechanisms.get)
-
-        def after(children: Children, answer: Answer) -> tuple[IndividualState, Answer]:
-            same = children is state.children
-            return state if same else attrs.evolve(state, children=children), _named(answer)
-
-        return after(*ask_child(state.children, identity, query, 1, coins, after))
+        return ask_within(state, identity, query, 1, coins, _named)
 
 
 @attrs.frozen
-class _Priced:
-    """What a launch costs, in shares of the budget.
+class _Priced(Order):
+    """A launch that was checked, and what it costs in shares of the budget.
 
     Attributes:
         whole: what it costs a record that pays the whole loss.
         square: what it costs a record for each unit of its square; None if all pay the whole loss.
     """
 
-    claim: Claim
     whole: Fraction
     square: Fraction | None
 
@@ -253,6 +246,26 @@ class _Priced:
     def least(self) -> Fraction:
         """The least that it costs a record that adds anything."""
         return self.whole if self.square is None else self.square
+
+
+@attrs.define(eq=False)
+class _Paying(Due):
+    """A launch that is charged to the records that can pay, once it runs.
+
+    Attributes:
+        paid: the state after these have paid; None before.
+    """
+
+    paid: IndividualState | None = attrs.field(default=None, repr=False)
+
+    def records(self) -> Any:
+        """Charge the records that can pay; what the mechanism reads of them.
+
+        Raises:
+            MechanismFault: the data cannot be read.
+        """
+        self.paid, data = _paid(self.before, self.order)
+        return data
 
 
 def _paid(state: IndividualState, priced: _Priced) -> tuple[IndividualState, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 import attrs
 from immutables import Map
 
-from composition.compositors.children import NO_CHILDREN, Children
+from composition.compositors.children import NO_CHILDREN, Children, Parent
 from composition.compositors.claims import Claim
 from composition.compositors.logged import Claims
 from composition.rules import RunningAccount
@@ -15,7 +15,7 @@ from queryable.randomness.coins import ChildId
 NO_CLAIMS: "Map[int, Claim]" = Map()
 
 
-class Charged:
+class Charged(Parent):
     """What follows from the claims of a state."""
 
     __slots__ = ()
@@ -62,3 +62,10 @@ class CompositionState(Charged):
     children: Children = NO_CHILDREN
     halted: str | None = None
     streams: tuple[ChildId, ...] | None = attrs.field(default=None, eq=False, repr=False)
+
+    def among(self, children: Children) -> "CompositionState":
+        """The state with these children; itself, if they are its own."""
+        if children is self.children:
+            return self
+        account, claims, halted = self.account, self.claims, self.halted
+        return CompositionState(self.dataset, account, claims, children, halted, self.streams)

@@ -5,21 +5,25 @@ from typing import Any
 import attrs
 
 from composition.compositors.adaptive import d_in_field
+from composition.compositors.children import Children
 from composition.compositors.claims import claim_of, claim_over, parsed
 from composition.compositors.grows import GrowsByProof
+from composition.compositors.launching import Due, Launching, Order
 from composition.proofs import Proof, ask, require_known
 from composition.verdicts import Column, Way
 from queryable.data.growing import grown
 from queryable.errors import MechanismFault, PrivacyClaimError, UnknownQueryError
-from queryable.faults import contained_init, contained_step, contained_update, in_dry_run
+from queryable.faults import contained_step, contained_update, in_dry_run
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, group_size
-from queryable.mechanism import InteractiveMechanism, launched_on
+from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import (
     OWNERS,
     Answer,
     CloseBlock,
+    Failed,
     Launch,
+    Launched,
     MeasureQuery,
     Query,
     Stated,
@@ -27,6 +31,8 @@ from queryable.messages import (
 )
 from queryable.quoting import an_instance
 from queryable.randomness.coins import SYSTEM, Coins
+
+_CHILD = "launched"
 
 
 @attrs.frozen
@@ -40,7 +46,7 @@ class UniversalState:
 
 
 @attrs.frozen
-class Universal(GrowsByProof[UniversalState]):
+class Universal(Launching, GrowsByProof[UniversalState]):
     """A mechanism that becomes the first one launched in it whose loss fits the budget.
 
     Answers: MeasureQuery, and one Launch, with the mechanism's opening; then what that mechanism
@@ -59,6 +65,7 @@ class Universal(GrowsByProof[UniversalState]):
     proof: Proof = attrs.field(init=False, repr=False, eq=False)
 
     composes = True
+    interleaves = False
     runs_dry = True
     continual = GrowsByProof.continual  # its own `step` takes batches
     coin_at_launch = True  # what is launched is checked
@@ -89,22 +96,23 @@ class Universal(GrowsByProof[UniversalState]):
             return state, Stated(self.proof.measure, self.d_in)
         if isinstance(query, OWNERS):
             return self._grow(state, query, coins), None
+        mechanism = state.mechanism
+        if mechanism is None:
+            if not isinstance(query, Launch):
+                name = type(query).__name__
+                raise UnknownQueryError(f"Universal takes one Launch first, not {name}")
+            return self._launch(state, query, coins)
+        if isinstance(mechanism, Measurement):
+            mechanism.understood(query)  # it answers no queries
         messages = state.messages + 1
-        own_coins = coins.spawn("launched", messages)
-        mechanism = self._chosen(state, query) if state.mechanism is None else state.mechanism
+        own_coins = coins.spawn(_CHILD, messages)
 
         def after(moved: Any) -> Any:  # None if the mechanism failed
             return moved and (UniversalState(None, mechanism, moved[0], messages), moved[1])
 
         dry = in_dry_run()
-        if dry is not None and state.mechanism is None:
-            moved = dry.started(mechanism, state.dataset, lambda: own_coins)
-        elif dry is not None:
+        if dry is not None:
             moved = dry.asked(state.state, query, lambda: own_coins)
-        elif state.mechanism is None:
-            moved = contained_init(
-                lambda: mechanism.init(launched_on(mechanism, state.dataset), own_coins), after
-            )
         else:
             moved = contained_step(
                 lambda: mechanism.step(state.state, query, own_coins),
@@ -137,16 +145,34 @@ class Universal(GrowsByProof[UniversalState]):
             raise MechanismFault
         return UniversalState(None, mechanism, moved[0], messages)
 
-    def _chosen(self, state: UniversalState, query: Query) -> InteractiveMechanism[Any]:
-        if not isinstance(query, Launch):
-            raise UnknownQueryError(f"Universal takes one Launch first, not {type(query).__name__}")
+    def _checked(self, state: UniversalState, query: Any) -> Order:
         launch = parsed(query)
         measure, d_in = self.proof.measure, self.d_in
         claim = claim_over(state.dataset, launch, lambda each: claim_of(each, measure, d_in))
         self.proof.cover(claim.mechanism, self.d_in, coined=claim.coined)
-        if not claim.loss <= self.budget:
+        return Order(launch, claim)
+
+    def _charged(self, state: UniversalState, order: Order) -> tuple[UniversalState, Due]:
+        """The whole budget is charged, and one mechanism is all that it pays for.
+
+        Raises:
+            PrivacyClaimError: it does not fit the budget.
+        """
+        mechanism, loss = order.claim.mechanism, order.claim.loss
+        if not loss <= self.budget:
             raise PrivacyClaimError(
-                f"{claim.loss} does not fit the budget {self.budget} of Universal; nothing was "
-                "read; launch a mechanism that fits"
+                f"{loss} does not fit the budget {self.budget} of Universal; nothing was read; "
+                "launch a mechanism that fits"
             )
-        return claim.mechanism
+        messages = state.messages + 1
+        due = Due(order, _CHILD, loss, Failed(), state, messages)
+        return UniversalState(state.dataset, mechanism, None, messages), due
+
+    def _ran(
+        self, state: UniversalState, due: Due, children: Children, answer: Answer
+    ) -> tuple[UniversalState, Answer]:
+        if not isinstance(answer, Launched):
+            raise MechanismFault
+        child = children.get(_CHILD)
+        inner = None if child is None else child.state
+        return UniversalState(None, state.mechanism, inner, state.messages), answer.answer

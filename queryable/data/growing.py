@@ -222,13 +222,15 @@ class Part:
 
     Args:
         blocks: the names of the blocks; None: all records, as they are.
+        found: a function that gives the records, if they are others of the same form.
     """
 
-    __slots__ = ("_blocks", "_dataset", "_read")
+    __slots__ = ("_blocks", "_dataset", "_found", "_read")
 
-    def __init__(self, dataset: Any, blocks: Iterable[Hashable] | None) -> None:
+    def __init__(self, dataset: Any, blocks: Iterable[Hashable] | None, found: Any = None) -> None:
         self._dataset, self._blocks = dataset, None if blocks is None else tuple(blocks)
-        self._read: tuple[Any] | None = (dataset,) if blocks is None else None
+        self._found = found
+        self._read: tuple[Any] | None = (dataset,) if blocks is None and found is None else None
 
     @property
     def still(self) -> bool:
@@ -244,8 +246,8 @@ class Part:
     def whole(self) -> Any:
         """The records, in the form of the data."""
         if self._read is None:
-            assert self._blocks is not None
-            self._read = (over(self._dataset, self._blocks),)
+            found, self._found = self._found, None
+            self._read = (over(self._dataset, self._blocks or ()) if found is None else found(),)
         return self._read[0]
 
     def __repr__(self) -> str:

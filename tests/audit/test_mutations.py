@@ -24,7 +24,14 @@ from composition import (
     OdomCon,
     Parallel,
 )
-from composition.compositors import adaptive, children, claims, individual, parallel
+from composition.compositors import (
+    adaptive,
+    children,
+    claims,
+    individual,
+    launching,
+    parallel,
+)
 from composition.compositors.accounts import Accounts
 from composition.compositors.adaptive import AdaptiveComposition, CompositionState
 from composition.compositors.block_register import BlockRegister
@@ -267,12 +274,12 @@ def a_dry_run_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @caught_by(law(laws.no_id_is_used_twice, filters))
 def ids_are_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = adaptive.start_child
+    real = launching.start_child
 
     def start(living: Any, identity: Any, *others: Any) -> Any:
         return real(living, len(living), *others)
 
-    monkeypatch.setattr(adaptive, "start_child", start)
+    monkeypatch.setattr(launching, "start_child", start)
 
 
 @caught_by(law(laws.nothing_starts_anew, filters))
@@ -493,10 +500,10 @@ def truncation_reads_the_report_of_the_old_state(monkeypatch: pytest.MonkeyPatch
 
 def asked_otherwise(edit: Callable[..., Any]) -> Patch:
     """Replace what passes a query to a child by `edit(ask, children, identity, query, ...)`."""
-    real = adaptive.ask_child
+    real = children.ask_child
 
     def patch(monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(adaptive, "ask_child", lambda *arguments: edit(real, *arguments))
+        monkeypatch.setattr(children, "ask_child", lambda *arguments: edit(real, *arguments))
 
     return patch
 

@@ -10,7 +10,6 @@ import attrs
 import pytest
 
 from composition import FiltCon, FiltSeq, OdomCon
-from composition.compositors import together
 from mechanisms import SparseVector
 from queryable import (
     Ask,
@@ -82,31 +81,32 @@ def test_a_budget_is_kept_exactly() -> None:
 
 def test_a_budget_that_charges_one_of_several_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if all had been admitted by the account before."""
-    real = together._charged
+    real = FiltCon._charged
 
-    def charged(compositor: Any, state: Any, launch: Any, claim: Any) -> Any:
-        moved, answer = real(compositor, state, launch, claim)
-        return attrs.evolve(moved, account=state.account), answer
+    def charged(self: Any, state: Any, order: Any) -> Any:
+        moved, due = real(self, state, order)
+        return attrs.evolve(moved, account=state.account), due
 
     query = LaunchMany([Launch(Response(3)), Launch(Response(3))])
     mechanism = FiltCon(PureDP(nats(3)))
     assert worst_cases(mechanism, 0, 1, (query,), 1, [excess(3)]) == (0,)
-    monkeypatch.setattr(together, "_charged", charged)
+    monkeypatch.setattr(FiltCon, "_charged", charged)
     assert worst_cases(mechanism, 0, 1, (query,), 1, [excess(3)])[0] > 0
 
 
 def test_one_run_for_equal_launches_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Equal launches have independent answers."""
-    real = together.run_all
+    real = FiltCon._run
 
-    def run(children: Any, answers: Any, due: Any, *rest: Any, **named: Any) -> Any:
-        moved, told = real(children, answers, due[:1], *rest, **named)
-        return moved, (told[0],) * len(told)
+    def run(self: Any, state: Any, due: Any, answers: Any, *rest: Any, **named: Any) -> Any:
+        moved = real(self, state, due[:1], answers, *rest, **named)
+        answers[:] = (answers[0],) * len(answers)
+        return moved
 
     twice = [Launch(Response(3))] * 2
     single = view_law(FiltCon(PureDP(9)), True, script(*twice))
     assert one_by_one(view_law(FiltCon(PureDP(9)), True, script(LaunchMany(twice)))) == single
-    monkeypatch.setattr(together, "run_all", run)
+    monkeypatch.setattr(FiltCon, "_run", run)
     assert one_by_one(view_law(FiltCon(PureDP(9)), True, script(LaunchMany(twice)))) != single
 
 

@@ -393,7 +393,7 @@ def test_an_interrupt_anywhere_keeps_the_filter(place: str, monkeypatch: Any) ->
         owner, name = {
             "price": (individual, "claim_of"),
             "account": (Accounts, "charged"),
-            "data": (individual, "start_child"),
+            "data": (Gaussian, "release"),
         }[place]
         patch.setattr(owner, name, interrupted)
         with pytest.raises(KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""Several launches in one message: the same as one after the other, for every compositor."""
+"""The order of a launch; several in one message are the same as one after the other."""
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
