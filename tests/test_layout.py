@@ -74,6 +74,7 @@ FLOORS = {
             "recalling",
             "faults",
             "advancing",
+            "conversation",
         ),
         *("accuracy", "postprocessing", "dry_runs", "statistics", "held", "protection"),
         *("releasing", "view", "datasets", "running"),

@@ -1,0 +1,61 @@
+"""Compositors that run nothing: each is described by its conversations."""
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+from queryable.conversation.later import Data
+from queryable.conversation.running import Run
+from queryable.conversation.steps import Live, Moved, Node, Talk
+from queryable.mechanism import InteractiveMechanism
+from queryable.messages import Answer, Query
+from queryable.randomness.coins import SYSTEM, Coins
+
+
+class Compositor(InteractiveMechanism[Node]):
+    """A mechanism that reads data through others alone.
+
+    A mechanism that reads data is a *leaf*: its `init` and `step` are functions. A compositor reads
+    no data, tosses no coins and runs nothing. Its step is a *conversation*: a generator that yields
+    what is to be run next (`Start`, `Pass`, `Say`, `Drop`, `Ready`, or a list of these) and is sent
+    what came of it, a `Moved` or `LOST`, in the same order. It returns a `Moved` with its own state
+    and its answer. No `yield` stands inside `try` or `with`. With equal outcomes a conversation
+    does the same again.
+
+    `init` and `step` follow, as Haney et al. 2023, Definition 1.4, has them: docs/theory/objects.md
+    has the proof. A subclass that overrides one of them, and runs children itself, is a leaf that
+    contains these.
+    """
+
+    converses: ClassVar[bool] = True
+    """Whether the runner holds its conversations; otherwise it is a leaf."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.converses = cls.init is Compositor.init and cls.step is Compositor.step
+
+    @abstractmethod
+    def open(self, data: Data) -> Talk | Moved:
+        """The conversation with which it starts, or its result at once."""
+
+    def understood(self, own: Any, query: Query, live: Live) -> Any:  # type: ignore[override]
+        """All that the query's objects say, and every object that is made of it. Run once.
+
+        Args:
+            live: the live children, by id.
+
+        Raises:
+            QueryError: the query is wrong; nothing has changed.
+        """
+        return query
+
+    @abstractmethod
+    def converse(self, own: Any, understood: Any, live: Live) -> Talk | Moved:
+        """The conversation about one query, or its result at once, such as for a report."""
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Node, Answer]:
+        """Hold the first conversation; `dataset` may be `Data`."""
+        return Run(self, Data.of(dataset), coins).whole()
+
+    def step(self, state: Node, query: Query, coins: Coins = SYSTEM) -> tuple[Node, Answer]:
+        """Hold the conversation about a query."""
+        return Run(self, query, coins, state).whole()

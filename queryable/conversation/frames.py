@@ -1,0 +1,175 @@
+"""A conversation that is being held: what it asked for, what it was told, and its children.
+
+Responsible for the children of a compositor: they are set, counted, retired and dropped in
+`Frame.settle` alone. Does not run anything but the conversation itself.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from queryable.conversation.later import holds_later
+from queryable.conversation.steps import (
+    BROKEN,
+    LOST,
+    NO_CHILDREN,
+    STEPS,
+    Child,
+    Children,
+    Drop,
+    Moved,
+    Node,
+    Pass,
+    Say,
+    Start,
+    Talk,
+)
+from queryable.faults import called
+from queryable.mechanism import InteractiveMechanism, Measurement
+from queryable.messages import READS, Ask, Query
+from queryable.randomness.coins import ChildId, Coins
+
+MOST_TURNS = 1_000_000
+"""How often a conversation about one message may yield."""
+
+TALKING: Any = object()
+"""In place of an outcome: there is none yet, because a conversation goes on."""
+
+NOTHING = Moved(None, None)
+_PLAIN = frozenset({int, str, float, bool, type(None)})
+
+Path = tuple[Any, ...]
+"""The ids on the way to a frame, innermost first, as a linked list."""
+
+Receipts = list[tuple[tuple[ChildId, ...], Any]]
+"""Receipts, each with the ids on the way to the compositor that gave it."""
+
+
+class Frame:
+    """A conversation, and the compositor's children so far.
+
+    Attributes:
+        number: how many conversations began in this message up to it.
+        started: whether it is the one with which its compositor starts.
+        ran: whether it was told what came of a leaf.
+        spoke: whether a person spoke in it.
+    """
+
+    __slots__ = (
+        *("asked", "children", "coins", "node", "number", "one", "path", "place", "ran"),
+        *("receipts", "spoke", "started", "steps", "talk", "told", "turns"),
+    )
+
+    def __init__(
+        self, talk: Talk, coins: Coins, node: Node | None, path: Path, number: int
+    ) -> None:
+        self.talk, self.coins, self.node, self.path, self.number = talk, coins, node, path, number
+        self.children = NO_CHILDREN if node is None else node.children
+        self.started = node is None
+        self.steps: Sequence[Any] = ()
+        self.told: list[Moved | None] | None = None
+        self.place = self.turns = 0
+        self.one = self.ran = self.spoke = False
+        self.receipts: Receipts = []
+
+    def resumed(self) -> Any:
+        """Tell what came of the steps, and take the next ones; or give the result."""
+        told = self.told
+        self.turns += 1
+        if self.turns > MOST_TURNS:
+            raise RuntimeError(f"a conversation yields at most {MOST_TURNS} times a message")
+        try:
+            asked = self.talk.send(told[0] if self.one and told else told)
+        except StopIteration as end:
+            result = end.value
+        else:
+            self.one = type(asked) in STEPS
+            if not self.one and type(asked) is not list and type(asked) is not tuple:
+                raise TypeError(f"a conversation yields steps, not {called(type(asked))}")
+            self.steps = (asked,) if self.one else asked
+            self.place, self.told = 0, []
+            return TALKING
+        moved = ended(result, self.node, self.children)
+        if moved is not LOST and moved.receipts:
+            self.receipts += [((), each) for each in moved.receipts]
+        return moved
+
+    def settle(self, moved: Moved | None, *, atomic: bool) -> None:
+        """Set what came of the present step, and tell the conversation.
+
+        Args:
+            atomic: whether the message is a batch. It has no answer, so that a child failed shows
+                when it is next asked.
+        """
+        step = self.steps[self.place - 1]
+        kind = type(step)
+        assert self.told is not None
+        if moved is LOST:
+            self.told.append(LOST)
+            if kind is Pass:
+                self._retire(step.identity, atomic)
+            return
+        state, answer, _ = moved
+        self.told.append(NOTHING if answer is None else Moved(None, answer))
+        if kind is Start:
+            mechanism = step.mechanism
+            if not isinstance(mechanism, Measurement):
+                count = step.number + 1 if isinstance(mechanism, InteractiveMechanism) else 0
+                child = Child(mechanism, state, count)
+                self.children = self.children.set(step.identity, child)
+        elif kind is Pass or kind is Say:
+            mechanism, before, messages = self.children[step.identity]
+            if state is not before or kind is Say or not _only_reads(step.query):
+                child = Child(mechanism, state, messages + 1)
+                self.children = self.children.set(step.identity, child)
+        elif kind is Drop:
+            self._drop(step)
+
+    def _retire(self, identity: ChildId, atomic: bool) -> None:
+        child = self.children.get(identity)
+        if child is not None and atomic:
+            self.children = self.children.set(identity, child._replace(state=BROKEN))
+        elif child is not None:
+            self.children = self.children.delete(identity)
+
+    def _drop(self, step: Drop) -> None:
+        if step.identities is None:
+            self.children = NO_CHILDREN if self.children else self.children
+            return
+        children = self.children
+        for each in step.identities:
+            if each in children:
+                children = children.delete(each)
+        self.children = children
+
+
+def ended(result: Any, node: Node | None, children: Children) -> Any:
+    """The outcome of a conversation; its state is the old `Node` if nothing has changed.
+
+    Raises:
+        TypeError: it is no result of a conversation.
+    """
+    if result is LOST:
+        return LOST
+    if type(result) is not Moved:
+        raise TypeError(f"a conversation ends with Moved or LOST, not {called(type(result))}")
+    own, answer, receipts = result
+    if type(answer) not in _PLAIN and holds_later(answer):
+        raise TypeError("a conversation may not look at data; it answers with a Later")
+    if node is None or own is not node.own or children is not node.children:
+        node = Node(own, children)
+    return Moved(node, answer, receipts)
+
+
+def ids(path: Path) -> tuple[ChildId, ...]:
+    """The ids of a path, outermost first."""
+    found: list[ChildId] = []
+    while path:
+        identity, path = path
+        found.append(identity)
+    return tuple(reversed(found))
+
+
+def _only_reads(query: Query) -> bool:
+    while isinstance(query, Ask):
+        query = query.query
+    return isinstance(query, READS)

@@ -1,0 +1,132 @@
+"""Values of the data that a conversation may hold and cannot look at.
+
+Responsible for `Later`, a value that is made when a mechanism needs it, and for `Data`, which keeps
+what is public about records apart from the records. A compositor gets data in this form alone
+(`queryable.conversation`). So what it does cannot depend on a record, and nothing of a record
+reaches its log, its answers or its errors. Does not know who makes the values, or what they cost.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, NoReturn, Self, final
+
+
+def _hidden(*_: Any) -> NoReturn:
+    raise TypeError("a conversation may not look at data; give the Later to what it starts")
+
+
+@final
+class Later:
+    """A value that is made of data when it is needed, and once.
+
+    It may stand in the data of a `Start`, in a batch, in other `Later`s and in the state of a
+    compositor. It has no truth, order, length, items or arithmetic, and equals itself alone.
+
+    Args:
+        function: makes the value; a pure function of the inputs.
+        inputs: values, or `Later`s, which are made first.
+    """
+
+    __slots__ = ("__weakref__", "_function", "_inputs", "_value")
+
+    def __init__(self, function: Callable[..., Any], *inputs: Any) -> None:
+        self._function: Callable[..., Any] | None = function
+        self._inputs = inputs
+        self._value: Any = None
+
+    @classmethod
+    def of(cls, value: Any) -> "Later":
+        """A value that is there already. A `Later` is returned as it is."""
+        if type(value) is cls:
+            return value
+        later = cls.__new__(cls)
+        later._function, later._inputs, later._value = None, (), value
+        return later
+
+    def __repr__(self) -> str:
+        return "Later()"
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Later is not written: it may hold data")
+
+    __bool__ = __len__ = __iter__ = __next__ = __getitem__ = __contains__ = __call__ = _hidden
+    __index__ = __int__ = __float__ = __complex__ = __bytes__ = __format__ = __reversed__ = _hidden
+    __lt__ = __le__ = __gt__ = __ge__ = _hidden
+    __neg__ = __pos__ = __abs__ = __invert__ = __round__ = __trunc__ = __floor__ = __ceil__ = (
+        _hidden
+    )
+    __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = _hidden
+    __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rpow__ = _hidden
+    __and__ = __or__ = __xor__ = __rand__ = __ror__ = __rxor__ = __matmul__ = __divmod__ = _hidden
+    __lshift__ = __rshift__ = __array__ = __enter__ = __exit__ = _hidden
+
+
+def made(value: Any) -> Any:
+    """The value itself, or what a `Later` stands for. This reads data.
+
+    Inputs are made first, one after the other: a chain of any length takes no stack. A value that
+    cannot be made is tried again the next time.
+    """
+    if type(value) is not Later:
+        return value
+    due = [value]
+    while due:
+        later = due[-1]
+        function = later._function
+        if function is None:
+            due.pop()
+            continue
+        unmade = [each for each in later._inputs if _is_due(each)]
+        if unmade:
+            due += unmade
+            continue
+        inputs = [each._value if type(each) is Later else each for each in later._inputs]
+        later._value = function(*inputs)
+        later._function = None  # from here on it is made
+        later._inputs = ()
+        due.pop()
+    return value._value
+
+
+def _is_due(value: Any) -> bool:
+    return type(value) is Later and value._function is not None
+
+
+class Data(NamedTuple):
+    """What a compositor is opened on.
+
+    Attributes:
+        facts: what is public about the records, such as their schema; None if nothing is known.
+        rows: the records.
+    """
+
+    facts: Any
+    rows: Later
+
+    @classmethod
+    def of(cls, dataset: Any) -> "Data":
+        """The data that a mechanism was started on: nothing is known about records as such."""
+        return dataset if type(dataset) is cls else cls(None, Later.of(dataset))
+
+
+_DEEPEST = 3
+
+
+def holds_later(value: Any, depth: int = _DEEPEST) -> bool:
+    """Whether a `Later` stands in a value, or in a collection or record in it. Reads no data."""
+    kind = type(value)
+    if kind is Later or kind is Data:
+        return True
+    if not depth:
+        return False
+    if isinstance(value, tuple | list):
+        return any(holds_later(each, depth - 1) for each in value)
+    if isinstance(value, dict):
+        return any(holds_later(each, depth - 1) for each in value.values())
+    fields = getattr(kind, "__attrs_attrs__", ())
+    return any(holds_later(getattr(value, each.name, None), depth - 1) for each in fields)

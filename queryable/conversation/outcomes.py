@@ -1,0 +1,247 @@
+"""What came of the steps of one message: kept, looked up when it is held again, and known of a log.
+
+Responsible for alignment. Each outcome stands with its step and the conversation that asked for it,
+in one entry, which is set by one assignment. A conversation that is held again is told the outcome
+of an entry only if it asks for the same step. Runs no leaf, except to make a state again that a log
+knows the answer of.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from queryable.conversation.frames import Frame, ids
+from queryable.conversation.later import Later, made
+from queryable.conversation.steps import (
+    LOST,
+    Moved,
+    OtherVersionError,
+    Pass,
+    Ready,
+    Say,
+    Start,
+    Told,
+    UnlikeError,
+    Wrong,
+)
+from queryable.faults import called
+from queryable.mechanism import InteractiveMechanism, Measurement
+from queryable.messages import Answer, Query, Update
+from queryable.randomness.coins import Coins
+
+NEW: Any = object()
+"""In place of an outcome: the step was not run."""
+
+
+class Entry(NamedTuple):
+    """What came of a step.
+
+    Attributes:
+        outcome: `LOST` from before the step runs until it is through.
+        path: the ids on the way to the conversation, innermost first.
+        number: which conversation of the message it was.
+        held: the state of the child before it.
+    """
+
+    outcome: Any
+    step: Any
+    path: tuple[Any, ...]
+    number: int
+    held: Any
+
+
+class Outcomes:
+    """The entries of one message, and how far the present pass over the conversation has come.
+
+    Args:
+        known: what came of leaves, from a log.
+        same: whether a leaf that runs again gives the answer of the log.
+
+    Attributes:
+        lost: whether all that follows in this pass is `LOST`.
+        history: tells apart all that may have come before: how many steps, and how many of them are
+            not lost. What is lost for want of an entry is always last.
+    """
+
+    __slots__ = ("_at", "_kept", "_known", "_same", "entries", "lost")
+
+    def __init__(self, known: Sequence[Told], same: Callable[[Answer, Answer], bool]) -> None:
+        self.entries: list[Entry] = []
+        self._known, self._same = known, same
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a pass."""
+        self._at = self._kept = 0
+        self.lost = False
+
+    @property
+    def history(self) -> tuple[int, int]:
+        """How many steps came before, and how many of them are not lost."""
+        return self._at, self._kept
+
+    @property
+    def place(self) -> tuple[int, int, bool]:
+        """Where the present pass is, for `back`."""
+        return self._at, self._kept, self.lost
+
+    def back(self, place: tuple[int, int, bool]) -> None:
+        """Go on with a pass that another one interrupted."""
+        self._at, self._kept, self.lost = place
+
+    def mark(self, step: Any, frame: Frame, held: Any) -> None:
+        """Note, before a leaf runs, that it is lost."""
+        self._at += 1
+        self.entries.append(Entry(LOST, step, frame.path, frame.number, held))
+
+    def note(self, outcome: Any, step: Any, frame: Frame, held: Any) -> None:
+        """Note what came of the step that was marked last."""
+        self.entries[-1] = Entry(outcome, step, frame.path, frame.number, held)
+        self._kept += 1
+
+    def heard(self, outcome: Any, step: Any, frame: Frame, held: Any) -> None:
+        """Note what a person said."""
+        self.entries.append(Entry(outcome, step, frame.path, frame.number, held))
+        self._at += 1
+        self._kept += 1
+
+    @property
+    def read(self) -> bool:
+        """Whether a leaf ran that did not refuse its query: data may have been read."""
+        return any(
+            type(it.step) is not Say and type(it.outcome) is not Wrong for it in self.entries
+        )
+
+    def left_in(self, first: int, last: int) -> bool:
+        """Whether the next entry is of a conversation with one of these numbers."""
+        left = not self.lost and self._at < len(self.entries)
+        return left and first <= self.entries[self._at].number <= last
+
+    def recorded(self, frame: Frame, step: Any) -> Any:
+        """What came of a step when it was run; `NEW` if none was.
+
+        Raises:
+            UnlikeError: the conversation asked for another one then; all that follows is lost.
+        """
+        if self.lost:
+            self._at += 1
+            return LOST
+        if self._at >= len(self.entries):
+            return NEW
+        entry = self.entries[self._at]
+        self._at += 1
+        same = entry.number == frame.number
+        if not same or entry.path != frame.path or not _alike(entry.step, step):
+            self.lost = True
+            if same:
+                raise UnlikeError(f"{_UNLIKE}: {called(type(step))} now")
+            return LOST
+        return self._kept_one(entry.outcome)
+
+    def logged(self, frame: Frame, step: Any, mechanism: Any, held: Any, number: int) -> Any:
+        """What the log knows of a leaf; `LOST` if nothing.
+
+        The state of the leaf is a `Later`: it is made when somebody asks the leaf again.
+
+        Raises:
+            OtherVersionError: the log is about another step.
+        """
+        used = sum(type(each.step) is not Say for each in self.entries)
+        if used >= len(self._known):
+            self.lost = True
+            self._at += 1
+            return LOST
+        told = self._known[used]
+        if told.path != (*ids(frame.path), step.identity):
+            raise OtherVersionError(
+                f"the log has a step of {told.path}, and the code asks for another one"
+            )
+        outcome = told.outcome
+        if type(outcome) is Moved:
+            state: Any = None
+            if told.unmoved:
+                state = held
+            elif type(step) is not Ready and not isinstance(mechanism, Measurement):
+                again = _Again(mechanism, step, frame.coins, number, outcome.answer, self._same)
+                state = Later(again.state, held)
+            outcome = Moved(state, outcome.answer)
+        self._at += 1
+        self.entries.append(Entry(outcome, step, frame.path, frame.number, held))
+        return self._kept_one(outcome)
+
+    def require_all_known(self) -> None:
+        """Check that the conversation asked for all that the log knows.
+
+        Raises:
+            OtherVersionError: it did not.
+        """
+        if sum(type(each.step) is not Say for each in self.entries) < len(self._known):
+            raise OtherVersionError("the log has more steps than the code asks for")
+
+    def log(self) -> list[Told]:
+        """What came of each leaf, in order."""
+        persons = {ids(each.path) for each in self.entries if type(each.step) is Say}
+        found = []
+        for outcome, step, path, _, held in self.entries:
+            if type(step) is Say:
+                continue
+            here = ids(path)
+            hidden = any(here[:length] in persons for length in range(len(here) + 1))
+            moved = type(outcome) is Moved
+            unmoved = moved and type(step) is Pass and outcome.state is held
+            told = Moved(None, outcome.answer) if moved else outcome
+            found.append(Told((*here, step.identity), step, told, hidden, unmoved))
+        return found
+
+    def _kept_one(self, outcome: Any) -> Any:
+        self._kept += outcome is not LOST
+        if type(outcome) is Wrong:
+            raise outcome.error
+        return outcome
+
+
+_UNLIKE = "a conversation has to be deterministic; held again, it asks for another step"
+
+
+class _Again(NamedTuple):
+    """A leaf that is run again, with the same coins, for its state."""
+
+    mechanism: InteractiveMechanism[Any]
+    step: Any
+    coins: Coins
+    number: int
+    answer: Answer
+    same: Callable[[Answer, Answer], bool]
+
+    def state(self, held: Any) -> Any:
+        """The state, from the data or from the state before it."""
+        coins = self.coins.spawn(self.step.identity, self.number)
+        if type(self.step) is Start:
+            state, answer = self.mechanism.init(held, coins)
+        else:
+            state, answer = self.mechanism.step(held, with_records(self.step.query), coins)
+        if not self.same(answer, self.answer):
+            raise OtherVersionError(
+                f"{called(type(self.mechanism))} answers otherwise than its log says: the data, or "
+                "the code, are not the same"
+            )
+        return state
+
+
+def with_records(query: Query) -> Query:
+    """A batch with its records; any other query as it is. This reads data."""
+    if type(query) is Update and type(query.records) is Later:
+        return Update(made(query.records), query.block)
+    return query
+
+
+def _alike(was: Any, now: Any) -> bool:
+    """Whether a step is the one that was run. Values of the data are not compared."""
+    if was is now:
+        return True
+    if type(was) is not type(now) or was.identity != now.identity:
+        return False
+    one, other = (each[1] if type(each) in (Start, Pass) else None for each in (was, now))
+    try:
+        return one is other or bool(one == other)
+    except Exception:
+        return False

@@ -1,0 +1,225 @@
+"""The table of conversations, and what the laws of conversations need: pictures, faulty leaves."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import attrs
+import numpy as np
+from immutables import Map
+
+import mechanisms
+from composition import ExPost, FiltCon, FiltSeq, Individual, OdomCon, Parallel, Partition
+from queryable import (
+    ZCDP,
+    Ask,
+    CanAfford,
+    InteractiveMechanism,
+    Launch,
+    LaunchMany,
+    PrivacyLossQuery,
+    PureDP,
+    SeededCoins,
+    Update,
+)
+from queryable.audit.laws import snapshot
+from queryable.conversation import Compositor, Data, Later, Node, made, running
+from queryable.losses import Loss
+from queryable.receipts import Account
+from tests.conversations import Filter, Private, Root, Split, Through
+from tests.laws.subjects import SIZE
+from tests.strategies import Courier, Faulty, Masker, RandomBits, RandomWord, Toy, Twice, raising
+
+ROWS = np.arange(20)
+BITS = "bits"
+SMALL = PureDP("0.01")
+OPEN, WORD = Launch(RandomBits(SMALL)), Launch(RandomWord(SMALL))
+MUCH = Launch(Toy(PureDP(100)))
+LOUD = Launch(Faulty(raising(ValueError()), good=1, charged=SMALL))
+COUNTER = mechanisms.TreeCounter(SIZE, rho="1/100", horizon=9)
+
+
+@attrs.frozen
+class Conversation:
+    """A compositor on the runner, its data, and queries that are legal in this order."""
+
+    name: str
+    mechanism: Compositor
+    script: tuple[Any, ...]
+    rows: Any = attrs.field(default=ROWS, repr=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def root(self, seed: int = 3) -> Root:
+        """It, started."""
+        return Root(self.mechanism, Data(self.rows, Later.of(self.rows)), SeededCoins(seed))
+
+    def messages(self) -> Iterator[tuple[Root, Any]]:
+        """The root before each message, and the message; it is sent afterwards."""
+        root = self.root()
+        for query in self.script:
+            yield root, query
+            root.tell(query)
+
+
+def filtered(budget: Any) -> Filter:
+    """A filter with a budget."""
+    return Filter(FiltCon(budget))
+
+
+INNER = Launch(Through(filtered(PureDP("0.1")), Courier()))
+MANY = LaunchMany([WORD, OPEN, MUCH, WORD])
+ADAPTIVE = (
+    WORD,
+    PrivacyLossQuery(),
+    OPEN,
+    Ask(1, BITS),
+    CanAfford(OPEN),
+    MUCH,
+    LOUD,
+    Ask(2, BITS),
+    INNER,
+    Ask(3, OPEN),
+    Ask(3, Ask(0, BITS)),
+    Ask(3, MANY),
+    MANY,
+    Ask(2, BITS),
+    Ask(3, PrivacyLossQuery()),
+    PrivacyLossQuery(2),
+)
+SEQUENTIAL = (OPEN, Ask(0, BITS), OPEN, Ask(1, BITS), MANY, PrivacyLossQuery())
+PARTS = {"even": RandomBits(SMALL), "odd": filtered(PureDP("0.1"))}
+PARTITION = Partition(lambda row: "even" if row % 2 == 0 else "odd", ("even", "odd"))
+COUNT = Launch(mechanisms.Gaussian(mechanisms.Count(), rho="1/150"))
+GROWING = (
+    Launch(COUNTER),
+    Update(ROWS[:7]),
+    Ask(0, mechanisms.Total()),
+    Launch(Through(filtered(ZCDP("0.1")), Courier())),
+    Ask(1, Launch(COUNTER)),
+    Update(ROWS[:3]),
+    OPEN,
+    Update(ROWS[:5]),
+    Ask(1, Ask(0, mechanisms.Total())),
+    Ask(0, mechanisms.Total()),
+)
+REDUCTION = mechanisms.LaplaceNoiseReduction(SIZE, scales=[100, 10, 3, 1])
+CONVERSATIONS = (
+    Conversation("FiltCon", filtered(PureDP(1)), ADAPTIVE),
+    Conversation("OdomCon", Filter(OdomCon(PureDP)), (*ADAPTIVE[:5], LOUD, MANY, Ask(2, BITS))),
+    Conversation("FiltSeq", Filter(FiltSeq(PureDP(1))), SEQUENTIAL),
+    Conversation(
+        "halting FiltCon",
+        Filter(FiltCon(PureDP("0.02"), on_exceed="halt")),
+        (OPEN, Ask(0, BITS), LaunchMany([WORD, WORD, WORD]), Ask(0, BITS), PrivacyLossQuery()),
+    ),
+    Conversation(
+        "ExPost",
+        Filter(ExPost(PureDP("1/2"))),
+        (
+            Launch(REDUCTION),
+            Ask(0, mechanisms.Refine()),
+            OPEN,
+            Ask(1, BITS),
+            Ask(0, mechanisms.Refine(3)),
+            Ask(0, PrivacyLossQuery()),
+            MUCH,
+            Ask(0, mechanisms.Refine()),
+        ),
+    ),
+    Conversation("Courier of FiltCon", Through(filtered(PureDP(1)), Courier()), ADAPTIVE[:5]),
+    Conversation(
+        "Twice of FiltCon", Through(filtered(PureDP(1)), Twice()), (OPEN, Ask(0, BITS), WORD, MANY)
+    ),
+    Conversation("Masker of bits", Through(RandomBits(), Masker()), (BITS, BITS, BITS)),
+    Conversation(
+        "Parallel",
+        Split(
+            Parallel(PARTITION, {"even": RandomBits(SMALL), "odd": FiltCon(PureDP("0.1"))}), PARTS
+        ),
+        (Ask("even", BITS), Ask("odd", OPEN), Ask("odd", Ask(0, BITS)), Ask("odd", MANY)),
+    ),
+    Conversation(
+        "Individual",
+        Private(Individual("1/50")),
+        (
+            COUNT,
+            OPEN,
+            Ask(1, BITS),
+            CanAfford(OPEN),
+            Update(ROWS[:4]),
+            COUNT,
+            INNER,
+            Ask(3, OPEN),
+            LOUD,
+            Ask(3, Ask(0, BITS)),
+            COUNT,
+            PrivacyLossQuery(2),
+        ),
+    ),
+    Conversation("growing FiltCon", Filter(FiltCon(ZCDP(1))), GROWING),
+)
+
+
+def picture(value: Any) -> Any:
+    """A state by value, with all that a `Later` stands for. It reads data."""
+    value = made(value)
+    if type(value) is Node:
+        children = (
+            (repr(each), child.messages, picture(child.state))
+            for each, child in value.children.items()
+        )
+        return (picture(value.own), sorted(children, key=lambda child: child[0]))
+    if isinstance(value, Map | Loss | Account | InteractiveMechanism):
+        return value
+    if attrs.has(type(value)):
+        fields = attrs.fields(type(value))
+        return [(field.name, picture(getattr(value, field.name))) for field in fields]
+    if isinstance(value, tuple | list):
+        return list(map(picture, value))
+    return snapshot(value)
+
+
+Leaf = Callable[[Any, Any, Any, Any], Any]
+
+
+@contextmanager
+def leaves(read: Callable[[Leaf, int, Any], Any]) -> Iterator[list[int]]:
+    """Let a function stand between the runner and its leaves.
+
+    It gets the way to run a leaf, the number of the leaf in the block from 1 on, and the step.
+    """
+    plain, count = running._read, [0]
+
+    def counted(step: Any, mechanism: Any, state: Any, coins: Any) -> Any:
+        count[0] += 1
+        return read(lambda: plain(step, mechanism, state, coins), count[0], step)  # type: ignore[arg-type]
+
+    running._read = counted
+    try:
+        yield count
+    finally:
+        running._read = plain
+
+
+def raising_at(place: int, fault: BaseException) -> Callable[..., Any]:
+    """The leaf of this number raises, after it has run."""
+
+    def read(run: Callable[[], Any], number: int, step: Any) -> Any:
+        found = run()
+        return (None, fault) if number == place else found
+
+    return read
+
+
+def breaking_at(place: int) -> Callable[..., Any]:
+    """An interrupt arrives in the runner itself, when the leaf of this number has run."""
+
+    def read(run: Callable[[], Any], number: int, step: Any) -> Any:
+        found = run()
+        if number == place:
+            raise KeyboardInterrupt
+        return found
+
+    return read

@@ -1,0 +1,227 @@
+"""Laws of conversations: eight invariants of the runner, over a table of conversations."""
+
+import ast
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from queryable import QueryError, SeededCoins
+from queryable.conversation import LOST, Data, Later, Run
+from queryable.conversation.steps import OtherVersionError
+from queryable.messages import is_owners
+from tests.laws.conversing import (
+    CONVERSATIONS,
+    Conversation,
+    breaking_at,
+    leaves,
+    picture,
+    raising_at,
+)
+
+EACH = pytest.mark.parametrize("conversation", CONVERSATIONS, ids=str)
+ROOT = Path(__file__).parents[2]
+
+
+def plainly(read: Any, number: int, step: Any) -> Any:
+    """A leaf as it is."""
+    return read()
+
+
+def runs(conversation: Conversation) -> Any:
+    """For each message: the root before it, the query, and how many leaves it runs."""
+    for root, query in conversation.messages():
+        with leaves(plainly) as count:
+            begun(root, query)()
+        yield root, query, count[0]
+
+
+def begun(root: Any, query: Any, **options: Any) -> Run:
+    """The next message of a root, which does not count."""
+    coins = root.coins.spawn("root", root.messages + 1)
+    return Run(root.mechanism, query, coins, root.state, **options)
+
+
+@EACH
+def test_equal_outcomes_give_equal_results(conversation: Conversation) -> None:
+    """1, 6, 7: what a log knows leads to the same state and answer, and no leaf runs."""
+    for root, query in conversation.messages():
+        run = begun(root, query)
+        moved = run()
+        assert moved is not LOST
+        with leaves(plainly) as count:
+            again = begun(root, query, known=run.log())
+            replayed = again.replayed()
+            assert count == [0]
+        assert replayed is not LOST
+        assert replayed.answer == moved.answer
+        assert picture(replayed.state) == picture(moved.state)
+        assert [each[:1] + each[2:] for each in again.log()] == [
+            each[:1] + each[2:] for each in run.log()
+        ]
+
+
+@EACH
+def test_a_whole_log_is_opened_without_data(conversation: Conversation) -> None:
+    """6, 7: states are made when somebody asks; then the run goes on as if it had not stopped."""
+    root = conversation.root()
+    for query in conversation.script:
+        root.tell(query)
+
+    def unread() -> Any:
+        raise AssertionError("data were read")
+
+    coins = SeededCoins(3)
+    data = Data(conversation.rows, Later(unread))
+    run = Run(conversation.mechanism, data, coins.spawn("root", 0), known=root.told[0])
+    moved = run.replayed()
+    for number, query in enumerate(conversation.script, 1):
+        assert moved is not LOST
+        known, coins_of = root.told[number], coins.spawn("root", number)
+        run = Run(conversation.mechanism, query, coins_of, moved.state, known=known)
+        moved = run.replayed()
+    assert moved is not LOST
+    assert {*moved.state.children} == {*root.state.children}
+
+
+@EACH
+def test_what_stands_is_told_before_data_are_read(conversation: Conversation) -> None:
+    """2, 4: it is what stands if the first leaf is interrupted; no leaf runs before it is told."""
+    for root, query, count in runs(conversation):
+        told: list[Any] = []
+
+        def read(run: Any, number: int, step: Any, told: list[Any] = told) -> Any:
+            assert told
+            return None, KeyboardInterrupt()
+
+        if is_owners(query):
+            continue
+        run = begun(root, query, before=told.append)
+        with leaves(read):
+            moved = run()
+        assert run.stopped is bool(count)
+        assert len(told) == bool(count)
+        if count:
+            assert picture(told[0]) == picture(moved)
+            assert all(each.outcome is LOST for each in run.log())
+
+
+@EACH
+def test_an_interrupt_keeps_what_was_answered_and_all_charges(conversation: Conversation) -> None:
+    """2, 4: in a leaf or between two, the rest is lost; what came before stands."""
+    for root, query, count in runs(conversation):
+        whole = begun(root, query)
+        whole()
+        for place in range(1, count + 1):
+            inside, outside = begun(root, query), begun(root, query)
+            if is_owners(query):
+                within = raising_at(place, KeyboardInterrupt())
+                for run, read in ((inside, within), (outside, breaking_at(place))):
+                    with leaves(read), pytest.raises(KeyboardInterrupt):
+                        run()
+                    assert run.standing() is None
+                continue
+            with leaves(raising_at(place, KeyboardInterrupt())):
+                moved = inside()
+            with leaves(breaking_at(place)), pytest.raises(KeyboardInterrupt):
+                outside()
+            assert picture(outside.standing()) == picture((moved,))
+            known = begun(root, query, known=whole.log()[: place - 1]).replayed()
+            assert picture(known) == picture(moved)
+
+
+@EACH
+def test_a_fault_retires_one_child_and_is_replayed(conversation: Conversation) -> None:
+    """3, 6: of a leaf that fails nothing but `LOST` is known, and its text goes to the curator."""
+    for root, query, count in runs(conversation):
+        for place in range(1, count + 1):
+            run, fault = begun(root, query), ValueError("the patient is 47")
+            with leaves(raising_at(place, fault)), suppress(QueryError):
+                moved = LOST
+                moved = run()
+            assert run.faults[0] is fault
+            if moved is LOST and is_owners(query):
+                continue  # the batch itself could not be read
+            assert "patient" not in repr(moved)
+            again = begun(root, query, known=run.log())
+            assert picture(again.replayed()) == picture(moved)
+
+
+@EACH
+def test_each_leaf_is_marked_before_it_runs(conversation: Conversation) -> None:
+    """2: at the moment of reading, the log of the message ends with this step, lost."""
+    for root, query, _ in runs(conversation):
+        run = begun(root, query)
+
+        def read(leaf: Any, number: int, step: Any, run: Run = run) -> Any:
+            *before, last = run.log()
+            assert last.step is step
+            assert last.outcome is LOST
+            assert len(before) == number - 1
+            return leaf()
+
+        with leaves(read):
+            run()
+
+
+@EACH
+def test_a_wrong_query_and_a_poll_change_nothing(conversation: Conversation) -> None:
+    """3, 4: the state is the same object, no leaf runs, and an error has no context."""
+    for root, query, count in runs(conversation):
+        for wrong in (None, object(), "a string") if _goes_on(root) else ():
+            with pytest.raises(QueryError) as raised:
+                begun(root, wrong)()
+            assert raised.value.__cause__ is raised.value.__context__ is None
+        if not count and type(query).__name__ in ("PrivacyLossQuery", "CanAfford"):
+            moved = begun(root, query)()
+            assert moved is not LOST
+            assert moved.state is root.state or conversation.name.startswith("Courier")
+
+
+def _goes_on(root: Any) -> bool:
+    """Whether it has not halted; then a wrong query is answered `Halted` too."""
+    return getattr(root.state.own, "halted", None) is None
+
+
+@EACH
+def test_old_states_and_the_log_of_another_message_are_told_apart(
+    conversation: Conversation,
+) -> None:
+    """6: outcomes of other steps are not taken, but said to be of another version."""
+    logs = []
+    for root, query in conversation.messages():
+        run = begun(root, query)
+        run()
+        mine = [each.path for each in run.log()]
+        for log in logs:
+            theirs = [each.path for each in log]
+            if theirs[: len(mine)] != mine[: len(theirs)] or len(theirs) > len(mine):
+                with pytest.raises((OtherVersionError, QueryError)):
+                    begun(root, query, known=log).replayed()
+        logs.append(run.log())
+
+
+def yields_inside(source: str) -> list[int]:
+    """Lines with a `yield` that an exception or the end of a `with` would act on."""
+    found = []
+    for outer in ast.walk(ast.parse(source)):
+        if isinstance(outer, ast.Try | ast.TryStar | ast.With | ast.AsyncWith):
+            parts = [*outer.body]
+            if isinstance(outer, ast.Try | ast.TryStar):
+                parts += [*outer.handlers, *outer.finalbody, *outer.orelse]
+            inner = [each for part in parts for each in ast.walk(part)]
+            found += [each.lineno for each in inner if isinstance(each, ast.Yield | ast.YieldFrom)]
+    return sorted(set(found))
+
+
+def test_no_conversation_yields_where_an_exception_is_handled() -> None:
+    """8: in all modules that know conversations; a text that does so is complained about."""
+    assert yields_inside("def talk():\n try:\n  yield 1\n finally: pass") == [3]
+    assert yields_inside("def talk():\n with a:\n  x = yield from b") == [3]
+    packages = [ROOT / name for name in ("queryable", "composition", "mechanisms")]
+    modules = [path for each in packages for path in each.rglob("*.py")]
+    modules.append(ROOT / "tests" / "conversations.py")
+    asked = [each for each in modules if "queryable.conversation" in each.read_text()]
+    assert len(asked) > 5
+    assert [each for each in asked if yields_inside(each.read_text())] == []
