@@ -146,7 +146,7 @@ class Filter(Compositor):
             case Launch():
                 return Launches(True, (self._checked(own, query),))
             case CanAfford(launch):
-                return Report(real._can_afford(own, launch))  # type: ignore[arg-type]
+                return Report(self._can_afford(own, launch))
             case LaunchMany() if real._launches_plainly:
                 return Launches(False, self._several(own, query))
             case Update() | CloseBlock():
@@ -182,8 +182,12 @@ class Filter(Compositor):
         return Asked(child, asked, claim, claim.at_worst(asked))
 
     def _checked(self, own: Composition, query: Any) -> tuple[Launch, Claim, Any]:
-        launch, claim = self.real._checked(own, query)  # type: ignore[arg-type]
-        return launch, claim, claim.at_worst(OPENING)
+        order = self.real._checked(own, query)  # type: ignore[arg-type]
+        return order.launch, order.claim, order.claim.at_worst(OPENING)
+
+    def _can_afford(self, own: Composition, query: Any) -> bool:
+        _, _, worst = self._checked(own, query)
+        return self.real._launch_refused(own, own.account.add(worst), worst) is None  # type: ignore[arg-type]
 
     def _several(self, own: Composition, query: LaunchMany) -> list[tuple[Launch, Claim, Any]]:
         checked = []
@@ -262,7 +266,7 @@ class Filter(Compositor):
         if due:
             alone = not real.interleaves or due[0][2].mechanism.retires_others
             retiring = [Drop()] if alone else []
-            if not launches.alone:
+            if len(due) > 1:
                 ready = yield [*retiring, Ready("ahead", self._ahead(due))]
                 if ready[-1] is LOST:
                     return Moved(own, tuple(answers))

@@ -15,6 +15,7 @@ from operator import eq
 from types import GeneratorType
 from typing import Any
 
+from queryable.conversation import leaves
 from queryable.conversation.frames import (
     NOTHING,
     TALKING,
@@ -23,8 +24,8 @@ from queryable.conversation.frames import (
     Receipts,
     ended,
 )
-from queryable.conversation.later import Data, Later, made
-from queryable.conversation.outcomes import NEW, Outcomes, with_records
+from queryable.conversation.later import Data, Later
+from queryable.conversation.outcomes import NEW, Outcomes
 from queryable.conversation.steps import (
     BROKEN,
     LOST,
@@ -295,7 +296,7 @@ class Run:
         return LOST
 
     def _leaf(self, frame: Frame, step: Any, mechanism: Any, held: Any, number: int) -> Any:
-        """Run a leaf. It is marked as lost before `_read` reads data for it."""
+        """Run a leaf. It is marked as lost before `leaves.read` reads data for it."""
         outcomes, ran = self._outcomes, frame.ran
         if not self._live:
             outcome = outcomes.recorded(frame, step)
@@ -309,13 +310,13 @@ class Run:
         spoilt = None
         state = held
         if type(step) is Pass and type(held) is Later:
-            state, spoilt = _paid_for(held)  # an interrupt here changes nothing
+            state, spoilt = leaves.paid_for(held)  # an interrupt here changes nothing
         coins = frame.coins.spawn(step.identity, number)
         outcomes.mark(step, frame, held)  # from here on what stands says that it is lost
         if self._before is not None and not self.atomic:
             self._announce()
         moved: Any
-        moved, fault = (LOST, spoilt) if spoilt else _read(step, mechanism, state, coins)
+        moved, fault = (LOST, spoilt) if spoilt else leaves.read(step, mechanism, state, coins)
         if fault is None:
             if moved.state is state and state is not held:
                 moved = Moved(held, moved.answer)
@@ -324,7 +325,7 @@ class Run:
         passes = self.atomic or type(step) is Pass
         if passes and spoilt is None and isinstance(fault, QueryError):
             frame.ran = ran
-            outcomes.note(Wrong(bare(fault)), step, frame, held)
+            outcomes.note(Wrong(leaves.bare(fault)), step, frame, held)
             raise fault
         if is_interrupt(fault) or interrupted():
             self._fault(fault)
@@ -389,7 +390,7 @@ class Run:
             lost = (frame.ran or frame.started) and not self.atomic
         wrong = isinstance(error, QueryError)
         if wrong:
-            bare(error)
+            leaves.bare(error)
         if lost or not wrong:
             self._fault(error)
         try:
@@ -416,40 +417,3 @@ class Run:
     def _fault(self, error: BaseException) -> None:
         if (self._live or type(error) is UnlikeError) and not isinstance(error, MechanismFault):
             self.faults.append(error)
-
-
-def _read(step: Any, mechanism: Any, state: Any, coins: Coins) -> Any:
-    """Run a leaf, and return what came of it or what it raised: the only place that reads data."""
-    try:
-        if type(step) is Start:
-            after, answer = mechanism.init(made(state), coins)
-        elif type(step) is Pass:
-            after, answer = mechanism.step(state, with_records(step.query), coins)
-        else:
-            made(state)
-            after = answer = None
-        return Moved(after, answer), None
-    except BaseException as raised:
-        return LOST, raised
-
-
-def _paid_for(state: Later) -> tuple[Any, Exception | None]:
-    """The state of a leaf that a log knows the answers of, or why it cannot be made.
-
-    Raises:
-        KeyboardInterrupt: or another interrupt. Nothing new was read for it.
-    """
-    spoilt = None
-    try:
-        return made(state), None
-    except Exception as raised:
-        spoilt = raised
-    if interrupted():
-        raise KeyboardInterrupt
-    return None, spoilt
-
-
-def bare(error: Any) -> Any:
-    """An error without traceback, cause and context, which may show data."""
-    error.__cause__ = error.__context__ = None
-    return error.with_traceback(None)

@@ -23,7 +23,8 @@ from queryable import (
     Update,
 )
 from queryable.audit.laws import snapshot
-from queryable.conversation import Compositor, Data, Later, Node, made, running
+from queryable.conversation import Compositor, Data, Later, Node, made
+from queryable.conversation import leaves as reading
 from queryable.losses import Loss
 from queryable.receipts import Account
 from tests.conversations import Filter, Private, Root, Split, Through
@@ -190,17 +191,17 @@ def leaves(read: Callable[[Leaf, int, Any], Any]) -> Iterator[list[int]]:
 
     It gets the way to run a leaf, the number of the leaf in the block from 1 on, and the step.
     """
-    plain, count = running._read, [0]
+    plain, count = reading.read, [0]
 
     def counted(step: Any, mechanism: Any, state: Any, coins: Any) -> Any:
         count[0] += 1
         return read(lambda: plain(step, mechanism, state, coins), count[0], step)  # type: ignore[arg-type]
 
-    running._read = counted
+    reading.read = counted
     try:
         yield count
     finally:
-        running._read = plain
+        reading.read = plain
 
 
 def raising_at(place: int, fault: BaseException) -> Callable[..., Any]:
