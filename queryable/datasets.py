@@ -25,7 +25,7 @@ from queryable.data.rows import column_names
 from queryable.dry_runs import require_script
 from queryable.errors import MechanismFault, PrivacyWarning, QueryError
 from queryable.faults import interrupted, recalling, touching_data
-from queryable.held import held
+from queryable.held import held, kind_of
 from queryable.mechanism import InteractiveMechanism
 from queryable.optional import (
     counts_batches,
@@ -129,6 +129,7 @@ def protected(dataset: Any) -> Any:
     return dataset
 
 
+_NO_FRAMES = (list, tuple, bool, int, type(None), np.ndarray)
 _FRAMES = {"DataFrame", "LazyFrame", "RecordBatch", "Table"}
 _ROWS = (
     "rows are protected here, not persons: a person with several rows in this frame is protected "
@@ -161,6 +162,8 @@ def warn(dataset: Any, *, held_by: str | None = None) -> None:
 
 def _is_frame(dataset: Any) -> bool:
     """Whether it is a bare frame of pandas, polars or Arrow."""
+    if type(dataset) in _NO_FRAMES:
+        return False
     classes = type(dataset).__mro__
     libraries = ((each.__module__.partition(".")[0], each.__name__) for each in classes)
     return any(
@@ -170,7 +173,7 @@ def _is_frame(dataset: Any) -> bool:
 
 def protects(dataset: Any) -> Protected:
     """Who is protected by a budget over a dataset, in words. Public."""
-    if isinstance(dataset, Grown | Part):
+    if type(dataset) is Grown or type(dataset) is Part:
         dataset = dataset.base
     if isinstance(dataset, Described):
         return dataset.protects
@@ -249,20 +252,21 @@ def require_answerable(dataset: Any, holder: Any) -> list[Any]:
     """
     base = dataset.base if type(dataset) is Grown or type(dataset) is Part else dataset
     found = held(holder)
-    for each in found:
-        if isinstance(each, InteractiveMechanism):
+    kinds = [kind_of(each) for each in found]
+    for each, kind in zip(found, kinds, strict=True):
+        if kind.mechanism:
             _require_startable(dataset, base, each)
-    for each in found:
-        if isinstance(each, Checked) and not isinstance(each, Statistic):
+    for each, kind in zip(found, kinds, strict=True):
+        if kind.checked:
             why = _objection(base, each)  # the schema is that of all batches
             if why is not None:
                 what = "table" if isinstance(base, Described) else "data"
                 raise QueryError(
                     f"{why}. {public_name(each)} does not fit the {what}; nothing is charged"
                 )
-    for each in found:
-        asks = getattr(each, "asks", None)
-        if asks is not None and isinstance(each, InteractiveMechanism) and recalling() is None:
+    for each, kind in zip(found, kinds, strict=True):
+        asks = getattr(each, "asks", None) if kind.mechanism else None
+        if asks is not None and recalling() is None:
             mechanism, queries = asks()  # while recalling, this was checked before
             require_script(mechanism, queries, dataset)
     return found

@@ -2,14 +2,14 @@
 
 Responsible for one walk over fields, and for how deep it may go. Checks before a charge use it, so
 that a class with a new field, or a mechanism in another one, needs no code of its own to be looked
-through.
+through. What is found about a value that cannot change is remembered while that value is alive.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from types import BuiltinFunctionType, FunctionType
-from typing import Any, NamedTuple
+from types import BuiltinFunctionType, FunctionType, MemberDescriptorType
+from typing import Any, NamedTuple, TypeVar
 from weakref import ref
 
 import attrs
@@ -19,11 +19,12 @@ from immutables import Map
 from queryable.errors import QueryError
 from queryable.faults import require_room
 from queryable.losses import Loss
-from queryable.mechanism import InteractiveMechanism
+from queryable.mechanism import InteractiveMechanism, Measurement
+from queryable.messages import Launch
 from queryable.optional import NO_RUN
 from queryable.postprocessing import PersonInTheMiddle
 from queryable.randomness.laws import Law
-from queryable.statistics import Checked
+from queryable.statistics import Checked, Statistic
 
 MOST_NESTED = 50
 """The largest number of values of a message that hold each other, such as mechanisms, queries and
@@ -47,6 +48,12 @@ def held(holder: Any) -> list[Any]:
     `check` looks at all that it holds is not looked into, nor is a field of what is never run
     (`NO_RUN`). Each is listed once.
     """
+    inner = once(holder, _inner)
+    return [*inner, holder] if kind_of(holder).found else [*inner]
+
+
+def _inner(holder: Any) -> list[Any]:
+    """What is `held`, without the holder: what is remembered of a value does not keep it."""
     found, seen, waiting = list[Any](), dict[int, Any](), deque([holder])
     while waiting:
         each = waiting.popleft()
@@ -57,7 +64,7 @@ def held(holder: Any) -> list[Any]:
             if kind.empty:
                 continue
             seen[id(each)] = each  # kept, so that no other value gets its id
-            if kind.found:
+            if kind.found and each is not holder:
                 found.append(each)
             waiting.extend(kind.run(each))
         except Exception:  # a class of the analyst's own has no hash, or cannot be read
@@ -100,9 +107,18 @@ def nesting(value: Any) -> int:
     Raises:
         QueryError: they are more than `MOST_NESTED`.
     """
-    if _holds_nothing(type(value)):
-        return 1
-    levels, level, seen = 0, [value], dict[int, Any]()
+    if type(value) is Launch:  # most messages are one, of a mechanism that may be known
+        levels = 1 + max(nesting(value.mechanism), nesting(value.d_out))
+        if not levels <= MOST_NESTED:
+            raise QueryError(_NESTED)
+        return levels
+    kind = _KINDS.get(id(type(value))) or _kind_of(type(value))
+    return 1 if kind.empty else once(value, _levels)
+
+
+def _levels(value: Any) -> int:
+    """The `nesting` of a value that may hold others. One that cannot change is remembered."""
+    levels, level, seen, fixed = 0, [value], dict[int, Any](), True
     while level:
         levels += 1
         if not levels <= MOST_NESTED:
@@ -112,14 +128,17 @@ def nesting(value: Any) -> int:
             seen[id(each)] = each  # kept, so that no other value gets its id
             try:
                 kind = _KINDS.get(id(type(each))) or _kind_of(type(each))
+                fixed = fixed and kind.fixed
                 for one in kind.every(each):
                     if not (_KINDS.get(id(type(one))) or _kind_of(type(one))).empty:
                         inner[id(one)] = one
             except Exception:  # a class of the analyst's own cannot be read
-                continue
+                fixed = False
         if not levels <= len(seen):  # something holds itself
             inner = {number: each for number, each in inner.items() if number not in seen}
         level = [*inner.values()]
+    if fixed and kind_of(value).found:
+        _remember(value, levels)
     return levels
 
 
@@ -130,6 +149,14 @@ class _Kind(NamedTuple):
     """They hold nothing."""
 
     found: bool
+    mechanism: bool
+    measurement: bool
+    checked: bool
+    """They are statistics with a `check` that may fail."""
+
+    fixed: bool
+    """What a value holds cannot change."""
+
     run: Callable[[Any], Iterable[Any]]
     """What a value holds, without the fields of what is never run and the keys of mappings."""
 
@@ -144,10 +171,15 @@ _KINDS: dict[int, _Kind] = {}
 variables of where it was written, and so data."""
 
 
+def kind_of(value: Any) -> _Kind:
+    """What is known of the class of a value."""
+    return _KINDS.get(id(type(value))) or _kind_of(type(value))
+
+
 def _kind_of(kind: Any) -> _Kind:
     number, found = id(kind), issubclass(kind, _FOUND)
     run: Callable[[Any], Iterable[Any]] = _nothing
-    every = run
+    every, fixed = run, kind in (tuple, frozenset, Map)
     if issubclass(kind, Checked) and kind.checks_all:
         run = every = _nothing
     elif issubclass(kind, list | tuple | set | frozenset):
@@ -158,11 +190,66 @@ def _kind_of(kind: Any) -> _Kind:
         fields = attrs.fields(kind)
         run = _fields([each.name for each in fields if not each.metadata.get(NO_RUN)])
         every = _fields([each.name for each in fields])
+        fixed = _is_frozen(kind, [each.name for each in fields])
     elif found:
         run = every = _attributes
     alive = ref(kind, lambda _: _KINDS.pop(number, None))
-    known = _Kind(issubclass(kind, _HOLDS_NOTHING), found, run, every, alive)
+    checked = issubclass(kind, Checked) and not issubclass(kind, Statistic)
+    known = _Kind(
+        issubclass(kind, _HOLDS_NOTHING),
+        found,
+        issubclass(kind, InteractiveMechanism),
+        issubclass(kind, Measurement),
+        checked,
+        fixed or every is _nothing,
+        run,
+        every,
+        alive,
+    )
     return _KINDS.setdefault(number, known)
+
+
+def _is_frozen(kind: Any, names: list[str]) -> bool:
+    """Whether a class of attrs is frozen, and reads these fields plainly from slots."""
+    frozen = kind.__setattr__ is Launch.__setattr__ and kind.__delattr__ is Launch.__delattr__
+    plain = kind.__getattribute__ is object.__getattribute__ and "__getattr__" not in dir(kind)
+    fields = (type(getattr(kind, name, None)) for name in names)
+    return frozen and plain and all(each is MemberDescriptorType for each in fields)
+
+
+T = TypeVar("T")
+
+_MOST_REMEMBERED = 256
+_REMEMBERED: dict[int, tuple[Callable[[], Any], dict[Any, Any]]] = {}
+"""By the number of a value that cannot change: the value, weakly, and what was found about it."""
+
+
+def once(value: Any, find: Callable[..., T], *hints: Any) -> T:
+    """What a function finds about a value, remembered if the value cannot change.
+
+    Args:
+        find: its result does not keep the value.
+        hints: further arguments of `find`, on which the result does not depend.
+    """
+    alive, known = _REMEMBERED.get(id(value), _NOBODY)
+    if alive() is not value:
+        return find(value, *hints)
+    if find not in known:
+        known[find] = find(value, *hints)
+    result: T = known[find]
+    return result
+
+
+_NOBODY: tuple[Callable[[], Any], dict[Any, Any]] = (object, {})
+
+
+def _remember(value: Any, levels: int) -> None:
+    """Keep what will be found about a value that cannot change, for as long as it is alive."""
+    number = id(value)
+    if len(_REMEMBERED) >= _MOST_REMEMBERED:
+        _REMEMBERED.clear()
+    alive = ref(value, lambda _: _REMEMBERED.pop(number, None))
+    _REMEMBERED[number] = alive, {_levels: levels}
 
 
 def _nothing(_: Any) -> Iterable[Any]:

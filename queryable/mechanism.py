@@ -31,6 +31,9 @@ State = TypeVar("State")
 Answer_co = TypeVar("Answer_co", covariant=True)
 
 
+_EVENTS, _DATA = EventLevel(), DataLevel()
+
+
 class InteractiveMechanism(ABC, Generic[State]):
     """A randomised state machine that answers queries about a dataset.
 
@@ -84,7 +87,7 @@ class InteractiveMechanism(ABC, Generic[State]):
         By default single records if it is continual, and otherwise what the data protect. That it
         runs other mechanisms needs no word here: `protection.levels_of` looks through it.
         """
-        return EventLevel() if self.continual else DataLevel()
+        return _EVENTS if self.continual else _DATA
 
     from_any_history = False
     """Whether the claim holds from every history on which the messages agreed.
@@ -149,7 +152,7 @@ class InteractiveMechanism(ABC, Generic[State]):
         own = self.loss(max(natural(d_in, "d_in"), 1))
         if not genuine(own):
             raise TypeError(f"its loss is of class {type(own).__name__}, not a loss")
-        stated = own if measure is None else own.to(measure)
+        stated = own if measure is None or measure is type(own) else own.to(measure)
         return stated if d_in else stated.zero()
 
     @abstractmethod
@@ -217,6 +220,9 @@ class AfterRelease:
     """The state of a measurement after its only answer."""
 
 
+_AFTER_RELEASE = AfterRelease()
+
+
 class Measurement(InteractiveMechanism[AfterRelease], Generic[Answer_co]):
     """A noninteractive mechanism: it answers once, at `init`.
 
@@ -246,7 +252,7 @@ class Measurement(InteractiveMechanism[AfterRelease], Generic[Answer_co]):
     @final
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[AfterRelease, Answer_co]:
         """Return the answer of `release` as the opening answer."""
-        return AfterRelease(), self.release(dataset, coins)
+        return _AFTER_RELEASE, self.release(dataset, coins)
 
     @final
     def understood(self, query: Query) -> NoReturn:

@@ -12,13 +12,14 @@ from typing import Any
 import attrs
 
 from queryable.errors import PrivacyClaimError, QueryError
-from queryable.held import held
+from queryable.held import held, once
 from queryable.mechanism import InteractiveMechanism
 from queryable.optional import one_line
 from queryable.streams import BlockLevel, DataLevel, EventLevel, Neighbours, UserLevel
 
 Levels = tuple[Neighbours, ...]
-_LEVELS = (DataLevel, EventLevel, UserLevel, BlockLevel)
+_OF_UNITS = (UserLevel, BlockLevel)
+_LEVELS = (DataLevel, EventLevel, *_OF_UNITS)
 
 
 @attrs.frozen
@@ -70,6 +71,10 @@ def levels_of(mechanism: InteractiveMechanism[Any], inside: Iterable[Any] | None
     Raises:
         PrivacyClaimError: one of them does not say whom it protects.
     """
+    return once(mechanism, _levels_of, inside)
+
+
+def _levels_of(mechanism: InteractiveMechanism[Any], inside: Iterable[Any] | None) -> Levels:
     found = dict[Neighbours, None]()
     for each in held(mechanism) if inside is None else inside:
         if isinstance(each, InteractiveMechanism):
@@ -176,7 +181,7 @@ def _unit(levels: Iterable[Neighbours], data: Protected | None) -> Protected:
 
 def _require_for_rows(level: Neighbours, name: str) -> None:
     """Check that a claim at this level holds for one record."""
-    advice = too_few_for_rows([level])
+    advice = too_few_for_rows([level]) if type(level) in _OF_UNITS else None
     if advice is not None:
         raise QueryError(
             f"these data protect single records, and {name} protects {level}. One record more may "

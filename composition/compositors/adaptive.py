@@ -332,9 +332,10 @@ class AdaptiveComposition(Launching, GrowsByProof[CompositionState]):
     def _charged(
         self, state: CompositionState, order: Order
     ) -> tuple[CompositionState, Due | Answer]:
-        launch, claim = order.launch, order.claim
+        launch = order.launch
         if state.halted is not None:
             return state, self._still_halted(state, launch)
+        claim = state.shared(order.claim)
         worst = claim.at_worst(_OPENING)
         account = state.account.add(worst)
         refusal = self._launch_refused(state, account, worst)
@@ -343,8 +344,8 @@ class AdaptiveComposition(Launching, GrowsByProof[CompositionState]):
         if refusal is not None:
             return self._declined(state, attrs.evolve(refusal, receipt=receipt))
         identity = len(state.claims)
-        failed, _ = claim.settled(_OPENING, None, worst, alive=False)
-        claims = state.claims.set(identity, state.shared(failed))
+        failed = claim if claim.fixed else claim.settled(_OPENING, None, worst, alive=False)[0]
+        claims = state.claims.set(identity, failed)
         ends = not self.interleaves or claim.mechanism.retires_others
         living = NO_CHILDREN if ends else state.children
         data, streams = state.dataset, state.streams

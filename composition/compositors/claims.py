@@ -211,13 +211,15 @@ def map_at(mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure | N
     Raises:
         PrivacyClaimError: the map raises, or gives something else than a loss in this measure.
     """
-    name = type(mechanism).__name__
     try:
         loss = mechanism.privacy_map(d_in, measure)
     except QueryError:
         raise
     except Exception as error:
         raise PrivacyClaimError(_no_loss(mechanism, d_in, measure, error)) from None
+    if type(loss) is measure and genuine(loss):
+        return loss
+    name = type(mechanism).__name__
     if not isinstance(loss, Loss) or not genuine(loss):
         raise PrivacyClaimError(f"the privacy map of {name} gave {named(loss)}, not a loss")
     if measure is not None and not stated_in(loss, measure):

@@ -18,6 +18,7 @@ from queryable.losses import (
     measure_name,
     zero_of,
 )
+from queryable.losses.loss import is_sealed
 from queryable.losses.numbers import at_most
 from queryable.losses.renyi import orders_in
 from queryable.quoting import an_instance
@@ -37,7 +38,15 @@ class RunningSum(RunningAccount):
 
     def add(self, loss: AdditiveLoss) -> "RunningSum":
         """Add the loss to every coordinate."""
-        return RunningSum(self.zero, add_parts(self.parts, loss.parts))
+        parts = add_parts(self.parts, loss.parts)
+        if type(loss) is not type(self.zero) or not is_sealed(type(loss)):
+            return RunningSum(self.zero, parts)
+        # As the constructor would make it of what constructors have checked: every launch adds.
+        grown = object.__new__(RunningSum)
+        fill = object.__setattr__.__get__(grown)
+        fill("zero", self.zero)
+        fill("parts", parts)
+        return grown
 
     def total(self) -> AdditiveLoss:
         """The sum."""
@@ -104,7 +113,15 @@ class AdditiveAccount(Account):
 
     def add(self, loss: AdditiveLoss) -> "AdditiveAccount":
         """Add the loss to the sum."""
-        return AdditiveAccount(self.sum.add(loss), self.budget, self.most)
+        total = self.sum.add(loss)
+        if type(self) is not AdditiveAccount:
+            return AdditiveAccount(total, self.budget, self.most)
+        grown = object.__new__(AdditiveAccount)  # as in `RunningSum.add`
+        fill = object.__setattr__.__get__(grown)
+        fill("sum", total)
+        fill("budget", self.budget)
+        fill("most", self.most)
+        return grown
 
     def plus(self, loss: Loss) -> "AdditiveAccount | None":
         """The account with the loss added, if it is in the budget's measure."""

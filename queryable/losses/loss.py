@@ -61,6 +61,11 @@ def genuine(value: object) -> bool:
     return own and not issubclass(kind, tuple(_SEALED))
 
 
+def is_sealed(kind: type) -> bool:
+    """Whether a class is one of ours, whose constructor has checked the values."""
+    return kind in _SEALED
+
+
 def stated_in(loss: object, measure: "Measure") -> bool:
     """Whether a loss is a value of a measure. Only sealed classes may answer by `loss.measure`."""
     if isinstance(measure, type):
