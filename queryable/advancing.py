@@ -62,7 +62,7 @@ def advance_with_receipts(
     mechanism: InteractiveMechanism[Any], state: Any, query: Query, coins: Coins, message: int
 ) -> tuple[Any, Answer]:
     """As `advance`, but the answer may be wrapped in `Answered`."""
-    if isinstance(state, Dead):
+    if type(state) is Dead:
         return state, Failed()
     scope = current_scope()
     if scope is not None:

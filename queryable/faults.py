@@ -198,8 +198,8 @@ def contained_step(
             exceptions then do not depend on the data. They are raised unchanged, and the root
             decides which state stands.
     """
-    scope = current_scope() if composes else None
-    if scope is None or after is None:
+    scope = _scope.get() if composes else None
+    if scope is None or scope.reading or after is None:
         return _reading(run, after, QueryError)
     outer = scope.after
     scope.after = (after, outer)
@@ -250,8 +250,8 @@ def _reading(
     passing: Any,
     mechanism: InteractiveMechanism[Any] | None = None,
 ) -> Any:
-    scope = current_scope()
-    if scope is None:
+    scope = _scope.get()
+    if scope is None or scope.reading:
         return _contained(run, passing)
     require_stack()
     before = scope.lost

@@ -34,6 +34,7 @@ from queryable.messages import (
     MANY,
     OWNERS,
     Answer,
+    Ask,
     BlockName,
     CanAfford,
     Failed,
@@ -157,8 +158,10 @@ class Queryable(Several, OverBlocks):
             QueryRefusedError: the query was declined; states what was requested, spent and remains.
             MechanismFault: the mechanism failed; its charge is kept.
         """
-        asked, query = unnested(query)
-        path = (*self._path, *asked)
+        path = self._path
+        if isinstance(query, Ask):
+            asked, query = unnested(query)
+            path = (*path, *asked)
         if issubclass(type(query), OWNERS):
             raise not_the_owner(query)
         if isinstance(query, MANY):
@@ -284,7 +287,8 @@ class Queryable(Several, OverBlocks):
         mechanism = self._root.mechanism
         if not self._path and not mechanism.reports_loss:
             return mechanism.privacy_map(d_in_of(d_in, 1))
-        report: Report = self.ask(PrivacyLossQuery(d_in))
+        told = self._root.tell(self._path, PrivacyLossQuery(d_in))
+        report: Report = self._delivered(self._path, told)
         return report
 
     def can_afford(

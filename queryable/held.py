@@ -8,6 +8,7 @@ through. What is found about a value that cannot change is remembered while that
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from operator import attrgetter
 from types import BuiltinFunctionType, FunctionType, MemberDescriptorType
 from typing import Any, NamedTuple, TypeVar
 from weakref import ref
@@ -48,12 +49,17 @@ def held(holder: Any) -> list[Any]:
     `check` looks at all that it holds is not looked into, nor is a field of what is never run
     (`NO_RUN`). Each is listed once.
     """
-    inner = once(holder, _inner)
-    return [*inner, holder] if kind_of(holder).found else [*inner]
+    known = _known(holder)
+    inside = None if known is None else known.get(held)
+    if inside is None:
+        inside = _held(holder)
+        if known is not None:
+            known[held] = _weakly(inside)
+        return inside
+    return [each() for each in inside]
 
 
-def _inner(holder: Any) -> list[Any]:
-    """What is `held`, without the holder: what is remembered of a value does not keep it."""
+def _held(holder: Any) -> list[Any]:
     found, seen, waiting = list[Any](), dict[int, Any](), deque([holder])
     while waiting:
         each = waiting.popleft()
@@ -64,7 +70,7 @@ def _inner(holder: Any) -> list[Any]:
             if kind.empty:
                 continue
             seen[id(each)] = each  # kept, so that no other value gets its id
-            if kind.found and each is not holder:
+            if kind.found:
                 found.append(each)
             waiting.extend(kind.run(each))
         except Exception:  # a class of the analyst's own has no hash, or cannot be read
@@ -112,23 +118,26 @@ def nesting(value: Any) -> int:
         if not levels <= MOST_NESTED:
             raise QueryError(_NESTED)
         return levels
-    kind = _KINDS.get(id(type(value))) or _kind_of(type(value))
-    return 1 if kind.empty else once(value, _levels)
+    return 1 if _holds_nothing(type(value)) else once(value, _levels)
 
 
 def _levels(value: Any) -> int:
-    """The `nesting` of a value that may hold others. One that cannot change is remembered."""
-    levels, level, seen, fixed = 0, [value], dict[int, Any](), True
+    """The `nesting` of a value that may hold others; it finds out whether the value can change."""
+    levels, level, seen = 0, [value], dict[int, Any]()
+    found, fixed, all_run = list[Any](), True, True
     while level:
         levels += 1
         if not levels <= MOST_NESTED:
             raise QueryError(_NESTED)
         inner = dict[int, Any]()  # a value that several hold is looked into once a level
         for each in level:
+            known = id(each) in seen
             seen[id(each)] = each  # kept, so that no other value gets its id
             try:
                 kind = _KINDS.get(id(type(each))) or _kind_of(type(each))
-                fixed = fixed and kind.fixed
+                fixed, all_run = fixed and kind.fixed, all_run and kind.every is kind.run
+                if kind.found and not known:
+                    found.append(each)
                 for one in kind.every(each):
                     if not (_KINDS.get(id(type(one))) or _kind_of(type(one))).empty:
                         inner[id(one)] = one
@@ -137,8 +146,8 @@ def _levels(value: Any) -> int:
         if not levels <= len(seen):  # something holds itself
             inner = {number: each for number, each in inner.items() if number not in seen}
         level = [*inner.values()]
-    if fixed and kind_of(value).found:
-        _remember(value, levels)
+    if fixed and found and found[0] is value:
+        _remember(value, levels, found[::-1] if all_run else None)
     return levels
 
 
@@ -188,8 +197,9 @@ def _kind_of(kind: Any) -> _Kind:
         run, every = _values, _keys_and_values
     elif attrs.has(kind):
         fields = attrs.fields(kind)
-        run = _fields([each.name for each in fields if not each.metadata.get(NO_RUN)])
-        every = _fields([each.name for each in fields])
+        run = every = _fields([each.name for each in fields])
+        if any(each.metadata.get(NO_RUN) for each in fields):
+            run = _fields([each.name for each in fields if not each.metadata.get(NO_RUN)])
         fixed = _is_frozen(kind, [each.name for each in fields])
     elif found:
         run = every = _attributes
@@ -221,18 +231,22 @@ T = TypeVar("T")
 
 _MOST_REMEMBERED = 256
 _REMEMBERED: dict[int, tuple[Callable[[], Any], dict[Any, Any]]] = {}
-"""By the number of a value that cannot change: the value, weakly, and what was found about it."""
+"""By the number of a value that cannot change: the value, weakly, and what was found about it.
+
+None of it keeps a value. No function is called when a value ends: an interrupt would be lost in it.
+"""
+_NOBODY: tuple[Callable[[], Any], dict[Any, Any]] = (object, {})
 
 
 def once(value: Any, find: Callable[..., T], *hints: Any) -> T:
     """What a function finds about a value, remembered if the value cannot change.
 
     Args:
-        find: its result does not keep the value.
+        find: its result keeps no value of the analyst's.
         hints: further arguments of `find`, on which the result does not depend.
     """
-    alive, known = _REMEMBERED.get(id(value), _NOBODY)
-    if alive() is not value:
+    known = _known(value)
+    if known is None:
         return find(value, *hints)
     if find not in known:
         known[find] = find(value, *hints)
@@ -240,16 +254,27 @@ def once(value: Any, find: Callable[..., T], *hints: Any) -> T:
     return result
 
 
-_NOBODY: tuple[Callable[[], Any], dict[Any, Any]] = (object, {})
+def _known(value: Any) -> dict[Any, Any] | None:
+    alive, known = _REMEMBERED.get(id(value), _NOBODY)
+    return known if alive() is value else None
 
 
-def _remember(value: Any, levels: int) -> None:
-    """Keep what will be found about a value that cannot change, for as long as it is alive."""
-    number = id(value)
+def _remember(value: Any, levels: int, found: list[Any] | None) -> None:
+    """Keep what is found about a value that cannot change."""
     if len(_REMEMBERED) >= _MOST_REMEMBERED:
         _REMEMBERED.clear()
-    alive = ref(value, lambda _: _REMEMBERED.pop(number, None))
-    _REMEMBERED[number] = alive, {_levels: levels}
+    inside = None if found is None else _weakly(found)
+    try:
+        _REMEMBERED[id(value)] = ref(value), {_levels: levels, held: inside}
+    except TypeError:  # it has no weak references
+        return
+
+
+def _weakly(found: list[Any]) -> list[Any] | None:
+    try:
+        return [*map(ref, found)]
+    except TypeError:
+        return None
 
 
 def _nothing(_: Any) -> Iterable[Any]:
@@ -274,10 +299,18 @@ def _attributes(value: Any) -> Iterable[Any]:
 
 
 def _fields(names: list[str]) -> Callable[[Any], Iterable[Any]]:
-    def inside(value: Any) -> Iterable[Any]:
-        return [getattr(value, name, None) for name in names]
+    if not names:
+        return _nothing
+    read = attrgetter(*names, *names[:1])  # two at least, so that it gives a tuple
 
-    return inside if names else _nothing
+    def inside(value: Any) -> Iterable[Any]:
+        try:
+            found: tuple[Any, ...] = read(value)
+            return found
+        except Exception:  # a field is not set, or is a property of an analyst's own
+            return [getattr(value, name, None) for name in names]
+
+    return inside
 
 
 def _holds_nothing(kind: type) -> bool:

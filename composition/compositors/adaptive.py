@@ -194,6 +194,9 @@ class AdaptiveComposition(Launching, GrowsByProof[CompositionState]):
         self, state: CompositionState, query: Query, coins: Coins = SYSTEM
     ) -> tuple[CompositionState, Answer]:
         """Answer launches, `Ask`, `PrivacyLossQuery`, `CanAfford` and `MeasureQuery`."""
+        if type(query) is Ask and state.halted is None:  # most messages, at every level
+            require_depth(query, self.max_depth)
+            return self._ask(state, query.child, query.query, coins)
         if isinstance(query, PrivacyLossQuery):
             return state, self._privacy_loss(state, query.d_in)
         if isinstance(query, MeasureQuery):

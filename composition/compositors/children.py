@@ -90,7 +90,7 @@ def require_depth(query: Query, max_depth: int) -> None:
         QueryError: it is nested deeper.
     """
     depth = 0
-    while isinstance(query, Ask):
+    while type(query) is Ask or isinstance(query, Ask):  # every level walks the rest
         query, depth = query.query, depth + 1
         if depth > max_depth:
             raise QueryError(f"the query is nested deeper than max_depth={max_depth}")
@@ -191,11 +191,12 @@ def ask_child(
     Raises:
         QueryError: the child says the query is wrong, or it is a message of the data's owner.
     """
-    if issubclass(type(query), OWNERS):
-        raise not_the_owner(query)
     child = children[identity]
-    if isinstance(query, PrivacyLossQuery) and not child.mechanism.reports_loss:
-        return children, _reported_loss(child, query.d_in, d_in)
+    if type(query) is not Ask:
+        if issubclass(type(query), OWNERS):
+            raise not_the_owner(query)
+        if isinstance(query, PrivacyLossQuery) and not child.mechanism.reports_loss:
+            return children, _reported_loss(child, query.d_in, d_in)
     mechanism, state, messages = child.mechanism, child.state, child.messages
     recall = recalling()
 
@@ -314,6 +315,6 @@ def _reported_loss(child: Child, d_in: Any, unit: int) -> Loss:
 
 
 def _only_reads(query: Query) -> bool:
-    while isinstance(query, Ask):
+    while type(query) is Ask or isinstance(query, Ask):
         query = query.query
     return isinstance(query, READS)

@@ -137,10 +137,13 @@ class Log:
         self._take_back(polls)
         for column in (self.entries, self.answers, self.accounts):
             del column[count:]
-        try:
-            entry, answer, account = self._packed(exchange)
-        except Exception:  # the receipt is not ours
-            entry, answer, account = exchange, None, None
+        entry: Entry = exchange
+        answer, account = None, None
+        if type(exchange.query) is Launch:
+            try:
+                entry, answer, account = self._packed(exchange)
+            except Exception:  # the receipt is not ours
+                entry, answer, account = exchange, None, None
         self.answers.append(answer)
         self.accounts.append(account)
         self.entries.append(entry)
@@ -157,8 +160,7 @@ class Log:
         launch, told = exchange.query, exchange.answer
         receipt = getattr(told, "receipt", None)
         if (
-            type(launch) is not Launch
-            or type(told) is not Launched
+            type(told) is not Launched
             or told.child is not None
             or type(receipt) is not Receipt
             or exchange.receipts

@@ -244,9 +244,9 @@ def test_calls_do_not_grow_with_the_children() -> None:
     few, many = holding(100), holding(4_000)
     response = RandomizedResponse(bool, odds=3)
     for act, most in (
-        (lambda q: q.launch(response), 420),
-        (lambda q: q.privacy_loss(), 100),
-        (lambda q: q.children[0].ask("bits"), 128),
+        (lambda q: q.launch(response), 245),
+        (lambda q: q.privacy_loss(), 24),
+        (lambda q: q.children[0].ask("bits"), 114),
     ):
         act(few), act(many)
         counted = calls(lambda act=act: act(few)), calls(lambda act=act: act(many))  # type: ignore[misc]

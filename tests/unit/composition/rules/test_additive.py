@@ -2,11 +2,13 @@
 
 from fractions import Fraction
 
+import attrs
 import pytest
 
 from composition import Basic, admitted
+from composition.rules.additive import AdditiveAccount, RunningSum
 from queryable import RDP, Loss, PureDP
-from queryable.losses import RenyiCurve
+from queryable.losses import AdditiveLoss, RenyiCurve
 from tests.strategies import LOSSES
 
 ORDERS = (2, 8, 32)
@@ -32,6 +34,34 @@ def test_the_most_expensive_order_decides_how_many_curves_fit() -> None:
     assert isinstance(loss, RenyiCurve)
     fewest = min(Fraction(1, 10) // part for part in loss.parts)
     assert admitted(budget, Basic(), loss) == fewest < Fraction(1, 10) // loss.parts[0]
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_an_account_after_a_launch_is_one_that_the_constructor_takes(loss: Loss) -> None:
+    """Adding leaves the constructor's checks out, and gives what it would have given."""
+    account = Basic().open(loss)
+    for _ in range(3):
+        account = account.add(loss)
+        made = AdditiveAccount(
+            RunningSum(account.sum.zero, account.sum.parts), account.budget, account.most
+        )
+        assert (made, hash(made), repr(made)) == (account, hash(account), repr(account))
+        with pytest.raises(attrs.exceptions.FrozenInstanceError):
+            account.most = ()  # type: ignore[misc]
+
+
+def test_a_loss_of_a_class_of_ones_own_is_checked_when_it_is_added() -> None:
+    """Its constructor may have checked nothing."""
+
+    class Gift(AdditiveLoss):
+        """Epsilon may be below 0."""
+
+        measure = PureDP
+        parts = (Fraction(-1),)
+        of_parts = room = _to = None  # type: ignore[assignment]
+
+    with pytest.raises(ValueError, match="from 0 on"):
+        Basic().open(PureDP(1)).add(Gift())  # type: ignore[abstract]
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)

@@ -32,11 +32,12 @@ from queryable import (
     PureDP,
     Queryable,
     QueryError,
+    SeededCoins,
 )
 from queryable.receipts import Receipt
 from queryable.running.log import POLLS, Log, Shape
 from queryable.view import Exchange
-from tests.strategies import Courier, Toy
+from tests.strategies import Courier, RandomWord, Toy
 
 COIN = RandomizedResponse(bool, odds="1.1")
 BUDGET = ApproxDP(5, "1e-6")
@@ -163,6 +164,27 @@ def test_a_query_that_a_person_answers_is_no_poll() -> None:
     for _ in range(POLLS + 5):
         q.ask(PrivacyLossQuery())
     assert len(q.view) == POLLS + 5
+
+
+def test_a_report_that_is_told_again_is_a_message_like_another() -> None:
+    """Its number counts for the coins, it is a poll of the log, and a batch ends it."""
+    told, asked = (
+        Queryable(FiltCon(PureDP(1)), [1], coins=SeededCoins(3), allow_seeded=True)
+        for _ in range(2)
+    )
+    for q, query in ((told, PrivacyLossQuery()), (asked, PrivacyLossQuery(1))):
+        for _ in range(3):
+            assert q.ask(query) == PureDP(0)
+    assert told.launch(RandomWord(PureDP("1/10"))) == asked.launch(RandomWord(PureDP("1/10")))
+    for q in (told, asked):
+        child = q.launch(FiltCon(PureDP("1/2")))
+        assert [child.privacy_loss(), child.privacy_loss()] == [PureDP(0)] * 2
+        child.launch(RandomWord(PureDP("1/10")))
+        assert [child.privacy_loss(), child.privacy_loss()] == [PureDP("1/10")] * 2
+        assert [q.privacy_loss(), q.privacy_loss()] == [PureDP("6/10")] * 2
+        q.feed([2])
+        assert [q.privacy_loss(), q.privacy_loss(0)] == [PureDP("6/10"), PureDP(0)]
+    assert len(told.view) == len(asked.view) == 3 + 1 + 1 + 2 + 1 + 2 + 2 + 2
 
 
 def test_a_wrong_poll_is_not_logged() -> None:
