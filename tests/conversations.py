@@ -408,13 +408,13 @@ class Split(Compositor):
             Start(name, each, Data(data.facts, Later(getitem, parts, name)))
             for name, each in self.mechanisms.items()
         ]
-        return Moved(
-            None,
-            tuple(
-                Failed() if each is LOST else Launched(name, each.answer)
-                for name, each in zip(names, moved, strict=True)
-            ),
-        )
+        return Moved(None, tuple(map(self._opened, names, moved)))
+
+    def _opened(self, name: Any, moved: Any) -> Any:
+        if moved is LOST:
+            return Failed()
+        once = isinstance(self.mechanisms[name], Measurement)
+        return Launched(None if once else name, moved.answer)
 
     def understood(self, own: Any, query: Any, live: Live) -> Any:  # type: ignore[override]
         """Check the query."""

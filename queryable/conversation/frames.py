@@ -51,7 +51,7 @@ class Frame:
         number: how many conversations began in this message up to it.
         started: whether it is the one with which its compositor starts.
         ran: whether it was told what came of a leaf.
-        spoke: whether a person spoke in it.
+        spoke: whether a person spoke in it. All that it asks is counted then.
     """
 
     __slots__ = (
@@ -118,7 +118,7 @@ class Frame:
                 self.children = self.children.set(step.identity, child)
         elif kind is Pass or kind is Say:
             mechanism, before, messages = self.children[step.identity]
-            if state is not before or kind is Say or not _only_reads(step.query):
+            if state is not before or self.spoke or not _only_reads(step.query):
                 child = Child(mechanism, state, messages + 1)
                 self.children = self.children.set(step.identity, child)
         elif kind is Drop:
@@ -126,9 +126,12 @@ class Frame:
 
     def _retire(self, identity: ChildId, atomic: bool) -> None:
         child = self.children.get(identity)
-        if child is not None and atomic:
-            self.children = self.children.set(identity, child._replace(state=BROKEN))
-        elif child is not None:
+        if child is None or (atomic and child.state is BROKEN):
+            return
+        if atomic:
+            broken = Child(child.mechanism, BROKEN, child.messages + 1)
+            self.children = self.children.set(identity, broken)
+        else:
             self.children = self.children.delete(identity)
 
     def _drop(self, step: Drop) -> None:

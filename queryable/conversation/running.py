@@ -306,6 +306,7 @@ class Run:
             return outcome
         frame.ran = True
         if self.stopped:
+            outcomes.mark(step, frame, held)
             return LOST
         spoilt = None
         state = held
@@ -339,14 +340,17 @@ class Run:
         return LOST
 
     def _said(self, frame: Frame, step: Say, person: Any, state: Any, messages: int) -> Any:
-        """Let a person in the middle speak. It is pure, so that a replay hears it again."""
+        """Let a person in the middle speak. It is pure, so that a replay hears it again.
+
+        After an interrupt of a leaf, no leaf runs, and the person hears what is lost.
+        """
         frame.spoke = True
         outcomes = self._outcomes
         if not self._live:
             known = outcomes.recorded(frame, step)
             if known is not NEW:
                 return known
-        if self.stopped or outcomes.lost or not self._says:
+        if outcomes.lost or not self._says:
             return LOST
         coins = frame.coins.spawn(step.identity, messages)
         try:

@@ -87,24 +87,22 @@ def test_a_whole_log_is_opened_without_data(conversation: Conversation) -> None:
 
 @EACH
 def test_what_stands_is_told_before_data_are_read(conversation: Conversation) -> None:
-    """2, 4: it is what stands if the first leaf is interrupted; no leaf runs before it is told."""
+    """2, 4: it is what stands if the message ends at its first leaf, which no leaf runs before."""
     for root, query, count in runs(conversation):
         told: list[Any] = []
 
         def read(run: Any, number: int, step: Any, told: list[Any] = told) -> Any:
             assert told
-            return None, KeyboardInterrupt()
+            raise KeyboardInterrupt
 
-        if is_owners(query):
+        if is_owners(query) or not count:
             continue
         run = begun(root, query, before=told.append)
-        with leaves(read):
-            moved = run()
-        assert run.stopped is bool(count)
-        assert len(told) == bool(count)
-        if count:
-            assert picture(told[0]) == picture(moved)
-            assert all(each.outcome is LOST for each in run.log())
+        with leaves(read), pytest.raises(KeyboardInterrupt):
+            run()
+        assert len(told) == 1
+        assert picture(run.standing()) == picture((told[0],))
+        assert [each.outcome for each in run.log()] == [LOST]
 
 
 @EACH
@@ -122,13 +120,16 @@ def test_an_interrupt_keeps_what_was_answered_and_all_charges(conversation: Conv
                         run()
                     assert run.standing() is None
                 continue
-            with leaves(raising_at(place, KeyboardInterrupt())):
+            with leaves(raising_at(place, KeyboardInterrupt())) as ran:
                 moved = inside()
+            assert inside.stopped
+            assert ran == [place]
+            assert picture(begun(root, query, known=inside.log()).replayed()) == picture(moved)
             with leaves(breaking_at(place)), pytest.raises(KeyboardInterrupt):
                 outside()
-            assert picture(outside.standing()) == picture((moved,))
             known = begun(root, query, known=whole.log()[: place - 1]).replayed()
-            assert picture(known) == picture(moved)
+            assert picture((known,)) == picture(outside.standing())
+            assert not any(each.outcome is LOST for each in outside.log()[: place - 1])
 
 
 @EACH
