@@ -181,27 +181,6 @@ def _sweep(watched: Watched, call: Callable[[int], object]) -> int:
             return point
 
 
-@pytest.mark.slow
-def test_every_single_instruction(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sweeps below, at every point at which an interrupt is delivered.
-
-    Without values drawn ahead: filling a pool has more points than all else together, and an
-    interrupted filling starts again.
-    """
-    monkeypatch.setattr(sys.modules[__name__], "STRIDE", 1)
-    monkeypatch.setattr(pools, "_WARM", sys.maxsize)
-    pools._forget_all()
-    test_a_launch_is_interrupted_anywhere()
-    test_several_launches_are_interrupted_anywhere()
-    test_several_launches_in_sequence_are_interrupted_anywhere()
-    test_several_queries_are_interrupted_anywhere()
-    test_an_ask_is_interrupted_anywhere()
-    test_a_report_is_interrupted_anywhere()
-    test_a_person_is_interrupted_anywhere()
-    test_an_ex_post_child_is_interrupted_anywhere()
-    test_of_sequential_children_one_is_left_after_an_interrupt()
-
-
 def test_a_launch_is_interrupted_anywhere() -> None:
     """Below a team, with and without a name; an interrupted name is free, or has its answer."""
     watched = Watched()
@@ -433,6 +412,35 @@ def test_of_sequential_children_one_is_left_after_an_interrupt() -> None:
         assert len(RUNS) <= len(root.ledger())
         assert root.privacy_loss() == ZCDP(len(root.ledger()) * TINY)
     assert point > 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "sweep",
+    [
+        test_a_launch_is_interrupted_anywhere,
+        test_several_launches_are_interrupted_anywhere,
+        test_several_launches_in_sequence_are_interrupted_anywhere,
+        test_several_queries_are_interrupted_anywhere,
+        test_an_ask_is_interrupted_anywhere,
+        test_a_report_is_interrupted_anywhere,
+        test_a_person_is_interrupted_anywhere,
+        test_an_ex_post_child_is_interrupted_anywhere,
+        test_of_sequential_children_one_is_left_after_an_interrupt,
+    ],
+)
+def test_every_single_instruction(
+    sweep: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sweeps above, at every point at which an interrupt is delivered.
+
+    Without values drawn ahead: filling a pool has more points than all else together, and an
+    interrupted filling starts again.
+    """
+    monkeypatch.setattr(sys.modules[__name__], "STRIDE", 1)
+    monkeypatch.setattr(pools, "_WARM", sys.maxsize)
+    pools._forget_all()
+    sweep()
 
 
 @pytest.mark.parametrize("nth", [1, 2, 3])
