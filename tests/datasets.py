@@ -42,7 +42,7 @@ _MOMENTS = {"date": "M8[D]", "timestamp": "M8[us]"}
 _FILLED = {"integer": (np.int64, 0), "boolean": (np.bool_, False), "float": (np.float64, np.nan)}
 
 
-def _in_numpy(kind: str, cells: list[Any]) -> Any:
+def _in_numpy(kind: str, cells: list[Any], like: list[Any]) -> Any:
     if kind in _MOMENTS:
         return np.array(
             [np.datetime64("NaT") if it is None else it for it in cells], _MOMENTS[kind]
@@ -53,19 +53,26 @@ def _in_numpy(kind: str, cells: list[Any]) -> Any:
         dtype, filler = _FILLED[kind]
         plain = np.array([filler if it is None else it for it in cells], dtype)
         return np.ma.array(plain, mask=[it is None for it in cells]) if None in cells else plain
-    if kind == "text" and None not in cells and not any(it.endswith("\0") for it in cells):
-        return np.array(cells, f"U{max(map(len, cells), default=1)}")
+    if kind == "text" and None not in like and not any(it.endswith("\0") for it in like):
+        return np.array(cells, f"U{max(map(len, like), default=1)}")
     return np.fromiter(cells, dtype=object, count=len(cells))
 
 
-def in_numpy(types: Types, rows: list[Row]) -> dict[str, Any]:
-    """A dict of arrays; what numpy has no type for is in arrays of objects."""
-    return {name: _in_numpy(kind, [row[name] for row in rows]) for name, kind in types.items()}
+def in_numpy(types: Types, rows: list[Row], like: list[Row] | None = None) -> dict[str, Any]:
+    """A dict of arrays; what numpy has no type for is in arrays of objects.
+
+    The types of the arrays can hold `like` as well: an array of text cannot hold what is missing.
+    """
+    like = rows if like is None else like
+    return {
+        name: _in_numpy(kind, [row[name] for row in rows], [row[name] for row in like])
+        for name, kind in types.items()
+    }
 
 
-def structured(types: Types, rows: list[Row]) -> Any:
+def structured(types: Types, rows: list[Row], like: list[Row] | None = None) -> Any:
     """A structured array; integers that are missing make it a dict of arrays."""
-    columns = in_numpy(types, rows)
+    columns = in_numpy(types, rows, like)
     if any(isinstance(column, np.ma.MaskedArray) for column in columns.values()):
         return columns
     table = np.empty(len(rows), dtype=[(name, column.dtype) for name, column in columns.items()])
@@ -87,7 +94,7 @@ _PANDAS: dict[str, Any] = {
 
 def _in_pandas(kind: str, cells: list[Any]) -> Any:
     if kind == "float":
-        return pd.Series(_in_numpy(kind, cells))
+        return pd.Series(_in_numpy(kind, cells, cells))
     return pd.Series(cells, dtype=_PANDAS[kind])
 
 
@@ -119,7 +126,7 @@ def in_polars(types: Types, rows: list[Row]) -> Any:
     )
 
 
-MEMORY: dict[str, Callable[[Types, list[Row]], Any]] = {
+MEMORY: dict[str, Callable[..., Any]] = {
     "numpy": in_numpy,
     "structured": structured,
     "pandas": in_pandas,
@@ -160,13 +167,24 @@ def held(form: str, row: Row) -> Row:
 
 
 @contextmanager
-def opened(form: str, types: Types, rows: list[Row], **options: Any) -> Iterator[Any]:
-    """A dataset with these rows; `options` are passed to `Table`."""
+def opened(
+    form: str, types: Types, rows: list[Row], like: list[Row] | None = None, **options: Any
+) -> Iterator[Any]:
+    """A dataset with these rows; `options` are passed to `Table`.
+
+    Its types are those of a table that holds `like` as well, so neighbours can have equal types.
+    """
     if form in MEMORY:
-        yield MEMORY[form](types, rows)
+        yield in_memory(form, types, rows, like)
         return
-    with source(form, types, rows) as table_of, table_of(**options) as table:
+    with source(form, types, rows, like) as table_of, table_of(**options) as table:
         yield table
+
+
+def in_memory(form: str, types: Types, rows: list[Row], like: list[Row] | None) -> Any:
+    """A dataset in memory; only those of numpy choose types by their cells."""
+    by_cells = MEMORY[form] in (in_numpy, structured)
+    return MEMORY[form](types, rows, like) if by_cells else MEMORY[form](types, rows)
 
 
 @contextmanager
@@ -183,11 +201,13 @@ def appended(form: str, types: Types, batches: list[list[Row]], **options: Any) 
 
 
 @contextmanager
-def source(form: str, types: Types, rows: list[Row]) -> Iterator[partial[Table]]:
+def source(
+    form: str, types: Types, rows: list[Row], like: list[Row] | None = None
+) -> Iterator[partial[Table]]:
     """A function that opens these rows as a new `Table`, with the options that it is given."""
     with quietly():
         if form in FRAMES:
-            yield partial(Table, MEMORY[form.removeprefix("table on ")](types, rows))
+            yield partial(Table, in_memory(form.removeprefix("table on "), types, rows, like))
         elif form in FILES:
             path = Path(_folder(), f"{next(_numbers)}.{form.rsplit(maxsplit=1)[-1]}")
             yield partial(Table, path, **_WRITERS[form](path, types, rows))

@@ -67,6 +67,8 @@ class Joined:
     inner: bool
     unit: PrivacyUnit | None
     options: dict[str, Any]
+    like: "Joined | None" = None
+    """One whose tables have the same types; None is this one itself."""
 
     @property
     def added(self) -> Types:
@@ -95,12 +97,15 @@ class Joined:
             unit = {"privacy_unit": "person", "max_rows": self.unit.max_rows, "seed": 3}
         how = {"on": self.on, "how": "inner" if self.inner else "left", **self.options}
         with ExitStack() as stack:
-            left = stack.enter_context(opened(self.form, self.left.types, self.left.rows, **unit))
+            like = self.like or self
+            left = stack.enter_context(
+                opened(self.form, self.left.types, self.left.rows, like.left.rows, **unit)
+            )
             if self.public:
                 yield left.join(public=in_arrow(self.right.types, self.right.rows), **how)
                 return
             right = stack.enter_context(
-                opened(self.form, self.right.types, self.right.rows, **unit)
+                opened(self.form, self.right.types, self.right.rows, like.right.rows, **unit)
             )
             yield left.join(right, **how)
 
@@ -185,6 +190,7 @@ def violations(form: str, seed: object, cases: int = CASES) -> tuple[Counter[str
         other = attrs.evolve(made, left=made.left.without(person))
         if not made.public:
             other = attrs.evolve(other, right=made.right.without(person))
+    other = attrs.evolve(other, like=made)
     compared, found = Counter[str](), []
     with made.table() as one, other.table() as less:
         assert one.unit == less.unit

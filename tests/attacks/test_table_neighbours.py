@@ -127,8 +127,8 @@ def violations(
     compared: Counter[str] = Counter()
     found = []
     with (
-        opened(form, types, tables[0], **made.options) as one,
-        opened(form, types, tables[1], **made.options) as other,
+        opened(form, types, tables[0], tables[0] + tables[1], **made.options) as one,
+        opened(form, types, tables[1], tables[0] + tables[1], **made.options) as other,
     ):
         for case in made.cases:
             statistic = case.statistic()

@@ -167,10 +167,14 @@ class OnPostgres(_Parsing):
         return number.nullif(ibis.literal(float("nan")))
 
     def _plain(self, text: Expression) -> Expression:
-        """The text without the collation of its column, which may not support a search."""
+        """The text without the collation of its column, which may not support a search.
+
+        A function's result has none here; a choice between columns has theirs.
+        """
         import ibis
 
-        return self.uncollated(text) if isinstance(text.op(), ibis.expr.operations.Field) else text
+        computed = isinstance(text.op(), ibis.expr.operations.ScalarUDF)
+        return text if computed else self.uncollated(text)
 
     def uncollated(self, text: Expression) -> Expression:
         """The text of its bytes."""
