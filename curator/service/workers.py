@@ -36,7 +36,7 @@ from curator.story import TRIES
 from queryable.running.handles import Path
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 30.0
-_HOPELESS = 4  # failed starts after which messages no longer wait for the next one
+_HOPELESS = TRIES  # failed starts after which messages no longer wait: one may kill so often
 _PATIENCE = 30.0  # seconds for messages under way when the curator stops
 _LAST = 2.0  # seconds to read what a worker that has ended sent
 
