@@ -232,14 +232,14 @@ def test_sensitivities_of_joins(form: str) -> None:
     assert total
 
 
-@pytest.mark.parametrize("seeds", sized(slow=100, long=1_000))
+@pytest.mark.parametrize("seeds", sized(slow=50, long=1_000))
 @pytest.mark.parametrize("form", parameters(JOINABLE))
 def test_values_of_many_joins(form: str, seeds: int) -> None:
     seeds = min(seeds // 5, 50) if form == "ibis on spark" else seeds
     assert sum(compare(form, seed) for seed in range(seeds)) > seeds
 
 
-@pytest.mark.parametrize("seeds", sized(slow=150, long=2_000))
+@pytest.mark.parametrize("seeds", sized(slow=30, long=2_000))
 @pytest.mark.parametrize("form", parameters(JOINABLE))
 def test_sensitivities_of_many_joins(form: str, seeds: int) -> None:
     total = Counter[str]()

@@ -158,8 +158,10 @@ def test_power_loss() -> None:
     assert sum(losses(seed, every=12) for seed in range(20)) > 160
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("block", range(20))
+@pytest.mark.parametrize(
+    "block",
+    [pytest.param(n, marks=pytest.mark.slow if n < 5 else pytest.mark.long) for n in range(20)],
+)
 def test_power_loss_at_every_write_and_flush(block: int) -> None:
     """2,000 random series in 20 blocks; about 240,000 losses."""
     assert sum(losses(seed) for seed in range(100 * block, 100 * block + 100)) > 10_000
