@@ -212,6 +212,24 @@ def test_all_computed_columns(engine: str, kind: str) -> None:
     check_columns(engine, kind, 1)
 
 
+@every_collation
+def test_a_choice_between_texts_is_searched(engine: str) -> None:
+    """On Postgres it failed as soon as there was a row, if a column's collation has no search."""
+    x, y = column("x"), column("y")
+    chosen = when(x == "Ab").then(x).otherwise(when(y.is_null()).then(x).otherwise(y))
+    with opened(engine, {"x": "text", "y": "text"}, [("Ab", "c"), ("12", None), ("d", "a1")]) as t:
+        for where, found in (
+            (chosen.starts_with("a"), 1),
+            (chosen.ends_with("b"), 1),
+            (chosen.contains("2"), 1),
+            (chosen.like("_1"), 1),
+            (chosen.upper().contains("A"), 2),
+            (chosen.strip().starts_with("A"), 1),
+            (chosen.cast("integer") == 12, 1),
+        ):
+            assert Count(where).value(t) == found, where
+
+
 @every_dialect
 def test_statistics_of_computed_columns(engine: str) -> None:
     """Sums, groups, bins and bounds of a person."""
