@@ -129,7 +129,9 @@ def protected(dataset: Any) -> Any:
     return dataset
 
 
-_NO_FRAMES = (list, tuple, bool, int, type(None), np.ndarray)
+_PLAIN = {dict: ROW, np.ndarray: ROW} | dict.fromkeys((list, tuple, bool, int, type(None)), RECORD)
+"""Who is protected in data of these classes."""
+
 _FRAMES = {"DataFrame", "LazyFrame", "RecordBatch", "Table"}
 _ROWS = (
     "rows are protected here, not persons: a person with several rows in this frame is protected "
@@ -162,8 +164,6 @@ def warn(dataset: Any, *, held_by: str | None = None) -> None:
 
 def _is_frame(dataset: Any) -> bool:
     """Whether it is a bare frame of pandas, polars or Arrow."""
-    if type(dataset) in _NO_FRAMES:
-        return False
     classes = type(dataset).__mro__
     libraries = ((each.__module__.partition(".")[0], each.__name__) for each in classes)
     return any(
@@ -175,6 +175,9 @@ def protects(dataset: Any) -> Protected:
     """Who is protected by a budget over a dataset, in words. Public."""
     if type(dataset) is Grown or type(dataset) is Part:
         dataset = dataset.base
+    plain = _PLAIN.get(type(dataset))
+    if plain is not None:
+        return plain
     if isinstance(dataset, Described):
         return dataset.protects
     rows = _is_frame(dataset) or isinstance(dataset, Mapping | np.ndarray)

@@ -21,7 +21,7 @@ from queryable.messages import LaunchOver
 from queryable.quoting import quoted
 
 
-@attrs.frozen
+@attrs.define(unsafe_hash=True)
 class ClaimOver(Claim):
     """The claim of a launch over blocks; `d_in` is the number of records that it is stated for."""
 
@@ -58,7 +58,7 @@ def d_in_of_claim(claim: Any) -> int:
     return claim.d_in
 
 
-@attrs.frozen
+@attrs.define(eq=False)
 class OrderOver(Order):
     """A launch that was checked: the blocks that it names, and what each will be charged."""
 

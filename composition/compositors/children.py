@@ -46,7 +46,7 @@ from queryable.recalling import Unplayed
 from queryable.statistics import IntegerStatistic
 
 
-@attrs.frozen
+@attrs.define(unsafe_hash=True)  # never changed; to freeze it would take most of making it
 class Child:
     """A running interactive child, and the number of messages it got, which selects its coins."""
 

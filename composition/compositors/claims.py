@@ -21,7 +21,7 @@ from queryable.postprocessing import PersonInTheMiddle
 from queryable.statistics import Bit, IntegerStatistic
 
 
-@attrs.frozen
+@attrs.define(unsafe_hash=True)  # never changed; to freeze it would take most of making it
 class Claim:
     """One launch: the mechanism as it will run, and the loss that it is charged.
 

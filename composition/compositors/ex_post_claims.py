@@ -22,7 +22,7 @@ from queryable.messages import Answer, Query
 T = TypeVar("T")
 
 
-@attrs.frozen
+@attrs.define(unsafe_hash=True)
 class ExPostClaim(Claim):
     """The claim of a child that is charged as it answers; `loss` is the charge so far."""
 

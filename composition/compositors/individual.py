@@ -230,7 +230,7 @@ class Individual(Launching, InteractiveMechanism[IndividualState]):
         return ask_within(state, identity, query, 1, coins, _named)
 
 
-@attrs.frozen
+@attrs.define(eq=False)
 class _Priced(Order):
     """A launch that was checked, and what it costs in shares of the budget.
 

@@ -35,7 +35,7 @@ from queryable.randomness.coins import Coins
 from queryable.statistics import IntegerStatistic
 
 
-@attrs.frozen
+@attrs.define(eq=False)
 class Order:
     """A launch that was checked, and what it claims."""
 

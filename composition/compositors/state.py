@@ -42,7 +42,7 @@ class Charged(Parent):
         return claim
 
 
-@attrs.frozen
+@attrs.define(unsafe_hash=True)  # never changed; to freeze it would take most of making it
 class CompositionState(Charged):
     """The state of a filter or an odometer.
 

@@ -244,7 +244,7 @@ def test_calls_do_not_grow_with_the_children() -> None:
     few, many = holding(100), holding(4_000)
     response = RandomizedResponse(bool, odds=3)
     for act, most in (
-        (lambda q: q.launch(response), 252),
+        (lambda q: q.launch(response), 248),
         (lambda q: q.privacy_loss(), 24),
         (lambda q: q.children[0].ask("bits"), 116),
     ):
