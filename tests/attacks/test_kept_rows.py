@@ -214,7 +214,7 @@ def test_neighbours(form: str) -> None:
     assert not found, found[0]
 
 
-@pytest.mark.parametrize("pairs", sized(slow=200, long=2_000))
+@pytest.mark.parametrize("pairs", sized(slow=60, long=2_000))
 @pytest.mark.parametrize("form", parameters([form for form in FORMS if form not in MEMORY]))
 def test_many_neighbours(form: str, pairs: int) -> None:
     total: Counter[str] = Counter()
@@ -234,7 +234,7 @@ def test_neighbours_of_joined_tables(form: str) -> None:
     assert not any(each for _, each in found), found
 
 
-@pytest.mark.parametrize("seeds", sized(slow=50, long=500))
+@pytest.mark.parametrize("seeds", sized(slow=10, long=500))
 @pytest.mark.parametrize("form", parameters([form for form in FORMS if form not in MEMORY]))
 def test_many_neighbours_of_joined_tables(form: str, seeds: int) -> None:
     seeds, total = min(seeds // 5, 20) if form == "ibis on spark" else seeds, 0

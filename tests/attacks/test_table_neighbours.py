@@ -155,7 +155,7 @@ def test_sensitivities(form: str) -> None:
     assert compared
 
 
-@pytest.mark.parametrize("pairs", sized(slow=200, long=2_000))
+@pytest.mark.parametrize("pairs", sized(slow=60, long=2_000))
 @pytest.mark.parametrize("form", parameters(FORMS))
 def test_sensitivities_of_many_neighbours(form: str, pairs: int) -> None:
     """So many neighbours for each kind of statistic, at least."""

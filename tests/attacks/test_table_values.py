@@ -97,7 +97,7 @@ def test_values(form: str) -> None:
     assert any(outcomes[name] for name in outcomes if not name.endswith("refused"))
 
 
-@pytest.mark.parametrize("tables", sized(slow=500, long=5_000))
+@pytest.mark.parametrize("tables", sized(slow=200, long=5_000))
 @pytest.mark.parametrize("form", parameters(FORMS))
 def test_values_of_many_tables(form: str, tables: int) -> None:
     together, outcomes = TABLES.get(form, 10), Counter[str]()
