@@ -245,6 +245,13 @@ class Best(Measurement[BestRun]):
         return -number if self.score == "smallest" else number
 
     @property
+    def repeats(self) -> Fraction:
+        """How often each candidate runs on average; where draws vary much, as often as many do."""
+        law = self.repetitions
+        mean = max(law.mean, 1 / law.gamma) if isinstance(law, Ending) else law.mean
+        return mean / len(self.base)
+
+    @property
     def _goal(self) -> Fraction | None:
         """What ends the runs, if there is such a number."""
         law = self.repetitions

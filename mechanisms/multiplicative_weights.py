@@ -39,6 +39,7 @@ from queryable import (
     ToMechanism,
     UnknownQueryError,
 )
+from queryable.effort import take, write
 from queryable.losses.fields import read_positive_epsilon
 from queryable.losses.numbers import at_least_one, natural, positive
 from queryable.quoting import quoted
@@ -95,6 +96,18 @@ def _updates(value: Any) -> int:
 
 def _threshold(value: Any) -> Fraction:
     return positive(value, "threshold")
+
+
+_CHARACTERS = 20
+"""Of a float."""
+
+
+def _require_short(steps: int, characters: int = 0) -> None:
+    if not (take(steps) and write(characters)):
+        raise QueryError(
+            "the histogram is too large to be read in one message to a curator that others ask "
+            "too; launch one of fewer elements. The owner can allow more (steps, growth)"
+        )
 
 
 def _same(dataset: Any) -> Any:
@@ -199,6 +212,7 @@ class PrivateMultiplicativeWeights(PersonInTheMiddle[WeightsState]):
             case FromMechanism(answer) if state.detector is None:
                 return self._started(state, answer)
             case FromAnalyst(LinearQuery(weights, predicate)):
+                _require_short(prod(self.shape) // (10 if predicate is None else 1))
                 given = weights if predicate is None else self._selected(predicate)
                 weighted = Weighted(self.encode, self._lattice(given), self.counted)
                 estimate = self._estimate(state, weighted)
@@ -206,6 +220,7 @@ class PrivateMultiplicativeWeights(PersonInTheMiddle[WeightsState]):
                 asking = WeightsState(state.histogram, state.detector, weighted, estimate)
                 return asking, ToMechanism(Ask(state.detector, gap))
             case FromAnalyst(SyntheticHistogram()):
+                _require_short(prod(self.shape) // 10, _CHARACTERS * prod(self.shape))
                 return state, ToAnalyst((state.histogram * self.records).reshape(self.shape))
             case FromAnalyst(PrivacyLossQuery() as query):
                 return state, ToMechanism(query)

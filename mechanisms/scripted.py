@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 
+from queryable.effort import admitted
 from queryable.errors import MechanismFault, PrivacyClaimError
 from queryable.faults import interrupted, touching_data
 from queryable.held import held
@@ -145,9 +146,10 @@ class Scripted(Measurement[View]):
 
     def release(self, dataset: Any, coins: Coins) -> View:
         """The view of the whole analysis."""
-        return conversation(
-            self.mechanism, dataset, self._ask, coins, self.max_rounds, _stop_if_interrupted
-        )
+        with admitted():  # a list was judged, and its steps were counted, before the charge
+            return conversation(
+                self.mechanism, dataset, self._ask, coins, self.max_rounds, _stop_if_interrupted
+            )
 
     def _ask(self, view: View) -> Any:
         if isinstance(self.analyst, tuple):

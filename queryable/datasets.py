@@ -10,6 +10,7 @@ import re
 import warnings
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from pathlib import PurePath
 from typing import Any
 from weakref import WeakValueDictionary
@@ -23,9 +24,10 @@ from queryable.data.frozen import read_only
 from queryable.data.growing import Growing, Grown, Part
 from queryable.data.rows import column_names
 from queryable.dry_runs import require_script
+from queryable.effort import is_quick
 from queryable.errors import MechanismFault, PrivacyWarning, QueryError
 from queryable.faults import interrupted, recalling, touching_data
-from queryable.held import held, kind_of
+from queryable.held import held, kind_of, times_of
 from queryable.mechanism import InteractiveMechanism
 from queryable.optional import (
     counts_batches,
@@ -271,7 +273,8 @@ def require_answerable(dataset: Any, holder: Any) -> list[Any]:
         asks = getattr(each, "asks", None) if kind.mechanism else None
         if asks is not None and recalling() is None:
             mechanism, queries = asks()  # while recalling, this was checked before
-            require_script(mechanism, queries, dataset)
+            times = times_of(holder, each) if is_quick() else Fraction(1)
+            require_script(mechanism, queries, dataset, times)
     return found
 
 

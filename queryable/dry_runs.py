@@ -10,11 +10,22 @@ data give. What follows is not known then, and only what no state understands is
 
 import operator
 from collections.abc import Sequence
+from fractions import Fraction
+from math import ceil
 from typing import Any, TypeGuard
 
 import attrs
 
-from queryable.effort import STEPS, is_out, is_quick, quickly
+from queryable.effort import (
+    STEPS,
+    is_out,
+    is_quick,
+    left_to_write,
+    quickly,
+    require_short_receipts,
+    take,
+    write,
+)
 from queryable.errors import QueryError, UnknownQueryError
 from queryable.ex_post import ExPostMechanism
 from queryable.faults import running_nothing
@@ -23,6 +34,7 @@ from queryable.messages import (
     Answer,
     Ask,
     Halted,
+    Launch,
     Launched,
     Query,
     Refused,
@@ -40,42 +52,80 @@ from queryable.postprocessing import (
 )
 from queryable.recalling import Moved, Recall
 
+_OUT = (
+    "this list takes too long for a curator that others ask too: {}. Ask less in it, repeat it "
+    "less often, or send the queries in messages of their own"
+)
+
 
 def require_script(
-    mechanism: InteractiveMechanism[Any], queries: Sequence[Query], dataset: Any
+    mechanism: InteractiveMechanism[Any],
+    queries: Sequence[Query],
+    dataset: Any,
+    times: Fraction = Fraction(1),
 ) -> None:
     """Check queries that a mechanism will be asked, one after the other.
 
     Nothing is read or charged. A query that answers decide about is not judged, nor is one to a
-    mechanism whose class does not say what it understands. Where long computations are refused, the
-    list has a quarter of a message's steps here, apart from those that are left when it is run: a
-    person who has answers may compute more than one who waits for the first.
+    mechanism whose class does not say what it understands.
+
+    Where long computations are refused, the steps and the characters of the whole list are counted
+    here, also of queries that are not judged, and nothing of it is refused when it runs. It has a
+    quarter of a message's steps for one run.
 
     Args:
         dataset: of which only what is public is used.
+        times: how often the list is expected to run.
 
     Raises:
         QueryError: the mechanism declines to start, or one of them is wrong, whatever the data are;
-            or all together take too long.
+            or all together take too long, or are answered with too much.
     """
     run = Dry()
-    with running_nothing(run), quickly(is_quick(), STEPS // 4):
+    with running_nothing(run), quickly(is_quick(), STEPS // 4, left_to_write()) as left:
+        before = left.characters
+        _judge(run, mechanism, queries, dataset)
+    if is_quick():
+        steps, characters = ceil(times * left.taken), ceil(before - left.characters)
+        if not take(steps):
+            raise QueryError(_OUT.format(f"about {steps} steps"))
+        write(characters)
+
+
+def _judge(
+    run: "Dry", mechanism: InteractiveMechanism[Any], queries: Sequence[Query], dataset: Any
+) -> None:
+    try:
+        running, opening = run.started(mechanism, dataset)
+        if isinstance(opening, Refused | Halted):
+            raise QueryError(f"it declines to start: {opening.reason}")
+    except QueryError as error:
+        raise _never(error) from None
+    except Exception:  # what is no error of a query is for the run with data
+        return
+    judging = True
+    for place, query in enumerate(queries):
         try:
-            running, opening = run.started(mechanism, dataset)
-            if isinstance(opening, Refused | Halted):
-                raise QueryError(f"it declines to start: {opening.reason}")
-            for place, query in enumerate(queries):
-                with entry(place):
-                    running, answer = run.asked(running, query)
-                halted = isinstance(plain(answer), Halted) and not isinstance(query, Ask)
-                if halted or not (run.sure or _admitted(answer)):
-                    return
+            with entry(place):
+                running, answer = run.asked(running, query)
+                require_short_receipts(answer)
         except QueryError as error:
-            if run.sure or run.unknown or is_out():
-                why = "takes too long" if is_out() else "is never answered"
-                raise QueryError(f"this list {why}: {error}") from None
-        except Exception:  # what is no error of a query is for the run with data
+            if is_out() or (judging and (run.sure or run.unknown)):
+                raise _never(error) from None
+            judging = False
+            continue
+        except Exception:  # as above
+            judging = False
+            continue
+        halted = isinstance(plain(answer), Halted) and not isinstance(query, Ask)
+        if halted and run.sure:
             return
+        judging = judging and not halted and (run.sure or _admitted(answer))
+
+
+def _never(error: QueryError) -> QueryError:
+    why = "takes too long" if is_out() else "is never answered"
+    return QueryError(f"this list {why}: {error}")
 
 
 @attrs.frozen
@@ -187,6 +237,7 @@ class Dry(Recall):
                 if isinstance(reply, ToAnalyst):
                     return attrs.evolve(state, person=person), reply.answer
                 inner, answer = self.asked(state.inner, reply.query)
+                answer = _imagined(reply.query, answer)
                 return self._converse(mechanism, Between(inner, person), answer)
             passes = isinstance(reply, ToMechanism) and reply.query is query
             if passes and not isinstance(query, Ask) and state.inner.mechanism.recallable:
@@ -210,6 +261,7 @@ class Dry(Recall):
                 if not isinstance(reply, ToMechanism):
                     return state, reply.answer
                 inner, answer = self.asked(state.inner, reply.query)
+                answer = _imagined(reply.query, answer)
             except QueryError:  # the person fails, which is an answer
                 raise UnjudgedError from None
             state = attrs.evolve(state, inner=inner)
@@ -225,6 +277,16 @@ def _is_known(answer: Answer) -> bool:
     if isinstance(answer, tuple):
         return all(map(_is_known, answer))
     return _is_known(answer.answer) if isinstance(answer, Launched) else answer is not UNSEEN
+
+
+def _imagined(query: Query, answer: Answer) -> Answer:
+    """The answer of a launch of which the form alone decides what a person does next."""
+    mechanism = query.mechanism if isinstance(query, Launch) else None
+    made = getattr(mechanism, "imagined", None)
+    told = plain(answer)
+    if made is None or not (isinstance(told, Launched) and told.answer is UNSEEN):
+        return answer
+    return attrs.evolve(told, answer=made())
 
 
 def _admitted(answer: Answer) -> bool:

@@ -10,14 +10,27 @@ that it is sent to, and on no data and no clock. Some are limits of one computat
 asked for many times in one message takes its steps from those of the whole message.
 """
 
-from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from fractions import Fraction
+from functools import lru_cache, wraps
+from math import inf
+from typing import Any, TypeVar
 
 import attrs
 
-STEPS = 1_000_000
-"""Steps of the checks of one message. A step is about a microsecond."""
+from queryable.errors import QueryError
+
+STEPS = 2_000_000
+"""Steps of one message. A step is about a microsecond."""
+
+_STEPS_OF_QUERY = 400
+_STEPS_OF_NUMBER = 12
+_CHARACTERS_OF_QUERY = 200
+_CHARACTERS_OF_NUMBER = 8
+
+T = TypeVar("T")
 
 
 @attrs.frozen
@@ -33,28 +46,47 @@ class Effort:
     characters: int = 100
 
 
-class _Left:
-    """The steps that are left to a message."""
+class Left:
+    """What is left to a message.
 
-    def __init__(self, steps: int) -> None:
-        self.steps, self.once, self.refused = steps, set[Hashable](), False
+    Attributes:
+        steps: those that are left; infinity if they are not limited.
+        characters: of answers, as they are written to a ledger.
+        taken: the steps that were taken.
+        refused: whether some were refused.
+    """
+
+    __slots__ = ("characters", "once", "refused", "steps", "taken")
+
+    def __init__(self, steps: float, characters: float) -> None:
+        self.steps, self.characters, self.taken = steps, characters, 0
+        self.once, self.refused = set[Hashable](), False
 
 
-_LEFT: ContextVar[_Left | None] = ContextVar("left", default=None)
+_LEFT: ContextVar[Left | None] = ContextVar("left", default=None)
 
 
 @contextmanager
-def quickly(quick: bool = True, steps: int | None = None) -> Iterator[None]:
+def quickly(
+    quick: bool = True, steps: float | None = None, characters: float = inf
+) -> Iterator[Left]:
     """Refuse long computations while the block runs, which is one message.
 
     Args:
         steps: those of the message; None for `STEPS`.
+        characters: of its answers.
     """
-    token = _LEFT.set(_Left(STEPS if steps is None else steps) if quick else None)
+    left = Left(STEPS if steps is None else steps, characters)
+    token = _LEFT.set(left if quick else None)
     try:
-        yield
+        yield left
     finally:
         _LEFT.reset(token)
+
+
+def admitted() -> AbstractContextManager[Left]:
+    """Refuse no steps while the block runs: they were counted before what it does was paid for."""
+    return quickly(is_quick(), inf)
 
 
 def is_quick() -> bool:
@@ -63,9 +95,18 @@ def is_quick() -> bool:
 
 
 def is_out() -> bool:
-    """Whether a message was refused steps."""
+    """Whether a message was refused something because it takes too much."""
     left = _LEFT.get()
     return left is not None and left.refused
+
+
+def refused() -> bool:
+    """Whether something that takes too long for any message is refused; it is noted if it is."""
+    left = _LEFT.get()
+    if left is None:
+        return False
+    left.refused = True
+    return True
 
 
 def take(steps: int, once: Hashable = None) -> bool:
@@ -83,6 +124,122 @@ def take(steps: int, once: Hashable = None) -> bool:
         left.refused = True
         return False
     left.steps -= steps
+    left.taken += steps
     if once is not None:
         left.once.add(once)
     return True
+
+
+def write(characters: int) -> bool:
+    """Whether the answers of a message may have so many further characters. They are counted."""
+    left = _LEFT.get()
+    if left is None:
+        return True
+    if not characters <= left.characters:
+        left.refused = True
+        return False
+    left.characters -= characters
+    return True
+
+
+def require_short(effort: Effort, times: int = 1) -> None:
+    """Take what a release takes, some times over; it answers once.
+
+    Raises:
+        QueryError: the message has not so many steps, or its answers not so many characters.
+    """
+    if not take(times * effort.steps):
+        raise QueryError(
+            f"this takes about {times * effort.steps} steps, which is too much for one message to "
+            "this curator: ask for fewer groups or in fewer steps; the owner can allow more (steps)"
+        )
+    if not write(effort.characters):
+        raise QueryError(
+            f"the answer has about {effort.characters} characters, which is too much for one "
+            "message to this curator: ask for fewer groups; the owner can allow more (growth)"
+        )
+
+
+def require_short_receipts(answer: Any) -> None:
+    """Take what a query takes of compositors, whose accounts have many numbers or a few.
+
+    Args:
+        answer: with its receipts, or several such answers.
+
+    Raises:
+        QueryError: the message has no more steps, or its answers have too many characters.
+    """
+    if not is_quick():
+        return
+    numbers, digits = size_of(answer)
+    if not take(_STEPS_OF_QUERY + _STEPS_OF_NUMBER * numbers):
+        raise QueryError("this query takes too long for one message to this curator")
+    characters = _CHARACTERS_OF_QUERY + _CHARACTERS_OF_NUMBER * numbers + digits
+    if not write(characters):
+        raise QueryError(
+            f"the answer states an account, and has about {characters} characters, which is too "
+            "much for one message to this curator: take a rule with fewer orders, or losses with "
+            "shorter numbers; the owner can allow more (growth)"
+        )
+
+
+def left_to_write() -> float:
+    """How many characters the answers of a message may still have."""
+    left = _LEFT.get()
+    return inf if left is None else left.characters
+
+
+def size_of(value: Any) -> tuple[int, int]:
+    """How many numbers a value has, and how many digits they have together.
+
+    They are looked for in fields of attrs classes, lists and mappings.
+    """
+    numbers, digits, waiting = 0, 0, [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Fraction | int):
+            numbers += 1
+            bits = each.numerator.bit_length() + each.denominator.bit_length()
+            digits += bits * 3 // 10 + 1
+        elif isinstance(each, tuple | list | frozenset):
+            waiting += each
+        elif isinstance(each, Mapping):
+            waiting += each.values()
+        elif attrs.has(type(each)):
+            waiting += [
+                getattr(each, field.name) for field in attrs.fields(type(each)) if field.init
+            ]
+    return numbers, digits
+
+
+def remembered(most: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Keep the results of a function, as `lru_cache` does.
+
+    The steps of a result that is known are taken as those of a new one: otherwise it would depend
+    on what others asked before whether a message may take the rest of its steps.
+    """
+
+    def wrapped(function: Callable[..., T]) -> Callable[..., T]:
+        @lru_cache(most)
+        def known(quick: bool, *arguments: Any) -> tuple[T, int]:
+            outer = _LEFT.get()
+            with quickly(quick, inf if outer is None else outer.steps) as inner:
+                try:
+                    return function(*arguments), inner.taken
+                finally:
+                    if outer is not None:
+                        outer.refused = outer.refused or inner.refused
+
+        @wraps(function)
+        def run(*arguments: Any) -> T:
+            result, steps = known(is_quick(), *arguments)
+            if not take(steps, (function, arguments)):
+                raise ValueError(
+                    "this takes too long for a curator that others ask too, with what else is in "
+                    "the message; send it in a message of its own"
+                )
+            return result
+
+        return run
+
+    return wrapped

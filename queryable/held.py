@@ -79,6 +79,22 @@ def _held(holder: Any) -> list[Any]:
     return found
 
 
+def times_of(holder: Any, inner: Any) -> Fraction:
+    """How often a value that another one holds is expected to run, in all its places together.
+
+    Args:
+        holder: was read from a text, so that nothing in it holds itself.
+    """
+    total, waiting = Fraction(0), [(holder, Fraction(1))]
+    while waiting:
+        each, times = waiting.pop()
+        total += times if each is inner else 0
+        times *= getattr(each, "repeats", 1) if isinstance(each, InteractiveMechanism) else 1
+        kind = _KINDS.get(id(type(each))) or _kind_of(type(each))
+        waiting += [(one, times) for one in kind.run(each)]
+    return total
+
+
 def require_nested(path: tuple[Any, ...], query: Any) -> None:
     """Check, before anything is charged, that a message is not nested too deep for a stack.
 

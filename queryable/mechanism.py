@@ -122,6 +122,11 @@ class InteractiveMechanism(ABC, Generic[State]):
         """The largest number of mechanisms that are nested in this one, one in another."""
         return 0
 
+    @property
+    def effort(self) -> Effort:
+        """What its start takes, or its release, without that of mechanisms in it. Public."""
+        return Effort()
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "step" in cls.__dict__ and "composes" not in cls.__dict__:
@@ -239,11 +244,6 @@ class Measurement(InteractiveMechanism[AfterRelease], Generic[Answer_co]):
             of: the name of a field of the answer, or a place in it; None is the answer itself.
         """
         return None
-
-    @property
-    def effort(self) -> Effort:
-        """What one release takes, without what other mechanisms in it take. Public."""
-        return Effort()
 
     @abstractmethod
     def release(self, dataset: Any, coins: Coins) -> Answer_co:

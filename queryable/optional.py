@@ -24,6 +24,10 @@ alone.
   True.
 * `asks()`: a mechanism, and the list of queries that it will be asked, which is checked before a
   launch is charged (`dry_runs`). Default: nothing.
+* `imagined()`: an answer of the form that its answers have, where a person who launches it does the
+  same whatever the numbers are. Dry runs go on with it. Default: none.
+* `repeats`, a number: how often each mechanism that it holds is run, where that is expected to be
+  more than once. Default: 1.
 * `priced(launches)`, of a person in the middle: the loss of what it would launch if it were asked
   what these launches answer; `recommend` compares it with theirs. Default: unknown.
 """

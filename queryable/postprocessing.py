@@ -9,13 +9,14 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import attrs
 
+from queryable.effort import Effort, admitted, require_short
 from queryable.errors import MechanismFault, QueryError
 from queryable.faults import followed, touching_data
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, Measure
 from queryable.losses.numbers import at_least_one
 from queryable.mechanism import InteractiveMechanism, nested
-from queryable.messages import OWNERS, Answer, Query, not_the_owner, plain
+from queryable.messages import OWNERS, Answer, Launch, Query, not_the_owner, plain
 from queryable.optional import (
     empty_account,
     guarantee,
@@ -87,6 +88,11 @@ class PersonInTheMiddle(ABC, Generic[PersonState]):
         Raises:
             QueryError: the analyst's query is wrong. Raise it only before the mechanism is asked.
         """
+
+    @property
+    def effort(self) -> Effort:
+        """What its start takes. Public."""
+        return Effort()
 
     def __matmul__(self, mechanism: InteractiveMechanism[Any]) -> "Postprocessed[PersonState]":
         """`person @ mechanism` is `Postprocessed(mechanism, person)`."""
@@ -203,6 +209,11 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
         """`Person @ Mechanism`."""
         return f"{type(self.person).__name__} @ {public_name(self.mechanism)}"
 
+    @property
+    def effort(self) -> Effort:
+        """The person's, to start it."""
+        return self.person.effort
+
     def account_below(self) -> Account | None:
         """The empty account of the mechanism, if answers state all that is charged to it."""
         stated = self.person.states_costs and getattr(self.mechanism, "d_in", None) == 1
@@ -235,8 +246,9 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
     ) -> tuple[PostprocessedState[PersonState], Answer]:
         """Start both; the person translates the mechanism's opening answer."""
         inner, opening = self.mechanism.init(dataset, coins.spawn("mechanism", 0))
-        state = PostprocessedState(inner, self.person.init(), asked=1)
-        return self._converse(state, FromMechanism(opening), coins)
+        with admitted():
+            state = PostprocessedState(inner, self.person.init(), asked=1)
+        return self._finished(state, FromMechanism(opening), coins)
 
     def step(
         self, state: PostprocessedState[PersonState], query: Query, coins: Coins = SYSTEM
@@ -254,10 +266,19 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
         state, reply = self._speak(state, FromAnalyst(query), coins)
         if isinstance(reply, ToAnalyst):
             return state, reply.answer
+        if reply.query is not query:  # what the analyst writes herself is counted where it is read
+            _require_short(reply.query)
         state, answer = self._ask(state, reply, coins)
         # The mechanism has moved. An error now cannot mean "nothing has changed", and its text may
         # hold an answer whose charge would be lost with the new state.
-        return touching_data(lambda: self._converse(state, FromMechanism(answer), coins))
+        return touching_data(lambda: self._finished(state, FromMechanism(answer), coins))
+
+    def _finished(
+        self, state: PostprocessedState[PersonState], message: FromMechanism, coins: Coins
+    ) -> tuple[PostprocessedState[PersonState], Answer]:
+        """What follows on an answer, which was paid for: no steps are refused any more."""
+        with admitted():
+            return self._converse(state, message, coins)
 
     def _converse(
         self, state: PostprocessedState[PersonState], message: FromMechanism, coins: Coins
@@ -293,6 +314,17 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
                 state.mechanism, reply.query, coins.spawn("mechanism", state.asked)
             )
         return PostprocessedState(inner, state.person, state.asked + 1, state.told), plain(answer)
+
+
+def _require_short(query: Query) -> None:
+    """Take what a launch takes that a person thought of, before it is charged.
+
+    Raises:
+        QueryError: that is too much.
+    """
+    mechanism = query.mechanism if isinstance(query, Launch) else None
+    if isinstance(mechanism, InteractiveMechanism):
+        require_short(mechanism.effort)
 
 
 def _gone(moved: Any) -> None:

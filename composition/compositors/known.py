@@ -6,7 +6,7 @@ Without this, the time would grow exponentially with the levels that are nested 
 
 from collections.abc import Callable
 
-from queryable.effort import is_quick
+from queryable.effort import is_out, is_quick
 from queryable.errors import PrivacyClaimError, UnprovenCompositionError
 from queryable.losses import Loss, Measure
 
@@ -40,7 +40,7 @@ class KnownMap:
             try:
                 found = stated(d_in, measure)
             except Exception as error:
-                if type(error) in _REFUSALS:
+                if type(error) in _REFUSALS and not is_out():
                     self._keep(key, type(error)(*error.args))
                 raise
             self._keep(key, found)

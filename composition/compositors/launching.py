@@ -17,6 +17,7 @@ from composition.compositors.children import NO_CHILDREN, Children, start_child
 from composition.compositors.claims import Claim
 from queryable.data.growing import Part
 from queryable.datasets import read_ahead, statistics_of
+from queryable.effort import is_quick, require_short_receipts
 from queryable.errors import UnknownQueryError
 from queryable.faults import contained_init, interrupted, recalling
 from queryable.mechanism import Measurement
@@ -119,6 +120,8 @@ class Launching(ABC):
                 decided = decided.failed
             answers.append(decided)
         if due:
+            if is_quick() and recalling() is None:
+                require_short_receipts(answers)
             state = self._run(state, due, answers, coins, alone=alone)
         return state, answers[0] if alone else tuple(answers)
 

@@ -7,7 +7,6 @@ units a budget is worth; `costs` searches costs that suit a declared mix of laun
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 from composition.rules.base import Account, Rule, of_whole, sums
 from composition.rules.slack import read_slack, require_approx, share_of, slack_field, why_no_delta
 from composition.rules.worst_case import Priced, worst_cases
-from queryable.effort import is_quick
+from queryable.effort import remembered
 from queryable.losses import ApproxDP, Loss, Measure, add_parts
 from queryable.losses.fields import read_epsilon
 from queryable.losses.numbers import exact, natural, positive, shown
@@ -126,7 +125,7 @@ class Menu(Rule):
         """
         approx = require_approx(budget, self)
         slack = share_of(self.slack, approx)
-        terms = _terms(approx.epsilon, slack, self.unit, self.priced, is_quick())
+        terms = _terms(approx.epsilon, slack, self.unit, self.priced)
         return MenuAccount(approx, slack, terms)
 
 
@@ -173,9 +172,9 @@ class Terms:
         return self.entries[-1] * self.unit
 
 
-@lru_cache(maxsize=128)
-def _terms(epsilon: Fraction, slack: Fraction, unit: Fraction, priced: Priced, _: bool) -> Terms:
-    """The terms. What was computed without a limit is not known where there is one."""
+@remembered(128)
+def _terms(epsilon: Fraction, slack: Fraction, unit: Fraction, priced: Priced) -> Terms:
+    """The terms."""
     return Terms(epsilon, slack, unit, priced)
 
 

@@ -6,17 +6,16 @@ of a query is computed from the query alone, so a refusal depends on nothing els
 """
 
 from fractions import Fraction
-from math import prod
+from math import ceil, prod
 from typing import Any
 
 import attrs
 
 from mechanisms import Best
-from mechanisms.repetitions import Ending
-from queryable.effort import Effort
+from queryable.effort import Effort, take, write
 from queryable.errors import QueryError
 from queryable.losses.numbers import shown
-from queryable.mechanism import Measurement
+from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.statistics import IntegerStatistic
 
 MOST_RUNS = 5_000
@@ -57,11 +56,13 @@ class Expected:
     characters: int
 
 
-def require_short(text: str, query: Any, allowed: Allowed) -> None:
+def require_short(length: int, query: Any, allowed: Allowed) -> None:
     """Check that a query is expected to run few mechanisms, and to answer little.
 
+    What it is expected to take is taken from the message's steps and characters.
+
     Args:
-        text: of the query, as it was sent.
+        length: of the message, in bytes.
 
     Raises:
         QueryError: it takes more than is allowed.
@@ -73,16 +74,16 @@ def require_short(text: str, query: Any, allowed: Allowed) -> None:
             "message to a curator. Take fewer repetitions or fewer queries in an analysis, or send "
             "several messages"
         )
-    if not found.steps <= allowed.steps:
+    if not (found.steps <= allowed.steps and take(ceil(found.steps))):
         raise QueryError(
             f"this takes about {shown(found.steps)} steps; {allowed.steps} is the most for a "
             "message to this curator. Ask for fewer groups, less noise (below 10**12 it is drawn "
             "faster), fewer choices or fewer repetitions, or send several messages"
         )
-    if not found.characters <= allowed.growth * len(text):
+    if not (found.characters <= allowed.growth * length and write(found.characters)):
         raise QueryError(
             f"its answers have about {found.characters} characters; {allowed.growth} times those "
-            f"of the question, which are {len(text)}, are the most for a message to this curator. "
+            f"of the message, which are {length}, are the most for a message to this curator. "
             "Ask for fewer groups, or with less noise; the owner can allow more (growth)"
         )
 
@@ -97,26 +98,20 @@ def expected(query: Any) -> Expected:
     while waiting:
         value, times = waiting.pop()
         often = times if times == 1 else _UNUSUAL * times
-        if isinstance(value, Measurement):
+        if isinstance(value, InteractiveMechanism):
             effort = value.effort
-            runs += times
             steps += often * effort.steps
             characters += effort.characters
+            runs += times if isinstance(value, Measurement) else 0
         elif isinstance(value, IntegerStatistic):
             count = prod(value.shape or ())
             steps += often * (count // 2)
         if type(value) is Best:
             steps += _CHECKED * len(value.base) * Effort().steps
             runs += _CHECKED * len(value.base)
-            times *= _repeated(value) / len(value.base)
+            times *= value.repeats
         waiting += [(each, times) for each in _parts(value)]
     return Expected(runs, steps, characters)
-
-
-def _repeated(best: Best) -> Fraction:
-    """How often a candidate runs on average; where draws vary much, as often as many do."""
-    law = best.repetitions
-    return max(law.mean, 1 / law.gamma) if isinstance(law, Ending) else law.mean
 
 
 def _parts(value: Any) -> list[Any]:

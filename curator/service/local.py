@@ -155,7 +155,11 @@ class LocalService:
 
     def tell(self, path: Path, body: bytes, deadline: float | None = None) -> Reply:
         """Send a message; see `Service.tell`."""
-        with quickly(bool(path)), asked_by(path):  # the owner may take the time
+        allowed = self._allowed
+        with (
+            quickly(bool(path), allowed.steps, allowed.growth * len(body)),  # an owner may take it
+            asked_by(path),
+        ):
             return self._replied(lambda: self._tell(path, body))
 
     def feed(self, body: bytes) -> Reply:
@@ -215,14 +219,14 @@ class LocalService:
                     "each message"
                 )
             try:
-                sent = self._read(token, path, message)
+                sent = self._read(token, path, message, body)
                 if known is not None:
                     return self._asked(sent, known)
             except QueryError as error:
                 return self._wrong(token, error)
             return self._ask(sent, request)
 
-    def _read(self, token: Path, path: Path, message: Tell) -> _Sent:
+    def _read(self, token: Path, path: Path, message: Tell, body: bytes) -> _Sent:
         """Read the query.
 
         Raises:
@@ -236,7 +240,7 @@ class LocalService:
             require_json(message.query)
             raise
         if token:
-            require_short(message.query, query, self._allowed)
+            require_short(len(body), query, self._allowed)
         if any(type(child) not in (int, str) for child in asked):
             raise UnknownChildError("a child has an integer or a text as its id")
         if message.names:

@@ -28,7 +28,7 @@ MOST_CELLS = 900
 """The largest number of atoms of a component: the product over its axes."""
 _SAVED = 1 << 80
 
-_STEPS_OF_BOX = 100
+_STEPS_OF_BOX = 300
 
 
 @attrs.frozen(eq=False)
@@ -146,7 +146,7 @@ class Book:
     def _factor(self, axis: Axis) -> Factor:
         sets = {axis.members(box[axis.key]) for box in self.wishes if axis.key in box}
         known = frozenset(each for each in sets if any(each) and not all(each))
-        steps = 20_000 + len(axis.atoms) ** 3 // 2
+        steps = 40_000 + len(axis.atoms) ** 3
         require_short(steps, (axis.shares, known, axis.ordered))
         return strategy_of(axis.shares, known, ordered=axis.ordered)
 

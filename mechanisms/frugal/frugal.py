@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import attrs
@@ -20,7 +21,7 @@ from mechanisms.tables.keys import groups_of
 from mechanisms.tables.request import Groups
 from mechanisms.tables.statistics import Count
 from queryable.data.frozen import read_only
-from queryable.effort import quickly
+from queryable.effort import Effort
 from queryable.errors import QueryError
 from queryable.half_widths import confidence_of
 from queryable.losses import ZCDP
@@ -39,6 +40,7 @@ from queryable.statistics import IntegerStatistic
 
 _LEAST = Fraction(1, 2)
 _TRIES = 12
+_STEPS_OF_PLANNED = 60
 _NEAR = Fraction(98, 100)  # nearer to the half-width that is asked for, less would hardly be bought
 _PLANNED = 0.995  # a half-width is a little more than the quantile of a Gaussian of the variance
 
@@ -176,6 +178,12 @@ class Frugal(PersonInTheMiddle[FrugalState]):
     continual = False  # it combines answers about one data set
     states_costs = True
 
+    @property
+    def effort(self) -> Effort:
+        """The boxes of the planned statistics."""
+        boxes = sum(prod(each.shape or ()) for each in self.plan)
+        return Effort(100 + _STEPS_OF_PLANNED * boxes)
+
     def init(self) -> FrugalState:
         """The books of the planned statistics, empty."""
         books: Map[Aggregate, Book] = Map()
@@ -213,8 +221,7 @@ class Frugal(PersonInTheMiddle[FrugalState]):
             case FromMechanism(answer):
                 if state.pending is None:
                     return state, ToAnalyst(answer)
-                with quickly(False):  # it is paid for, and as long as what was counted before
-                    return self._on_answer(state, state.pending, answer)
+                return self._on_answer(state, state.pending, answer)
             case FromAnalyst(Estimate() as query):
                 wanted = wanted_of(query)
                 if wanted.fixed_in_advance and state.chosen:

@@ -4,10 +4,12 @@ from fractions import Fraction
 from typing import Any
 
 import attrs
+import numpy as np
 
 from mechanisms.frugal.combined import Combined
 from mechanisms.gaussian import Gaussian
 from queryable.answers import NoisyArray, NoisyInt
+from queryable.effort import Effort
 from queryable.losses import ZCDP
 from queryable.mechanism import Measurement
 from queryable.quoting import quoted
@@ -57,6 +59,17 @@ class GaussiansTogether(Measurement[tuple[NoisyInt | NoisyArray, ...]]):
             each.release(dataset, coins.spawn("part", place))
             for place, each in enumerate(self.parts)
         )
+
+    @property
+    def effort(self) -> Effort:
+        """That of all parts, which are evaluated together."""
+        parts = [each.effort for each in self.parts]
+        return Effort(sum(e.steps for e in parts), sum(e.characters for e in parts))
+
+    def imagined(self) -> tuple[Any, ...]:
+        """An answer of its form: what a frugal person does next depends on no number of it."""
+        shapes = [each.statistic.shape for each in self.parts]
+        return tuple(0 if each is None else np.zeros(each, np.int64) for each in shapes)
 
     @property
     def public_name(self) -> str:

@@ -28,6 +28,7 @@ from mechanisms.refinement.estimate import (
 )
 from mechanisms.refinement.messages import Latest, Open, Refine, Until, holds, target_of
 from mechanisms.refinement.stopping import Schedule, schedule_of
+from queryable.effort import require_short
 from queryable.errors import QueryError, RetiredChildError, UnknownQueryError
 from queryable.losses import Loss
 from queryable.losses.numbers import positive, shown
@@ -214,6 +215,7 @@ class Estimating(PersonInTheMiddle[Estimates]):
                 f"bool: condition is {type(query.condition).__name__}"
             )
         targets = self._targets(opened, query)
+        require_short(self._measurement(opened, targets[-1]).effort, len(targets))
         if opened.estimate is not None and holds(query.condition, opened.estimate):
             return state, ToAnalyst(stopped(opened.estimate, met=True))
         pending = Pending(name, opened, targets, 0, query.condition, value_dependent=True)

@@ -9,7 +9,7 @@ from typing import Any, Self
 import attrs
 import numpy as np
 
-from mechanisms.additive import integer_statistic
+from mechanisms.additive import drawing, integer_statistic
 from mechanisms.laplace import Laplace
 from mechanisms.refinement.estimate import Refined, Undecided, stopped, undecided
 from mechanisms.refinement.messages import Latest, Refine, Until, holds, target_of
@@ -20,6 +20,7 @@ from mechanisms.sampling.laplace_path import laplace_path
 from mechanisms.sampling.laws import DiscreteLaplace
 from queryable.answers import NoisyInt, noisy_array
 from queryable.data.frozen import read_only
+from queryable.effort import Effort, require_short
 from queryable.errors import QueryError, UnknownQueryError
 from queryable.ex_post import Expense, ExPostMechanism, Opening
 from queryable.losses import Loss, Measure
@@ -93,6 +94,13 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
         """The loss of one `Laplace` answer at the last scale."""
         return Laplace(self.statistic, scale=self.scales[-1]).privacy_map(d_in, measure)
 
+    @property
+    def effort(self) -> Effort:
+        """Noise for each coordinate at each scale."""
+        finest = max(self.scales, key=lambda each: each.denominator * each.numerator)
+        each = drawing(self.statistic, finest, int(finest))
+        return Effort(len(self.scales) * (100 + each.steps))
+
     def expense(self) -> "LaplaceExpense":
         """The realised loss before any release: zero."""
         return LaplaceExpense(self, self.statistic.l1)
@@ -114,6 +122,7 @@ class LaplaceNoiseReduction(ExPostMechanism[LaplaceReductionState]):
         places = self.places(query, state.passed)
         if not places:
             return state, USED_UP
+        require_short(drawing(self.statistic, self.scales[-1], int(self.scales[0])), len(places))
         if state.passed == 0:
             value = self.statistic(state.dataset)
             state = LaplaceReductionState(0, state.noise, None, value)

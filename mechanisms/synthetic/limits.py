@@ -4,13 +4,15 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from mechanisms.synthetic.domain import Columns
 from mechanisms.synthetic.fitting import LEAST_VARIANCE, MOST_VARIANCE
-from mechanisms.synthetic.messages import Fit
+from mechanisms.synthetic.messages import Fit, Measured
 from mechanisms.synthetic.spending import MOST_ROUNDS, Round, first_round
 from mechanisms.synthetic.workload import cells_of_model
 from mechanisms.tables.privacy_unit import PrivacyUnit
-from queryable.effort import STEPS, is_quick, take
+from queryable.effort import STEPS, refused, take, write
 from queryable.errors import QueryError
 from queryable.losses import ZCDP
 from queryable.losses.numbers import at_least_one, natural, positive, shown
@@ -25,6 +27,7 @@ _STEPS_OF_FIT = STEPS // 2
 _STEPS_OF_COLUMN = 20
 _STEPS_OF_MARGINAL = 2_000
 _CELLS_A_STEP = 20
+_CHARACTERS_OF_LABEL = 3
 
 
 def rounds_field(value: Any) -> int | None:
@@ -86,7 +89,7 @@ def require_quick(rounds: int | None, max_cells: int, columns: int) -> None:
     Raises:
         QueryError: it is too long, or the message has no more steps.
     """
-    if is_quick() and (rounds is None or rounds > 1 or max_cells > _QUICK_CELLS):
+    if (rounds is None or rounds > 1 or max_cells > _QUICK_CELLS) and refused():
         raise QueryError(
             "ask Fit(loss, rounds=1) here, one round a message, of a Synthetic whose max_cells "
             f"is at most {_QUICK_CELLS}: a fit takes long"
@@ -156,6 +159,25 @@ def require_small(sets: Iterable[Columns], sizes: tuple[int, ...]) -> None:
         )
 
 
+def require_short_answer(characters: int, what: str) -> None:
+    """Check that an answer is short enough, where long ones are not allowed.
+
+    Raises:
+        QueryError: the message's answers may not have so many characters.
+    """
+    if not write(characters):
+        raise QueryError(
+            f"the {what} have about {characters} characters, which is too much for the answer to "
+            "one message to this curator; ask for fewer, in several messages. The owner can allow "
+            "more (growth)"
+        )
+
+
+def characters_of(measured: Iterable[Measured]) -> int:
+    """About how many characters measurements have, as they are written to a ledger."""
+    return sum(300 + 8 * np.size(each.counts) for each in measured)
+
+
 def rows_of(rows: Any, columns: int) -> int:
     """The number of rows that are sampled.
 
@@ -174,4 +196,5 @@ def rows_of(rows: Any, columns: int) -> int:
             f"rows is {many}; ask a curator for at most {STEPS // columns} rows of {columns} "
             "columns in one message, and for more in further ones"
         )
+    require_short_answer(many * columns * _CHARACTERS_OF_LABEL, "rows")
     return many

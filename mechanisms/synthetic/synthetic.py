@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import attrs
@@ -16,10 +17,12 @@ from mechanisms.synthetic.graphical import GRID, Model, on_grid, size_of, unifor
 from mechanisms.synthetic.limits import (
     MOST_CELLS,
     cells_field,
+    characters_of,
     fit_of,
     planned_round,
     require_quick,
     require_quick_choice,
+    require_short_answer,
     require_small,
     require_whole_units,
     rounds_field,
@@ -228,6 +231,7 @@ class Synthetic(PersonInTheMiddle[SyntheticState]):
                 begun = self._begun(state, query)
                 return self._next(self._current(state), begun)
             case FromAnalyst(Measurements()):
+                require_short_answer(characters_of(state.measured), "measurements")
                 return state, ToAnalyst(state.measured)
             case FromAnalyst(FromModel(statistic)):
                 asked = self._asked(state, statistic)
@@ -370,6 +374,9 @@ class Synthetic(PersonInTheMiddle[SyntheticState]):
             raise QueryError("ask Fit(loss) first: nothing was measured yet")
 
     def _modelled(self, state: SyntheticState, asked: Asked) -> Modelled:
+        there = sum(set(asked.columns) <= set(columns) for columns in state.places)
+        entries = prod(asked.shape or ())
+        require_short_answer(entries * (20 + 12 * there) + 300 * there, "answers")
         value = asked.counted(state.model.marginal(asked.columns), asked.columns)
         direct = tuple(
             self._direct(asked, columns, each, number)

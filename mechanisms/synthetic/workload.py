@@ -97,8 +97,12 @@ def candidates_of(workload: Workload | None, names: tuple[str, ...]) -> tuple[Ca
                     "give smaller sets of columns in workload: they have more than "
                     f"{MOST_CANDIDATES} subsets"
                 )
+    weights = [0] * len(names)  # of a set: how many columns of the workload's sets are in it
+    for columns, weight in sets:
+        for column in columns:
+            weights[column] += weight
     return tuple(
-        Candidate(each, sum(weight * len(columns & set(each)) for columns, weight in sets))
+        Candidate(each, sum(weights[column] for column in each))
         for each in sorted(found, key=lambda each: (len(each), each))
     )
 
