@@ -83,13 +83,12 @@ def require_script(
     """
     run = Dry()
     with running_nothing(run), quickly(is_quick(), STEPS // 4, left_to_write()) as left:
-        before = left.characters
         _judge(run, mechanism, queries, dataset)
     if is_quick():
-        steps, characters = ceil(times * left.taken), ceil(before - left.characters)
+        steps = ceil(times * left.taken)
         if not take(steps):
             raise QueryError(_OUT.format(f"about {steps} steps"))
-        write(characters)
+        write(left.written)
 
 
 def _judge(

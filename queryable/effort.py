@@ -52,14 +52,14 @@ class Left:
     Attributes:
         steps: those that are left; infinity if they are not limited.
         characters: of answers, as they are written to a ledger.
-        taken: the steps that were taken.
+        taken, written: the steps and the characters that were taken.
         refused: whether some were refused.
     """
 
-    __slots__ = ("characters", "once", "refused", "steps", "taken")
+    __slots__ = ("characters", "once", "refused", "steps", "taken", "written")
 
     def __init__(self, steps: float, characters: float) -> None:
-        self.steps, self.characters, self.taken = steps, characters, 0
+        self.steps, self.characters, self.taken, self.written = steps, characters, 0, 0
         self.once, self.refused = set[Hashable](), False
 
 
@@ -139,6 +139,7 @@ def write(characters: int) -> bool:
         left.refused = True
         return False
     left.characters -= characters
+    left.written += characters
     return True
 
 
@@ -171,7 +172,7 @@ def require_short_receipts(answer: Any) -> None:
     """
     if not is_quick():
         return
-    numbers, digits = size_of(answer)
+    numbers, digits = size_of(_accounts(answer))
     if not take(_STEPS_OF_QUERY + _STEPS_OF_NUMBER * numbers):
         raise QueryError("this query takes too long for one message to this curator")
     characters = _CHARACTERS_OF_QUERY + _CHARACTERS_OF_NUMBER * numbers + digits
@@ -181,6 +182,14 @@ def require_short_receipts(answer: Any) -> None:
             "much for one message to this curator: take a rule with fewer orders, or losses with "
             "shorter numbers; the owner can allow more (growth)"
         )
+
+
+def _accounts(answer: Any) -> list[Any]:
+    """The accounts in the receipts of answers."""
+    if isinstance(answer, tuple | list):
+        return [account for each in answer for account in _accounts(each)]
+    receipt = getattr(answer, "receipt", None)
+    return [] if receipt is None else [receipt.account]
 
 
 def left_to_write() -> float:

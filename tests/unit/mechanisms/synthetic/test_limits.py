@@ -51,7 +51,7 @@ def test_large_tables_take_the_steps_of_a_message() -> None:
         for _ in range(times):
             require_small([(0, 1, 2)], (120, 120, 120))
 
-    with quickly():
+    with quickly(steps=10**6):
         ask(9)
         with pytest.raises(QueryError, match="in a further message"):
             ask(9)
@@ -60,7 +60,7 @@ def test_large_tables_take_the_steps_of_a_message() -> None:
 def test_a_choice_takes_the_steps_of_a_message() -> None:
     for tables in ([100_000] * 150, [10] * 511):
         require_quick_choice(tables)
-        with quickly():
+        with quickly(steps=10**6):
             require_quick_choice(tables[:90])
             with pytest.raises(QueryError, match=f"among {len(tables)} marginals"):
                 require_quick_choice(tables)
