@@ -7,7 +7,7 @@ Responsible for the children of a compositor: they are set, counted, retired and
 from collections.abc import Sequence
 from typing import Any
 
-from queryable.conversation.later import holds_later
+from queryable.conversation.later import PLAIN, holds_later
 from queryable.conversation.steps import (
     BROKEN,
     LOST,
@@ -35,7 +35,6 @@ TALKING: Any = object()
 """In place of an outcome: there is none yet, because a conversation goes on."""
 
 NOTHING = Moved(None, None)
-_PLAIN = frozenset({int, str, float, bool, type(None)})
 
 Path = tuple[Any, ...]
 """The ids on the way to a frame, innermost first, as a linked list."""
@@ -156,7 +155,7 @@ def ended(result: Any, node: Node | None, children: Children) -> Any:
     if type(result) is not Moved:
         raise TypeError(f"a conversation ends with Moved or LOST, not {called(type(result))}")
     own, answer, receipts = result
-    if type(answer) not in _PLAIN and holds_later(answer):
+    if type(answer) not in PLAIN and holds_later(answer):
         raise TypeError("a conversation may not look at data; it answers with a Later")
     if node is None or own is not node.own or children is not node.children:
         node = Node(own, children)

@@ -74,6 +74,8 @@ def made(value: Any) -> Any:
     """
     if type(value) is not Later:
         return value
+    if value._function is None:
+        return value._value
     due = [value]
     while due:
         later = due[-1]
@@ -81,7 +83,7 @@ def made(value: Any) -> Any:
         if function is None:
             due.pop()
             continue
-        unmade = [each for each in later._inputs if _is_due(each)]
+        unmade = [it for it in later._inputs if type(it) is Later and it._function is not None]
         if unmade:
             due += unmade
             continue
@@ -91,10 +93,6 @@ def made(value: Any) -> Any:
         later._inputs = ()
         due.pop()
     return value._value
-
-
-def _is_due(value: Any) -> bool:
-    return type(value) is Later and value._function is not None
 
 
 class Data(NamedTuple):
@@ -114,6 +112,7 @@ class Data(NamedTuple):
         return dataset if type(dataset) is cls else cls(None, Later.of(dataset))
 
 
+PLAIN = frozenset({int, str, float, bool, type(None)})
 _DEEPEST = 3
 
 
@@ -125,8 +124,10 @@ def holds_later(value: Any, depth: int = _DEEPEST) -> bool:
     if not depth:
         return False
     if isinstance(value, tuple | list):
-        return any(holds_later(each, depth - 1) for each in value)
-    if isinstance(value, dict):
-        return any(holds_later(each, depth - 1) for each in value.values())
-    fields = getattr(kind, "__attrs_attrs__", ())
-    return any(holds_later(getattr(value, each.name, None), depth - 1) for each in fields)
+        inner: Any = value
+    elif isinstance(value, dict):
+        inner = value.values()
+    else:  # what a record does not compare, such as a receipt, is about it and not in it
+        fields = getattr(kind, "__attrs_attrs__", ())
+        inner = [getattr(value, each.name, None) for each in fields if each.eq]
+    return any(type(each) not in PLAIN and holds_later(each, depth - 1) for each in inner)

@@ -6,6 +6,7 @@ from queryable.conversation.later import Later, made
 from queryable.conversation.outcomes import with_records
 from queryable.conversation.steps import LOST, Moved, Pass, Start
 from queryable.faults import interrupted
+from queryable.messages import Update
 from queryable.randomness.coins import Coins
 
 
@@ -15,7 +16,10 @@ def read(step: Any, mechanism: Any, state: Any, coins: Coins) -> Any:
         if type(step) is Start:
             after, answer = mechanism.init(made(state), coins)
         elif type(step) is Pass:
-            after, answer = mechanism.step(state, with_records(step.query), coins)
+            query = step.query
+            if type(query) is Update:
+                query = with_records(query)
+            after, answer = mechanism.step(state, query, coins)
         else:
             made(state)
             after = answer = None

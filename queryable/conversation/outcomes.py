@@ -9,7 +9,7 @@ knows the answer of.
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from queryable.conversation.frames import Frame, ids
+from queryable.conversation.frames import Frame, Path, ids
 from queryable.conversation.later import Later, made
 from queryable.conversation.steps import (
     LOST,
@@ -32,21 +32,12 @@ NEW: Any = object()
 """In place of an outcome: the step was not run."""
 
 
-class Entry(NamedTuple):
-    """What came of a step.
+Entry = tuple[Any, Any, Path, int, Any]
+"""What came of a step: the outcome, the step, the ids on the way to the conversation (innermost
+first), which conversation of the message it was, and the state of the child before it. The outcome
+is `LOST` from before a leaf runs until it is through."""
 
-    Attributes:
-        outcome: `LOST` from before the step runs until it is through.
-        path: the ids on the way to the conversation, innermost first.
-        number: which conversation of the message it was.
-        held: the state of the child before it.
-    """
-
-    outcome: Any
-    step: Any
-    path: tuple[Any, ...]
-    number: int
-    held: Any
+STEP = 1
 
 
 class Outcomes:
@@ -58,63 +49,57 @@ class Outcomes:
 
     Attributes:
         lost: whether all that follows in this pass is `LOST`.
-        history: tells apart all that may have come before: how many steps, and how many of them are
-            not lost. What is lost for want of an entry is always last.
+        at, kept: how many steps came before, and how many of them are not lost. Both together tell
+            apart all that may have come before, as what is lost for want of an entry is last.
     """
 
-    __slots__ = ("_at", "_kept", "_known", "_same", "entries", "lost")
+    __slots__ = ("_known", "_same", "at", "entries", "kept", "lost")
 
     def __init__(self, known: Sequence[Told], same: Callable[[Answer, Answer], bool]) -> None:
         self.entries: list[Entry] = []
         self._known, self._same = known, same
-        self.begin()
+        self.at = self.kept = 0
+        self.lost = False
 
     def begin(self) -> None:
         """Begin a pass."""
-        self._at = self._kept = 0
+        self.at = self.kept = 0
         self.lost = False
-
-    @property
-    def history(self) -> tuple[int, int]:
-        """How many steps came before, and how many of them are not lost."""
-        return self._at, self._kept
 
     @property
     def place(self) -> tuple[int, int, bool]:
         """Where the present pass is, for `back`."""
-        return self._at, self._kept, self.lost
+        return self.at, self.kept, self.lost
 
     def back(self, place: tuple[int, int, bool]) -> None:
         """Go on with a pass that another one interrupted."""
-        self._at, self._kept, self.lost = place
+        self.at, self.kept, self.lost = place
 
     def mark(self, step: Any, frame: Frame, held: Any) -> None:
         """Note, before a leaf runs, that it is lost."""
-        self._at += 1
-        self.entries.append(Entry(LOST, step, frame.path, frame.number, held))
+        self.at += 1
+        self.entries.append((LOST, step, frame.path, frame.number, held))
 
     def note(self, outcome: Any, step: Any, frame: Frame, held: Any) -> None:
         """Note what came of the step that was marked last."""
-        self.entries[-1] = Entry(outcome, step, frame.path, frame.number, held)
-        self._kept += 1
+        self.entries[-1] = (outcome, step, frame.path, frame.number, held)
+        self.kept += 1
 
     def heard(self, outcome: Any, step: Any, frame: Frame, held: Any) -> None:
         """Note what a person said."""
-        self.entries.append(Entry(outcome, step, frame.path, frame.number, held))
-        self._at += 1
-        self._kept += 1
+        self.entries.append((outcome, step, frame.path, frame.number, held))
+        self.at += 1
+        self.kept += 1
 
     @property
     def read(self) -> bool:
         """Whether a leaf ran that did not refuse its query: data may have been read."""
-        return any(
-            type(it.step) is not Say and type(it.outcome) is not Wrong for it in self.entries
-        )
+        return any(type(it[0]) is not Wrong and type(it[STEP]) is not Say for it in self.entries)
 
     def left_in(self, first: int, last: int) -> bool:
         """Whether the next entry is of a conversation with one of these numbers."""
-        left = not self.lost and self._at < len(self.entries)
-        return left and first <= self.entries[self._at].number <= last
+        left = not self.lost and self.at < len(self.entries)
+        return left and first <= self.entries[self.at][3] <= last
 
     def recorded(self, frame: Frame, step: Any) -> Any:
         """What came of a step when it was run; `NEW` if none was.
@@ -123,19 +108,19 @@ class Outcomes:
             UnlikeError: the conversation asked for another one then; all that follows is lost.
         """
         if self.lost:
-            self._at += 1
+            self.at += 1
             return LOST
-        if self._at >= len(self.entries):
+        if self.at >= len(self.entries):
             return NEW
-        entry = self.entries[self._at]
-        self._at += 1
-        same = entry.number == frame.number
-        if not same or entry.path != frame.path or not _alike(entry.step, step):
+        outcome, was, path, number, _ = self.entries[self.at]
+        self.at += 1
+        same = number == frame.number
+        if not same or path != frame.path or not _alike(was, step):
             self.lost = True
             if same:
                 raise UnlikeError(f"{_UNLIKE}: {called(type(step))} now")
             return LOST
-        return self._kept_one(entry.outcome)
+        return self._kept_one(outcome)
 
     def logged(self, frame: Frame, step: Any, mechanism: Any, held: Any, number: int) -> Any:
         """What the log knows of a leaf; `LOST` if nothing.
@@ -145,10 +130,10 @@ class Outcomes:
         Raises:
             OtherVersionError: the log is about another step.
         """
-        used = sum(type(each.step) is not Say for each in self.entries)
+        used = sum(type(each[STEP]) is not Say for each in self.entries)
         if used >= len(self._known):
             self.lost = True
-            self._at += 1
+            self.at += 1
             return LOST
         told = self._known[used]
         if told.path != (*ids(frame.path), step.identity):
@@ -164,8 +149,8 @@ class Outcomes:
                 again = _Again(mechanism, step, frame.coins, number, outcome.answer, self._same)
                 state = Later(again.state, held)
             outcome = Moved(state, outcome.answer)
-        self._at += 1
-        self.entries.append(Entry(outcome, step, frame.path, frame.number, held))
+        self.at += 1
+        self.entries.append((outcome, step, frame.path, frame.number, held))
         return self._kept_one(outcome)
 
     def require_all_known(self) -> None:
@@ -174,12 +159,12 @@ class Outcomes:
         Raises:
             OtherVersionError: it did not.
         """
-        if sum(type(each.step) is not Say for each in self.entries) < len(self._known):
+        if sum(type(each[STEP]) is not Say for each in self.entries) < len(self._known):
             raise OtherVersionError("the log has more steps than the code asks for")
 
     def log(self) -> list[Told]:
         """What came of each leaf, in order."""
-        persons = {ids(each.path) for each in self.entries if type(each.step) is Say}
+        persons = {ids(path) for _, step, path, *_ in self.entries if type(step) is Say}
         found = []
         for outcome, step, path, _, held in self.entries:
             if type(step) is Say:
@@ -193,7 +178,7 @@ class Outcomes:
         return found
 
     def _kept_one(self, outcome: Any) -> Any:
-        self._kept += outcome is not LOST
+        self.kept += outcome is not LOST
         if type(outcome) is Wrong:
             raise outcome.error
         return outcome

@@ -161,7 +161,19 @@ class Run:
         try:
             while True:
                 try:
-                    moved = self._next(frames)
+                    if not frames:
+                        moved = self._begin(
+                            frames, self._mechanism, self._node, self._message, self._coins, ()
+                        )
+                    else:
+                        frame = frames[-1]
+                        if frame.place < len(frame.steps):
+                            frame.place += 1
+                            moved = self._taken(frames, frame, frame.steps[frame.place - 1])
+                        else:
+                            moved = frame.resumed()
+                            if moved is not TALKING:
+                                self._end(frames, frame)
                 except BaseException as raised:
                     error = raised
                 if error is not None:  # outside the handler, so that nothing gets a `__context__`
@@ -177,20 +189,6 @@ class Run:
             while frames:
                 self._close(frames.pop())
 
-    def _next(self, frames: list[Frame]) -> Any:
-        """Run one step, or go on with the innermost conversation."""
-        if not frames:
-            node, message = self._node, self._message
-            return self._begin(frames, self._mechanism, node, message, self._coins, ())
-        frame = frames[-1]
-        if frame.place < len(frame.steps):
-            frame.place += 1
-            return self._taken(frames, frame, frame.steps[frame.place - 1])
-        moved = frame.resumed()
-        if moved is not TALKING:
-            self._end(frames, frame)
-        return moved
-
     def _begin(
         self,
         frames: list[Frame],
@@ -205,10 +203,18 @@ class Run:
         if node is None:
             talk = mechanism.open(message)
         else:
-            live = Live(node.children)
-            talk = mechanism.converse(
-                node.own, self._understood(mechanism, node.own, message, live), live
-            )
+            own, live = node.own, Live(node.children)
+            key = number, self._outcomes.at, self._outcomes.kept
+            understood = self._memo.get(key, NEW)  # it is read once, however often this is held
+            if understood is NEW:
+                try:
+                    understood = mechanism.understood(own, message, live)
+                except Exception as error:
+                    understood = Wrong(error)
+                self._memo[key] = understood
+            if type(understood) is Wrong:
+                raise understood.error
+            talk = mechanism.converse(own, understood, live)
         if type(talk) is GeneratorType:
             frames.append(Frame(talk, coins, node, path, number))
             return TALKING
@@ -216,20 +222,6 @@ class Run:
         if moved is not LOST and moved.receipts:
             self._receive(frames, [(path[:1], each) for each in moved.receipts])
         return moved
-
-    def _understood(self, mechanism: Any, own: Any, message: Any, live: Live) -> Any:
-        """What the message says. It is read once, however often the conversation is held."""
-        key = self._begun, self._outcomes.history
-        understood = self._memo.get(key, NEW)
-        if understood is NEW:
-            try:
-                understood = mechanism.understood(own, message, live)
-            except Exception as error:
-                understood = Wrong(error)
-            self._memo[key] = understood
-        if type(understood) is Wrong:
-            raise understood.error
-        return understood
 
     def _end(self, frames: list[Frame], frame: Frame) -> None:
         """A conversation has its result."""

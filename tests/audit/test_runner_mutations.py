@@ -20,7 +20,7 @@ Patch = pytest.MonkeyPatch
 
 def compared() -> None:
     """A few random conversations on both kernels."""
-    for seed in range(12):
+    for seed in range(6):
         talk(seed, interrupts=False)
 
 
@@ -37,7 +37,7 @@ def charged_after_the_leaf(patch: Patch) -> None:
     patch.setattr(Outcomes, "mark", lambda *_: None)
 
     def note(self: Any, outcome: Any, step: Any, frame: Any, held: Any) -> None:
-        self.entries.append(outcomes.Entry(outcome, step, frame.path, frame.number, held))
+        self.entries.append((outcome, step, frame.path, frame.number, held))
 
     patch.setattr(Outcomes, "note", note)
     patch.setattr(running.leaves, "read", plain)

@@ -133,12 +133,12 @@ def after_interrupts(old: Any, state: Any, query: Any, number: int) -> list[Any]
     return found
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(40))
 def test_both_kernels_do_the_same(seed: int) -> None:
     talk(seed, interrupts=False)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_an_interrupt_anywhere_leaves_what_the_other_kernel_may_leave(seed: int) -> None:
     talk(1_000_000 + seed, interrupts=True)
 
