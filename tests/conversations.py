@@ -5,18 +5,20 @@ Each takes what it checks, charges, refuses and reports from the compositor that
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from operator import getitem
 from typing import Any, NamedTuple
 
 import attrs
 
 from composition import Individual, Parallel
-from composition.compositors import individual
+from composition.compositors import individual, parallel
 from composition.compositors.adaptive import AdaptiveComposition
 from composition.compositors.children import require_depth, require_live
 from composition.compositors.claims import Claim, correction, loss_at, map_at
 from composition.compositors.logged import Claims
 from composition.compositors.state import NO_CLAIMS, Charged
+from composition.rules.declared import common_measure
 from queryable import (
     SYSTEM,
     ZCDP,
@@ -426,7 +428,8 @@ class Split(Compositor):
                     return Report(map_at(self.mechanisms[child], d_in_of(inner.d_in, 1), None))
                 return Asked(child, inner, None, None)  # type: ignore[arg-type]
             case PrivacyLossQuery(d_in):
-                return Report(map_at(self.real, d_in_of(d_in, 1), None))
+                at = d_in_of(d_in, 1)
+                return None if at == 1 else Report(map_at(self.real, at, None))
             case Update() | CloseBlock() if self.continual:
                 return query
         raise UnknownQueryError("a parallel composition answers Ask and PrivacyLossQuery")
@@ -437,7 +440,17 @@ class Split(Compositor):
             return Moved(own, understood.answer)
         if type(understood) is Asked:
             return self._ask(understood.child, understood.query)
-        return self._grow(understood, live)
+        return self._spent(live) if understood is None else self._grow(understood, live)
+
+    def _spent(self, live: Live) -> Talk:
+        """The largest loss that a part has spent: a filter says it, without any change."""
+        asked = [each for each in self.mechanisms if isinstance(live.get(each), Filter)]
+        told = yield [Pass(each, PrivacyLossQuery(1)) for each in asked]
+        spent = dict(zip(asked, (each.answer for each in told), strict=True))
+        rest = self.mechanisms.items()
+        losses = [spent[n] if n in spent else map_at(each, 1, None) for n, each in rest]
+        measure = common_measure(partial(parallel._stated, loss) for loss in losses)
+        return Moved(None, parallel._join((loss.to(measure) for loss in losses), measure))
 
     def _ask(self, child: Any, query: Any) -> Talk:
         moved = yield Pass(child, query)

@@ -303,7 +303,7 @@ def random_query(rng: np.random.Generator, mechanism: Any, state: Any) -> tuple[
         ]
         return addressed(path, inner), addressed(path, inner)
     if kind == "parallel":
-        query = ("wrong", PrivacyLossQuery(2))[rng.integers(2)]
+        query = ("wrong", PrivacyLossQuery(2), PrivacyLossQuery())[rng.integers(3)]
         return addressed(path, query), addressed(path, query)
     kinds = [random_kind(rng, calm=person) for _ in range(rng.integers(1, 4))]
     kinds = [("bits",) if part and "parallel" in repr(each) else each for each in kinds]
