@@ -195,7 +195,7 @@ class MemoryRoot:
         if isinstance(query, Ask):  # the log, the journal and the coins name the whole path
             asked, query = unnested(query)
             path = (*path, *asked)
-        if type(query) is PrivacyLossQuery and path in self._reports:
+        if type(query) is PrivacyLossQuery and path in self._reports and self.journal is None:
             self._require_mine()
             with self._lock, self._busy:
                 now = self.settled()
@@ -376,8 +376,8 @@ class MemoryRoot:
         if state is not now.state:
             self._reports = {}
         elif not is_many(query) and is_poll(told[0]):
-            known = self.mechanism.composes and self.journal is None  # it follows from the state
-            if known and type(query) is PrivacyLossQuery and query.d_in is None:
+            told_of_state = type(query) is PrivacyLossQuery and query.d_in is None
+            if told_of_state and self.mechanism.composes and self.journal is None:
                 self._reports[flight.path] = state, told[0]
             return self._polled(now, told[0])
         count, polls, called, named = now.exchanges, now.polls, now.names, now.named

@@ -24,6 +24,7 @@ from mechanisms.refinement.messages import Refine
 from queryable import (
     ZCDP,
     ApproxDP,
+    HandleError,
     InteractiveError,
     Launch,
     Launched,
@@ -185,6 +186,20 @@ def test_a_report_that_is_told_again_is_a_message_like_another() -> None:
         q.feed([2])
         assert [q.privacy_loss(), q.privacy_loss(0)] == [PureDP("6/10"), PureDP(0)]
     assert len(told.view) == len(asked.view) == 3 + 1 + 1 + 2 + 1 + 2 + 2 + 2
+
+
+def test_a_report_is_not_told_again_past_a_journal() -> None:
+    """A journal that has lost its ledger lets no message through."""
+
+    class Lost:
+        def require_ready(self) -> None:
+            raise HandleError("the ledger belongs to another process")
+
+    q = Queryable(FiltCon(PureDP(1)), [1])
+    assert [q.privacy_loss(), q.privacy_loss()] == [PureDP(0)] * 2
+    q._root.journal = Lost()  # type: ignore[attr-defined]
+    with pytest.raises(HandleError):
+        q.privacy_loss()
 
 
 def test_a_wrong_poll_is_not_logged() -> None:
