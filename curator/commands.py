@@ -275,15 +275,18 @@ def _checked(root: str, events: Iterable[Event], *, head: str = "", codec: Codec
     grants = sum(len(analyst.grants) for analyst in access)
     analysts = len(access.analysts)
     return (
-        f"{ACCESS}: {len(kept)} events, {analysts} analyst{'s' * (analysts != 1)}, "
+        f"{ACCESS}: {len(kept)} event{'s' * (len(kept) != 1)}, "
+        f"{analysts} analyst{'s' * (analysts != 1)}, "
         f"{grants} grant{'s' * (grants != 1)}; head {kept[-1].hash}"
     )
 
 
 def _line(found: Verified) -> str:
     text = (
-        f"{found.root}: {found.events} events, {found.messages} messages, "
-        f"{found.charges} charges computed again, {found.claims} compared with a stated loss"
+        f"{found.root}: {found.events} event{'s' * (found.events != 1)}, "
+        f"{found.messages} message{'s' * (found.messages != 1)}, "
+        f"{found.charges} charge{'s' * (found.charges != 1)} computed again, "
+        f"{found.claims} compared with a stated loss"
     )
     if found.uncompared:
         text += f"; {found.uncompared} of mechanisms whose loss is not known here"

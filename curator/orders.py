@@ -229,7 +229,7 @@ def _times(row: Mapping[str, Any]) -> str:
     messages, late, tick = row["messages"], row["late"], row["tick"]
     if not messages:
         return ""
-    told = f"\n  {messages} messages since it was started; "
+    told = f"\n  {messages} message{'s' * (messages != 1)} since it was started; "
     told += "1% took over a minute" if row["most"] is None else f"99% took at most {row['most']} s"
     if tick is None:
         return f"{told}; no tick"

@@ -27,7 +27,7 @@ from curator.ledgers import Event, LedgerError, chained, ledger_of
 from curator.story import message_of, past_of, same_by, story_of
 from mechanisms import Table
 from queryable.datasets import protected, protects
-from queryable.errors import InteractiveError, QueryError
+from queryable.errors import CodecError, InteractiveError, QueryError
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, Failed, Halted, Refused, bare
 from queryable.randomness.sealed import SealedCoins
@@ -118,8 +118,8 @@ def replay(
         ledger, mechanism, dataset, name, updates, key, codec: as for `curator.open`.
 
     Raises:
-        LedgerError: there is no such root, its events do not make sense, the key is another, or a
-            batch is missing or another one.
+        LedgerError: there is no such root, its events do not make sense or have a tag that the
+            codec does not read, the key is another, or a batch is missing or another one.
 
     Examples:
         >>> import tempfile
@@ -165,7 +165,14 @@ def replay(
     coins = SealedCoins(secret, root_id(name, story.opened), canonical=codec.encode)
     marks = Marks(secret, story.opened["salt"])
     batches = Batches(codec, marks, updates), Batches(codec, marks)
-    return _Replay(mechanism, given, coins, codec, story.opening, batches).of(events, replayed)
+    try:
+        return _Replay(mechanism, given, coins, codec, story.opening, batches).of(events, replayed)
+    except CodecError as error:
+        raise LedgerError(
+            f"root {name!r} has a value that is not read here: {error}. Give the codec= of the "
+            "site whose mechanisms it has, or replay it with the version of the packages that "
+            "wrote it; nothing is wrong with the ledger"
+        ) from None
 
 
 class _Replay:

@@ -10,6 +10,7 @@ import attrs
 import pytest
 
 import curator
+import curator.codec
 from composition import FiltCon, Individual
 from curator import commands
 from curator.keys import make_key
@@ -34,7 +35,7 @@ from queryable.randomness.sealed import SealedCoins
 from tests.curator.cases import CASES, TAGGED, Case, visits
 from tests.curator.test_same_views import opened, told
 from tests.stored import KEY, STORED, Crash, MemoryLedger
-from tests.strategies import Faulty
+from tests.strategies import Faulty, RandomBits
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 
@@ -465,3 +466,14 @@ def test_a_replay_beside_a_curator(folder: Path) -> None:
     assert stated.replay("visits").difference is None
     table.release(rows.count(), loss=PureDP("1/10"))
     assert stated.replay("visits").messages == 3
+
+
+def test_a_tag_that_is_not_read_is_named_with_what_to_do() -> None:
+    """At 1b177ec it was a bare error of the codec."""
+    ledger = MemoryLedger()
+    table = curator.open(ledger, FiltCon(PureDP(9)), ROWS, name="a", key=KEY, codec=STORED)
+    table(RandomBits())
+    table(Laplace(Count(), epsilon="1/10"))
+    assert not again(ledger, FiltCon(PureDP(9))).difference
+    with pytest.raises(LedgerError, match=r"tests.randombits/1.*codec=.*nothing is wrong"):
+        again(ledger, FiltCon(PureDP(9)), codec=curator.codec.CODEC)

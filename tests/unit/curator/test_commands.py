@@ -138,7 +138,7 @@ def test_each_line_of_the_initial_configuration_has_a_comment(tmp_path: Path) ->
 def test_status_has_a_line_for_each_root(path: str) -> None:
     calls, spent, visits, _ = commands.status(path).splitlines()
     assert spent == "  spent PureDP(epsilon=0.1) of PureDP(epsilon=1)"
-    assert calls.startswith("calls: 4 events, 1 messages, 1 charges computed again, 1 compared")
+    assert calls.startswith("calls: 4 events, 1 message, 1 charge computed again, 1 compared")
     assert visits.startswith("visits: ")
 
 
