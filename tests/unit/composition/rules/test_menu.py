@@ -11,6 +11,7 @@ from composition import FiltCon, Menu, Whitehouse2023, admitted, fitted, optimal
 from composition.rules import worst_case
 from composition.rules.worst_case import worst_cases
 from queryable import ZCDP, ApproxDP, Launch, PrivacyLossQuery, PureDP, Refused
+from queryable.effort import quickly
 from tests.reference import likelier, menu_worst_case, mp, over, real
 from tests.strategies import Toy
 
@@ -343,3 +344,14 @@ def test_a_cost_beyond_every_budget_is_never_paid() -> None:
     account = Menu("0.01", [1, 2], [1, 10**30], slack="8e-7").open(ApproxDP(1, "1e-6"))
     assert account.add(ApproxDP("0.01", 0)).within
     assert not account.add(ApproxDP("0.02", 0)).within
+
+
+def test_a_menu_that_is_known_takes_the_steps_of_a_new_one() -> None:
+    """At 1b177ec it took none, so that a refusal showed what a colleague had sent."""
+    rule, taken = Menu("1/91", [1, 2, 5], slack="1e-7"), []
+    for _ in range(2):
+        with quickly() as left:
+            before = left.steps
+            rule.open(ApproxDP(1, "1e-6"))
+            taken.append(before - left.steps)
+    assert taken[0] == taken[1] > 0
