@@ -399,18 +399,18 @@ def test_people_who_are_not_trusted_fit_one_round_a_message() -> None:
 def test_people_who_are_not_trusted_share_the_steps_of_a_message() -> None:
     root = fitted()[0]
     spent = root.privacy_loss()
-    wide = Synthetic([{f"c{each}": [0, 1]} for each in range(46)])
+    wide = Synthetic([{f"c{each}": [0, 1]} for each in range(47)])
     with quickly():
-        with pytest.raises(QueryError, match="at most 333333 rows of 3 columns"):
-            root.ask(SampleRows(333_334))
-        root.ask(SampleRows(200_000))
-        with pytest.raises(QueryError, match="333333"):
-            root.ask(SampleRows(200_000))
+        with pytest.raises(QueryError, match="at most 666666 rows of 3 columns"):
+            root.ask(SampleRows(666_667))
+        root.ask(SampleRows(400_000))
+        with pytest.raises(QueryError, match="666666"):
+            root.ask(SampleRows(400_000))
         with pytest.raises(QueryError, match="one fit in a message"):
             root.ask(Fit("1/10", rounds=0))
     assert root.privacy_loss() == spent
     with quickly(), pytest.raises(QueryError, match="fewer columns"):
-        Queryable(wide @ FiltCon(ZCDP(1)), {f"c{each}": [0] for each in range(46)}).ask(
+        Queryable(wide @ FiltCon(ZCDP(1)), {f"c{each}": [0] for each in range(47)}).ask(
             Fit("1/10", rounds=1)
         )
 
