@@ -85,7 +85,9 @@ POSTGRES: dict[str, Kept] = {
     "tz": Kept("timestamptz", "instant", [*_DAYS, "294276-12-31 00:00:00+00"]),
     "bytes": Kept("bytea", "bytes", ["a"]),
 }
-_ANY: list[Any] = ["x", b"\xff", 2**63 - 1, -(2**63), 1.5, 1e300, float("inf"), 0, 1]
+_NO_TEXT = "not UTF-8"
+"""In its place SQLite stores a text of other bytes."""
+_ANY: list[Any] = ["x", b"\xff", 2**63 - 1, -(2**63), 1.5, 1e300, float("inf"), 0, 1, _NO_TEXT]
 """SQLite stores any cell in any column."""
 SQLITE: dict[str, Kept] = {
     "b": Kept("BOOLEAN", "boolean", [0, 1, 2, *_ANY]),
@@ -190,6 +192,10 @@ def _on_sqlite(declared: Mapping[str, str], rows: Sequence[Row]) -> tuple[Any, d
     with sqlite3.connect(path) as raw:
         raw.execute(f"CREATE TABLE data ({', '.join(map(' '.join, declared.items()))})")
         raw.executemany(f"INSERT INTO data VALUES ({', '.join('?' * len(declared))})", rows)
+        for name in declared:
+            raw.execute(
+                f"UPDATE data SET {name} = CAST(x'ff41' AS TEXT) WHERE {name} = ?", [_NO_TEXT]
+            )
     raw.close()
     return ibis.sqlite.connect(path).table("data"), {}
 

@@ -30,6 +30,7 @@ from mechanisms import (
     Table,
     Variance,
     column,
+    when,
 )
 from mechanisms.tables.request import Categories, Combinations
 from queryable import MechanismFault, PureDP, Queryable, QueryError
@@ -167,6 +168,32 @@ SHORT: dict[str, IntegerStatistic] = {
     ),
     "of places": GroupBy(Combinations(tuple(PARTS), tuple((i,) * 5 for i in range(75))), Count()),
 }
+
+
+@pytest.mark.parametrize("name", FORMS["ibis on sqlite"].columns)
+def test_no_cell_that_is_chosen_fails(name: str) -> None:
+    """SQLite stores texts of any bytes in columns of numbers, and gives them to no function.
+
+    The error of such a function was taken for an interrupt.
+    """
+    chosen = when(column("row") >= 0).then(column(name)).otherwise(column(name))
+    table = tables("ibis on sqlite")["all"]
+    for of_cell in (
+        lambda: chosen.cast("text").contains("x"),
+        lambda: chosen.cast("integer") == 1,
+        lambda: chosen.cast("number") > 1,
+        lambda: chosen.cast("boolean") == True,  # noqa: E712
+        lambda: chosen.lower().strip() == "x",
+        lambda: chosen.like("_x"),
+        lambda: chosen * 2 > 1,
+        lambda: chosen.cast("date").year() == 2020,
+        lambda: chosen == column(name),
+    ):
+        try:
+            asked = Count(of_cell())
+        except TypeError:  # no such predicate can be built
+            continue
+        assert outcome(asked, table) in ("answered", "refused"), asked
 
 
 @POSTGRES

@@ -76,6 +76,9 @@ class Dialect(Protocol):
     def as_truth(self, value: Expression) -> Expression:
         """The integers 1 and 0 as booleans; null for others."""
 
+    def typed(self, cell: Expression) -> Expression:
+        """The cell of a column of numbers or booleans; null if it is neither."""
+
     def as_integer(self, cell: Expression, kind: Kind) -> Expression:
         """An integer as one of a kind that holds it."""
 

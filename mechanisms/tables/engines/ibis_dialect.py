@@ -214,6 +214,10 @@ class IbisDialect:
         one, zero = self._untyped(1), self._untyped(0)
         return self._once(value, lambda x: self.where((x == one) | (x == zero), x == one))
 
+    def typed(self, cell: Expression) -> Expression:
+        """As it is."""
+        return cell
+
     def as_integer(self, cell: Expression, kind: Kind) -> Expression:
         """An integer of 64 bits, or as it is where the kind is wider."""
         return self.as_whole(cell) if kind.high < 2**63 else cell

@@ -316,8 +316,9 @@ class Operands:
 
     def _converted(self, operand: Compiled, kind: Kind) -> Expression:
         match kind.name:
-            case "integer":
-                return self.dialect.as_integer(operand.cell, kind)
+            case "integer" | "boolean":
+                cell = self.dialect.typed(operand.cell) if operand.column else operand.cell
+                return self.dialect.as_integer(cell, kind) if kind.name == "integer" else cell
             case "float":
                 return self._number(operand)
             case "date" | "timestamp":

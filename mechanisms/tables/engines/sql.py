@@ -240,6 +240,10 @@ class DuckDBDialect:
         """By cases."""
         return Sql(f"CASE {value.text} WHEN 1 THEN TRUE WHEN 0 THEN FALSE END")
 
+    def typed(self, cell: Sql) -> Sql:
+        """As it is."""
+        return cell
+
     def as_integer(self, cell: Sql, kind: Kind) -> Sql:
         """A BIGINT, or a HUGEINT for what is beyond it."""
         wide = not -(2**63) <= kind.low <= kind.high < 2**63
