@@ -119,21 +119,21 @@ OBJECTS = {
 }
 
 
-def label_of(cell: Any) -> Any:
+def label_of(cell: Any, *, padded: bool) -> Any:
     """The unit that a cell of a typed column names: each value is one, and a missing one is none.
 
     Some columns are made of integers, of which the least is no time, and some of bytes, which have
-    to be text.
+    to be text. numpy pads texts with zeros, so that those at the end are lost.
     """
     if cell is None or cell == -(2**63) or cell != cell:  # noqa: PLR0124 (NaN)
         return "None"
     if isinstance(cell, bytes):
         try:
-            return cell.decode().rstrip("\0") + " in bytes"
+            return (cell.decode().rstrip("\0") if padded else cell.decode()) + " in bytes"
         except UnicodeDecodeError:
             return None if cell != b"\xff" else "b'\\xff'"
     if isinstance(cell, str):
-        return cell.rstrip("\0")
+        return cell.rstrip("\0") if padded else cell
     return repr(cell + 0 if isinstance(cell, int | float) else cell)
 
 
@@ -146,7 +146,7 @@ def typed(form: str, name: str) -> Storage:
 
     def drawn(random: Random) -> tuple[Any, Any]:
         cell = column.cell(random, 0.5)
-        return label_of(cell), cell
+        return label_of(cell, padded=form == "typed arrays"), cell
 
     return Storage(made, drawn)
 
