@@ -134,7 +134,7 @@ def label_of(cell: Any, *, padded: bool) -> Any:
             return None if cell != b"\xff" else "b'\\xff'"
     if isinstance(cell, str):
         return cell.rstrip("\0") if padded else cell
-    return repr(cell + 0 if isinstance(cell, int | float) else cell)
+    return repr(0 if cell == 0 else cell)  # also for the zero below zero
 
 
 def typed(form: str, name: str) -> Storage:
@@ -146,6 +146,8 @@ def typed(form: str, name: str) -> Storage:
 
     def drawn(random: Random) -> tuple[Any, Any]:
         cell = column.cell(random, 0.5)
+        if name == "time" and isinstance(cell, int):
+            return label_of(cell // 1000, padded=False), cell  # times of day are in microseconds
         return label_of(cell, padded=form == "typed arrays"), cell
 
     return Storage(made, drawn)
