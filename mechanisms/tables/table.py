@@ -182,7 +182,7 @@ class Table(FromTable, Tabular, GrowingTable):
 
     @property
     def misread(self) -> Misread | None:
-        """What could not be read in a file or in Python objects; None for other sources.
+        """What could not be read in a file, in Python objects or on SQLite; None elsewhere.
 
         Private, because it depends on rows. It is for the data's owner, who decides whether to mend
         the file or to give another option; no launch, error or display shows it. `print` shows it.

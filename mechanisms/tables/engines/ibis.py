@@ -35,6 +35,7 @@ from mechanisms.tables.engines.hashes import TESTED, digest_of, row_hash_of
 from mechanisms.tables.engines.ibis_found import FindPlan, find_statement
 from mechanisms.tables.engines.ibis_kept import KEEPING, MOST, KeptRows, running
 from mechanisms.tables.engines.ibis_keys import Keys
+from mechanisms.tables.engines.ibis_misread import misread_on
 from mechanisms.tables.engines.ibis_rows import Bounded, Rows
 from mechanisms.tables.engines.ibis_totals import Totals, joint, totals_of
 from mechanisms.tables.engines.protocol import Choice
@@ -136,6 +137,7 @@ class Ibis:
             )
         self._row_hash = row_hash_of(self.backend)
         self._dialect = dialect_of(self.backend)
+        self.misread = misread_on(self.backend, self.source, self.kinds, self._dialect)
         if self.backend.name in KEEPING:  # others are not known to be interrupted
             self.timeout: Fraction | None = None
         self._forget()

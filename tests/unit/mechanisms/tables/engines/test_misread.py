@@ -1,8 +1,10 @@
 """What could not be read is told to the owner, and to nobody else."""
 
+import contextlib
 import datetime as dt
 import logging
 import random
+import sqlite3
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -359,3 +361,61 @@ def test_a_truth_value_that_is_not_read_does_not_end_the_opening(path: Path) -> 
     assert told(path, "x\nt\nf\nmaybe\n") == [
         "- x: of the first 3 cells 2 are read as a truth value, and 'maybe' is not"
     ]
+
+
+def on_sqlite(folder: Path, declared: str, cells: list[Any]) -> Any:
+    """A column `x` of a database, as Ibis has it."""
+    import ibis
+
+    path = folder / "rows.db"
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"CREATE TABLE data (x {declared})")
+        connection.executemany("INSERT INTO data VALUES (?)", [(cell,) for cell in cells])
+    return ibis.sqlite.connect(path).table("data")
+
+
+@pytest.mark.parametrize(
+    ("declared", "cells", "remedy"),
+    [
+        ("REAL", ["12,5", "0,75"], "store numbers, not texts"),
+        ("BIGINT", ["1,234", "n/a"], "store numbers, not texts"),
+        ("BOOLEAN", ["yes", "no"], "store 0 and 1"),
+        ("DATE", ["31.01.2013", "1.1.2014"], "store dates as 2020-02-29"),
+        ("TIMESTAMP", ["31.01.2013 10:00"], "store times as 2020-02-29 12:30:00"),
+        ("TEXT", [b"\xff", b"M\xfcller"], "store texts in the database's encoding"),
+    ],
+)
+def test_what_sqlite_holds_in_a_column_of_another_type_is_told(
+    declared: str, cells: list[Any], remedy: str, tmp_path: Path
+) -> None:
+    """At 1b177ec all of it was missing without a sign."""
+    with (
+        pytest.warns(MisreadWarning, match=f"'x' [(]{remedy}[)]"),
+        Table(on_sqlite(tmp_path, declared, cells)) as table,
+    ):
+        pass
+    assert f"of the first {len(cells)} cells {len(cells)} are no" in str(table.misread)
+    assert "31.01" not in repr(table.misread)
+
+
+@pytest.mark.parametrize(
+    ("declared", "cells"),
+    [
+        ("REAL", [1.5, 2, None]),
+        ("BIGINT", [1, 2**62]),
+        ("BOOLEAN", [0, 1]),
+        ("DATE", ["2013-01-31"]),
+        ("TIMESTAMP", ["2013-01-31 10:00:00", "2013-01-31T10:00:00.5Z"]),
+        ("TEXT", ["M\u00fcller", "12,5"]),
+        ("REAL", [1.5, "2,5", 3]),
+    ],
+)
+def test_no_warning_about_what_sqlite_gives(
+    declared: str, cells: list[Any], tmp_path: Path
+) -> None:
+    """Less than most of a column is in the report only."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", MisreadWarning)
+        with Table(on_sqlite(tmp_path, declared, cells)) as table:
+            assert table.misread is not None
+            assert len(table.misread.findings) == ("2,5" in cells)
