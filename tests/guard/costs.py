@@ -290,7 +290,9 @@ def _apart(there: World, messages: Sequence[Sent]) -> Iterator[Cost]:
 
 def _measure(there: World, messages: Sequence[Sent], stream: Any) -> None:
     there.root._process = os.getpid()  # which a queryable asks for
-    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+    before = 1024 * _kilobytes("VmSize")  # all that earlier tests in this process have loaded
+    most = before + (4 << 30)
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
     signal.signal(signal.SIGXCPU, signal.SIG_DFL)
     for each in messages:
         used = round(time.process_time())
@@ -315,6 +317,9 @@ def _memory(*, peak: bool = False) -> int:
     """Kilobytes that the process has, or had at most since this was called without `peak`."""
     if not peak:
         Path("/proc/self/clear_refs").write_text("5")
-    name = "VmHWM" if peak else "VmRSS"
+    return _kilobytes("VmHWM" if peak else "VmRSS")
+
+
+def _kilobytes(name: str) -> int:
     lines = Path("/proc/self/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith(name)).split()[1])
