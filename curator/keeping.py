@@ -34,7 +34,8 @@ import numpy as np
 from composition.compositors.state import CompositionState
 from curator.reading import coins_at
 from queryable.contributions import Contributions, Records
-from queryable.data.growing import Growing, Grown, Part
+from queryable.data.growing import Growing, Grown
+from queryable.data.later import Data, Later
 from queryable.postprocessing import PostprocessedState
 from queryable.randomness.sealed import SealedCoins
 from queryable.recalling import Asked, Unplayed
@@ -55,7 +56,7 @@ _NAMES = {"object", "slice", "range", "set", "frozenset", "_reconstructor", "par
 
 
 _BY_NAME = (type, FunctionType, BuiltinFunctionType)
-_ROWS = (Grown, Growing, Part, Records, Contributions)
+_ROWS = (Grown, Growing, Data, Later, Records, Contributions)
 
 
 class Keeping:

@@ -21,7 +21,8 @@ import numpy as np
 from queryable import streams
 from queryable.contributions import Records
 from queryable.data.frozen import read_only
-from queryable.data.growing import Growing, Grown, Part
+from queryable.data.growing import Growing, Grown, base_of
+from queryable.data.later import Data
 from queryable.data.rows import column_names
 from queryable.dry_runs import require_script
 from queryable.effort import is_quick
@@ -175,8 +176,8 @@ def _is_frame(dataset: Any) -> bool:
 
 def protects(dataset: Any) -> Protected:
     """Who is protected by a budget over a dataset, in words. Public."""
-    if type(dataset) is Grown or type(dataset) is Part:
-        dataset = dataset.base
+    if type(dataset) is Grown or type(dataset) is Data:
+        dataset = base_of(dataset)
     plain = _PLAIN.get(type(dataset))
     if plain is not None:
         return plain
@@ -255,7 +256,7 @@ def require_answerable(dataset: Any, holder: Any) -> list[Any]:
         QueryError: a statistic does not fit, or a mechanism cannot do with the data what it does at
             its start, or a list of queries is never answered.
     """
-    base = dataset.base if type(dataset) is Grown or type(dataset) is Part else dataset
+    base = base_of(dataset)
     found = held(holder)
     kinds = [kind_of(each) for each in found]
     for each, kind in zip(found, kinds, strict=True):
@@ -288,7 +289,7 @@ def _require_startable(dataset: Any, base: Any, mechanism: InteractiveMechanism[
             the data have blocks whose rows it cannot read again; or it answers about batches, and
             none reaches the data.
     """
-    if type(dataset) is Part and dataset.still:
+    if type(dataset) is Data:
         _require_no_batches(mechanism, "this filter")
     key = divides_by(mechanism)
     why = None if key is None else _indivisible(base, key)

@@ -12,7 +12,8 @@ from typing import Any, Generic, NoReturn, TypeVar, final
 import attrs
 
 from queryable.contributions import Contributions
-from queryable.data.growing import Part, snapshot
+from queryable.data.growing import snapshot
+from queryable.data.later import Data, Later, made
 from queryable.effort import Effort
 from queryable.errors import PrivacyClaimError, UnknownQueryError
 from queryable.losses import Loss, Measure
@@ -197,12 +198,14 @@ class InteractiveMechanism(ABC, Generic[State]):
 def launched_on(mechanism: InteractiveMechanism[Any], dataset: Any) -> Any:
     """What a mechanism is started with: a continual one gets the data set that grows itself.
 
-    All others get a snapshot of it. On closed blocks, which do not grow, a continual one gets a
-    `Part`, which tells it so. It reads the data, so it runs inside the fault boundary.
+    All others get a snapshot of it. On records that do not grow, such as closed blocks, a continual
+    one gets `Data`, which tells it so. It reads the data, so it runs inside the fault boundary.
     """
-    if mechanism.continual:
-        return Part(dataset.whole, None) if type(dataset) is Part else dataset
-    return snapshot(dataset)
+    if not mechanism.continual:
+        return snapshot(dataset)
+    if type(dataset) is Data:
+        made(dataset.rows)
+    return made(dataset) if type(dataset) is Later else dataset
 
 
 HIGHEST = 40

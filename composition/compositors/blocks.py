@@ -37,7 +37,15 @@ from composition.compositors.units import NO_UNITS, Units, kept_rows
 from composition.proofs import ask
 from composition.rules import Account, Basic
 from composition.verdicts import Column
-from queryable.data.growing import Part, blocks_are_closed, growable, grown, names_of_blocks
+from queryable.data.growing import (
+    blocks_are_closed,
+    closed,
+    growable,
+    grown,
+    names_of_blocks,
+    over,
+)
+from queryable.data.later import Data
 from queryable.datasets import protects, require_no_batches
 from queryable.errors import UnknownQueryError
 from queryable.guarantees import Guarantee, documented
@@ -259,10 +267,10 @@ class Blocks(Launching, InteractiveMechanism[BlocksState]):
 
     def _restricted(self, data: Any, register: BlockRegister) -> tuple[Any, Units]:
         """The data with the rows that count of the blocks that are there already."""
-        kept, units = growable(Part(data, ()).whole), NO_UNITS
+        kept, units = growable(over(data, ())), NO_UNITS
         for place in range(len(register.blocks)):
             block = register.blocks[place]
-            records, units = self._kept(data, Part(data, (block.name,)).whole, units, block)
+            records, units = self._kept(data, over(data, (block.name,)), units, block)
             kept = grown(kept, records, block.name)
         return kept, units
 
@@ -326,11 +334,11 @@ class Blocks(Launching, InteractiveMechanism[BlocksState]):
 
     def _give_data(self, state: BlocksState, due: Sequence[Due]) -> None:
         """The records of the named blocks, which are read inside the fault boundary, and once."""
-        unions: dict[tuple[int, ...], Part] = {}
+        unions: dict[tuple[int, ...], Data] = {}
         for each in due:
             places = tuple([block.place for block in each.order.blocks])
-            names = [block.name for block in each.order.blocks]
-            each.data = unions.setdefault(places, Part(state.dataset, names))
+            names = tuple([block.name for block in each.order.blocks])
+            each.data = unions.setdefault(places, closed(state.dataset, over, state.dataset, names))
 
     def _ask(
         self, state: BlocksState, child: Any, query: Query, coins: Coins

@@ -12,7 +12,8 @@ import attrs
 from immutables import Map
 
 from composition.compositors.claims import loss_at, map_at
-from queryable.data.growing import Grown, Part
+from queryable.data.growing import Grown
+from queryable.data.later import Data, Later
 from queryable.datasets import read_ahead
 from queryable.errors import QueryError, RetiredChildError, UnknownChildError
 from queryable.faults import (
@@ -71,6 +72,7 @@ NO_CHILDREN: Children = Map()
 After = Callable[[Children, Answer], tuple[Any, Answer]]
 """What a compositor does with a child's answer: gives its own new state and answer."""
 
+_MADE = frozenset({Grown, Data, Later})
 _LARGE = 10**12
 _DEEPEST = 150
 
@@ -126,7 +128,7 @@ def start_child(
 
     def begun() -> tuple[Any, Answer]:
         kind = type(dataset)
-        data = launched_on(mechanism, dataset) if kind is Grown or kind is Part else dataset
+        data = launched_on(mechanism, dataset) if kind in _MADE else dataset
         return mechanism.init(data, coins.spawn(identity, number))
 
     recall = recalling()

@@ -26,7 +26,7 @@ from composition.compositors.claims import claim_of, claim_over, correction, par
 from composition.compositors.launching import Due, Launching, Order
 from queryable.contributions import Contributions, Records, RecordsInMemory
 from queryable.data.cells import Array
-from queryable.data.growing import Grown, Part, grown, snapshot
+from queryable.data.growing import base_of, closed, grown, snapshot
 from queryable.datasets import Described, require_no_batches
 from queryable.errors import PrivacyClaimError, QueryError, UnknownQueryError
 from queryable.faults import called, touching_data
@@ -212,7 +212,7 @@ class Individual(Launching, InteractiveMechanism[IndividualState]):
     def _give_data(self, state: IndividualState, due: "Sequence[_Paying]") -> None:
         """The records that can pay. They are found, and charged, inside the fault boundary."""
         for each in due:
-            each.data = Part(state.dataset, None, each.records)
+            each.data = closed(state.dataset, each.records)
 
     def _ran(
         self, state: IndividualState, due: "_Paying", children: Children, answer: Answer
@@ -341,8 +341,7 @@ def _require_records(dataset: Any) -> None:
     Raises:
         QueryError: the data are not rows in memory.
     """
-    if isinstance(dataset, Grown | Part):
-        dataset = dataset.base
+    dataset = base_of(dataset)
     if isinstance(dataset, Described):
         if not dataset.gives_rows:
             raise QueryError(

@@ -15,7 +15,8 @@ import attrs
 
 from composition.compositors.children import NO_CHILDREN, Children, start_child
 from composition.compositors.claims import Claim
-from queryable.data.growing import Part
+from queryable.data.growing import snapshot
+from queryable.data.later import Data
 from queryable.datasets import read_ahead, statistics_of
 from queryable.effort import is_quick, require_short_receipts
 from queryable.errors import UnknownQueryError
@@ -184,5 +185,5 @@ def _read_for(due: Sequence[Due]) -> tuple[None, None]:
             _, wanted = found.setdefault(id(each.data), (each.data, []))
             wanted += [it for it in statistics_of(mechanism) if isinstance(it, IntegerStatistic)]
     for data, wanted in found.values():
-        read_ahead(data.whole if type(data) is Part else data, wanted)
+        read_ahead(snapshot(data) if type(data) is Data else data, wanted)
     return None, None

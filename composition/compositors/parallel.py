@@ -6,6 +6,7 @@ from contextlib import suppress
 from fractions import Fraction
 from functools import partial, reduce
 from itertools import chain, pairwise, product
+from operator import getitem
 from types import MappingProxyType
 from typing import Any
 
@@ -20,6 +21,7 @@ from composition.rules import Basic
 from composition.rules.declared import common_measure, maps_at
 from composition.verdicts import Column, Way, has_coin, keeps_its_claim
 from queryable.data.growing import snapshot
+from queryable.data.later import Later
 from queryable.effort import is_quick
 from queryable.errors import PrivacyClaimError
 from queryable.faults import in_dry_run, touching_data
@@ -226,7 +228,10 @@ class Parallel(FixedComposition):
         return self.mechanisms
 
     def _shares(self, dataset: Any) -> Mapping[ChildId, Any]:
-        return self.partition.split(snapshot(dataset), tuple(self.mechanisms))
+        """The parts, which are made when the first mechanism needs its own."""
+        self.partition.require_rows(dataset)
+        parts = Later(lambda: self.partition.split(snapshot(dataset), tuple(self.mechanisms)))
+        return {name: Later(getitem, parts, name) for name in self.mechanisms}
 
 
 def _additive_zero(measure: Measure) -> AdditiveLoss:

@@ -90,8 +90,8 @@ class Partition:
                 f"{quoted(name)} is no part; the parts are {', '.join(map(repr, self.parts))}"
             )
 
-    def split(self, dataset: Any, wanted: Iterable[ChildId]) -> Mapping[ChildId, Any]:
-        """The wanted parts, each in the form of the dataset.
+    def require_rows(self, dataset: Any) -> None:
+        """Check that the data protect rows, of which each is in one part. Reads none of them.
 
         Raises:
             TypeError: the data protect units, which may have rows in several parts.
@@ -101,6 +101,14 @@ class Partition:
             raise TypeError(
                 f"these data protect all rows of one {whose}, which may be in several parts"
             )
+
+    def split(self, dataset: Any, wanted: Iterable[ChildId]) -> Mapping[ChildId, Any]:
+        """The wanted parts, each in the form of the dataset.
+
+        Raises:
+            TypeError: the data protect units, which may have rows in several parts.
+        """
+        self.require_rows(dataset)
         rows: dict[ChildId, list[int]] = {name: [] for name in self.parts}
         parts = {key_of(name): name for name in self.names}
         for row, key in enumerate(self._keys(dataset)):

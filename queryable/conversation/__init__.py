@@ -1,7 +1,6 @@
 """The conversation of a compositor, and the runner that holds it."""
 
 from queryable.conversation.compositor import Compositor
-from queryable.conversation.later import Data, Later, made
 from queryable.conversation.running import Run
 from queryable.conversation.steps import (
     LOST,
@@ -16,6 +15,7 @@ from queryable.conversation.steps import (
     Talk,
     Told,
 )
+from queryable.data.later import Data, Later, made
 
 __all__ = [
     "LOST",

@@ -3,9 +3,9 @@
 from abc import abstractmethod
 from typing import Any, ClassVar
 
-from queryable.conversation.later import Data
 from queryable.conversation.running import Run
 from queryable.conversation.steps import Live, Moved, Node, Talk
+from queryable.data.later import Data
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, Query
 from queryable.randomness.coins import SYSTEM, Coins

@@ -7,7 +7,6 @@ Responsible for the children of a compositor: they are set, counted, retired and
 from collections.abc import Sequence
 from typing import Any
 
-from queryable.conversation.later import PLAIN, holds_later
 from queryable.conversation.steps import (
     BROKEN,
     LOST,
@@ -23,6 +22,7 @@ from queryable.conversation.steps import (
     Start,
     Talk,
 )
+from queryable.data.later import PLAIN, holds_later
 from queryable.faults import called
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import READS, Ask, Query

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from queryable.conversation.later import Later, made
 from queryable.conversation.outcomes import with_records
 from queryable.conversation.steps import LOST, Moved, Pass, Start
+from queryable.data.later import Later, made
 from queryable.faults import interrupted
 from queryable.messages import Update
 from queryable.randomness.coins import Coins

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from queryable.conversation.frames import Frame, Path, ids
-from queryable.conversation.later import Later, made
 from queryable.conversation.steps import (
     LOST,
     Moved,
@@ -23,6 +22,7 @@ from queryable.conversation.steps import (
     UnlikeError,
     Wrong,
 )
+from queryable.data.later import Later, made
 from queryable.faults import called
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import Answer, Query, Update

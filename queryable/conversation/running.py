@@ -24,7 +24,6 @@ from queryable.conversation.frames import (
     Receipts,
     ended,
 )
-from queryable.conversation.later import Data, Later
 from queryable.conversation.outcomes import NEW, Outcomes
 from queryable.conversation.steps import (
     BROKEN,
@@ -44,6 +43,7 @@ from queryable.conversation.steps import (
     UnlikeError,
     Wrong,
 )
+from queryable.data.later import Data, Later
 from queryable.errors import MechanismFault, QueryError
 from queryable.faults import called, interrupted, is_interrupt, raise_interrupt, report
 from queryable.mechanism import InteractiveMechanism

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from immutables import Map
 
-from queryable.conversation.later import Data, Later
+from queryable.data.later import Data, Later
 from queryable.messages import Answer, Query
 from queryable.randomness.coins import ChildId
 

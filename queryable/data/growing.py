@@ -1,8 +1,7 @@
 """Data sets that grow: values that share what they have in common.
 
 Responsible for three functions: `grown` is a data set with one more batch, `snapshot` what is in it
-now, in the form that mechanisms read, and `over` the records of named blocks; a `Part` reads these
-when they are needed. A data set that grows
+now, in the form that mechanisms read, and `over` the records of named blocks. A data set that grows
 is a `Grown` value. It never changes. Values that follow from each other share one store of records,
 of which each has the first `count`: a filter and the filters in it keep one copy. Two values that
 go on differently from the same moment do not share what follows.
@@ -20,6 +19,7 @@ from immutables import Map
 
 from queryable.data import stores
 from queryable.data.cells import count_records
+from queryable.data.later import Data, Later, made
 from queryable.data.stores import Store, store_of
 from queryable.errors import QueryError
 from queryable.quoting import quoted
@@ -214,44 +214,20 @@ def _joined(spans: Iterable[tuple[int, int]]) -> Spans:
     return tuple(found)
 
 
-@final
-class Part:
-    """The records of some blocks of a data set. They are read when they are needed, and once.
-
-    No batch reaches a mechanism that is launched on a part.
+def closed(dataset: Any, function: Callable[..., Any], *inputs: Any) -> Data:
+    """Records of a data set that no batch reaches any more. Nothing is read yet.
 
     Args:
-        blocks: the names of the blocks; None: all records, as they are.
-        found: a function that gives the records, if they are others of the same form.
+        dataset: has their public schema.
+        function, inputs: make the records, as in `Later`.
     """
+    return Data(base_of(dataset), Later(function, *inputs))
 
-    __slots__ = ("_blocks", "_dataset", "_found", "_read")
 
-    def __init__(self, dataset: Any, blocks: Iterable[Hashable] | None, found: Any = None) -> None:
-        self._dataset, self._blocks = dataset, None if blocks is None else tuple(blocks)
-        self._found = found
-        self._read: tuple[Any] | None = (dataset,) if blocks is None and found is None else None
-
-    @property
-    def still(self) -> bool:
-        """Whether mechanisms are told that no batch reaches it: they get this value itself."""
-        return self._blocks is None
-
-    @property
-    def base(self) -> Any:
-        """Data with the public schema of the records."""
-        return self._dataset.base if type(self._dataset) is Grown else self._dataset
-
-    @property
-    def whole(self) -> Any:
-        """The records, in the form of the data."""
-        if self._read is None:
-            found, self._found = self._found, None
-            self._read = (over(self._dataset, self._blocks or ()) if found is None else found(),)
-        return self._read[0]
-
-    def __repr__(self) -> str:
-        return "Part(..)"
+def base_of(dataset: Any) -> Any:
+    """Data with the public schema of a data set. Reads nothing."""
+    kind = type(dataset)
+    return dataset.base if kind is Grown else dataset.facts if kind is Data else dataset
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -269,7 +245,7 @@ def growable(dataset: Any) -> Any:
 
     Reads nothing. What cannot grow is returned as it is.
     """
-    if isinstance(dataset, Grown | Growing | Part):
+    if isinstance(dataset, Grown | Growing | Data):
         return dataset
     return Grown(_Shared(dataset))
 
@@ -296,7 +272,7 @@ def form_of(dataset: Any) -> "Growing | Store | None":
     """
     if isinstance(dataset, Growing):
         return dataset
-    return stores.form_of(dataset.base if isinstance(dataset, Grown | Part) else dataset)
+    return stores.form_of(base_of(dataset))
 
 
 def batch_of(form: "Growing | Store | None", records: Any) -> Any:
@@ -328,7 +304,11 @@ def _fitting(run: Callable[[], Any]) -> Any:
 def snapshot(dataset: Any) -> Any:
     """What is in a data set now, in the form that mechanisms read."""
     kind = type(dataset)
-    return dataset.whole if kind is Grown or kind is Part else dataset
+    if kind is Grown:
+        return dataset.whole
+    if kind is Data:
+        return made(dataset.rows)
+    return made(dataset) if kind is Later else dataset
 
 
 def names_of_blocks(dataset: Any) -> tuple[Hashable, ...]:

@@ -70,7 +70,7 @@ class Naive(Parallel):
     def step(self, state: Any, query: Any, coins: Any = SYSTEM) -> Any:
         if not isinstance(query, Update):
             return super().step(state, query, coins)
-        shares = self._shares(query.records)
+        shares = self.partition.split(query.records, tuple(self.mechanisms))
         children = state.children
         for name, child in children.items():
             told = child.mechanism.step(child.state, Update(shares[name]), coins)[0]

@@ -80,7 +80,7 @@ from queryable.advancing import (
     begin,
 )
 from queryable.contributions import RecordsInMemory
-from queryable.data.growing import Part
+from queryable.data.growing import over
 from queryable.losses.conversions import log_up
 from queryable.losses.numbers import round_down, round_up
 from queryable.randomness.coins import SeededCoins
@@ -327,7 +327,7 @@ def a_block_is_read_before_it_is_paid(monkeypatch: pytest.MonkeyPatch) -> None:
     real = Blocks._charged
 
     def charged(self: Any, state: Any, order: Any) -> Any:
-        Part(state.dataset, [block.name for block in order.blocks]).whole  # noqa: B018 (it reads)
+        over(state.dataset, [block.name for block in order.blocks])
         return real(self, state, order)
 
     monkeypatch.setattr(Blocks, "_charged", charged)
@@ -336,7 +336,8 @@ def a_block_is_read_before_it_is_paid(monkeypatch: pytest.MonkeyPatch) -> None:
 @caught_by(blocks.STREAMS["records that arrive later"].keeps)
 def an_update_is_charged_to_no_block(monkeypatch: pytest.MonkeyPatch) -> None:
     """A launch over some blocks reads all records."""
-    monkeypatch.setattr(Part, "whole", property(lambda self: self._dataset.whole))
+    all_records = lambda dataset, _: dataset.whole  # noqa: E731
+    monkeypatch.setattr("composition.compositors.blocks.over", all_records)
 
 
 @caught_by(blocks.STREAMS["pure, of a launch"].keeps)

@@ -12,7 +12,8 @@ from queryable.conversation.steps import Moved
 from tests.laws import test_conversation as laws
 from tests.laws.conversing import CONVERSATIONS
 from tests.laws.test_conversation_oracle import talk
-from tests.unit.queryable.conversation import test_later, test_running
+from tests.unit.queryable.conversation import test_running
+from tests.unit.queryable.data import test_later
 
 FILTER = CONVERSATIONS[0]
 Patch = pytest.MonkeyPatch

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from queryable.conversation import Data, Later, made
-from queryable.conversation.later import holds_later
+from queryable.data.later import holds_later
 
 LOOKS: tuple[Callable[[Any], Any], ...] = (
     *(bool, len, iter, list, int, float, operator.index, abs, round, sorted, sum, hex),

@@ -7,7 +7,9 @@ reaches its log, its answers or its errors. Does not know who makes the values, 
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, NoReturn, Self, final
+from typing import Any, NoReturn, Self, final
+
+import attrs
 
 
 def _hidden(*_: Any) -> NoReturn:
@@ -95,16 +97,21 @@ def made(value: Any) -> Any:
     return value._value
 
 
-class Data(NamedTuple):
-    """What a compositor is opened on.
+@final
+@attrs.frozen(eq=False)
+class Data:
+    """Records that are made when they are needed, and once, beside what is public about them.
+
+    No batch reaches a mechanism that is launched on it.
 
     Attributes:
-        facts: what is public about the records, such as their schema; None if nothing is known.
-        rows: the records.
+        facts: what is public about the records: data with the same schema, of which nothing else
+            is read; None if nothing is known.
+        rows: the records, in the form of the data.
     """
 
-    facts: Any
-    rows: Later
+    facts: Any = attrs.field(repr=False)
+    rows: Later = attrs.field(repr=False)
 
     @classmethod
     def of(cls, dataset: Any) -> "Data":

@@ -1,0 +1,135 @@
+"""No compositor reads data: it does all but run leaves on data that raise at any access."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import composition
+from composition import (
+    AtMostADay,
+    Blocks,
+    ConComp,
+    ExPost,
+    Filt,
+    FiltCon,
+    FiltSeq,
+    Individual,
+    Odom,
+    OdomCon,
+    OdomSeq,
+    Parallel,
+    Partition,
+    Universal,
+)
+from composition.compositors import children
+from mechanisms import Count, Gaussian
+from queryable import (
+    ZCDP,
+    CanAfford,
+    Failed,
+    InteractiveMechanism,
+    Launch,
+    MechanismFault,
+    PrivacyLossQuery,
+    PureDP,
+    QueryError,
+    SeededCoins,
+)
+from queryable.audit.laws import snapshot
+from queryable.messages import Answer, MeasureQuery, Query
+from tests.strategies import RandomBits, Toy
+
+
+def _read(*_: Any) -> Any:
+    raise AssertionError("a compositor reads data")
+
+
+class Unread(list[Any]):
+    """Records of a public form, a list, of which every access raises."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "__class__":  # by which `isinstance` tells forms apart
+            return Unread
+        if not hasattr(list, name):  # no list has it, whatever its records are
+            raise AttributeError(name)
+        return _read(self)
+
+    __len__ = __iter__ = __getitem__ = __contains__ = __eq__ = __ne__ = _read
+    __lt__ = __le__ = __gt__ = __ge__ = __add__ = __mul__ = __rmul__ = __reversed__ = _read
+    __repr__ = __str__ = __reduce_ex__ = __reduce__ = __copy__ = __deepcopy__ = _read
+    __hash__ = _read  # type: ignore[assignment]
+
+
+def parity(record: Any) -> str:
+    """The part of a record."""
+    return "even" if record % 2 == 0 else "odd"
+
+
+PARTS = Partition(parity, ["even", "odd"])
+COMPOSITORS: dict[type, Callable[[], InteractiveMechanism[Any]]] = {
+    Blocks: lambda: Blocks(FiltCon(PureDP(1))),
+    ConComp: lambda: ConComp([Toy(), RandomBits()]),
+    ExPost: lambda: ExPost(PureDP(1)),
+    Filt: lambda: Filt(PureDP(1)),
+    FiltCon: lambda: FiltCon(PureDP(1)),
+    FiltSeq: lambda: FiltSeq(PureDP(1)),
+    Individual: lambda: Individual(1),
+    Odom: lambda: Odom(PureDP),
+    OdomCon: lambda: OdomCon(PureDP),
+    OdomSeq: lambda: OdomSeq(PureDP),
+    Parallel: lambda: Parallel(PARTS, {"even": Toy(), "odd": FiltCon(PureDP(1))}),
+    Universal: lambda: Universal(PureDP(1)),
+}
+SOME = PureDP("1/9")
+QUERIES: tuple[Query, ...] = (
+    MeasureQuery(),
+    PrivacyLossQuery(1),
+    CanAfford(Launch(Toy(SOME))),
+    Launch(Toy(SOME)),
+    Launch(Gaussian(Count(), rho="1/9")),
+    Launch(FiltCon(ZCDP("1/9"))),
+    Launch(Parallel(PARTS, {"even": Toy(SOME)})),
+    PrivacyLossQuery(1),
+)
+
+
+def test_all_compositors_are_walked() -> None:
+    found = {
+        each
+        for name in composition.__all__
+        if isinstance(each := getattr(composition, name), type)
+        and issubclass(each, InteractiveMechanism)
+        and each.composes is True
+        and each is not AtMostADay
+    }
+    assert found == set(COMPOSITORS)
+
+
+def steps(mechanism: InteractiveMechanism[Any], dataset: Any) -> list[Answer]:
+    """What it answers to all queries; one that it does not know changes nothing."""
+    state, opening = mechanism.init(dataset, SeededCoins(1))
+    answers = [opening]
+    for place, query in enumerate(QUERIES):
+        try:
+            state, answer = mechanism.step(state, query, SeededCoins(place))
+        except (QueryError, MechanismFault) as error:
+            answer = type(error), str(error)
+        answers.append(answer)
+        assert repr(state)
+    return answers
+
+
+@pytest.mark.parametrize("kind", COMPOSITORS, ids=lambda kind: kind.__name__)
+def test_a_compositor_reads_nothing(kind: type[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leaves fail before they run; what is answered is what it answers on any data."""
+
+    def failed(*_: Any) -> None:
+        """What came of a leaf that failed."""
+
+    monkeypatch.setattr(children, "contained_init", failed)
+    mechanism = COMPOSITORS[kind]()
+    answers = steps(mechanism, Unread())
+    assert snapshot(answers) == snapshot(steps(mechanism, [1, 2, 3, 4]))
+    if kind is Parallel:
+        assert answers[0] == (Failed(), Failed())
