@@ -13,7 +13,7 @@ import attrs
 
 from queryable.contributions import Contributions
 from queryable.data.growing import snapshot
-from queryable.data.later import Data, Later, made
+from queryable.data.later import Later, made
 from queryable.effort import Effort
 from queryable.errors import PrivacyClaimError, UnknownQueryError
 from queryable.losses import Loss, Measure
@@ -199,12 +199,11 @@ def launched_on(mechanism: InteractiveMechanism[Any], dataset: Any) -> Any:
     """What a mechanism is started with: a continual one gets the data set that grows itself.
 
     All others get a snapshot of it. On records that do not grow, such as closed blocks, a continual
-    one gets `Data`, which tells it so. It reads the data, so it runs inside the fault boundary.
+    one gets `Data`, which tells it so, and makes them when it reads them. Otherwise the data are
+    read here, so it runs inside the fault boundary.
     """
     if not mechanism.continual:
         return snapshot(dataset)
-    if type(dataset) is Data:
-        made(dataset.rows)
     return made(dataset) if type(dataset) is Later else dataset
 
 

@@ -496,7 +496,7 @@ class Private(Compositor):
 
     def open(self, data: Data) -> Moved:
         """No account is opened yet, and nothing is read."""
-        state = Later(individual.IndividualState, data.rows)
+        state = Later(individual.Books, data.rows)
         return Moved(Books(data.facts, state, individual.IndividualState(None).mechanisms), None)
 
     def understood(self, own: Books, query: Any, live: Live) -> Any:  # type: ignore[override]

@@ -7,6 +7,7 @@ takes part, except through the answers of mechanisms that have been paid for.
 
 from collections.abc import Sequence
 from fractions import Fraction
+from operator import getitem
 from typing import Any
 
 import attrs
@@ -27,6 +28,7 @@ from composition.compositors.launching import Due, Launching, Order
 from queryable.contributions import Contributions, Records, RecordsInMemory
 from queryable.data.cells import Array
 from queryable.data.growing import base_of, closed, grown, snapshot
+from queryable.data.later import Later
 from queryable.datasets import Described, require_no_batches
 from queryable.errors import PrivacyClaimError, QueryError, UnknownQueryError
 from queryable.faults import called, touching_data
@@ -65,23 +67,39 @@ def _rho(value: Any) -> Fraction:
 
 
 @attrs.frozen
-class IndividualState(Parent):
-    """The state of an `Individual`.
+class Books:
+    """What nobody sees: who has paid what.
 
     Attributes:
         dataset: the data.
         records: of the data as they were at the last launch that read them; None before.
         accounts: of each of these records; None before the first launch.
-        mechanisms: those that were launched, by child id.
-        children: the live interactive children.
-        owed: the share of the budget that every record has yet to pay, as far as it has so much
-            left, for launches that failed. Records that arrive before the next launch pay it too.
-        arrived: whether records have arrived since `records` were read.
+        owed, arrived: as in `IndividualState`.
     """
 
     dataset: Any = attrs.field(repr=False)
     records: Records | None = attrs.field(default=None, repr=False)
     accounts: Accounts | None = attrs.field(default=None, repr=False)
+    owed: Fraction = Fraction(0)
+    arrived: bool = False
+
+
+@attrs.frozen
+class IndividualState(Parent):
+    """The state of an `Individual`.
+
+    Attributes:
+        dataset: the data.
+        books: a `Later` of the `Books` after the last launch that ran; None before the first.
+        mechanisms: those that were launched, by child id.
+        children: the live interactive children.
+        owed: the share of the budget that every record has yet to pay, as far as it has so much
+            left, for launches that failed. Records that arrive before the next launch pay it too.
+        arrived: whether records have arrived since the last launch that ran.
+    """
+
+    dataset: Any = attrs.field(repr=False)
+    books: Later | None = attrs.field(default=None, repr=False)
     mechanisms: "Map[int, InteractiveMechanism[Any]]" = Map()
     children: Children = NO_CHILDREN
     owed: Fraction = Fraction(0)
@@ -207,20 +225,22 @@ class Individual(Launching, InteractiveMechanism[IndividualState]):
         )
         loss = order.claim.loss
         receipt = Receipt(mechanism, order.launch.d_out, 1, loss, self.account(launched=True))
-        return owing, _Paying(order, identity, loss, Failed(receipt=receipt), state)
+        kept = Later(_now, state.books, state.dataset, state.owed, state.arrived)
+        paid = Later(_paid, kept, order)
+        return owing, _Paying(order, identity, loss, Failed(receipt=receipt), state, paid=paid)
 
     def _give_data(self, state: IndividualState, due: "Sequence[_Paying]") -> None:
-        """The records that can pay. They are found, and charged, inside the fault boundary."""
+        """The records that can pay. They are found, and charged, when the mechanism needs them."""
         for each in due:
-            each.data = closed(state.dataset, each.records)
+            each.books = Later(getitem, each.paid, 0)
+            each.data = closed(state.dataset, _read, each.paid, each.books)
 
     def _ran(
         self, state: IndividualState, due: "_Paying", children: Children, answer: Answer
     ) -> tuple[IndividualState, Answer]:
         moved, answer = super()._ran(state, due, children, answer)
-        if due.paid is not None and isinstance(answer, Launched):
-            paid, mechanisms = due.paid, state.mechanisms
-            moved = attrs.evolve(paid, mechanisms=mechanisms, children=children)
+        if isinstance(answer, Launched):
+            moved = IndividualState(state.dataset, due.books, state.mechanisms, children)
         return moved, _named(answer)
 
     def _ask(
@@ -253,23 +273,28 @@ class _Paying(Due):
     """A launch that is charged to the records that can pay, once it runs.
 
     Attributes:
-        paid: the state after these have paid; None before.
+        paid: a `Later` of the `Books` after these have paid, and of what the mechanism reads.
+        books: a `Later` of the former alone.
     """
 
-    paid: IndividualState | None = attrs.field(default=None, repr=False)
-
-    def records(self) -> Any:
-        """Charge the records that can pay; what the mechanism reads of them.
-
-        Raises:
-            MechanismFault: the data cannot be read.
-        """
-        self.paid, data = _paid(self.before, self.order)
-        return data
+    paid: Later = attrs.field(kw_only=True, repr=False)
+    books: Later | None = attrs.field(default=None, kw_only=True, repr=False)
 
 
-def _paid(state: IndividualState, priced: _Priced) -> tuple[IndividualState, Any]:
-    """The state after the charge, and what the mechanism reads.
+def _now(books: Books | None, dataset: Any, owed: Fraction, arrived: bool) -> Books:
+    """The books at a launch."""
+    if books is None:
+        return Books(dataset, None, None, owed, arrived)
+    return Books(dataset, books.records, books.accounts, owed, arrived)
+
+
+def _read(paid: tuple[Books, Any], _: Books) -> Any:
+    """What the mechanism reads; the books are made with it, so that nothing else is kept."""
+    return paid[1]
+
+
+def _paid(state: Books, priced: _Priced) -> tuple[Books, Any]:
+    """The books after the charge, and what the mechanism reads.
 
     Raises:
         MechanismFault: the data cannot be read.

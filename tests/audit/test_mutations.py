@@ -81,6 +81,7 @@ from queryable.advancing import (
 )
 from queryable.contributions import RecordsInMemory
 from queryable.data.growing import over
+from queryable.data.later import made
 from queryable.losses.conversions import log_up
 from queryable.losses.numbers import round_down, round_up
 from queryable.randomness.coins import SeededCoins
@@ -732,8 +733,9 @@ def the_number_of_active_records_is_told(patch: pytest.MonkeyPatch) -> None:
 
     def step(self: Any, state: Any, query: Any, coins: Any = None) -> Any:
         state, answer = own(self, state, query, coins)
-        if isinstance(answer, Launched) and state.accounts is not None:
-            answer = attrs.evolve(answer, answer=(answer.answer, int(state.accounts.spent.sum())))
+        if isinstance(answer, Launched) and state.books is not None:
+            accounts = made(state.books).accounts
+            answer = attrs.evolve(answer, answer=(answer.answer, int(accounts.spent.sum())))
         return state, answer
 
     patch.setattr(Individual, "step", step)

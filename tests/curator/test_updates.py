@@ -52,6 +52,7 @@ from queryable import (
     Update,
 )
 from queryable.data.growing import grown, snapshot
+from queryable.data.later import made
 from queryable.datasets import protects
 from queryable.messages import bare
 from queryable.running.log import is_poll
@@ -286,7 +287,7 @@ def test_accounts_of_records_after_a_restart(data: Any) -> None:
             sent(handle, message)
     for handle in handles:
         handle.launch(Gaussian(Count(), rho="1/40"))
-        accounts = handle._root.state.accounts
+        accounts = made(handle._root.state.books).accounts
         states.append((accounts.units, sorted(accounts.spent.tolist())))
         assert [row.loss for row in handle.ledger()][:1] == [ZCDP("1/20")]
     assert states[0] == states[1]

@@ -22,7 +22,7 @@ from composition import (
     Partition,
     Universal,
 )
-from composition.compositors import children
+from composition.compositors import children, individual
 from mechanisms import Count, Gaussian
 from queryable import (
     ZCDP,
@@ -33,10 +33,12 @@ from queryable import (
     MechanismFault,
     PrivacyLossQuery,
     PureDP,
+    Queryable,
     QueryError,
     SeededCoins,
 )
 from queryable.audit.laws import snapshot
+from queryable.data.growing import Grown
 from queryable.messages import Answer, MeasureQuery, Query
 from tests.strategies import RandomBits, Toy
 
@@ -133,3 +135,41 @@ def test_a_compositor_reads_nothing(kind: type[Any], monkeypatch: pytest.MonkeyP
     assert snapshot(answers) == snapshot(steps(mechanism, [1, 2, 3, 4]))
     if kind is Parallel:
         assert answers[0] == (Failed(), Failed())
+
+
+def test_a_filter_over_closed_blocks_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its start is announced to no journal, so that nothing may be read for it."""
+    reads = watched(monkeypatch, Grown, "over")
+    q = Queryable(Blocks(FiltCon(PureDP(1))), [])
+    q.feed([1, 2, 3], block="monday")
+    q.feed.close("monday")
+    inner = q.launch_over(FiltCon(PureDP("1/2")), ["monday"])
+    assert reads == []
+    inner.launch(Toy(SOME))
+    inner.launch(Toy(SOME))
+    assert len(reads) == 1
+
+
+def test_a_filter_in_individual_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its records pay for it when something in it, or a later launch, first needs them."""
+    reads = watched(monkeypatch, individual, "_paid")
+    q = Queryable(Individual(1), [1, 2, 3])
+    inner = q.launch(FiltCon(ZCDP("1/2")))
+    assert reads == []
+    q.launch(Gaussian(Count(), rho="1/9"))
+    assert len(reads) == 2
+    inner.launch(Gaussian(Count(), rho="1/9"))
+    assert len(reads) == 2
+
+
+def watched(patch: pytest.MonkeyPatch, module: Any, name: str) -> list[object]:
+    """The calls of a function that reads."""
+    calls: list[object] = []
+    real = getattr(module, name)
+
+    def noted(*args: Any) -> Any:
+        calls.append(args)
+        return real(*args)
+
+    patch.setattr(module, name, noted)
+    return calls

@@ -344,7 +344,9 @@ def old_picture(mechanism: Any, state: Any) -> Any:
     if type(state) is FixedState:
         return "parallel", children(state.children)
     if type(state) is IndividualState:
-        return "private", _books(state, len(state.mechanisms)), children(state.children)
+        accounts = None if state.books is None else made(state.books).accounts
+        about = _books(state, accounts, len(state.mechanisms))
+        return "private", about, children(state.children)
     return snapshot(state)
 
 
@@ -352,8 +354,8 @@ def _rows(dataset: Any) -> Any:
     return snapshot(contents(dataset))
 
 
-def _books(state: IndividualState, launched: int) -> Any:
-    return launched, state.owed, snapshot(state.accounts), state.arrived, _rows(state.dataset)
+def _books(state: Any, accounts: Any, launched: int) -> Any:
+    return launched, state.owed, snapshot(accounts), state.arrived, _rows(state.dataset)
 
 
 def new_picture(mechanism: Any, state: Any) -> Any:
@@ -383,7 +385,11 @@ def new_picture(mechanism: Any, state: Any) -> Any:
     if isinstance(mechanism, Split):
         return "parallel", children(state.children)
     private = made(own.private)
-    return "private", _books(private, len(own.mechanisms)), children(state.children)
+    return (
+        "private",
+        _books(private, private.accounts, len(own.mechanisms)),
+        children(state.children),
+    )
 
 
 @attrs.define

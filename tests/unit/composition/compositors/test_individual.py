@@ -66,6 +66,7 @@ from queryable import (
     Update,
 )
 from queryable.advancing import begin
+from queryable.data.later import made
 from queryable.faults import collecting
 from tests.attacks.test_cascading_accounts import Silent
 from tests.strategies import Courier, Toy
@@ -401,7 +402,7 @@ def test_an_interrupt_anywhere_keeps_the_filter(place: str, monkeypatch: Any) ->
     free = place == "price"
     assert mine.privacy_loss() == ZCDP(0 if free else "1/10")
     mine.launch(Gaussian(Count(), rho="1/10"))
-    spent = mine._root.state.accounts
+    spent = made(mine._root.state.books).accounts
     assert spent.spent.tolist() == [spent.units] * 100
     assert (mine._root.state.owed, len(mine._root.state.mechanisms)) == (0, 1 if free else 2)
 
