@@ -1,1 +1,4 @@
-"""Reading tables in memory: columns, rows, and constants to compare them with."""
+"""Reading tables in memory: columns, rows, and constants to compare them with.
+
+`later` has values of the data that are made when a mechanism needs them; `growing` data that grow.
+"""
