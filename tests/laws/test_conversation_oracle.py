@@ -11,7 +11,7 @@ import pytest
 
 from queryable import MechanismFault, QueryError
 from queryable.conversation import LOST, Compositor, Run
-from queryable.messages import LaunchMany, is_owners, unnested
+from queryable.messages import Launch, LaunchMany, is_owners, unnested
 from tests.attacks.test_interrupts import OURS, ROOT, interrupted_at
 from tests.laws.two_kernels import (
     TRIGGER,
@@ -54,7 +54,7 @@ def talk(seed: int, *, interrupts: bool) -> None:
                 *after_interrupts(old, old_state, old_query, number),
             ]
             assert cut in allowed
-        if isinstance(fault(), KeyboardInterrupt) and opens_several(new_query):
+        if isinstance(fault(), KeyboardInterrupt) and opens_unlike(new_query):
             at = 0
         TRIGGER.set(at, fault)
         was = old_message(old, old_state, old_query, number)
@@ -72,12 +72,16 @@ def talk(seed: int, *, interrupts: bool) -> None:
         old_state, new_state = was.state, now.state
 
 
-def opens_several(query: Any) -> bool:
-    """Whether it launches several, with one that reads nothing when it is opened.
+def opens_unlike(query: Any) -> bool:
+    """Whether it launches what the kernels open differently after an interrupt. Both ways are safe.
 
-    After an interrupt before it, the runner opens it, because no leaf runs. The other kernel ends.
+    Of several, one that reads nothing when it is opened: the runner opens it after an interrupt
+    before it, because no leaf runs; the other kernel ends. A parallel composition whose rows could
+    not be divided: the runner gives it up; the other kernel opens it with all parts failed.
     """
     _, inner = unnested(query)
+    if isinstance(inner, Launch):
+        return "Split(" in repr(inner.mechanism)
     several = inner.launches if isinstance(inner, LaunchMany) else ()
     return any(isinstance(each.mechanism, Compositor) for each in several)
 
