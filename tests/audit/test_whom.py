@@ -18,6 +18,7 @@ from typing import Any
 import attrs
 import pytest
 
+import composition
 from composition import (
     Blocks,
     ConComp,
@@ -26,7 +27,9 @@ from composition import (
     FiltCon,
     FiltSeq,
     Individual,
+    Odom,
     OdomCon,
+    OdomSeq,
     Parallel,
     Partition,
     Universal,
@@ -56,6 +59,7 @@ from queryable.contributions import Records
 from queryable.data.growing import snapshot
 from queryable.data.rows import column_values
 from queryable.datasets import Described, protects
+from queryable.held import held
 from queryable.messages import OWNERS
 from queryable.view import View
 from tests.strategies import Courier
@@ -280,6 +284,8 @@ COMPOSITORS: dict[str, Compositor] = {
     "FiltSeq": launched(lambda it: FiltSeq(MUCH)),
     "Filt": launched(lambda it: Filt(MUCH)),
     "OdomCon": launched(lambda it: OdomCon(PureDP)),
+    "OdomSeq": launched(lambda it: OdomSeq(PureDP)),
+    "Odom": launched(lambda it: Odom(PureDP)),
     "ExPost": launched(lambda it: ExPost(MUCH)),
     "Individual": launched(lambda it: Individual(it.privacy_map(1, ZCDP).rho)),
     "Universal": by_universal,
@@ -503,6 +509,16 @@ def found(
             compared, wrong = compared + some, wrong + false
     assert wrong == []
     return compared
+
+
+def test_every_compositor_is_tried() -> None:
+    """A new one launches what has to be charged for its own neighbours, or is one of `WRAPPERS`."""
+    public = [getattr(composition, name) for name in composition.__all__]
+    kinds = {each for each in public if isinstance(each, type)}
+    tried = [make(STILL) for make, _ in WRAPPERS.values()]
+    tried += [make(STILL, frame([[]])).root._root.mechanism for make in COMPOSITORS.values()]
+    missing = {each for each in kinds if issubclass(each, InteractiveMechanism)}
+    assert missing - {type(each) for each in held(tried)} == set()
 
 
 NARROW = ["user 1", "Blocks of units 1 1"]
