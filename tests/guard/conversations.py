@@ -349,13 +349,9 @@ def _alone(talk: Talk, where: str, name: str, *, excused: bool) -> Iterator[Faul
             yield Fault("charged for nothing", f"{short(before)} to {short(each.loss)}", where)
         before = each.loss
     last = talk.said[-1]
-    gone = last.answer in (UnknownChildError.__name__, "RetiredChildError")
-    if name != "sequential" and gone and talk.said[0].outcome == ANSWERED and not _by_design(talk):
+    gone = last.answer in (UnknownChildError.__name__, RetiredChildError.__name__)
+    if name != "sequential" and gone and talk.said[0].outcome == ANSWERED:
         yield Fault("retires other children", short(last.answer), where)
-
-
-def _by_design(talk: Talk) -> bool:
-    return False
 
 
 def _compared(one: Talk, other: Talk, where: str) -> Iterator[Fault]:
@@ -381,4 +377,4 @@ def _alike(one: Any, other: Any) -> bool:
         return False
 
 
-__all__ = ["HOSTS", "RetiredChildError", "faults_of", "questions_of", "wrapped"]
+__all__ = ["HOSTS", "faults_of", "questions_of", "wrapped"]

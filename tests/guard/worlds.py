@@ -54,10 +54,6 @@ class Star:
     centre: tuple[Row, ...] = attrs.field(repr=False)
     neighbours: tuple[Neighbour, ...] = attrs.field(repr=False)
 
-    def few(self, count: int) -> "Star":
-        """The star with its first neighbours only."""
-        return attrs.evolve(self, neighbours=self.neighbours[:count])
-
 
 def _with(rows: list[Row], added: list[list[Row]], dropped: list[list[Row]]) -> Any:
     for what in dropped:
