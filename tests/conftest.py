@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import sys
 
 # Before numpy is loaded. Workers side by side wait for each other's threads otherwise: products of
 # small matrices took up to 40 times as long.
@@ -12,6 +13,8 @@ from collections.abc import Sequence
 
 import pytest
 from hypothesis import settings
+
+IS_LATE = "numpy" in sys.modules  # it has started its threads then
 
 # No deadline: a shared machine may pause for longer than any example takes. In CI the examples are
 # derived from the test itself, so that a change is judged by the change alone.
@@ -23,6 +26,19 @@ settings.load_profile("ci" if os.environ.get("CI") else "here")
 # A shell starts what runs in its background with interrupts ignored, and all that this starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Ignore two warnings of ours.
+
+    pytest imports the classes that pyproject.toml names before it reads this file, and with them
+    numpy, which then has as many threads as it likes.
+    """
+    for line in (
+        "ignore:these data, or a part of them:queryable.PrivacyWarning",  # they share small tables
+        "ignore::queryable.MisreadWarning",  # many open data that cannot be read
+    ):
+        config.addinivalue_line("filterwarnings", line)
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
