@@ -239,7 +239,9 @@ class Dry(Recall):
                 answer = _imagined(reply.query, answer)
                 return self._converse(mechanism, Between(inner, person), answer)
             passes = isinstance(reply, ToMechanism) and reply.query is query
-            if passes and not isinstance(query, Ask) and state.inner.mechanism.recallable:
+            inside = state.inner.mechanism
+            judged = inside.recallable or isinstance(inside, Measurement)
+            if passes and judged and not isinstance(query, Ask):
                 self.asked(state.inner, query)
         except UnknownQueryError:
             raise

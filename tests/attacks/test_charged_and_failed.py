@@ -184,6 +184,15 @@ CHILDREN: dict[str, tuple[InteractiveMechanism[Any], list[Any]]] = {
 }
 
 
+def test_a_person_over_a_measurement_passes_nothing_on() -> None:
+    """A measurement answers once, when it starts; here the person takes that answer."""
+    over = m.Synthetic([{"city": ["a", "b"]}], rounds=1) @ LAPLACE
+    table = Queryable(c.FiltCon(PureDP(1)), ROWS, coins=SeededCoins(1), allow_seeded=True)
+    with pytest.raises(QueryError, match="a measurement answers once"):
+        table.launch(m.Scripted(over, [Launch(GAUSSIAN)]))
+    assert table.privacy_loss() == PureDP(0)
+
+
 @pytest.mark.parametrize(("child", "junk"), CHILDREN.values(), ids=CHILDREN)
 def test_a_child_is_not_asked_what_it_never_answers(child: Any, junk: list[Any]) -> None:
     wide = c.FiltCon(ZCDP(9))
