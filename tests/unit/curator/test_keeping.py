@@ -106,12 +106,13 @@ def test_a_person_goes_on_without_its_earlier_messages(place: Path, steps: list[
 
 
 @pytest.mark.slow
-def test_three_hundred_questions_open_in_three_seconds(
+def test_three_hundred_questions_open_without_being_run_again(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of processor time, with the first answer after the opening, and after a kill.
+    """Also after a kill, and with states kept as seldom as they are by default.
 
-    States are kept as seldom as they are by default. At 1b177ec all questions are run again.
+    It takes 0.6 s of processor time with the next answer, where to ask them takes 12 s. At 1b177ec
+    all of them are run again.
     """
     monkeypatch.setattr(keeping, "_EACH", USUAL[0])
     monkeypatch.setattr(keeping, "_SHARE", USUAL[1])
@@ -131,7 +132,7 @@ def test_three_hundred_questions_open_in_three_seconds(
     assert root.children[0].ask(Estimate(Count(AGE >= 31), 55)).cost.rho > 0
     assert len(root.view) == 302
     opening = time.process_time() - began
-    assert opening < min(3, asking / 3), (opening, asking)
+    assert opening < asking / 5, (opening, asking)
 
 
 def test_an_opening_that_is_always_killed_makes_progress(place: Path) -> None:
