@@ -184,6 +184,38 @@ def require_short_receipts(answer: Any) -> None:
         )
 
 
+def require_short_reading(answer: Any) -> None:
+    """Take what the answer to a question adds to a ledger that charges nothing and changes nothing.
+
+    Raises:
+        QueryError: the answers of the message have not so many characters.
+    """
+    if not is_quick():
+        return
+    characters = characters_of(answer)
+    if not write(characters):
+        raise QueryError(
+            f"the answer has about {characters} characters, which is too much for one message to "
+            "this curator: ask about one child or one block, as in BlockLossQuery; the owner can "
+            "allow more (growth)"
+        )
+
+
+def characters_of(value: Any) -> int:
+    """About how many characters a value has that is written with a tag and the names of fields."""
+    if isinstance(value, tuple | list):
+        return 2 + sum(1 + characters_of(each) for each in value)
+    if isinstance(value, Mapping):
+        return 2 + sum(6 + len(str(key)) + characters_of(each) for key, each in value.items())
+    if attrs.has(type(value)):
+        names = [field.name for field in attrs.fields(type(value)) if field.init]
+        return 30 + sum(4 + len(name) + characters_of(getattr(value, name)) for name in names)
+    if isinstance(value, Fraction | int):
+        numbers, digits = size_of(value)
+        return 3 * numbers + digits
+    return 2 + len(str(value))
+
+
 def _accounts(answer: Any) -> list[Any]:
     """The accounts in the receipts of answers."""
     if isinstance(answer, tuple | list):

@@ -9,14 +9,14 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import attrs
 
-from queryable.effort import Effort, admitted, require_short
+from queryable.effort import Effort, admitted, require_short, require_short_reading
 from queryable.errors import MechanismFault, QueryError
 from queryable.faults import followed, touching_data
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, Measure
 from queryable.losses.numbers import at_least_one
 from queryable.mechanism import InteractiveMechanism, nested
-from queryable.messages import OWNERS, Answer, Launch, Query, not_the_owner, plain
+from queryable.messages import OWNERS, READS, Answer, Launch, Query, not_the_owner, plain, unnested
 from queryable.optional import (
     empty_account,
     guarantee,
@@ -269,6 +269,8 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
         if reply.query is not query:  # what the analyst writes herself is counted where it is read
             _require_short(reply.query)
         state, answer = self._ask(state, reply, coins)
+        if reply.query is query and isinstance(unnested(query)[1], READS):
+            require_short_reading(answer)  # nothing has moved, and a log keeps what persons answer
         # The mechanism has moved. An error now cannot mean "nothing has changed", and its text may
         # hold an answer whose charge would be lost with the new state.
         return touching_data(lambda: self._finished(state, FromMechanism(answer), coins))

@@ -14,7 +14,7 @@ import signal
 import time
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -31,11 +31,26 @@ from curator.service import LocalService
 from curator.wire import Told
 from mechanisms import column
 from tests.curator.fuzzing import message
+from tests.datasets import opened
+from tests.guard.rows import TYPES, plain
+from tests.guard.worlds import in_memory
 from tests.stored import KEY, MemoryLedger
 
-DATA = {"age": [*range(40)], "b": [0, 1] * 20, "city": ["a", "b"] * 20, "a": [1.5] * 40}
+
+def records() -> dict[str, Any]:
+    """Forty records, in memory; new ones, as each root has data of its own."""
+    return in_memory("arrays", [*map(plain, range(40))]) | {
+        "age": [*range(40)],
+        "b": [0, 1] * 20,
+        "city": ["a", "b"] * 20,
+        "a": [1.5] * 40,
+        "patient": [*range(40)],
+    }
+
+
 PLENTY = 10**300
 _KEYS = Random(1)
+_OPEN = ExitStack()
 SECONDS = 20
 """Of processor time, after which nobody waits any longer."""
 AGE, CITY = column("age"), column("city")
@@ -54,8 +69,13 @@ ROOTS: dict[str, tuple[Any, Any]] = {
     "ex post": _alone(c.ExPost(q.PureDP(10**12))),
     "individual": (c.FiltCon(q.ZCDP(PLENTY)), q.Launch(c.Individual(10**12))),
     "rdp": _alone(c.FiltCon(q.RDP(8, 10**12))),
+    "gdp": _alone(c.FiltCon(q.GDP(10**6))),
+    "units": _alone(c.FiltCon(q.ZCDP(PLENTY))),
+    "units, approximate": _alone(c.FiltCon(q.ApproxDP(10**6, "1/10"))),
 }
 """A root and what an analyst is granted in it, by name."""
+UNITS = ("units", "units, approximate")
+"""Roots over a table whose rows belong to units."""
 
 
 def _frugal() -> Any:
@@ -158,8 +178,33 @@ HOSTS: dict[str, tuple[str, Any, tuple[Any, ...]]] = {
     ),
     "together": ("zCDP", c.ConComp([c.FiltCon(q.ZCDP(10**9)), c.FiltCon(q.ZCDP(1))]), ()),
     "universal": ("zCDP", c.Universal(q.ZCDP(10**9)), ()),
+    "tree": ("zCDP", m.TreeCounter(m.Histogram("age", range(40)), rho=1), ()),
+    "users": (
+        "zCDP",
+        m.TreeCounter(m.Count(), rho="1/10", neighbours=q.UserLevel("who", 2)),
+        (),
+    ),
+    "matrix": ("zCDP", m.ToeplitzCounter(m.Count(), rho=1, horizon=1000), ()),
+    "blocks": ("zCDP", c.Blocks(c.FiltCon(q.ZCDP(10**9))), ()),
+    "blocks of a menu": (
+        "approximate",
+        c.Blocks(c.FiltCon(q.ApproxDP(1, "1e-3"), rule=c.Menu("1/100", [1, 2, 3], slack="1e-4"))),
+        (),
+    ),
+    "a year": ("zCDP", c.AtMostADay(q.ZCDP(10**8)) @ c.Blocks(c.FiltCon(q.ZCDP(10**9))), ()),
+    "a day": ("zCDP", c.AtMostADay(q.ZCDP(10**8)) @ c.Blocks(c.FiltCon(q.ZCDP(10**9))), ()),
 }
 """A root, what is launched in it, and what that is asked, by name."""
+FED = {
+    "tree": 9,
+    "users": 9,
+    "matrix": 9,
+    "blocks": 30,
+    "blocks of a menu": 30,
+    "a day": 30,
+    "a year": 365,
+}
+"""How many batches the owner feeds after the launch."""
 
 
 @attrs.frozen
@@ -204,7 +249,7 @@ def world(name: str) -> World:
     root, host, asked = HOSTS.get(name, (name, None, ()))
     ledger, faults = MemoryLedger(), list[BaseException]()
     mechanism, granted = ROOTS[root]
-    handle = curator.open(ledger, mechanism, DATA, name="a", key=KEY)
+    handle = curator.open(ledger, mechanism, _data(root), name="a", key=KEY)
     handle.launch(granted.mechanism, d_out=granted.d_out)
     served = LocalService(handle, on_fault=faults.append)
     if host is None:
@@ -215,7 +260,18 @@ def world(name: str) -> World:
     for query in asked:
         kind, text, _ = found.tell(query)
         assert kind == "answer", (name, query, text)
+    for number in range(FED.get(name, 0)):
+        handle.feed(records(), block=number)
+        handle.feed.close(number)
     return found
+
+
+def _data(root: str) -> Any:
+    if root not in UNITS:
+        return records()
+    rows = [plain(number, number // 3) for number in range(40)]
+    unit = {"privacy_unit": "who", "max_rows": 3, "seed": 5, "threads": 1}
+    return _OPEN.enter_context(opened("table on arrow", TYPES, rows, **unit))
 
 
 @attrs.frozen
@@ -248,20 +304,22 @@ class Cost:
         return f"{about} {cost}  {self.text[:150]} | {self.told[:120]}"
 
 
-def costs_of(messages: Sequence[Sent], together: int = 25) -> Iterator[Cost]:
+def costs_of(messages: Sequence[Sent], together: int = 60) -> Iterator[Cost]:
     """What messages cost. Each process sends some of them, so what was answered stays answered."""
     places: dict[str, list[Sent]] = {}
     for each in messages:
         places.setdefault(each.place, []).append(each)
     for place, sent in places.items():
-        there, left = world(place), sent
+        if place not in UNITS:  # DuckDB's threads are not in a process that is forked
+            world(place)
+        left = sent
         while left:
-            found = list(_apart(there, left[:together]))
+            found = list(_apart(place, left[:together]))
             yield from found
             left = left[len(found) :]
 
 
-def _apart(there: World, messages: Sequence[Sent]) -> Iterator[Cost]:
+def _apart(place: str, messages: Sequence[Sent]) -> Iterator[Cost]:
     """The costs of messages in a process of their own, up to one that ends it."""
     read, write = os.pipe()
     child = os.fork()
@@ -269,7 +327,7 @@ def _apart(there: World, messages: Sequence[Sent]) -> Iterator[Cost]:
         try:
             os.close(read)
             with os.fdopen(write, "wb") as stream:
-                _measure(there, messages, stream)
+                _measure(world(place), messages, stream)
         except BaseException:
             traceback.print_exc()
         finally:

@@ -5,7 +5,12 @@ to what runs in them. No message, admitted or not, may take 2 s of processor tim
 times its bytes of the ledger.
 """
 
+import os
 import sys
+
+# Before numpy is loaded, as the workers of a curator have it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from fractions import Fraction
@@ -283,6 +288,12 @@ KNOWN: dict[str, tuple[str, Callable[[], Any]]] = {
     "many questions": (
         "sparse vector",
         lambda: q.AskMany([m.Count(each <= AGE) for each in range(250)]),
+    ),
+    "all days": ("a year", q.BlocksQuery),
+    "one day": ("a year", lambda: q.BlockLossQuery(3)),
+    "whether a year pays": (
+        "a year",
+        lambda: q.CanAfford(q.LaunchOver(m.Gaussian(m.Count(), variance=9), q.Last(365))),
     ),
     # counters, statistics, expressions
     "a wide tree": (

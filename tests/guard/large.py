@@ -60,21 +60,22 @@ class Inflater:
             if not nodes:
                 return tree
             node = random.choice(nodes)
-            value = self._large(node)
+            value = self.value(node)
             new = put(tree, node.place, value)
             if len(text_of(new)) < _LONGEST:
                 tree = new
         return tree
 
-    def _large(self, node: Node) -> Tree:
+    def value(self, node: Node) -> Tree:
+        """A large value for a place."""
         random, options = self.random, options_of(node.annotation)
         if tag_of(node.value) == "array/1":
             size = random.choice([1, 30, 900, 6000])
             return {"@": "array/1", "dtype": "<f8", "items": [0.5] * size, "shape": [size]}
         if tag_of(node.value) == "list/1":
-            return {"@": "list/1", "items": self._longer(node.value["items"])}
+            return {"@": "list/1", "items": self.longer(node.value["items"])}
         if isinstance(node.value, list):
-            return self._longer(node.value)
+            return self.longer(node.value)
         if Fraction in options:
             return random.choice(_NUMBERS)
         if int in options:
@@ -85,7 +86,8 @@ class Inflater:
             return {"@": "range/1", "start": 0, "step": 1, "stop": random.choice(_INTEGERS[:8])}
         return self._nested(node)
 
-    def _longer(self, items: list[Tree]) -> list[Tree]:
+    def longer(self, items: list[Tree]) -> list[Tree]:
+        """A list of such items, all the same or each with another constant."""
         count = self.random.choice(_COUNTS)
         if not items:
             return items

@@ -23,6 +23,7 @@ def check(sent: list[Sent]) -> None:
 
 
 QUICK = {"many rows", "measurements", "a list with a fit", "scales of many groups", "the best list"}
+QUICK |= {"all days", "one day", "whether a year pays"}
 
 
 def test_some_that_are_known_are_within_the_limits() -> None:

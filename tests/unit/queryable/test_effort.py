@@ -5,9 +5,12 @@ from fractions import Fraction
 
 import pytest
 
+from curator.codec import encode
+from queryable import ZCDP, BlockStated
 from queryable.effort import (
     STEPS,
     admitted,
+    characters_of,
     is_out,
     is_quick,
     quickly,
@@ -88,6 +91,13 @@ def test_steps_of_what_was_admitted_are_not_refused() -> None:
         assert take(10)
         assert not take(1)
     assert not refused()
+
+
+def test_characters_of_a_value_are_about_those_of_its_text() -> None:
+    blocks = tuple(BlockStated(f"day {n}", n % 2 == 0, ZCDP(9), ZCDP("1/7")) for n in range(99))
+    for value in (blocks, blocks[0], ZCDP("1/3"), (True, None, "a")):
+        length = len(encode(value))
+        assert length / 2 < characters_of(value) < 2 * length
 
 
 def test_numbers_and_digits_of_a_value() -> None:
