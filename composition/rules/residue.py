@@ -26,7 +26,6 @@ the total variation distances of the two sides, delta_m(e) the profile of G_m.
 The proof is ours; the rule without it is Regehr et al. 2026.
 """
 
-from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from math import erf, erfc, exp, pi, sqrt, tanh
@@ -36,6 +35,8 @@ from flint import arb
 
 from composition.rules.base import Account, Rule, of_whole, sums
 from composition.rules.slack import require_approx, share_of, slack_field, why_no_delta
+from queryable.effort import take
+from queryable.errors import QueryError
 from queryable.losses import ApproxDP, Dominated, Loss, Measure, add_parts, conversions
 from queryable.losses.conversions import greatest, normal_below
 from queryable.losses.numbers import round_down, round_up, sqrt_down
@@ -43,6 +44,7 @@ from queryable.quoting import an_instance
 
 _MARGINS = (Fraction(1, 2**47), Fraction(1, 2**40), Fraction(1, 2**33))
 _TIGHT = Fraction(1, 2**30)
+_SEARCHED, _CHECKED = 7000, 600  # steps to search for a residue, and to check one in floats
 
 
 @attrs.frozen
@@ -113,8 +115,17 @@ class ResidueAccount(Account):
 
     def _beside_response(self, epsilon: Fraction) -> Fraction | None:
         if self.mu is None:
-            return first_residue(self.budget.epsilon, self.slack, epsilon)
-        return residue(self.mu, epsilon)
+            left, searched = first_residue(self.budget.epsilon, self.slack, epsilon), True
+        else:
+            left = residue(self.mu, epsilon)
+            searched = left is not None and left not in _candidates(self.mu, epsilon)
+        if not take(_SEARCHED if searched else _CHECKED):  # also of what is remembered
+            raise QueryError(
+                "this launch under GDPResidue takes too many steps with what else is in one "
+                "message to this curator: send it in a message of its own, or use a rule such as "
+                "ViaRenyi; the owner can allow more (steps)"
+            )
+        return left
 
     def _beside_gaussian(self, left: Fraction | None, mu: Fraction) -> Fraction | None:
         at = conversions.largest_gdp(self.budget.epsilon, self.slack) if left is None else left
@@ -204,17 +215,16 @@ def residue(mu: Fraction, epsilon: Fraction) -> Fraction | None:
     def fits(m: Fraction) -> bool:
         return round_down(spare, m, mu, epsilon) >= 0
 
-    return _just_below(_guess(float(mu), float(epsilon)), fits) or greatest(fits, start=mu)
+    candidates = _candidates(mu, epsilon)
+    if candidates and fits(candidates[0] / (1 - _MARGINS[0]) * (1 + _TIGHT)):
+        candidates = []
+    return next(filter(fits, candidates), None) or greatest(fits, start=mu)
 
 
-def _just_below(guess: float, fits: Callable[[Fraction], bool]) -> Fraction | None:
-    if not 0 < guess < 1e300:
-        return None
-    near = Fraction(guess)
-    if fits(near * (1 + _TIGHT)):
-        return None
-    candidates = (near * (1 - margin) for margin in _MARGINS)
-    return next((candidate for candidate in candidates if fits(candidate)), None)
+def _candidates(mu: Fraction, epsilon: Fraction) -> list[Fraction]:
+    """What is just below the residue in floats; nothing if floats are not precise enough."""
+    guess = _guess(float(mu), float(epsilon))
+    return [Fraction(guess) * (1 - margin) for margin in _MARGINS] if 0 < guess < 1e300 else []
 
 
 def _guess(mu: float, epsilon: float) -> float:

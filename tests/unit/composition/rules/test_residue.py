@@ -9,6 +9,8 @@ import pytest
 from composition import FiltCon, GDPResidue, ViaGDP, admitted
 from composition.rules.residue import first_residue, largest_first, largest_response, residue
 from queryable import GDP, ZCDP, ApproxDP, Dominated, Launch, Loss, PureDP, Refused
+from queryable.effort import is_out, quickly
+from queryable.errors import QueryError
 from queryable.losses.conversions import greatest
 from tests.reference import beside_response, gaussian_profile, mp, real, response_profile
 from tests.strategies import Toy
@@ -35,6 +37,25 @@ def lack(mu: Fraction, epsilon: Fraction, left: Fraction, t: Any) -> Any:
     """How much less the profile of what is left beside the response is than the Gaussian's."""
     pair = beside_response(epsilon, lambda at: gaussian_profile(left, at), t)
     return gaussian_profile(mu, t) - pair
+
+
+def test_a_message_takes_the_steps_of_its_residues() -> None:
+    """They were not counted: a list of 150 launches took 2 s of a curator's processor."""
+    account, loss = GDPResidue().open(BUDGET), Dominated("1/100", 0, 0)
+    for _ in range(2):  # as many when the residues are known
+        with quickly(steps=8000) as left:
+            first = account.add(loss)
+            assert left.taken == 7000
+            second = first.add(loss)
+            assert left.taken == 7600
+            with pytest.raises(QueryError, match="in a message of its own"):
+                second.add(loss)
+            assert is_out()
+            second.add(Dominated(0, "1/100", 0))  # one square root
+    small = Dominated(Fraction(1, 10**150), 0, 0)  # floats are not precise enough
+    with quickly() as left:
+        account.add(small).add(small)
+        assert left.taken == 14_000
 
 
 def test_the_residue_is_the_root_from_below() -> None:
