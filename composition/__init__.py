@@ -9,6 +9,8 @@
   `hints`: what pays beyond them. `plot`: pictures (extra `plot`).
 """
 
+from typing import TYPE_CHECKING
+
 try:
     from queryable.installed import require_own
 except ImportError as error:
@@ -16,48 +18,82 @@ except ImportError as error:
 else:
     require_own("queryable")
 
-from composition.budgets import budget
-from composition.compositors.blocks import Blocks
-from composition.compositors.concurrent import ConComp
-from composition.compositors.ex_post import ExPost
-from composition.compositors.filters import Filt, FiltCon, FiltSeq
-from composition.compositors.individual import Individual
-from composition.compositors.odometers import Odom, OdomCon, OdomSeq
-from composition.compositors.pacing import AtMostADay
-from composition.compositors.parallel import Parallel
-from composition.compositors.partition import Partition
-from composition.compositors.universal import Universal
-from composition.planning import Candidate, Recommendation, admitted, recommend
-from composition.rules import (
-    Account,
-    Accumulator,
-    Basic,
-    Fitted,
-    GDPResidue,
-    Menu,
-    Rogers2016,
-    Rogers2023,
-    Rule,
-    ViaGDP,
-    ViaRenyi,
-    ViaZCDP,
-    Whitehouse2023,
-    fitted,
-)
-from composition.rules.boundaries import (
-    LinearOdometer,
-    MixtureOdometer,
-    OneSidedMixtureOdometer,
-    RenyiOdometer,
-    Rogers2016Odometer,
-    RogersLemma64Odometer,
-    StitchedOdometer,
-)
-from composition.rules.duality import accumulator_of, filter_of
-from composition.rules.optimal import optimal_delta, optimal_epsilon
-from composition.rules.time_uniform import TimeUniform
-from composition.validity import VALIDITY
-from queryable.postprocessing import PersonInTheMiddle, Postprocessed
+from queryable.lazily import lazily
+
+if TYPE_CHECKING:
+    from composition.budgets import budget
+    from composition.compositors.blocks import Blocks
+    from composition.compositors.concurrent import ConComp
+    from composition.compositors.ex_post import ExPost
+    from composition.compositors.filters import Filt, FiltCon, FiltSeq
+    from composition.compositors.individual import Individual
+    from composition.compositors.odometers import Odom, OdomCon, OdomSeq
+    from composition.compositors.pacing import AtMostADay
+    from composition.compositors.parallel import Parallel
+    from composition.compositors.partition import Partition
+    from composition.compositors.universal import Universal
+    from composition.planning import Candidate, Recommendation, admitted, recommend
+    from composition.rules import (
+        Account,
+        Accumulator,
+        Basic,
+        Fitted,
+        GDPResidue,
+        Menu,
+        Rogers2016,
+        Rogers2023,
+        Rule,
+        ViaGDP,
+        ViaRenyi,
+        ViaZCDP,
+        Whitehouse2023,
+        fitted,
+    )
+    from composition.rules.boundaries import (
+        LinearOdometer,
+        MixtureOdometer,
+        OneSidedMixtureOdometer,
+        RenyiOdometer,
+        Rogers2016Odometer,
+        RogersLemma64Odometer,
+        StitchedOdometer,
+    )
+    from composition.rules.duality import accumulator_of, filter_of
+    from composition.rules.optimal import optimal_delta, optimal_epsilon
+    from composition.rules.time_uniform import TimeUniform
+    from composition.validity import VALIDITY
+    from queryable.postprocessing import PersonInTheMiddle, Postprocessed
+else:
+    __getattr__, __dir__ = lazily(
+        __name__,
+        {
+            "composition.budgets": "budget",
+            "composition.compositors.blocks": "Blocks",
+            "composition.compositors.concurrent": "ConComp",
+            "composition.compositors.ex_post": "ExPost",
+            "composition.compositors.filters": "Filt FiltCon FiltSeq",
+            "composition.compositors.individual": "Individual",
+            "composition.compositors.odometers": "Odom OdomCon OdomSeq",
+            "composition.compositors.pacing": "AtMostADay",
+            "composition.compositors.parallel": "Parallel",
+            "composition.compositors.partition": "Partition",
+            "composition.compositors.universal": "Universal",
+            "composition.planning": "Candidate Recommendation admitted recommend",
+            "composition.rules": (
+                "Account Accumulator Basic Fitted GDPResidue Menu Rogers2016 Rogers2023 Rule "
+                "ViaGDP ViaRenyi ViaZCDP Whitehouse2023 fitted"
+            ),
+            "composition.rules.boundaries": (
+                "LinearOdometer MixtureOdometer OneSidedMixtureOdometer RenyiOdometer "
+                "Rogers2016Odometer RogersLemma64Odometer StitchedOdometer"
+            ),
+            "composition.rules.duality": "accumulator_of filter_of",
+            "composition.rules.optimal": "optimal_delta optimal_epsilon",
+            "composition.rules.time_uniform": "TimeUniform",
+            "composition.validity": "VALIDITY",
+            "queryable.postprocessing": "PersonInTheMiddle Postprocessed",
+        },
+    )
 
 __distribution__ = "queryable-dp"
 

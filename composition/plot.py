@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from composition.planning import Candidate, recommend, taken
 from queryable.audit.picture import picture_of_claim
 from queryable.display.drawing import INK, SERIES, make_plain, new_figure, saved
-from queryable.display.history import TreeNode
+from queryable.display.nodes import TreeNode
 from queryable.handle import Queryable
 from queryable.losses import Loss
 from queryable.optional import one_line

@@ -15,8 +15,7 @@
 Names are imported when they are used: a client needs no database and no engine.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 try:
     from queryable.installed import require_own
@@ -24,6 +23,8 @@ except ImportError as error:
     raise ImportError("`queryable` on the path is another project's, not queryable-dp's") from error
 else:
     require_own("queryable")
+
+from queryable.lazily import lazily
 
 if TYPE_CHECKING:
     from curator.anchors import Anchor, AnchorError, SealedError
@@ -48,29 +49,23 @@ if TYPE_CHECKING:
     from curator.views import view
     from queryable.randomness.sealed import SealedCoins
 
-_HOMES = {
-    name: home
-    for home, names in {
-        "curator.anchors": ("Anchor", "AnchorError", "SealedError"),
-        "curator.client": (
-            "AsyncConnection",
-            "AsyncQueryable",
-            "Connection",
-            "connect",
-            "connect_async",
-        ),
-        "curator.configuration": ("Configuration", "open_configured", "read_configuration"),
-        "curator.datasets": ("Dataset",),
-        "curator.ledgers": ("Ledger", "LedgerError", "SQLiteLedger"),
-        "curator.replaying": ("Difference", "Replayed", "replay"),
-        "curator.closing": ("close",),
-        "curator.root": ("open", "release"),
-        "curator.sections": ("ConfigurationError",),
-        "curator.views": ("view",),
-        "queryable.randomness.sealed": ("SealedCoins",),
-    }.items()
-    for name in names
-}
+else:
+    __getattr__, __dir__ = lazily(
+        __name__,
+        {
+            "curator.anchors": "Anchor AnchorError SealedError",
+            "curator.client": "AsyncConnection AsyncQueryable Connection connect connect_async",
+            "curator.closing": "close",
+            "curator.configuration": "Configuration open_configured read_configuration",
+            "curator.datasets": "Dataset",
+            "curator.ledgers": "Ledger LedgerError SQLiteLedger",
+            "curator.replaying": "Difference Replayed replay",
+            "curator.root": "open release",
+            "curator.sections": "ConfigurationError",
+            "curator.views": "view",
+            "queryable.randomness.sealed": "SealedCoins",
+        },
+    )
 
 __distribution__ = "queryable-dp"
 
@@ -100,14 +95,3 @@ __all__ = [
     "replay",
     "view",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(_HOMES[name]), name)
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

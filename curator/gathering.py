@@ -13,7 +13,6 @@ import attrs
 
 from composition import ExPost, Filt, FiltCon, Odom, OdomCon
 from composition.compositors.adaptive import AdaptiveComposition
-from composition.compositors.children import Child
 from composition.compositors.claims import Claim
 from composition.compositors.logged import with_logged
 from composition.compositors.state import CompositionState
@@ -22,16 +21,19 @@ from curator.codec import Codec
 from curator.keeping import Keeping
 from curator.ledgers import Event
 from curator.reading import Reader, entry_of
-from curator.several import LAUNCHED, REFUSED
-from curator.targets import Node, Target, Unit, Where
+from curator.targets import Adaptive, Target, Unit, Where
+from queryable.conversation import Node
+from queryable.conversation.steps import Child
 from queryable.messages import Launched
 from queryable.randomness.sealed import SealedCoins
 from queryable.recalling import Unplayed
+from queryable.running.alone import around, only
 from queryable.running.folding import other_versions
 from queryable.running.handles import Path
 from queryable.running.log import Stored
 from queryable.running.names import StoredName
 from queryable.running.root import MemoryRoot
+from queryable.running.telling import Tells
 
 _PLAIN = (Filt, FiltCon, Odom, OdomCon, ExPost)
 """Compositors whose launches of measurements do nothing but charge."""
@@ -67,25 +69,27 @@ class Gathered:
 
     # Messages
 
-    def add(self, where: Where, place: int, tags: Sequence[str], names: Names = ()) -> None:
+    def add(self, where: Where, place: int, told: Sequence[Tells], names: Names = ()) -> None:
         """Add the entries of a message.
 
         Args:
-            tags: of each entry, that of its answer, or `OTHER` if it is no launch of a measurement.
+            told: what each entry tells.
         """
-        for entry, tag in enumerate(tags):
+        for entry, tells in enumerate(told):
             at = entry_of(place, entry)
             name = names[entry] if names else None
             if name is not None:
-                answered = None if tag == REFUSED else at
+                answered = None if tells is Tells.REFUSED else at
                 self._named[len(self._places)] = (where.path, name, answered)
-            self._entries.append(where.measured if tag == LAUNCHED else where.other)
+            self._entries.append(where.stored[tells])
             self._places.append(at)
 
-    def start(self, where: Where, node: Node, claim: Claim, answer: Launched, state: Any) -> None:
+    def start(
+        self, where: Where, node: Adaptive, claim: Claim, answer: Launched, state: Any
+    ) -> None:
         """Add the child that a launch started; its entry is added apart."""
         assert type(answer.child) is int
-        node.children[answer.child] = Child(claim.mechanism, claim.loss, state)
+        node.children[answer.child] = Child(claim.mechanism, state)
         node.claims[answer.child] = claim
         self._root.handles.register(where.path, answer)
 
@@ -103,10 +107,11 @@ class Gathered:
         """The compositor or unit that a message to a path changes; None if it has to be folded."""
         if () not in self._nodes:
             root = self._root
-            self._nodes[()] = _made(None, (), Child(root.mechanism, None, root.settled().state, 0))
+            state = root.settled().state
+            self._nodes[()] = _made(None, (), only(state) or Child(root.mechanism, state))
         target = self._nodes[()]
         for depth in range(1, len(path) + 1):
-            if not isinstance(target, Node):
+            if not isinstance(target, Adaptive):
                 break
             below = path[:depth]
             if below not in self._nodes:
@@ -130,13 +135,15 @@ class Gathered:
             if target is None or not target.touched:
                 continue
             after = self._after(target)
-            if target.parent is None:
+            if target.parent is not None:
+                child = target.parent.child(path[-1])
+                assert child is not None
+                child = Child(child.mechanism, after, target.messages)
+                target.parent.children[path[-1]] = child
+            elif isinstance(target, Unit):
+                state = around(Child(root.mechanism, after, target.messages + len(target.asked)))
+            else:
                 state = after
-                continue
-            child = target.parent.child(path[-1])
-            assert child is not None
-            child = Child(child.mechanism, child.claim, after, target.messages)
-            target.parent.children[path[-1]] = child
         called, named = now.names.mutate(), now.named.mutate()
         for index, (at, name, place) in self._named.items():
             called[now.exchanges + now.polls + index] = name
@@ -169,9 +176,9 @@ class Gathered:
             kept = None if self._keeping is None else self._keeping.at(target.path)
             asked = partial(self._reader.asked, target.path)
             return target.state.logged(target.asked, asked, kept)
-        assert isinstance(target, Node)
-        state: CompositionState = target.state
-        account, claims, children = state.account, state.claims, state.children
+        assert isinstance(target, Adaptive)
+        own, children = target.own, target.state.children
+        account, claims, streams = own.account, own.claims, own.streams
         if target.launched:
             account = self._account(target)
             read = partial(self._reader.claim, target.mechanism)
@@ -180,20 +187,19 @@ class Gathered:
                 claims = claims.set(identity, claim)
         if target.children:
             children = children.update(target.children)
-        streams = state.streams
         if streams is not None:
             started = (each for each in sorted(target.claims) if each in target.children)
             streams += tuple(each for each in started if target.children[each].mechanism.continual)
-        return CompositionState(target.dataset, account, claims, children, streams=streams)
+        return Node(CompositionState(own.data, account, claims, streams=streams), children)
 
-    def _account(self, node: Node) -> RunningAccount:
+    def _account(self, node: Adaptive) -> RunningAccount:
         """The logged account after the last launch.
 
         Raises:
             HandleError: it is none of this compositor.
         """
         account = self._codec.decode(json.loads(f'"{node.account}"'))
-        before = node.state.account
+        before: Any = node.own.account
         if type(account) is not type(before) or account.budget != before.budget:
             raise other_versions()
         if isinstance(node.mechanism, FiltCon) and not account.within:
@@ -202,12 +208,12 @@ class Gathered:
         return account
 
 
-def _made(parent: Node | None, path: Path, child: Child) -> Target | None:
+def _made(parent: Adaptive | None, path: Path, child: Child) -> Target | None:
     mechanism, state = child.mechanism, child.state
     if type(state) is Unplayed:
         return Unit(parent, path, state, child.messages)
     if not isinstance(mechanism, AdaptiveComposition) or type(mechanism) not in _PLAIN:
         return None
-    if type(state) is CompositionState and state.halted is None:
-        return Node(parent, path, state, child.messages, mechanism)
+    if type(state) is Node and state.own.halted is None:
+        return Adaptive(parent, path, state, child.messages, mechanism)
     return None

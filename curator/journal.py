@@ -32,7 +32,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from composition.compositors.state import CompositionState
 from curator.batches import Batches
 from curator.codec import Codec
 from curator.keeping import Keeping
@@ -40,13 +39,16 @@ from curator.ledgers import Event, Ledger, LedgerError, UnknownOutcomeError, fol
 from curator.moorings import Mooring
 from curator.requests import Request, Requests, entries_among
 from curator.story import request_of
-from queryable.advancing import Dead
+from queryable.conversation import Node
 from queryable.errors import CodecError, HandleError
 from queryable.messages import Answer, Query, bare, is_many
 from queryable.randomness.sealed import SealedCoins
+from queryable.recalling import Recall
 from queryable.receipts import Receipt
+from queryable.running.alone import only
 from queryable.running.handles import Path
 from queryable.running.journal import Message, Told
+from queryable.running.stepping import DEAD
 
 TTL = 30.0
 """Seconds that a lease is held by default; it is renewed after a third, see `curator.leases`."""
@@ -344,12 +346,13 @@ def _whole(query: Any, answers: tuple[Answer, ...]) -> Answer:
 
 def _retired(before: Any, after: Any, path: Path) -> int | None:
     """How many `Ask`s deep the child was that a message to `path` retired; 0 for the root."""
-    if isinstance(after, Dead):
-        return None if isinstance(before, Dead) else 0
-    for depth, child in enumerate(path, start=1):
-        if not isinstance(after, CompositionState):
-            return None
-        if child not in after.children:
+    if after is DEAD:
+        return None if before is DEAD else 0
+    for depth, identity in enumerate(() if only(after) else path, start=1):
+        child = after.children.get(identity)
+        if child is None:
             return depth
-        after = after.children[child].state
+        if not Recall.holds(child.mechanism) or type(child.state) is not Node:
+            return None
+        after = child.state
     return None

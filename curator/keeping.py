@@ -12,7 +12,7 @@ history or of another key is not read, and nobody can read or change it without 
 after one message, as of two versions of the code, are encrypted with different streams. The
 versions of the code are authenticated too. Data are not in it: where the state has those of the
 person, the file has a mark. A state with others is not kept, such as the rows that a part or an
-`Individual` reads.
+`Individual` reads, or one that got a batch.
 """
 
 import hmac
@@ -34,11 +34,13 @@ import numpy as np
 from composition.compositors.state import CompositionState
 from curator.reading import coins_at
 from queryable.contributions import Contributions, Records
-from queryable.data.growing import Growing, Grown
-from queryable.data.later import Data, Later
-from queryable.postprocessing import PostprocessedState
+from queryable.conversation import Data, Later, Node, made
+from queryable.data.facts import Facts
+from queryable.data.growing import Growing, Grown, snapshot
+from queryable.postprocessing import MECHANISM, Postprocessed
 from queryable.randomness.sealed import SealedCoins
 from queryable.recalling import Asked, Unplayed
+from queryable.running.alone import only
 from queryable.running.handles import Path as Where
 from queryable.running.journal import Message
 
@@ -48,7 +50,6 @@ FOLDER = ".states"
 _EACH, _SHARE = 1.0, 20  # seconds between two files, and how often the time that the last one took
 _LARGEST = 1 << 26
 _SEAL, _TAG, _COUNT = 64, 32, 8
-_MARK = "data"
 _CODE = ("queryable", "mechanisms", "composition", "curator")
 _KNOWN = {*_CODE, "numpy", "immutables", "fractions", "datetime", "decimal", "_operator"}
 _PLAIN = {"builtins", "copyreg", "collections", "functools"}
@@ -56,7 +57,7 @@ _NAMES = {"object", "slice", "range", "set", "frozenset", "_reconstructor", "par
 
 
 _BY_NAME = (type, FunctionType, BuiltinFunctionType)
-_ROWS = (Grown, Growing, Data, Later, Records, Contributions)
+_ROWS = (Grown, Growing, Facts, Data, Later, Records, Contributions)
 
 
 class Keeping:
@@ -88,7 +89,7 @@ class Keeping:
                 if found is not None:
                     path, count, counts, state = found
                     seal = _seal(coins_at(message.coins, path, (0, *counts)))
-                    self.at(path).write(count or message.coins.count, seal, state)
+                    self.at(path).write(count, seal, state)
 
     @property
     def is_due(self) -> bool:
@@ -126,7 +127,7 @@ class Kept:
             text = _other(whole[_COUNT + _TAG :], seal, tag)
             if not hmac.compare_digest(tag, _tag(seal, whole[:_COUNT] + text)):
                 return None
-            return number, _Reading(io.BytesIO(text), data).load()
+            return number, _Reading(io.BytesIO(text), _marks(data)).load()
         except Exception:  # a cache: what cannot be read is run again
             return None
 
@@ -140,11 +141,11 @@ class Kept:
         """Replace the file."""
         began = time.monotonic()
         try:
-            held = _data_of(state)
-            if held is None:
+            data = _data_of(state)
+            if data is None:
                 return
             stream = io.BytesIO()
-            _Writing(stream, held).dump(state)
+            _Writing(stream, _marks(data)).dump(state)
             text, number = stream.getvalue(), count.to_bytes(_COUNT, "big")
             if not len(text) <= _LARGEST:
                 return
@@ -166,33 +167,39 @@ def folder_of(key: Any) -> Path | None:
 
 
 def _unit(before: Any, after: Any, path: Where) -> tuple[Where, int, list[int], Any] | None:
-    """The unit that a message to a path went to: its path, messages, counts on the way, state.
-
-    The number of messages is 0 for the root mechanism, which got all.
-    """
+    """The unit that a message to a path went to: its path, messages, counts on the way, state."""
     counts: list[int] = []
-    if isinstance(after, PostprocessedState):
-        return (), 0, counts, after
-    for depth, child in enumerate(path, start=1):
-        if type(before) is not CompositionState or type(after) is not CompositionState:
+    old, new = only(before), only(after)
+    if old is not None and new is not None:
+        found = old is not new and type(new.mechanism) is Postprocessed
+        return ((), old.messages, counts, new.state) if found else None
+    for depth, identity in enumerate(path, start=1):
+        if type(before) is not Node or type(after) is not Node:
             return None
-        old, new = before.children.get(child), after.children.get(child)
+        old, new = before.children.get(identity), after.children.get(identity)
         if old is None or new is None:
             return None
         counts.append(old.messages)
+        if type(new.mechanism) is Postprocessed:
+            return (path[:depth], old.messages, counts, new.state) if old is not new else None
         before, after = old.state, new.state
-        if isinstance(after, PostprocessedState):
-            return (path[:depth], old.messages, counts, after) if old is not new else None
     return None
 
 
-def _data_of(state: Any) -> Any:
-    """The data that a person's compositor holds; None for other states."""
-    if type(state) is not PostprocessedState:
+def _data_of(state: Any) -> Data | None:
+    """The data of a person's unit; None for other states, and after a batch."""
+    if type(state) is not Node or state.own is not None:
         return None
-    while type(state) is PostprocessedState:
-        state = state.mechanism
-    return state.dataset if type(state) is CompositionState else None
+    while type(state) is Node and state.own is None:
+        state = state.children[MECHANISM].state
+    own = state.own if type(state) is Node else None
+    return own.data if type(own) is CompositionState and own.streams is None else None
+
+
+def _marks(data: Data) -> dict[str, Any]:
+    """What stands for the data of a unit, in the forms that they have in states."""
+    rows = made(data.rows)
+    return {"data": data, "rows": data.rows, "growing": rows, "whole": snapshot(rows)}
 
 
 def _seal(coins: Any) -> bytes:
@@ -225,16 +232,16 @@ def versions() -> bytes:
 
 
 class _Writing(pickle.Pickler):
-    """Writes a state without its data; fails for classes of others."""
+    """Writes a state with marks in place of its data; fails for classes of others."""
 
-    def __init__(self, stream: io.BytesIO, data: Any) -> None:
+    def __init__(self, stream: io.BytesIO, marks: dict[str, Any]) -> None:
         super().__init__(stream, protocol=5)
-        self._data = data
+        self._marks = {id(value): (mark, value) for mark, value in marks.items()}
 
     def persistent_id(self, value: Any) -> str | None:
         """A mark in place of the data."""
-        if value is self._data:
-            return _MARK
+        if id(value) in self._marks:
+            return self._marks[id(value)][0]
         if type(value) is Unplayed:
             raise pickle.PicklingError("what has not been run again is in the log")
         if isinstance(value, _ROWS) or self._has_others(value):
@@ -246,7 +253,7 @@ class _Writing(pickle.Pickler):
         if not attrs.has(type(value)):
             return False
         data = getattr(value, "dataset", None)
-        return data is not None and data is not self._data
+        return data is not None and id(data) not in self._marks
 
     def reducer_override(self, value: Any) -> Any:
         """Everything as usual, if it may be read again."""
@@ -258,14 +265,13 @@ class _Writing(pickle.Pickler):
 class _Reading(pickle.Unpickler):
     """Reads a state of known classes, and puts the data in place."""
 
-    def __init__(self, stream: io.BytesIO, data: Any) -> None:
+    def __init__(self, stream: io.BytesIO, marks: dict[str, Any]) -> None:
         super().__init__(stream)
-        self._data = data
+        self._marks = marks
 
     def persistent_load(self, name: Any) -> Any:
         """The data."""
-        assert name == _MARK
-        return self._data
+        return self._marks[name]
 
     def find_class(self, module: str, name: str) -> Any:
         """A known class."""

@@ -12,7 +12,6 @@ from typing import Any
 import attrs
 
 from composition.compositors.adaptive import AdaptiveComposition
-from composition.compositors.state import CompositionState
 from composition.rules.additive import AdditiveAccount, RunningSum
 from composition.rules.duality import AccumulatorAccount
 from composition.rules.slack import SlackAccount
@@ -27,6 +26,7 @@ from queryable.messages import Launch, Launched, LaunchMany, addressed, unnested
 from queryable.quoting import quoted
 from queryable.running.journal import Message, Told
 from queryable.running.root import MemoryRoot
+from queryable.running.stepping import DEAD
 
 
 def moored(
@@ -127,8 +127,8 @@ class Mooring:
 
     def start(self, state: Any) -> None:
         """Follow from the state of the root mechanism."""
-        known = self._empty is not None and isinstance(state, CompositionState)
-        self._account = state.account if known else None
+        known = self._empty is not None and state is not DEAD
+        self._account = state.own.account if known else None
 
     @property
     def lacks(self) -> Amounts | None:

@@ -190,7 +190,7 @@ class _Replay:
         self._given, self._fed = batches  # by the owner, and to the root in memory
         self._coins, self._codec, self._logged = coins, codec, opening
         logged = codec.decode(opening)
-        failed = Recall(logged, same_by(codec)) if isinstance(logged, Failed) else None
+        failed = Recall.of_opening(logged, same_by(codec)) if isinstance(logged, Failed) else None
         protection = protects(dataset)
         self._root = MemoryRoot(mechanism, dataset, coins, None, protection, opening=failed)
         opened = codec.encode(bare(self._root.opening))

@@ -246,10 +246,10 @@ def _running(
     coins = SealedCoins(secret, root_id(journal.root, opened), canonical=codec.encode)
     opening = None
     if telling.opening is not None:
-        opening = Recall(codec.decode(telling.opening), same_by(codec))
-    elif not mechanism.recallable:  # otherwise it was to read nothing
+        opening = Recall.of_opening(codec.decode(telling.opening), same_by(codec))
+    elif not Recall.holds(mechanism):  # otherwise it was to read nothing
         if telling.gives_up:
-            opening = Recall(Failed(), same_by(codec))
+            opening = Recall.of_opening(Failed(), same_by(codec))
         elif telling.tries:  # none if it is new
             journal.append("again", {"of": 1})
     root = MemoryRoot(mechanism, dataset, coins, on_fault, protects(dataset), opening=opening)

@@ -8,15 +8,17 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from queryable.running.telling import Tells
+
 LAUNCHED, FAILED, REFUSED = "launched/1", "failed/1", "refused/1"
 OTHER = ""
-_KNOWN = {LAUNCHED, FAILED, REFUSED}
+_TOLD = {LAUNCHED: Tells.MEASURED, FAILED: Tells.EXCHANGE, REFUSED: Tells.REFUSED}
 _RECEIPT = {"account", "charged", "d_in", "place"}
 _NOT_PLAIN = ("ask", "ask-many", "launch-many", "can-afford", "measure-query", "privacy-loss-query")
 
 
-def outcomes(query: str, answer: str, measures: Callable[[str], bool]) -> Sequence[str]:
-    """For each launch of a `LaunchMany`, the tag of its answer; () if the message is to be folded.
+def outcomes(query: str, answer: str, measures: Callable[[str], bool]) -> Sequence[Tells]:
+    """For each launch of a `LaunchMany`, what it tells; () if the message is to be folded.
 
     Args:
         measures: whether a tag is that of measurements.
@@ -24,15 +26,15 @@ def outcomes(query: str, answer: str, measures: Callable[[str], bool]) -> Sequen
     launches, answers = json.loads(query)["launches"], json.loads(answer)
     if type(answers) is not list or len(answers) != len(launches):
         return ()
-    tags = []
+    told = []
     for launch, given in zip(launches, answers, strict=True):
         tag = _tag_of(given)
-        if tag not in _KNOWN or "child" in given or _tag_of(launch) != "launch/1":
+        if tag not in _TOLD or "child" in given or _tag_of(launch) != "launch/1":
             return ()
         if tag != REFUSED and not measures(_tag_of(launch["mechanism"])):
             return ()
-        tags.append(tag)
-    return tags
+        told.append(_TOLD[tag])
+    return told
 
 
 def account_after(receipts: Sequence[dict[str, Any]], count: int) -> str:
@@ -49,18 +51,18 @@ def account_after(receipts: Sequence[dict[str, Any]], count: int) -> str:
     return json.dumps(receipts[-1]["account"])[1:-1]
 
 
-def questions(query: str, answer: str) -> int:
-    """How many questions an `AskMany` has; 0 if the message is folded.
+def questions(query: str, answer: str) -> Sequence[str]:
+    """The tags of the answers to the questions of an `AskMany`; () if the message is folded.
 
     Questions that go further down, and those that may be polls, are folded.
     """
     queries, answers = json.loads(query)["queries"], json.loads(answer)
     if type(answers) is not list or len(answers) != len(queries):
-        return 0
+        return ()
     for each in queries:
         if _tag_of(each).rpartition("/")[0] in _NOT_PLAIN:
-            return 0
-    return len(queries)
+            return ()
+    return [_tag_of(each) for each in answers]
 
 
 def _tag_of(value: Any) -> str:

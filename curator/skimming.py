@@ -30,7 +30,7 @@ from curator.requests import Request, Requests, entries_in
 from curator.several import FAILED, LAUNCHED, OTHER, REFUSED, account_after, outcomes, questions
 from curator.story import past_of, request_of, same_by
 from curator.targets import Where
-from queryable.data.growing import growable
+from queryable.conversation import Run
 from queryable.errors import QueryError
 from queryable.mechanism import Measurement
 from queryable.messages import Launch, Launched
@@ -38,6 +38,7 @@ from queryable.randomness.sealed import SealedCoins
 from queryable.recalling import Recall
 from queryable.running.folding import fold, fold_update
 from queryable.running.root import MemoryRoot
+from queryable.running.telling import Tells, tells
 
 # Parts of bodies as `journal.written` spells them. A quotation mark within a text has a backslash
 # before it, so a part with bare ones can only be where the fields of the body are.
@@ -50,6 +51,7 @@ _PATH, _QUERY, _NAMES, _N = ',"path":', ',"query":"', ',"names":', '","n":'
 _ON = ',"on":'
 _READ = json.JSONDecoder().raw_decode
 _LAUNCH = r"{\"@\":\"launch/1\",\"mechanism\":{\"@\":\""
+_TAG, _ONE_LAUNCH = r"{\"@\":\"", r"{\"@\":\"launch/1\","
 _D_OUT, _MECHANISM = r"{\"@\":\"launch/1\",\"d_out\":{", r"},\"mechanism\":{\"@\":\""
 _WITH_D_OUT = re.compile(re.escape(_D_OUT) + "[^{}]*" + re.escape(_MECHANISM))
 _ASKS, _LAUNCHES = (rf"{{\"@\":\"{tag}/" for tag in ("ask-many", "launch-many"))
@@ -94,6 +96,7 @@ class Skim:
         self._root, self._coins, self._codec, self._batches = root, coins, codec, batches
         self._gathered = Gathered(root, reader, coins, codec, keeping)
         self._measurements: dict[str, bool] = {}
+        self._tells: dict[str, Tells] = {}
         self._alone: set[str] = set()
         self._request: Request | None = None
         self._since: int | None = None
@@ -163,11 +166,14 @@ class Skim:
         query += len(_QUERY)
         if _STARTED in body or body.startswith(_FOLDED, query):
             return 0
-        tags: Sequence[str] = [REFUSED if body.startswith(_REFUSED, len(_ANSWER)) else OTHER]
+        told: Sequence[Tells] = [self._told(body)]
+        refused = body.startswith(_REFUSED, len(_ANSWER))
         if body.startswith((_ASKS, _LAUNCHES), query):
-            tags = self._several(body, query, body)
-        refused = {*tags} == {REFUSED}
-        if not refused and (names or not tags or body.startswith(_LAUNCHES, query)):
+            told = self._several(body, query, body)
+            refused = {*told} == {Tells.REFUSED}
+        elif refused and body.startswith(_ONE_LAUNCH, query):
+            told = [Tells.REFUSED]
+        if not refused and (names or not told or body.startswith(_LAUNCHES, query)):
             return 0
         if not body.endswith(_STILL):
             if not body.endswith(_END):
@@ -178,8 +184,8 @@ class Skim:
                 where.compositor.counted(place)
             else:
                 return 0
-        self._gathered.add(where, place, tags, names)
-        return len(tags)
+        self._gathered.add(where, place, told, names)
+        return len(told)
 
     def _intended(self, asked: Event, answered: Event) -> int:
         """Skim a message that was intended and answered."""
@@ -209,13 +215,13 @@ class Skim:
         where, names = self._gathered.at(path), _names_of(numbers)
         query += len(_QUERY)
         node, after = where.compositor, body[account:charged]
-        tags: Sequence[str] = [LAUNCHED]
+        told: Sequence[Tells] = [Tells.MEASURED]
         if node is None:
             return 0
         if body.startswith(_LAUNCHES, query):
-            tags = self._several(body, query, answer)
+            told = self._several(body, query, answer)
             start = body.rfind("[", 0, account)
-            after = account_after(json.loads(body[start : history + len("}]")]), len(tags))
+            after = account_after(json.loads(body[start : history + len("}]")]), len(told))
             if not after:
                 return 0
         elif not self._is_alone(body[end:history]):
@@ -223,17 +229,17 @@ class Skim:
         elif not self._measures(body, query):
             return self._started(asked, answered, where, names)
         elif answer == f'{_ANSWER}{_FAILED}","of":{place}}}':
-            tags = [FAILED]
+            told = [Tells.EXCHANGE]
         elif _CHILD in answer or not answer.startswith(_LAUNCHED, len(_ANSWER)):
             return 0
-        spots = [entry_of(place, entry) for entry, tag in enumerate(tags) if tag != REFUSED]
+        spots = [entry_of(place, at) for at, each in enumerate(told) if each is not Tells.REFUSED]
         if not spots:
             return 0
         node.launched += spots
         node.account = after
         node.counted(place)
-        self._gathered.add(where, place, tags, names)
-        return len(tags)
+        self._gathered.add(where, place, told, names)
+        return len(told)
 
     def _started(self, asked: Event, answered: Event, where: Where, names: Names) -> int:
         """Skim the launch of a child, whose mechanism and claim are decoded."""
@@ -256,15 +262,20 @@ class Skim:
         place = node.counted(asked.seq)
         coins = self._coins.resumed(bytes.fromhex(first["history"]), first["n"])
         recall = Recall(answer, same_by(self._codec))
-        if mechanism.continual:
-            node.dataset = growable(node.dataset)
-        state, _ = recall.started(
-            mechanism, node.dataset, lambda: coins_at(coins, where.path, place).spawn(identity, 0)
-        )
+
+        def toss() -> SealedCoins:
+            return coins_at(coins, where.path, place).spawn(identity, 0)
+
+        data = node.own.data
+        if recall.holds(mechanism):
+            moved = Run(mechanism, data, toss(), standing=recall)()
+        else:
+            moved = recall.started(mechanism, data if mechanism.converses else data.rows, toss)
+        assert moved is not None
         node.launched.append(asked.seq)
         node.account = after
-        self._gathered.start(where, node, claim, answer, state)
-        self._gathered.add(where, asked.seq, [OTHER], names)
+        self._gathered.start(where, node, claim, answer, moved.state)
+        self._gathered.add(where, asked.seq, [Tells.EXCHANGE], names)
         return 1
 
     def _asked(self, asked: Event, answered: Event, history: int) -> int:
@@ -275,25 +286,44 @@ class Skim:
         if not self._numbered(body, numbers) or _NAMES in numbers or _STARTED in answer:
             return 0
         query += len(_QUERY)
-        tags: Sequence[str] = [OTHER]
+        told: Sequence[Tells] = [self._told(answer)]
         if body.startswith((*_FOLDED, _LAUNCHES), query):
             return 0
         if body.startswith(_ASKS, query):
-            tags = self._several(body, query, answer)
+            told = self._several(body, query, answer)
         where = self._gathered.at(path)
-        if where.unit is None or not tags:
+        if where.unit is None or not told:
             return 0
         where.unit.asked.append(where.unit.counted(place))
-        self._gathered.add(where, place, tags)
-        return len(tags)
+        self._gathered.add(where, place, told)
+        return len(told)
 
-    def _several(self, body: str, query: int, answer: str) -> Sequence[str]:
-        """The tags of the answers to several launches or questions; () if they are to be folded."""
+    def _several(self, body: str, query: int, answer: str) -> Sequence[Tells]:
+        """What each of several launches or questions tells; () if they are to be folded."""
         asked, _ = _READ(body, query - 1)
         told, _ = _READ(answer, len(_ANSWER) - 1)
         if body.startswith(_LAUNCHES, query):
             return outcomes(asked, told, self._is_measurement)
-        return [OTHER] * questions(asked, told)
+        return [self._told_by(tag) for tag in questions(asked, told)]
+
+    def _told(self, body: str) -> Tells:
+        """What a question tells whose answer is at the start of a body."""
+        start = len(_ANSWER)
+        if body.find(_MORE) >= 0:
+            return Tells.EXCHANGE
+        if not body.startswith(_TAG, start):
+            return self._told_by(OTHER)
+        start += len(_TAG)
+        return self._told_by(body[start : body.find('\\"', start)])
+
+    def _told_by(self, tag: str) -> Tells:
+        """What a question tells by the tag of its answer."""
+        told = self._tells.get(tag)
+        if told is None:
+            classes = self._codec.classes_of(tag)
+            quiet = tag == OTHER or (classes and not any(map(tells, classes)))
+            told = self._tells[tag] = Tells.NOTHING if quiet else Tells.EXCHANGE
+        return told
 
     def _numbered(self, body: str, numbers: str) -> bool:
         """Whether these are a message's number, and its time and request key if it has them."""

@@ -7,14 +7,16 @@ is not run again until it is next asked.
 from typing import Any
 
 from composition.compositors.adaptive import AdaptiveComposition
-from composition.compositors.children import Child
 from composition.compositors.claims import Claim
 from composition.compositors.state import CompositionState
 from curator.reading import Reader
+from queryable.conversation import Node
+from queryable.conversation.steps import Child
 from queryable.randomness.coins import ChildId
 from queryable.recalling import Place, Unplayed
 from queryable.running.handles import Path
 from queryable.running.log import Stored
+from queryable.running.telling import Tells
 
 
 class Target:
@@ -27,7 +29,7 @@ class Target:
         touched: whether it, or something below it, got one that is not put in place.
     """
 
-    def __init__(self, parent: "Node | None", path: Path, state: Any, messages: int) -> None:
+    def __init__(self, parent: "Adaptive | None", path: Path, state: Any, messages: int) -> None:
         self.parent, self.path, self.state, self.messages = parent, path, state, messages
         self.touched = False
 
@@ -45,11 +47,10 @@ class Target:
         return tuple(reversed(counts))
 
 
-class Node(Target):
-    """A compositor.
+class Adaptive(Target):
+    """A filter or an odometer.
 
     Attributes:
-        dataset: the data, as a value that grows once a child took such a one.
         launched: the places of the launches that were charged.
         account: the text of the account after the last of them, as it stands in a body.
         children: those that were launched or asked, when they are put in place.
@@ -58,15 +59,15 @@ class Node(Target):
 
     def __init__(
         self,
-        parent: "Node | None",
+        parent: "Adaptive | None",
         path: Path,
-        state: CompositionState,
+        state: Node,
         messages: int,
         mechanism: AdaptiveComposition,
     ) -> None:
         super().__init__(parent, path, state, messages)
         self.mechanism = mechanism
-        self.dataset = state.dataset
+        self.own: CompositionState = state.own
         self.launched: list[int] = []
         self.account = ""
         self.children: dict[ChildId, Child] = {}
@@ -75,14 +76,14 @@ class Node(Target):
     @property
     def next_child(self) -> int:
         """The id of the next launch that is charged."""
-        return len(self.state.claims) + len(self.launched)
+        return len(self.own.claims) + len(self.launched)
 
     def child(self, identity: ChildId) -> Child | None:
         """A live child that is charged at its launch only, as it was when it was put in place."""
         if identity in self.children:
             return self.children[identity]
         child: Child | None = self.state.children.get(identity)
-        if child is None or type(identity) is not int or not self.state.claims[identity].fixed:
+        if child is None or type(identity) is not int or not self.own.claims[identity].fixed:
             return None
         return child
 
@@ -90,7 +91,7 @@ class Node(Target):
 class Unit(Target):
     """A child that is not run again until it is next asked, or such a root mechanism."""
 
-    def __init__(self, parent: Node | None, path: Path, state: Unplayed, messages: int) -> None:
+    def __init__(self, parent: Adaptive | None, path: Path, state: Unplayed, messages: int) -> None:
         super().__init__(parent, path, state, messages)
         self.asked: list[Place] = []
 
@@ -100,8 +101,6 @@ class Where:
 
     def __init__(self, target: Target | None, path: Path, reader: Reader) -> None:
         self.path, self.target = path, target
-        self.compositor = target if isinstance(target, Node) and target.path == path else None
+        self.compositor = target if isinstance(target, Adaptive) and target.path == path else None
         self.unit = target if isinstance(target, Unit) else None
-        self.measured, self.other = (
-            Stored(path, reader.exchange, reader.kind, measured) for measured in (True, False)
-        )
+        self.stored = {tells: Stored(path, reader.exchange, reader.kind, tells) for tells in Tells}

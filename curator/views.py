@@ -145,13 +145,12 @@ def _shown(name: str, telling: Telling, place: Ledger, ledger: Place, codec: Cod
     assert opened is not None
     mechanism = codec.decode(opened["mechanism"])
     opening = None if telling.opening is None else codec.decode(telling.opening)
-    if telling.opening is None and not mechanism.recallable:
+    if telling.opening is None and not Recall.holds(mechanism):
         raise LedgerError(f"root {name!r} was not opened to the end: it has no answers")
     coins = SealedCoins(bytes(32), name, canonical=codec.encode)  # nothing is drawn
     protects = Protected(*opened["protects"]) if "protects" in opened else RECORD
-    root = _Shown(
-        mechanism, Absent(protects), coins, None, protects, opening=Recall(opening, same_by(codec))
-    )
+    known = Recall.of_opening(opening, same_by(codec))
+    root = _Shown(mechanism, Absent(protects), coins, None, protects, opening=known)
     root.handles.register((), root.opening)
     reader = Reader(place, ledger, name, coins, codec)
     Skim(root, reader, coins, codec, Batches(codec)).fold(telling.messages())

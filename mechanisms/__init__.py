@@ -19,6 +19,8 @@
 - `refinement`: estimates that are refined until they are accurate enough.
 """
 
+from typing import TYPE_CHECKING
+
 try:
     from queryable.installed import require_own
 except ImportError as error:
@@ -26,58 +28,116 @@ except ImportError as error:
 else:
     require_own("queryable")
 
-from mechanisms.best import Best, BestRun
-from mechanisms.counters.questions import Total, Window
-from mechanisms.counters.toeplitz import ToeplitzCounter
-from mechanisms.counters.tree import TreeCounter
-from mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, TopK
-from mechanisms.frugal.frugal import Frugal
-from mechanisms.frugal.messages import Estimate, Estimated
-from mechanisms.gaussian import Gaussian
-from mechanisms.laplace import Laplace
-from mechanisms.linear_queries import LinearQuery
-from mechanisms.multiplicative_weights import PrivateMultiplicativeWeights, SyntheticHistogram
-from mechanisms.randomized_response import RandomizedResponse, Revealed
-from mechanisms.refinement.brownian import BrownianNoiseReduction
-from mechanisms.refinement.doubling import Doubling
-from mechanisms.refinement.estimate import Refined, Stopped, Undecided
-from mechanisms.refinement.laplace_reduction import LaplaceNoiseReduction
-from mechanisms.refinement.messages import Latest, Open, Refine, Until
-from mechanisms.refinement.stopping import (
-    AbsoluteError,
-    RelativeError,
-    even_schedule,
-    geometric_schedule,
-)
-from mechanisms.repetitions import Poisson, Threshold, TruncatedNegativeBinomial
-from mechanisms.sampling.laws import BernoulliExp, DiscreteGaussian, DiscreteLaplace, TruthfulAnswer
-from mechanisms.scripted import Scripted
-from mechanisms.sparse_vector import Above, SparseVector
-from mechanisms.synthetic.messages import (
-    Fit,
-    FromModel,
-    Measured,
-    Measurements,
-    ModelFit,
-    Modelled,
-    SampleRows,
-    SyntheticRows,
-)
-from mechanisms.synthetic.synthetic import Synthetic
-from mechanisms.tables.choices import Quantiles
-from mechanisms.tables.columns import Column, column, when
-from mechanisms.tables.discovered import DiscoveredKeys, PrivateKeys
-from mechanisms.tables.group_by import GroupBy
-from mechanisms.tables.keys import Keys
-from mechanisms.tables.moments import Mean, Std, Variance
-from mechanisms.tables.predicates import Predicate
-from mechanisms.tables.privacy_unit import Neighbours, PrivacyUnit
-from mechanisms.tables.quantile import Quantile
-from mechanisms.tables.regression import Correlation, Covariance, Regression
-from mechanisms.tables.statistics import Count, Histogram, Sum
-from mechanisms.tables.table import Table
-from mechanisms.tables.top import Top
-from mechanisms.tables.units import CountUnits, UnitSizes
+from queryable.lazily import lazily
+
+if TYPE_CHECKING:
+    from mechanisms.best import Best, BestRun
+    from mechanisms.counters.questions import Total, Window
+    from mechanisms.counters.toeplitz import ToeplitzCounter
+    from mechanisms.counters.tree import TreeCounter
+    from mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, TopK
+    from mechanisms.frugal.frugal import Frugal
+    from mechanisms.frugal.messages import Estimate, Estimated
+    from mechanisms.gaussian import Gaussian
+    from mechanisms.laplace import Laplace
+    from mechanisms.linear_queries import LinearQuery
+    from mechanisms.multiplicative_weights import PrivateMultiplicativeWeights, SyntheticHistogram
+    from mechanisms.randomized_response import RandomizedResponse, Revealed
+    from mechanisms.refinement.brownian import BrownianNoiseReduction
+    from mechanisms.refinement.doubling import Doubling
+    from mechanisms.refinement.estimate import Refined, Stopped, Undecided
+    from mechanisms.refinement.laplace_reduction import LaplaceNoiseReduction
+    from mechanisms.refinement.messages import Latest, Open, Refine, Until
+    from mechanisms.refinement.stopping import (
+        AbsoluteError,
+        RelativeError,
+        even_schedule,
+        geometric_schedule,
+    )
+    from mechanisms.repetitions import Poisson, Threshold, TruncatedNegativeBinomial
+    from mechanisms.sampling.laws import (
+        BernoulliExp,
+        DiscreteGaussian,
+        DiscreteLaplace,
+        TruthfulAnswer,
+    )
+    from mechanisms.scripted import Scripted
+    from mechanisms.sparse_vector import Above, SparseVector
+    from mechanisms.synthetic.messages import (
+        Fit,
+        FromModel,
+        Measured,
+        Measurements,
+        ModelFit,
+        Modelled,
+        SampleRows,
+        SyntheticRows,
+    )
+    from mechanisms.synthetic.synthetic import Synthetic
+    from mechanisms.tables.choices import Quantiles
+    from mechanisms.tables.columns import Column, column, when
+    from mechanisms.tables.discovered import DiscoveredKeys, PrivateKeys
+    from mechanisms.tables.group_by import GroupBy
+    from mechanisms.tables.keys import Keys
+    from mechanisms.tables.moments import Mean, Std, Variance
+    from mechanisms.tables.predicates import Predicate
+    from mechanisms.tables.privacy_unit import Neighbours, PrivacyUnit
+    from mechanisms.tables.quantile import Quantile
+    from mechanisms.tables.regression import Correlation, Covariance, Regression
+    from mechanisms.tables.statistics import Count, Histogram, Sum
+    from mechanisms.tables.table import Table
+    from mechanisms.tables.top import Top
+    from mechanisms.tables.units import CountUnits, UnitSizes
+else:
+    __getattr__, __dir__ = lazily(
+        __name__,
+        {
+            "mechanisms.best": "Best BestRun",
+            "mechanisms.counters.questions": "Total Window",
+            "mechanisms.counters.toeplitz": "ToeplitzCounter",
+            "mechanisms.counters.tree": "TreeCounter",
+            "mechanisms.exponential": "ExponentialMechanism PermuteAndFlip TopK",
+            "mechanisms.frugal.frugal": "Frugal",
+            "mechanisms.frugal.messages": "Estimate Estimated",
+            "mechanisms.gaussian": "Gaussian",
+            "mechanisms.laplace": "Laplace",
+            "mechanisms.linear_queries": "LinearQuery",
+            "mechanisms.multiplicative_weights": "PrivateMultiplicativeWeights SyntheticHistogram",
+            "mechanisms.randomized_response": "RandomizedResponse Revealed",
+            "mechanisms.refinement.brownian": "BrownianNoiseReduction",
+            "mechanisms.refinement.doubling": "Doubling",
+            "mechanisms.refinement.estimate": "Refined Stopped Undecided",
+            "mechanisms.refinement.laplace_reduction": "LaplaceNoiseReduction",
+            "mechanisms.refinement.messages": "Latest Open Refine Until",
+            "mechanisms.refinement.stopping": (
+                "AbsoluteError RelativeError even_schedule geometric_schedule"
+            ),
+            "mechanisms.repetitions": "Poisson Threshold TruncatedNegativeBinomial",
+            "mechanisms.sampling.laws": (
+                "BernoulliExp DiscreteGaussian DiscreteLaplace TruthfulAnswer"
+            ),
+            "mechanisms.scripted": "Scripted",
+            "mechanisms.sparse_vector": "Above SparseVector",
+            "mechanisms.synthetic.messages": (
+                "Fit FromModel Measured Measurements ModelFit Modelled SampleRows SyntheticRows"
+            ),
+            "mechanisms.synthetic.synthetic": "Synthetic",
+            "mechanisms.tables.choices": "Quantiles",
+            "mechanisms.tables.columns": "Column column when",
+            "mechanisms.tables.discovered": "DiscoveredKeys PrivateKeys",
+            "mechanisms.tables.group_by": "GroupBy",
+            "mechanisms.tables.keys": "Keys",
+            "mechanisms.tables.moments": "Mean Std Variance",
+            "mechanisms.tables.predicates": "Predicate",
+            "mechanisms.tables.privacy_unit": "Neighbours PrivacyUnit",
+            "mechanisms.tables.quantile": "Quantile",
+            "mechanisms.tables.regression": "Correlation Covariance Regression",
+            "mechanisms.tables.statistics": "Count Histogram Sum",
+            "mechanisms.tables.table": "Table",
+            "mechanisms.tables.top": "Top",
+            "mechanisms.tables.units": "CountUnits UnitSizes",
+        },
+    )
 
 __distribution__ = "queryable-dp"
 

@@ -10,8 +10,9 @@ from mechanisms.privacy_maps import with_zcdp
 from mechanisms.sampling.laws import DiscreteLaplace
 from mechanisms.tables.signed import signed
 from mechanisms.tables.statistics import Sum
+from queryable.data.ahead import read_ahead
 from queryable.data.growing import grown, snapshot
-from queryable.datasets import read_ahead, require_answerable
+from queryable.datasets import require_answerable
 from queryable.errors import MechanismFault, QueryError, UnknownQueryError
 from queryable.losses import Loss, Measure, PureDP
 from queryable.losses.conversions import pure_to_zcdp

@@ -9,7 +9,7 @@ README.
 import re
 import warnings
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import PurePath
 from typing import Any
@@ -20,14 +20,13 @@ import numpy as np
 
 from queryable import streams
 from queryable.contributions import Records
+from queryable.data.facts import Facts, base_of
 from queryable.data.frozen import read_only
-from queryable.data.growing import Growing, Grown, base_of
-from queryable.data.later import Data
+from queryable.data.growing import Growing
 from queryable.data.rows import column_names
 from queryable.dry_runs import require_script
 from queryable.effort import is_quick
-from queryable.errors import MechanismFault, PrivacyWarning, QueryError
-from queryable.faults import interrupted, recalling, touching_data
+from queryable.errors import PrivacyWarning, QueryError
 from queryable.held import held, kind_of, times_of
 from queryable.mechanism import InteractiveMechanism
 from queryable.optional import (
@@ -46,7 +45,8 @@ from queryable.protection import (
     whom,
 )
 from queryable.quoting import quoted
-from queryable.statistics import Checked, IntegerStatistic, Statistic
+from queryable.recalling import recalling
+from queryable.statistics import Checked, Statistic
 
 _FILE = re.compile(r"\.(csv|tsv|parquet)$", re.IGNORECASE)
 _in_use: "WeakValueDictionary[int, Any]" = WeakValueDictionary()
@@ -102,14 +102,6 @@ class Described(Growing):
             TypeError: it does not give its rows; `gives_rows` is False then.
         """
         raise TypeError(f"{type(self).__name__} does not give its records")
-
-    def prepare(self, statistics: Iterable[IntegerStatistic]) -> None:
-        """Read ahead what these statistics will ask for, such as in one scan of the table.
-
-        A mechanism or compositor calls it after the charge, inside the fault boundary, before it
-        evaluates the same statistics one by one. It changes no answer, only how long they take; a
-        statistic that cannot be prepared is left to its own evaluation. The default does nothing.
-        """
 
 
 def protected(dataset: Any) -> Any:
@@ -176,8 +168,7 @@ def _is_frame(dataset: Any) -> bool:
 
 def protects(dataset: Any) -> Protected:
     """Who is protected by a budget over a dataset, in words. Public."""
-    if type(dataset) is Grown or type(dataset) is Data:
-        dataset = base_of(dataset)
+    dataset = base_of(dataset)
     plain = _PLAIN.get(type(dataset))
     if plain is not None:
         return plain
@@ -272,7 +263,7 @@ def require_answerable(dataset: Any, holder: Any) -> list[Any]:
                 )
     for each, kind in zip(found, kinds, strict=True):
         asks = getattr(each, "asks", None) if kind.mechanism else None
-        if asks is not None and recalling() is None:
+        if asks is not None and not recalling():
             mechanism, queries = asks()  # while recalling, this was checked before
             times = times_of(holder, each) if is_quick() else Fraction(1)
             require_script(mechanism, queries, dataset, times)
@@ -289,7 +280,7 @@ def _require_startable(dataset: Any, base: Any, mechanism: InteractiveMechanism[
             the data have blocks whose rows it cannot read again; or it answers about batches, and
             none reaches the data.
     """
-    if type(dataset) is Data:
+    if type(dataset) is Facts and not dataset.fed:
         _require_no_batches(mechanism, "this filter")
     key = divides_by(mechanism)
     why = None if key is None else _indivisible(base, key)
@@ -328,7 +319,8 @@ def _no_units(dataset: Any, base: Any, level: streams.UserLevel | streams.BlockL
         listed = ", ".join(map(quoted, names)) or "none"
         column = quoted(level.column)
         return f"there is no column {column} that names units; the columns are {listed}"
-    unread = isinstance(dataset, Described) and dataset.blocks and not dataset.gives_rows
+    blocks = dataset.blocks if isinstance(dataset, Described | Facts) else ()
+    unread = isinstance(base, Described) and blocks and not base.gives_rows
     if isinstance(level, streams.BlockLevel) and unread:
         return (
             f"the blocks of each {level.column} are counted as their records arrive, and these "
@@ -351,22 +343,6 @@ def _indivisible(dataset: Any, key: Any) -> str | None:
     if isinstance(key, str) and names is not None and key not in names:
         return f"there is no column {quoted(key)} to divide rows by"
     return None
-
-
-def read_ahead(dataset: Any, statistics: Sequence[IntegerStatistic]) -> None:
-    """Let a described dataset `prepare` several statistics, whose evaluation has been paid for.
-
-    If that fails, each is evaluated on its own. The curator gets the exception.
-
-    Raises:
-        MechanismFault: an interrupt arrived, so nothing more should be evaluated.
-    """
-    if len(statistics) > 1 and isinstance(dataset, Described):
-        try:
-            touching_data(lambda: dataset.prepare(statistics))
-        except MechanismFault:
-            if interrupted():
-                raise
 
 
 def _objection(dataset: Any, statistic: Checked) -> str | None:

@@ -1,21 +1,21 @@
 """Dry runs: what is wrong about a list of queries, found before anything is charged or read.
 
-Responsible for one check, `require_script`. Compositors do in a dry run what they do for a message
-that is made again from a log: everything but run children. They parse launches, check claims, ask
-their rules and charge accounts, on states that are thrown away. So a list of queries is judged by
-the code that answers it. A mechanism that reads data is not started; its `understood` judges what
-it is asked. A person in the middle sees no data, and runs until it is given an answer that only
-data give. What follows is not known then, and only what no state understands is wrong.
+Responsible for one check, `require_script`. In a dry run, conversations are held and no leaf runs:
+compositors parse launches, check claims, ask their rules and charge accounts, on states that are
+thrown away. So a list of queries is judged by the code that answers it. A mechanism that reads data
+is not started; its `understood` judges what it is asked. A person in the middle sees no data, and
+runs until it is given an answer that only data give. What follows is not known then, and only what
+no state understands is wrong.
 """
 
-import operator
 from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil
-from typing import Any, TypeGuard
+from typing import Any
 
 import attrs
 
+from queryable.conversation import Compositor, Data, Moved, Pass, Run, Start
 from queryable.effort import (
     STEPS,
     is_out,
@@ -28,29 +28,23 @@ from queryable.effort import (
 )
 from queryable.errors import QueryError, UnknownQueryError
 from queryable.ex_post import ExPostMechanism
-from queryable.faults import running_nothing
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import (
     Answer,
     Ask,
     Halted,
-    Launch,
     Launched,
+    PrivacyLossQuery,
     Query,
     Refused,
+    d_in_of,
     entry,
     is_owners,
     not_the_owner,
-    plain,
 )
-from queryable.postprocessing import (
-    FromAnalyst,
-    FromMechanism,
-    Postprocessed,
-    ToAnalyst,
-    ToMechanism,
-)
-from queryable.recalling import Moved, Recall
+from queryable.postprocessing import FromAnalyst, FromMechanism, ToAnalyst, ToMechanism
+from queryable.recalling import making_again
+from queryable.running.alone import Alone
 
 _OUT = (
     "this list takes too long for a curator that others ask too: {}. Ask less in it, repeat it "
@@ -81,9 +75,9 @@ def require_script(
         QueryError: the mechanism declines to start, or one of them is wrong, whatever the data are;
             or all together take too long, or are answered with too much.
     """
-    run = Dry()
-    with running_nothing(run), quickly(is_quick(), STEPS // 4, left_to_write()) as left:
-        _judge(run, mechanism, queries, dataset)
+    run = Dry(mechanism)
+    with making_again(), quickly(is_quick(), STEPS // 4, left_to_write()) as left:
+        _judge(run, queries, dataset)
     if is_quick():
         steps = ceil(times * left.taken)
         if not take(steps):
@@ -91,11 +85,9 @@ def require_script(
         write(left.written)
 
 
-def _judge(
-    run: "Dry", mechanism: InteractiveMechanism[Any], queries: Sequence[Query], dataset: Any
-) -> None:
+def _judge(run: "Dry", queries: Sequence[Query], dataset: Any) -> None:
     try:
-        running, opening = run.started(mechanism, dataset)
+        opening = run.opened(dataset)
         if isinstance(opening, Refused | Halted):
             raise QueryError(f"it declines to start: {opening.reason}")
     except QueryError as error:
@@ -106,7 +98,7 @@ def _judge(
     for place, query in enumerate(queries):
         try:
             with entry(place):
-                running, answer = run.asked(running, query)
+                answer = run.asked(query)
                 require_short_receipts(answer)
         except QueryError as error:
             if is_out() or (judging and (run.sure or run.unknown)):
@@ -116,7 +108,7 @@ def _judge(
         except Exception:  # as above
             judging = False
             continue
-        halted = isinstance(plain(answer), Halted) and not isinstance(query, Ask)
+        halted = isinstance(answer, Halted) and not isinstance(query, Ask)
         if halted and run.sure:
             return
         judging = judging and not halted and (run.sure or _admitted(answer))
@@ -155,142 +147,125 @@ _COINS: Any = NoCoins()
 
 
 @attrs.frozen
-class Running:
-    """A mechanism in a dry run, with its state if it has one."""
-
-    mechanism: InteractiveMechanism[Any]
-    state: Any = None
-
-
-@attrs.frozen
-class Between:
-    """The state of a person and of its mechanism.
+class Astray:
+    """The state of a person that was given an answer that is not known.
 
     Attributes:
-        lost: whether the person was given an answer that is not known, so that neither is true.
+        before: its state before that.
     """
 
-    inner: Running
-    person: Any
-    lost: bool = False
+    before: Any
 
 
-class Dry(Recall):
-    """Starts and asks mechanisms without data.
+class Dry:
+    """A mechanism that is asked with nothing run; it stands in for all that reads data.
 
     Attributes:
-        sure: whether all states are true. They no longer are after an answer by which a compositor
-            charges.
-        unknown: whether the error is that a query is of no type that the mechanism answers, which
-            is wrong in every state.
+        sure: whether what a compositor does is known, also where charges depend on answers.
+        unknown: whether a query was not understood by any state of what it was sent to.
     """
 
-    dry = True
+    def __init__(self, mechanism: InteractiveMechanism[Any]) -> None:
+        self._runs, self._state = Alone(mechanism), None
+        self.sure, self.unknown, self._guesses = True, False, False
 
-    def __init__(self) -> None:
-        super().__init__(None, operator.eq)
-        self.sure, self.unknown = True, False
+    def opened(self, dataset: Any) -> Answer:
+        """The opening answer."""
+        return self._told(Run(self._runs, Data.of(dataset), _COINS, standing=self))
 
-    def started(
-        self, mechanism: InteractiveMechanism[Any], dataset: Any, coins: Any = None
-    ) -> Moved:
-        """The state and the opening answer."""
-        if isinstance(mechanism, Measurement):
-            return Running(mechanism), UNSEEN
-        state, opening = None, None
-        if mechanism.runs_dry:
-            state, opening = mechanism.init(dataset, _COINS)
-        elif _is_postprocessed(mechanism):
-            inner, told = self.started(mechanism.mechanism, dataset)
-            between = Between(inner, mechanism.person.init())
-            state, opening = self._converse(mechanism, between, told)
-        return Running(mechanism, state), opening
-
-    def asked(self, state: Any, query: Query, coins: Any = None) -> Moved:
-        """The state after a query, and the answer.
+    def asked(self, query: Query) -> Answer:
+        """The answer to a query.
 
         Raises:
             QueryError: the query is wrong.
         """
         if is_owners(query):
             raise not_the_owner(query)
-        mechanism, inside = state.mechanism, state.state
+        self._guesses = False
         try:
-            if mechanism.runs_dry:
-                inside, answer = mechanism.step(inside, query, _COINS)
-            elif _is_postprocessed(mechanism):
-                inside, answer = self._told(mechanism, inside, query)
-            else:
-                mechanism.understood(query)
-                self.sure = self.sure and not isinstance(mechanism, ExPostMechanism)
-                answer = UNSEEN
+            return self._told(Run(self._runs, query, _COINS, self._state, standing=self))
         except UnknownQueryError:
             self.unknown = True
             raise
-        return Running(mechanism, inside), answer
-
-    def _told(self, mechanism: Postprocessed[Any], state: Between, query: Query) -> Moved:
-        try:
-            person, reply = mechanism.person.step(state.person, FromAnalyst(query), _COINS)
-            if not state.lost:
-                if isinstance(reply, ToAnalyst):
-                    return attrs.evolve(state, person=person), reply.answer
-                inner, answer = self.asked(state.inner, reply.query)
-                answer = _imagined(reply.query, answer)
-                return self._converse(mechanism, Between(inner, person), answer)
-            passes = isinstance(reply, ToMechanism) and reply.query is query
-            inside = state.inner.mechanism
-            judged = inside.recallable or isinstance(inside, Measurement)
-            if passes and judged and not isinstance(query, Ask):
-                self.asked(state.inner, query)
-        except UnknownQueryError:
-            raise
         except QueryError:
-            if not state.lost or is_out():
+            if not self._guesses or is_out():
                 raise
-        return state, UNSEEN
+        return UNSEEN
 
-    def _converse(self, mechanism: Postprocessed[Any], state: Between, answer: Answer) -> Moved:
-        """Let the person go on after an answer, as far as it is known."""
-        for _ in range(mechanism.max_rounds):
-            if not (self.sure and _is_known(answer)):
-                return attrs.evolve(state, lost=True), UNSEEN
-            try:
-                told = FromMechanism(plain(answer))
-                person, reply = mechanism.person.step(state.person, told, _COINS)
-                state = attrs.evolve(state, person=person)
-                if not isinstance(reply, ToMechanism):
-                    return state, reply.answer
-                inner, answer = self.asked(state.inner, reply.query)
-                answer = _imagined(reply.query, answer)
-            except QueryError:  # the person fails, which is an answer
+    def _told(self, run: Run) -> Answer:
+        try:
+            moved = run()
+        except QueryError:
+            if run.faults:  # it is told for an exception that is none of a query
                 raise UnjudgedError from None
-            state = attrs.evolve(state, inner=inner)
-        raise UnjudgedError
+            raise
+        if run.faults or moved is None:
+            raise UnjudgedError
+        self._state = moved.state
+        return moved.answer
 
+    # What stands in, see `conversation.standing`.
 
-def _is_postprocessed(mechanism: Any) -> TypeGuard[Postprocessed[Any]]:
-    return isinstance(mechanism, Postprocessed) and type(mechanism).step is Postprocessed.step
+    def holds(self, mechanism: InteractiveMechanism[Any]) -> bool:
+        """Whether it is a compositor."""
+        return mechanism.converses
+
+    def starts(self, mechanism: InteractiveMechanism[Any]) -> bool:
+        """Yes."""
+        return True
+
+    def retires(self, depth: int) -> bool:
+        """No."""
+        return False
+
+    def came(self, step: Any, mechanism: Any, held: Any, coins: Any) -> Moved:
+        """An answer that is not seen, unless its form alone decides what a person does next.
+
+        What is no measurement opens without an answer.
+        """
+        if type(step) is Pass:
+            if not isinstance(mechanism, Compositor):
+                mechanism.understood(step.query)
+            self.sure = self.sure and not isinstance(mechanism, ExPostMechanism)
+            return Moved(None, UNSEEN)
+        if type(step) is not Start or not isinstance(mechanism, Measurement):
+            return Moved(None, None)
+        made = getattr(mechanism, "imagined", None)
+        return Moved(None, UNSEEN if made is None else made())
+
+    def said(self, person: Any, state: Any, message: Any, coins: Any) -> Moved:
+        """What a person says, as far as it is known.
+
+        One that went astray passes on what it would pass on as it was: that no state understands a
+        query is wrong all the same.
+        """
+        astray = type(state) is Astray
+        before = state.before if astray else state
+        if isinstance(message, FromMechanism):
+            if astray or not (self.sure and _is_known(message.answer)):
+                return Moved(Astray(before), ToAnalyst(UNSEEN))
+        elif astray:
+            return Moved(state, self._guessed(person, before, message))
+        return Moved(*person.step(before, message, _COINS))
+
+    def _guessed(self, person: Any, before: Any, message: FromAnalyst) -> Any:
+        self._guesses = True
+        _, reply = person.step(before, message, _COINS)
+        if not isinstance(reply, ToMechanism) or reply.query is not message.query:
+            return ToAnalyst(UNSEEN)
+        if isinstance(reply.query, PrivacyLossQuery):
+            self._guesses = False  # this number is wrong in every state
+            d_in_of(reply.query.d_in, 1)
+            self._guesses = True
+        return ToAnalyst(UNSEEN) if isinstance(reply.query, Ask) else reply
 
 
 def _is_known(answer: Answer) -> bool:
-    answer = plain(answer)
     if isinstance(answer, tuple):
         return all(map(_is_known, answer))
     return _is_known(answer.answer) if isinstance(answer, Launched) else answer is not UNSEEN
 
 
-def _imagined(query: Query, answer: Answer) -> Answer:
-    """The answer of a launch of which the form alone decides what a person does next."""
-    mechanism = query.mechanism if isinstance(query, Launch) else None
-    made = getattr(mechanism, "imagined", None)
-    told = plain(answer)
-    if made is None or not (isinstance(told, Launched) and told.answer is UNSEEN):
-        return answer
-    return attrs.evolve(told, answer=made())
-
-
 def _admitted(answer: Answer) -> bool:
-    answer = plain(answer)
     several = answer if isinstance(answer, tuple) else (answer,)
     return not any(isinstance(each, Refused) for each in several)

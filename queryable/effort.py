@@ -63,7 +63,7 @@ class Left:
         self.once, self.refused = set[Hashable](), False
 
 
-_LEFT: ContextVar[Left | None] = ContextVar("left", default=None)
+LEFT: ContextVar[Left | None] = ContextVar("left", default=None)
 
 
 @contextmanager
@@ -77,11 +77,11 @@ def quickly(
         characters: of its answers.
     """
     left = Left(STEPS if steps is None else steps, characters)
-    token = _LEFT.set(left if quick else None)
+    token = LEFT.set(left if quick else None)
     try:
         yield left
     finally:
-        _LEFT.reset(token)
+        LEFT.reset(token)
 
 
 def admitted() -> AbstractContextManager[Left]:
@@ -89,20 +89,26 @@ def admitted() -> AbstractContextManager[Left]:
     return quickly(is_quick(), inf)
 
 
+def admit() -> None:
+    """Refuse no steps from here on, in this context: what follows was paid for."""
+    if LEFT.get() is not None:
+        LEFT.set(Left(inf, inf))
+
+
 def is_quick() -> bool:
     """Whether long computations are refused."""
-    return _LEFT.get() is not None
+    return LEFT.get() is not None
 
 
 def is_out() -> bool:
     """Whether a message was refused something because it takes too much."""
-    left = _LEFT.get()
+    left = LEFT.get()
     return left is not None and left.refused
 
 
 def refused() -> bool:
     """Whether something that takes too long for any message is refused; it is noted if it is."""
-    left = _LEFT.get()
+    left = LEFT.get()
     if left is None:
         return False
     left.refused = True
@@ -115,7 +121,7 @@ def take(steps: int, once: Hashable = None) -> bool:
     Args:
         once: what is computed, if its result is kept: in one message it is counted once.
     """
-    left = _LEFT.get()
+    left = LEFT.get()
     if left is None:
         return True
     if once is not None and once in left.once:
@@ -132,7 +138,7 @@ def take(steps: int, once: Hashable = None) -> bool:
 
 def write(characters: int) -> bool:
     """Whether the answers of a message may have so many further characters. They are counted."""
-    left = _LEFT.get()
+    left = LEFT.get()
     if left is None:
         return True
     if not characters <= left.characters:
@@ -226,7 +232,7 @@ def _accounts(answer: Any) -> list[Any]:
 
 def left_to_write() -> float:
     """How many characters the answers of a message may still have."""
-    left = _LEFT.get()
+    left = LEFT.get()
     return inf if left is None else left.characters
 
 
@@ -263,7 +269,7 @@ def remembered(most: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
     def wrapped(function: Callable[..., T]) -> Callable[..., T]:
         @lru_cache(most)
         def known(quick: bool, *arguments: Any) -> tuple[T, int]:
-            outer = _LEFT.get()
+            outer = LEFT.get()
             with quickly(quick, inf if outer is None else outer.steps) as inner:
                 try:
                     return function(*arguments), inner.taken

@@ -16,6 +16,7 @@ from queryable.errors import HandleError, QueryError
 from queryable.faults import named
 from queryable.messages import CloseBlock, Update
 from queryable.optional import in_blocks
+from queryable.postprocessing import Postprocessed
 from queryable.running.root import MemoryRoot
 
 _NAMES = (str, int, date)
@@ -78,7 +79,10 @@ class Feed:
         """Check that blocks have a meaning here: at a `Blocks`, or where one may be launched."""
         require_name(block)
         mechanism = self._root.mechanism
-        if not mechanism.composes and not in_blocks(mechanism):
+        behind = mechanism
+        while isinstance(behind, Postprocessed):
+            behind = behind.mechanism
+        if not behind.converses and not in_blocks(mechanism):
             raise QueryError(
                 f"{type(mechanism).__name__} has no blocks: feed records without a block, or open "
                 "the data with Blocks(..), or with a filter in which one is launched; nothing has "

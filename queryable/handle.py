@@ -6,7 +6,7 @@ and a path in that tree. It does no accounting.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Never, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 
 from queryable.datasets import (
     protected,
@@ -15,9 +15,6 @@ from queryable.datasets import (
     require_opening,
     warn,
 )
-from queryable.display.history import History, TreeNode
-from queryable.display.ledger import Ledger, ledger_of
-from queryable.display.text import as_text
 from queryable.errors import (
     HandleError,
     MechanismFault,
@@ -64,6 +61,10 @@ from queryable.running.roots import Root
 from queryable.several import Several
 from queryable.statistics import Releasable
 from queryable.view import View
+
+if TYPE_CHECKING:
+    from queryable.display.ledger import Ledger
+    from queryable.display.nodes import TreeNode
 
 A = TypeVar("A")
 
@@ -344,13 +345,17 @@ class Queryable(Several, OverBlocks):
         return View(self.opening, tuple(below))
 
     @property
-    def node(self) -> TreeNode:
+    def node(self) -> "TreeNode":
         """The tree of mechanisms from here down, as the data that `tree` prints."""
+        from queryable.display.history import History
+
         root = self._root
         return History.of(root.mechanism, root.opening, *root.record()).at(self._path)
 
-    def ledger(self) -> Ledger:
+    def ledger(self) -> "Ledger":
         """Every launch at or below this queryable, with its claim, its charge and the total."""
+        from queryable.display.ledger import ledger_of
+
         return ledger_of(*self._root.record(), self._path)
 
     def tree(self) -> str:
@@ -358,6 +363,8 @@ class Queryable(Several, OverBlocks):
 
         Like `ledger`, it is a function of the view: nothing is asked and nothing is charged.
         """
+        from queryable.display.text import as_text
+
         return as_text(self.node, self._root.protects)
 
     def explain(self) -> str:

@@ -21,7 +21,7 @@ from queryable.errors import QueryError
 from queryable.faults import require_room
 from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism, Measurement
-from queryable.messages import Launch
+from queryable.messages import Launch, PrivacyLossQuery
 from queryable.optional import NO_RUN
 from queryable.postprocessing import PersonInTheMiddle
 from queryable.randomness.laws import Law
@@ -106,12 +106,20 @@ def require_nested(path: tuple[Any, ...], query: Any) -> None:
             than twenty children; or the stack of this caller, which is deep already, does not hold
             them.
     """
-    levels = nesting(query)
+    kind, levels = type(query), 0
+    if kind in _FLAT:
+        levels = 1
+    elif kind is Launch and query.d_out is None:
+        alive, known = _REMEMBERED.get(id(query.mechanism), _NOBODY)
+        if alive() is query.mechanism:
+            levels = 1 + known[_levels]
+    levels = levels or nesting(query)
     if not len(path) + 2 * levels <= _MOST_LEVELS:
         raise QueryError(_NESTED)
     require_room(len(path), levels)
 
 
+_FLAT = frozenset({str, int, PrivacyLossQuery})
 _NESTED = (
     f"this message is nested too deep: {MOST_NESTED} values in each other are the most, less one "
     "for every two children beyond twenty that it is sent through; nothing is charged. Launch what "
@@ -268,6 +276,12 @@ def once(value: Any, find: Callable[..., T], *hints: Any) -> T:
         known[find] = find(value, *hints)
     result: T = known[find]
     return result
+
+
+def cannot_change(value: Any) -> bool:
+    """Whether a value is known to be frozen, with all that it holds."""
+    alive, _ = _REMEMBERED.get(id(value), _NOBODY)
+    return alive() is value
 
 
 def _known(value: Any) -> dict[Any, Any] | None:

@@ -7,13 +7,13 @@ that only displays read are optional and are listed in `queryable.optional`.
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any, Generic, NoReturn, TypeVar, final
+from typing import Any, ClassVar, Generic, NoReturn, TypeVar, final
 
 import attrs
 
 from queryable.contributions import Contributions
-from queryable.data.growing import snapshot
-from queryable.data.later import Later, made
+from queryable.data.growing import growable, snapshot
+from queryable.data.later import made
 from queryable.effort import Effort
 from queryable.errors import PrivacyClaimError, UnknownQueryError
 from queryable.losses import Loss, Measure
@@ -61,20 +61,9 @@ class InteractiveMechanism(ABC, Generic[State]):
     retires_others = False
     """Whether a launch of it retires the children that were launched before it."""
 
-    composes = False
-    """Whether `step` touches data only through children, each behind `contained_step` with an
-    `after`. An exception of such a `step` itself does not depend on the data, and the old state
-    stands. A subclass that overrides `step` must set this again."""
-
-    recallable = False
-    """Whether its state follows from the messages and its children's answers alone: `init` reads no
-    data, and `step` runs children by `start_child` and `ask_child` only. Such a state is made again
-    from a log without data."""
-
-    runs_dry = False
-    """Whether `init` and `step` read no data in a dry run (`queryable.dry_runs`). What they run is
-    then run by `start_child` and `ask_child` only, or by the recall. A subclass that overrides
-    `init` or `step` must set this again."""
+    converses: ClassVar[bool] = False
+    """Whether it reads data through others alone, by conversations: see `queryable.conversation`.
+    All others are leaves: their `init` and `step` read data."""
 
     continual = False
     """Whether `step` takes the messages of the data's owner, `Update` and `CloseBlock`, and answers
@@ -130,10 +119,6 @@ class InteractiveMechanism(ABC, Generic[State]):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "step" in cls.__dict__ and "composes" not in cls.__dict__:
-            cls.composes = False
-        if not {"init", "step"}.isdisjoint(cls.__dict__) and "runs_dry" not in cls.__dict__:
-            cls.runs_dry = False
         if "step" in cls.__dict__ and "continual" not in cls.__dict__:
             cls.continual = False  # its `step` may not know the owner's messages
 
@@ -196,15 +181,11 @@ class InteractiveMechanism(ABC, Generic[State]):
 
 
 def launched_on(mechanism: InteractiveMechanism[Any], dataset: Any) -> Any:
-    """What a mechanism is started with: a continual one gets the data set that grows itself.
+    """What a mechanism that reads data is started with: a continual one gets data that grow.
 
-    All others get a snapshot of it. On records that do not grow, such as closed blocks, a continual
-    one gets `Data`, which tells it so, and makes them when it reads them. Otherwise the data are
-    read here, so it runs inside the fault boundary.
+    All others get what is in them now. It reads data, so it runs inside the fault boundary.
     """
-    if not mechanism.continual:
-        return snapshot(dataset)
-    return made(dataset) if type(dataset) is Later else dataset
+    return growable(made(dataset)) if mechanism.continual else snapshot(dataset)
 
 
 HIGHEST = 40

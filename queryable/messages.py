@@ -17,7 +17,7 @@ from queryable.losses import Loss, Measure, Report
 from queryable.losses.numbers import natural
 from queryable.mechanism import Answer as Answer  # noqa: PLC0414 (modules that know no mechanism)
 from queryable.mechanism import Query as Query  # noqa: PLC0414 (import both from here)
-from queryable.receipts import AskReceipt, Receipt
+from queryable.receipts import Receipt
 
 
 @attrs.frozen
@@ -344,33 +344,13 @@ class Failed:
     receipt: Receipt | None = attrs.field(default=None, kw_only=True, eq=False, repr=False)
 
 
-@attrs.frozen
-class Answered:
-    """A child's answer with a receipt, from a compositor whose charges depend on answers.
-
-    Handles, views and persons unwrap the answer; other compositors pass it on unchanged.
-    """
-
-    answer: Any
-    receipt: AskReceipt | None = attrs.field(default=None, kw_only=True, eq=False, repr=False)
-
-
 def bare(answer: Any) -> Any:
     """An answer without receipts, also in the answers that it holds."""
     kind = type(answer)
     if kind is tuple:
         return tuple(map(bare, answer))
-    if kind is Answered:
-        return bare(answer.answer)
     if kind is Launched:
         return Launched(answer.child, bare(answer.answer))
     if kind in (Refused, Halted, Failed) and answer.receipt is not None:
         return attrs.evolve(answer, receipt=None)
-    return answer
-
-
-def plain(answer: Any) -> Any:
-    """An answer without the `Answered` wrappers of compositors."""
-    while isinstance(answer, Answered):
-        answer = answer.answer
     return answer

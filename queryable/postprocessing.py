@@ -9,14 +9,24 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import attrs
 
-from queryable.effort import Effort, admitted, require_short, require_short_reading
-from queryable.errors import MechanismFault, QueryError
-from queryable.faults import followed, touching_data
+from queryable.conversation import (
+    LOST,
+    Compositor,
+    Data,
+    Live,
+    Moved,
+    Pass,
+    Say,
+    Start,
+    Talk,
+)
+from queryable.effort import Effort, require_short, require_short_reading
+from queryable.errors import QueryError
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, Measure
 from queryable.losses.numbers import at_least_one
-from queryable.mechanism import InteractiveMechanism, nested
-from queryable.messages import OWNERS, READS, Answer, Launch, Query, not_the_owner, plain, unnested
+from queryable.mechanism import InteractiveMechanism, Measurement, nested
+from queryable.messages import OWNERS, READS, Launch, Query, unnested
 from queryable.optional import (
     empty_account,
     guarantee,
@@ -25,7 +35,7 @@ from queryable.optional import (
     require_continual,
 )
 from queryable.quoting import an_instance
-from queryable.randomness.coins import SYSTEM, Coins
+from queryable.randomness.coins import Coins
 from queryable.receipts import Account
 from queryable.streams import Neighbours
 
@@ -101,14 +111,8 @@ class PersonInTheMiddle(ABC, Generic[PersonState]):
         return Postprocessed(mechanism, self)
 
 
-@attrs.frozen
-class PostprocessedState(Generic[PersonState]):
-    """The states of both, and the number of messages to each, which selects their coins."""
-
-    mechanism: Any = attrs.field(repr=False)
-    person: PersonState = attrs.field(repr=False)
-    asked: int = 0
-    told: int = 0
+MECHANISM, PERSON = "mechanism", "person"
+"""The ids of both, as children of a `Postprocessed`."""
 
 
 def _max_rounds(value: Any) -> int:
@@ -116,7 +120,7 @@ def _max_rounds(value: Any) -> int:
 
 
 @attrs.frozen
-class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
+class Postprocessed(Compositor, Generic[PersonState]):
     """A mechanism seen through a person in the middle: the paper's P o M.
 
     Haney et al. 2023, Definition 2.16, Algorithm 7.
@@ -165,11 +169,6 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
     def reports_loss(self) -> bool:  # type: ignore[override]
         """The mechanism's `reports_loss`."""
         return self.mechanism.reports_loss
-
-    @property
-    def composes(self) -> bool:  # type: ignore[override]
-        """The mechanism's `composes`: the person sees no data."""
-        return self.mechanism.composes
 
     @property
     def coin_at_launch(self) -> bool:  # type: ignore[override]
@@ -241,81 +240,57 @@ class Postprocessed(InteractiveMechanism[PostprocessedState[PersonState]]):
         """The person over the mechanism's `as_filter`."""
         return attrs.evolve(self, mechanism=self.mechanism.as_filter(d_out, d_in))
 
-    def init(
-        self, dataset: Any, coins: Coins = SYSTEM
-    ) -> tuple[PostprocessedState[PersonState], Answer]:
+    def open(self, data: Data) -> Talk:
         """Start both; the person translates the mechanism's opening answer."""
-        inner, opening = self.mechanism.init(dataset, coins.spawn("mechanism", 0))
-        with admitted():
-            state = PostprocessedState(inner, self.person.init(), asked=1)
-        return self._finished(state, FromMechanism(opening), coins)
+        opened: Moved | None = yield Start(MECHANISM, self.mechanism, data)
+        if opened is LOST:
+            return LOST
+        yield Start(PERSON, self.person)
+        return (yield from self._speak(FromMechanism(opened.answer)))
 
-    def step(
-        self, state: PostprocessedState[PersonState], query: Query, coins: Coins = SYSTEM
-    ) -> tuple[PostprocessedState[PersonState], Answer]:
+    def understood(self, own: None, query: Query, live: Live) -> Query:  # type: ignore[override]
+        """The query; a message of the data's owner if the data may grow."""
+        if isinstance(query, OWNERS):
+            self.require_growing()
+        return query
+
+    def converse(self, own: None, understood: Query, live: Live) -> Talk:
         """Let the person answer; it may ask the mechanism up to `max_rounds` times.
 
         A message of the data's owner goes to the mechanism, and the person does not learn of it.
         """
-        if isinstance(query, OWNERS):
-            self.require_growing()
-            inner, _ = self.mechanism.step(
-                state.mechanism, query, coins.spawn("mechanism", state.asked)
-            )
-            return PostprocessedState(inner, state.person, state.asked + 1, state.told), None
-        state, reply = self._speak(state, FromAnalyst(query), coins)
-        if isinstance(reply, ToAnalyst):
-            return state, reply.answer
-        if reply.query is not query:  # what the analyst writes herself is counted where it is read
-            _require_short(reply.query)
-        state, answer = self._ask(state, reply, coins)
-        if reply.query is query and isinstance(unnested(query)[1], READS):
-            require_short_reading(answer)  # nothing has moved, and a log keeps what persons answer
-        # The mechanism has moved. An error now cannot mean "nothing has changed", and its text may
-        # hold an answer whose charge would be lost with the new state.
-        return touching_data(lambda: self._finished(state, FromMechanism(answer), coins))
+        if isinstance(understood, OWNERS):
+            return self._grow(understood)
+        return self._speak(FromAnalyst(understood))
 
-    def _finished(
-        self, state: PostprocessedState[PersonState], message: FromMechanism, coins: Coins
-    ) -> tuple[PostprocessedState[PersonState], Answer]:
-        """What follows on an answer, which was paid for: no steps are refused any more."""
-        with admitted():
-            return self._converse(state, message, coins)
+    def _grow(self, message: Query) -> Talk:
+        grown: Moved | None = yield Pass(MECHANISM, message)
+        return LOST if grown is LOST else Moved(None, None)
 
-    def _converse(
-        self, state: PostprocessedState[PersonState], message: FromMechanism, coins: Coins
-    ) -> tuple[PostprocessedState[PersonState], Answer]:
-        for _ in range(self.max_rounds):
-            state, reply = self._speak(state, message, coins)
+    def _speak(self, message: FromAnalyst | FromMechanism) -> Talk:
+        for _ in range(self.max_rounds + isinstance(message, FromAnalyst)):
+            said: Moved | None = yield Say(PERSON, message)
+            if said is LOST:
+                return LOST
+            reply = said.answer
             if isinstance(reply, ToAnalyst):
-                return state, reply.answer
-            state, answer = self._ask(state, reply, coins)
-            message = FromMechanism(answer)
-        raise MechanismFault
-
-    def _speak(
-        self,
-        state: PostprocessedState[PersonState],
-        message: FromAnalyst | FromMechanism,
-        coins: Coins,
-    ) -> tuple[PostprocessedState[PersonState], ToMechanism | ToAnalyst]:
-        person, reply = self.person.step(state.person, message, coins.spawn("person", state.told))
-        if not isinstance(reply, ToMechanism | ToAnalyst):
-            raise TypeError(
-                f"a person answers ToMechanism or ToAnalyst, not {type(reply).__name__}"
-            )
-        return PostprocessedState(state.mechanism, person, state.asked, state.told + 1), reply
-
-    def _ask(
-        self, state: PostprocessedState[PersonState], reply: ToMechanism, coins: Coins
-    ) -> tuple[PostprocessedState[PersonState], Answer]:
-        if isinstance(reply.query, OWNERS):
-            raise not_the_owner(reply.query)
-        with followed(_gone):
-            inner, answer = self.mechanism.step(
-                state.mechanism, reply.query, coins.spawn("mechanism", state.asked)
-            )
-        return PostprocessedState(inner, state.person, state.asked + 1, state.told), plain(answer)
+                return Moved(None, reply.answer)
+            if not isinstance(reply, ToMechanism):
+                raise TypeError(
+                    f"a person answers ToMechanism or ToAnalyst, not {type(reply).__name__}"
+                )
+            own = isinstance(message, FromAnalyst) and reply.query is message.query
+            if isinstance(message, FromAnalyst) and not own:
+                _require_short(reply.query)  # her own is counted where it is read
+            if isinstance(self.mechanism, Measurement):
+                self.mechanism.understood(reply.query)  # it has answered, and is no child
+            told: Moved | None = yield Pass(MECHANISM, reply.query)
+            if told is LOST:
+                return LOST
+            if own and isinstance(unnested(reply.query)[1], READS):
+                require_short_reading(told.answer)  # a log keeps what persons answer
+            message = FromMechanism(told.answer)
+        return LOST
 
 
 def _require_short(query: Query) -> None:
@@ -327,7 +302,3 @@ def _require_short(query: Query) -> None:
     mechanism = query.mechanism if isinstance(query, Launch) else None
     if isinstance(mechanism, InteractiveMechanism):
         require_short(mechanism.effort)
-
-
-def _gone(moved: Any) -> None:
-    """A person that is interrupted in a conversation fails together with its mechanism."""

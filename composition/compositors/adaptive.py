@@ -2,45 +2,54 @@
 
 Algorithms 3 and 6 of Haney et al. 2023 up to the point where they differ: what happens to a launch
 that the account does not permit. The order of a launch is in `launching`; this file says what is
-checked and what is charged.
+checked and what is charged. What runs is the runner's concern (`queryable.conversation`).
 """
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import attrs
 
 from composition.compositors.children import (
-    NO_CHILDREN,
-    Children,
-    ask_child,
-    ask_within,
-    continual_among,
     max_depth_field,
-    pass_on,
+    reported,
     require_depth,
     require_live,
 )
 from composition.compositors.claims import Claim, claim_of, claim_over, correction, parsed
 from composition.compositors.ex_post_claims import ExPostAccount
 from composition.compositors.grows import GrowsByProof
-from composition.compositors.launching import Due, Launching, Order
+from composition.compositors.launching import Due, Launching, Order, Orders
 from composition.compositors.state import CompositionState
 from composition.proofs import Proof, ask
 from composition.rules import Accumulator, Rule, RunningAccount
 from composition.verdicts import Column, Way
-from queryable.data.growing import growable, grown
+from queryable.conversation import (
+    LOST,
+    Data,
+    Drop,
+    Later,
+    Live,
+    Moved,
+    Pass,
+    Ready,
+    Reported,
+    Talk,
+)
+from queryable.data.growing import grown
+from queryable.effort import LEFT
 from queryable.errors import QueryError, UnknownChildError, UnknownQueryError
 from queryable.ex_post import Opening
 from queryable.guarantees import Guarantee, documented
+from queryable.held import cannot_change
 from queryable.losses import Loss, Measure, Report
 from queryable.losses.numbers import at_least_one, natural
 from queryable.mechanism import Measurement
 from queryable.messages import (
     OWNERS,
     Answer,
-    Answered,
     Ask,
     CanAfford,
     CloseBlock,
@@ -57,9 +66,7 @@ from queryable.messages import (
     Update,
     d_in_of,
     entries_of,
-    plain,
 )
-from queryable.randomness.coins import SYSTEM, Coins
 from queryable.receipts import AskReceipt, Receipt
 
 _NO_MORE = (
@@ -72,6 +79,8 @@ _COARSER = (
 )
 _OPENING = Opening()
 _ZERO = Fraction(0)
+_CHARGES = ("_launch", "_ask_ex_post")
+_CONVERSATIONS = ("open", "understood", "converse", *_CHARGES)
 
 
 def d_in_field(value: Any) -> int:
@@ -83,12 +92,26 @@ def _max_mechanisms(value: Any) -> int | None:
     return None if value is None else natural(value, "max_mechanisms")
 
 
+class Charging(NamedTuple):
+    """A query to a child that is charged as it answers, and the most that the charge may become."""
+
+    child: int
+    query: Query
+    claim: Any
+    worst: Any
+
+
+@attrs.define(eq=False)  # never changed
+class ExPostOrder(Order):
+    """A launch that is charged as it answers, and the most that its opening may cost."""
+
+    worst: Any
+
+
 @attrs.frozen(repr=False)
-class AdaptiveComposition(Launching, GrowsByProof[CompositionState]):
+class AdaptiveComposition(Launching, GrowsByProof):
     """Base of filters and odometers."""
 
-    composes = True
-    continual = GrowsByProof.continual  # its own `step` takes batches
     reports_loss = True
     noninteractive: ClassVar[bool] = False
     """Whether only noninteractive mechanisms may be launched."""
@@ -137,18 +160,16 @@ class AdaptiveComposition(Launching, GrowsByProof[CompositionState]):
         """The refusal, if the candidate account may not replace the account; None if it may."""
         return None
 
-    def _declined(
-        self, state: CompositionState, refusal: Refused
-    ) -> tuple[CompositionState, Answer]:
-        """The state and answer after a refusal: by default the state is unchanged."""
-        return state, refusal
+    def _declined(self, own: CompositionState, refusal: Refused) -> tuple[CompositionState, Answer]:
+        """The own state and answer after a refusal: by default the state is unchanged."""
+        return own, refusal
 
-    def _still_halted(self, state: CompositionState, query: Query) -> Halted:
-        """The answer to every query after a halt. Launches are not checked any more."""
+    def _still_halted(self, own: CompositionState, query: Query) -> Answer:
+        """The answer to a query after a halt. Launches are not checked any more."""
         if not isinstance(query, Launch):
-            return Halted(str(state.halted))
-        receipt = Receipt(query.mechanism, None, self.d_in, None, state.account)
-        return Halted(str(state.halted), receipt=receipt)
+            return Halted(str(own.halted))
+        receipt = Receipt(query.mechanism, None, self.d_in, None, own.account)
+        return Halted(str(own.halted), receipt=receipt)
 
     @property
     @abstractmethod
@@ -161,147 +182,142 @@ class AdaptiveComposition(Launching, GrowsByProof[CompositionState]):
         return attrs.evolve(documented(type(self)), theorem=theorem, growing=growing)
 
     def account(self) -> RunningAccount | None:
-        """The empty account; None for a subclass that overrides `_launch` or `_ask`.
+        """The empty account; None for a subclass that charges in its own way.
 
         The receipts in the answers of such a subclass need not contain all that it charges.
         """
-        if self._launches_plainly and type(self)._ask is AdaptiveComposition._ask:
-            return self._opened()
-        return None
+        return self._opened() if self._is_as_here(_CHARGES) else None
 
     @property
     def recallable(self) -> bool:  # type: ignore[override]
         """Whether no subclass overrides how it starts, launches and asks."""
-        mine, own = AdaptiveComposition, type(self)
-        plain = own.init is mine.init and own.step is mine.step
-        return plain and own._ask is mine._ask and self._launches_plainly
+        return self.converses and self._is_as_here(_CONVERSATIONS)
 
-    @property
-    def runs_dry(self) -> bool:  # type: ignore[override]
-        """Whether it is `recallable`."""
-        return self.recallable
+    def _is_as_here(self, names: Sequence[str]) -> bool:
+        """Whether no subclass overrides these methods."""
+        kind = type(self)
+        return all(getattr(kind, name) is getattr(AdaptiveComposition, name) for name in names)
 
-    @property
-    def _launches_plainly(self) -> bool:
-        """Whether `_launch` is not overridden; otherwise several launches go there one by one."""
-        return type(self)._launch is AdaptiveComposition._launch
-
-    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[CompositionState, Answer]:
+    def open(self, data: Data) -> Moved:
         """Start with an empty account and no children; there is no opening answer."""
-        return CompositionState(dataset, self._opened()), None
+        return Moved(CompositionState(data, self._opened()), None)
 
-    def step(
-        self, state: CompositionState, query: Query, coins: Coins = SYSTEM
-    ) -> tuple[CompositionState, Answer]:
-        """Answer launches, `Ask`, `PrivacyLossQuery`, `CanAfford` and `MeasureQuery`."""
-        if type(query) is Ask and state.halted is None:  # most messages, at every level
-            require_depth(query, self.max_depth)
-            return self._ask(state, query.child, query.query, coins)
+    def understood(self, own: CompositionState, query: Query, live: Live) -> Any:  # type: ignore[override]
+        """What a launch or an `Ask` is, once it is checked; or the answer to any other query."""
+        if type(query) is Ask and own.halted is None:  # most messages, at every level
+            return self._asked(own, query, live)
         if isinstance(query, PrivacyLossQuery):
-            return state, self._privacy_loss(state, query.d_in)
+            return Reported(self._privacy_loss(own, query.d_in))
         if isinstance(query, MeasureQuery):
-            return state, Stated(self.proof.measure, self.d_in)
-        if state.halted is not None:
-            if isinstance(query, OWNERS):
-                return state, None
-            if isinstance(query, LaunchMany):
-                return state, tuple(self._still_halted(state, each) for each in entries_of(query))
-            return state, False if isinstance(query, CanAfford) else self._still_halted(
-                state, query
-            )
+            return Reported(Stated(self.proof.measure, self.d_in))
+        if own.halted is not None:
+            return Reported(self._halted(own, query))
         match query:
-            case Ask(child, inner):
-                require_depth(query, self.max_depth)
-                return self._ask(state, child, inner, coins)
-            case Launch():
-                return self._launch(state, query, coins)
+            case Ask():
+                return self._asked(own, query, live)
+            case Launch() | LaunchMany():
+                return self._ordered(own, query)
             case CanAfford(launch):
-                return state, self._can_afford(state, launch)
-            case LaunchMany() if self._launches_plainly:
-                return self._launch(state, query, coins)
+                return Reported(self._affordable(own, launch, live))
             case Update() | CloseBlock():
-                return self._grow(state, query, coins), None
+                self.require_growing()
+                return query
         raise UnknownQueryError(
             f"{correction(query)}, and {type(self).__name__} answers Launch, LaunchMany, Ask, "
             "PrivacyLossQuery, CanAfford and MeasureQuery"
         )
 
-    def _grow(
-        self, state: CompositionState, message: Update | CloseBlock, coins: Coins
-    ) -> CompositionState:
+    def converse(self, own: CompositionState, understood: Any, live: Live) -> Talk | Moved:
+        """Ask the rule and charge, then run."""
+        kind = type(understood)
+        if kind is Orders:
+            return self._launch(own, understood)
+        if kind is Charging:
+            return self._ask_ex_post(own, understood)
+        return self._grow(own, understood, live)
+
+    def _halted(self, own: CompositionState, query: Query) -> Answer:
+        """The answer after a halt: the same to every query but reports. A batch has none."""
+        if isinstance(query, OWNERS):
+            return None
+        if isinstance(query, LaunchMany):
+            return tuple(self._still_halted(own, each) for each in entries_of(query))
+        return False if isinstance(query, CanAfford) else self._still_halted(own, query)
+
+    def _grow(self, own: CompositionState, message: Update | CloseBlock, live: Live) -> Talk:
         """Grow the own data, then pass the message to the continual children in launch order.
 
         Nothing is charged. A child that keeps a snapshot does not learn of it.
         """
-        self.require_growing()
-        data = state.dataset
+        data = own.data
         if isinstance(message, Update):
-            data = grown(data, message.records, message.block)
-        children, streams = state.children, state.streams
-        if streams is None:
-            streams = continual_among(children, sorted(children))
-        if streams:
-            children = pass_on(children, streams, message, coins)
-            streams = tuple(each for each in streams if each in children)
-        return CompositionState(data, state.account, state.claims, children, streams=streams)
+            rows = Later(grown, data.rows, message.records, message.block)
+            yield Ready("data", rows)
+            data = Data(data.facts.with_block(message.block), rows)
+        known: Any = sorted(live) if own.streams is None else own.streams
+        streams = tuple(each for each in known if each in live and live[each].continual)
+        yield [Pass(each, message) for each in streams]
+        return Moved(CompositionState(data, own.account, own.claims, streams=streams), None)
 
-    def _ask(
-        self, state: CompositionState, child: Any, query: Query, coins: Coins
-    ) -> tuple[CompositionState, Answer]:
-        claim = self._live(state, child)
-        if not claim.fixed:
-            return self._ask_ex_post(state, child, claim, query, coins)
-        return ask_within(state, child, query, self.d_in, coins)
-
-    def _ask_ex_post(
-        self, state: CompositionState, child: int, claim: Any, query: Query, coins: Coins
-    ) -> tuple[CompositionState, Answer]:
-        """Ask a child that is charged as it answers: check the worst case, ask, then charge."""
-        if isinstance(query, PrivacyLossQuery) and not claim.mechanism.reports_loss:
-            return state, claim.realised(d_in_of(query.d_in, self.d_in))
-        asked = claim.understood(query)
-        worst = claim.at_worst(asked)
-        refusal = self._ask_refused(state, claim, worst)
-        if refusal is not None:
-            return self._declined(state, refusal)
-
-        def after(children: Children, answer: Answer) -> tuple[CompositionState, Answer]:
-            settled, alive = claim.settled(asked, plain(answer), worst, alive=child in children)
-            if not alive:
-                children, answer = state.children.delete(child), Failed()
-            account = _ex_post(state.account).moved(claim.loss, settled.loss)
-            receipt = AskReceipt(child, _nested(asked), settled.realised(self.d_in), account)
-            claims = state.claims.set(child, settled)
-            moved = CompositionState(
-                state.dataset, account, claims, children, streams=state.streams
-            )
-            return moved, Answered(answer, receipt=receipt)
-
-        return after(*ask_child(state.children, child, asked, self.d_in, coins, after))
-
-    def _ask_refused(self, state: CompositionState, claim: Any, worst: Any) -> Refused | None:
-        """The refusal, if a child's charge may not rise to `worst`; None if it may."""
+    def _asked(self, own: CompositionState, query: Ask, live: Live) -> Reported | Pass | Charging:
+        """What is done about a query to a child: a report, a step, or a charge and a step."""
+        child, inner = query.child, query.query
+        below, depth = inner, 1
+        while type(below) is Ask or isinstance(below, Ask):
+            below, depth = below.query, depth + 1
+        if depth > self.max_depth:
+            require_depth(query, self.max_depth)
+        if type(child) is not int or child not in live:
+            self._require_live(own, child, live)
+        claim: Any = own.claims[child]
+        if claim.fixed and not issubclass(type(inner), PrivacyLossQuery):
+            return Pass(child, inner)
+        if isinstance(inner, PrivacyLossQuery) and not claim.mechanism.reports_loss:
+            if claim.fixed:
+                return reported(claim.mechanism, claim.loss, inner, self.d_in)
+            return Reported(claim.realised(d_in_of(inner.d_in, self.d_in)))
         if claim.fixed:
-            return None
-        candidate = _ex_post(state.account).moved(claim.loss, worst)
+            return Pass(child, inner)
+        inner = claim.understood(inner)
+        return Charging(child, inner, claim, claim.at_worst(inner))
+
+    def _ask_ex_post(self, own: CompositionState, asked: Charging) -> Talk:
+        """Ask a child that is charged as it answers: check the worst case, ask, then charge."""
+        child, query, claim, worst = asked
+        refusal = self._ask_refused(own, claim, worst)
+        if refusal is not None:
+            return Moved(*self._declined(own, refusal))
+        moved = yield Pass(child, query)
+        answer = Failed() if moved is LOST else moved.answer
+        settled, alive = claim.settled(query, answer, worst, alive=moved is not LOST)
+        if not alive:
+            yield Drop((child,))
+            answer = Failed()
+        account = _ex_post(own.account).moved(claim.loss, settled.loss)
+        receipt = AskReceipt(child, _nested(query), settled.realised(self.d_in), account)
+        claims = own.claims.set(child, settled)
+        own = CompositionState(own.data, account, claims, streams=own.streams)
+        return Moved(own, answer, (receipt,))
+
+    def _ask_refused(self, own: CompositionState, claim: Any, worst: Any) -> Refused | None:
+        """The refusal, if a child's charge may not rise to `worst`; None if it may."""
+        candidate = _ex_post(own.account).moved(claim.loss, worst)
         if candidate.within:
             return None
         more = max(worst.parts[0] - claim.loss.parts[0], _ZERO)
         requested = worst.of_parts((more, *(_ZERO for _ in worst.parts[1:])))
-        refusal = self._exceeds(state.account, candidate, requested)
+        refusal = self._exceeds(own.account, candidate, requested)
         return None if refusal is None else attrs.evolve(refusal, instead=_COARSER)
 
-    def _live(self, state: CompositionState, child: Any) -> Claim:
-        """The claim of a live child.
+    def _require_live(self, own: CompositionState, child: Any, live: Live) -> None:
+        """Raise what is wrong with an id that is none of a live child.
 
         Raises:
-            QueryError: there is no such child.
+            QueryError: always.
         """
-        if type(child) is not int or child not in state.children:
-            require_live(state.children, child, state.launched)
-            # a subclass of int, which may compare equal to different ids in turn
-            raise UnknownChildError(f"a child's id is an int, not {type(child).__name__}")
-        return state.claims[child]
+        require_live(live, child, own.launched)
+        # a subclass of int, which may compare equal to different ids in turn
+        raise UnknownChildError(f"a child's id is an int, not {type(child).__name__}")
 
     def _claim(self, launch: Launch) -> Claim:
         """The checked claim of a launch.
@@ -326,69 +342,86 @@ class AdaptiveComposition(Launching, GrowsByProof[CompositionState]):
                 f"{type(claim.mechanism).__name__} is interactive"
             )
 
-    def _checked(self, state: CompositionState, query: Any) -> Order:
+    def _checked(self, own: CompositionState, query: Any) -> Order:
+        """Steps 1 to 3. What cannot change is checked once, if it is launched again and again."""
+        last: Order | None = own.last
+        if last is not None and type(query) is Launch and query.d_out is None:
+            known = last.launch
+            alike = known.mechanism is query.mechanism and known.d_out is None
+            if alike and LEFT.get() is None and cannot_change(query.mechanism):
+                return last
         launch = parsed(query)
-        claim = claim_over(state.dataset, launch, self._claim)
+        claim = claim_over(own.data.facts, launch, self._claim)
         self._require_proven(claim)
-        return Order(launch, claim)
+        if claim.fixed:
+            return Order(launch, claim)
+        return ExPostOrder(launch, claim, claim.at_worst(_OPENING))
 
-    def _charged(
-        self, state: CompositionState, order: Order
-    ) -> tuple[CompositionState, Due | Answer]:
+    def _charged(self, own: CompositionState, order: Any) -> tuple[CompositionState, Due | Answer]:
         launch = order.launch
-        if state.halted is not None:
-            return state, self._still_halted(state, launch)
-        claim = state.shared(order.claim)
-        worst = claim.at_worst(_OPENING)
-        account = state.account.add(worst)
-        refusal = self._launch_refused(state, account, worst)
-        charged = account if refusal is None else state.account
+        if own.halted is not None:
+            return own, self._still_halted(own, launch)
+        claim = order.claim
+        if order is not own.last:
+            claim = own.shared(claim)
+            if claim.fixed:
+                order = Order(launch, claim)
+        worst = claim.loss if claim.fixed else order.worst
+        account = own.account.add(worst)
+        refusal = self._launch_refused(own, account, worst)
+        charged = account if refusal is None else own.account
         receipt = Receipt(claim.mechanism, launch.d_out, self.d_in, worst, charged)
         if refusal is not None:
-            return self._declined(state, attrs.evolve(refusal, receipt=receipt))
-        identity = len(state.claims)
+            return self._declined(own, attrs.evolve(refusal, receipt=receipt))
+        identity = len(own.claims)
         failed = claim if claim.fixed else claim.settled(_OPENING, None, worst, alive=False)[0]
-        claims = state.claims.set(identity, failed)
-        ends = not self.interleaves or claim.mechanism.retires_others
-        living = NO_CHILDREN if ends else state.children
-        data, streams = state.dataset, state.streams
-        if claim.mechanism.continual:
-            data = growable(data)
-            streams = None if streams is None else (*streams, identity)
-        due = Due(order, identity, worst, Failed(receipt=receipt), state)
-        return CompositionState(data, account, claims, living, streams=streams), due
+        claims = own.claims.set(identity, failed)
+        streams = own.streams
+        if streams is not None and claim.mechanism.continual:
+            streams = (*streams, identity)
+        due = Due(order, identity, worst, Failed(receipt=receipt), own, data=own.data)
+        last = order if claim.fixed else None
+        return CompositionState(own.data, account, claims, None, streams, last), due
 
     def _ran(
-        self, state: CompositionState, due: Due, children: Children, answer: Answer
+        self, own: CompositionState, due: Any, moved: Moved | None
     ) -> tuple[CompositionState, Answer]:
         claim = due.order.claim
-        if claim.fixed or not isinstance(answer, Launched):
-            return super()._ran(state, due, children, answer)
-        paid, alive = claim.settled(_OPENING, answer.answer, due.charged, alive=True)
+        if moved is LOST:
+            return own, due.failed
+        if claim.fixed:
+            once = isinstance(claim.mechanism, Measurement)
+            child = None if once else due.identity
+            return own, Launched(child, moved.answer, receipt=due.failed.receipt)
+        paid, alive = claim.settled(_OPENING, moved.answer, due.charged, alive=True)
         if not alive:
-            return state, due.failed
+            return own, due.failed
         account = due.before.account.add(paid.loss)
-        claims = state.claims.set(due.identity, paid)
+        claims = own.claims.set(due.identity, paid)
         receipt = Receipt(paid.mechanism, due.order.launch.d_out, self.d_in, paid.loss, account)
-        answer = Launched(answer.child, answer.answer, receipt=receipt)
-        return attrs.evolve(state, account=account, claims=claims, children=children), answer
+        answer = attrs.evolve(super()._ran(own, due, moved)[1], receipt=receipt)
+        return CompositionState(own.data, account, claims, streams=own.streams), answer
 
     def _launch_refused(
-        self, state: CompositionState, candidate: RunningAccount, worst: Loss
+        self, own: CompositionState, candidate: RunningAccount, worst: Loss
     ) -> Refused | None:
         """The refusal of a launch that costs at most `worst`; None if the rule permits it."""
-        if self.max_mechanisms is not None and len(state.claims) >= self.max_mechanisms:
+        if self.max_mechanisms is not None and len(own.claims) >= self.max_mechanisms:
             return Refused("at mechanism count limit", instead=_NO_MORE)
-        return self._exceeds(state.account, candidate, worst)
+        return self._exceeds(own.account, candidate, worst)
 
-    def _privacy_loss(self, state: CompositionState, d_in: Any) -> Report:
+    def _affordable(self, own: CompositionState, query: Any, live: Live) -> bool:
+        """Whether a query of a `CanAfford` would be admitted now."""
+        return self._can_afford(own, query)
+
+    def _privacy_loss(self, own: CompositionState, d_in: Any) -> Report:
         at = d_in_of(d_in, self.d_in)
         if at == self.d_in:
-            return state.account.total()
+            return own.account.total()
         if at == 0:
-            return state.account.total().zero()
+            return own.account.total().zero()
         account = self._opened()
-        for claim in state.claims.values():
+        for claim in own.claims.values():
             account = account.add(claim.loss_at(self.d_in, at))
             self.proof.cover(claim.mechanism, at)  # a condition may hold at one d_in only
         return self._report_at(account, at)

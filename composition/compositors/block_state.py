@@ -1,4 +1,4 @@
-"""The state of `Blocks`, and what a launch over blocks and its parameters may be."""
+"""The own state of `Blocks`, and what a launch over blocks and its parameters may be."""
 
 from typing import Any
 
@@ -6,13 +6,13 @@ import attrs
 
 from composition.compositors.block_accounts import Block
 from composition.compositors.block_register import BlockRegister
-from composition.compositors.children import NO_CHILDREN, Children
 from composition.compositors.claims import Claim, correction
 from composition.compositors.filters import FiltCon
 from composition.compositors.launching import Order
 from composition.compositors.logged import Claims
 from composition.compositors.state import NO_CLAIMS, Charged
-from composition.compositors.units import NO_UNITS, Units
+from composition.compositors.units import NO_UNITS
+from queryable.conversation import Data, Later
 from queryable.errors import QueryError
 from queryable.losses import AdditiveLoss
 from queryable.losses.numbers import at_least_one
@@ -28,23 +28,24 @@ class ClaimOver(Claim):
     d_in: int = attrs.field(default=1, kw_only=True)
 
 
+_NO_UNITS = Later.of(NO_UNITS)
+
+
 @attrs.frozen
 class BlocksState(Charged):
-    """The state of `Blocks`.
+    """The own state of `Blocks`.
 
     Attributes:
-        dataset: all records.
+        data: all records.
         register: the blocks and their accounts.
         claims: one claim for each launch that was charged, by child id.
-        children: the live interactive children.
-        units: in which blocks each unit is, if that is bounded.
+        units: in which blocks each unit is, if that is bounded; a `Later` of `Units`.
     """
 
-    dataset: Any = attrs.field(repr=False)
+    data: Data = attrs.field(repr=False)
     register: BlockRegister
     claims: Claims = NO_CLAIMS
-    children: Children = NO_CHILDREN
-    units: Units = attrs.field(default=NO_UNITS, repr=False)
+    units: Later = attrs.field(default=_NO_UNITS, repr=False)
 
     def shared(self, claim: Claim) -> Claim:
         """As in `Charged`, for claims at one `d_in`."""

@@ -6,6 +6,7 @@ The blocks are in `block_register`, their accounts in `block_accounts`, the rows
 """
 
 from collections.abc import Sequence
+from operator import getitem
 from typing import Any
 
 import attrs
@@ -23,38 +24,36 @@ from composition.compositors.block_state import (
     unit_column,
     unit_rows,
 )
-from composition.compositors.children import (
-    NO_CHILDREN,
-    ask_within,
-    require_depth,
-    require_live,
-)
+from composition.compositors.children import reported, require_depth, require_live
 from composition.compositors.claims import claim_of, claim_over, correction, map_at
 from composition.compositors.filters import FiltCon
-from composition.compositors.launching import Due, Launching
+from composition.compositors.launching import Due, Launching, Orders
 from composition.compositors.state import CompositionState
 from composition.compositors.units import NO_UNITS, Units, kept_rows
 from composition.proofs import ask
 from composition.rules import Account, Basic
 from composition.verdicts import Column
-from queryable.data.growing import (
-    blocks_are_closed,
-    closed,
-    growable,
-    grown,
-    names_of_blocks,
-    over,
+from queryable.conversation import (
+    Compositor,
+    Data,
+    Later,
+    Live,
+    Moved,
+    Pass,
+    Ready,
+    Reported,
+    Talk,
 )
-from queryable.data.later import Data
+from queryable.data.facts import Facts
+from queryable.data.growing import growable, grown, over
 from queryable.datasets import protects, require_no_batches
 from queryable.errors import UnknownQueryError
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import AdditiveLoss, Loss, Report, group_size
-from queryable.mechanism import InteractiveMechanism
 from queryable.messages import (
-    Answer,
     Ask,
     BlockLossQuery,
+    BlockName,
     BlocksQuery,
     CanAfford,
     CloseBlock,
@@ -71,7 +70,6 @@ from queryable.messages import (
     d_in_of,
 )
 from queryable.optional import NO_RUN
-from queryable.randomness.coins import SYSTEM, Coins
 from queryable.receipts import Receipt
 from queryable.streams import BlockLevel, EventLevel, Neighbours
 
@@ -79,7 +77,7 @@ _LEAVE_OUT = ". Or launch over blocks that can pay: BlocksQuery lists what each 
 
 
 @attrs.frozen
-class Blocks(Launching, InteractiveMechanism[BlocksState]):
+class Blocks(Launching, Compositor):
     """Growing data in named blocks, such as days, each with a budget of its own.
 
     Answers: LaunchOver, LaunchMany of these, Ask, PrivacyLossQuery, BlockLossQuery, BlocksQuery,
@@ -121,7 +119,6 @@ class Blocks(Launching, InteractiveMechanism[BlocksState]):
         ZCDP(rho='1/25')
     """
 
-    composes = True
     continual = True
     recallable = True
     reports_loss = True
@@ -201,37 +198,38 @@ class Blocks(Launching, InteractiveMechanism[BlocksState]):
         assert isinstance(empty, Account)
         return empty
 
-    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[BlocksState, Answer]:
+    def open(self, data: Data) -> Moved:
         """Start with the blocks that the data have already; there is no opening answer."""
-        data, units = growable(dataset), NO_UNITS
-        closed = blocks_are_closed(data)
-        register = BlockRegister.of(self._empty, names_of_blocks(data), closed=closed)
-        if self.unit is not None and register.blocks:
-            data, units = self._restricted(data, register)
-        return BlocksState(data, register, units=units), None
+        facts = data.facts
+        register = BlockRegister.of(self._empty, facts.blocks, closed=facts.blocks_are_closed)
+        if self.unit is None or not register.blocks:
+            return Moved(BlocksState(data, register), None)
+        kept = Later(self._restricted, facts, data.rows, register)
+        rows, units = (Later(getitem, kept, place) for place in (0, 1))
+        return Moved(BlocksState(Data(facts, rows), register, units=units), None)
 
-    def step(
-        self, state: BlocksState, query: Query, coins: Coins = SYSTEM
-    ) -> tuple[BlocksState, Answer]:
-        """Answer launches over blocks and questions about them; take the owner's messages."""
+    def understood(self, own: BlocksState, query: Query, live: Live) -> Any:  # type: ignore[override]
+        """What launches over blocks, questions about them, and the owner's messages say."""
         match query:
             case Ask(child, inner):
                 require_depth(query, self.filter.max_depth)
-                return self._ask(state, child, inner, coins)
+                return self._asked(own, child, inner, live)
             case LaunchOver() | LaunchMany():
-                return self._launch(state, query, coins)
+                return self._ordered(own, query)
             case PrivacyLossQuery(d_in):
-                return state, self._privacy_loss(state, d_in)
+                return Reported(self._privacy_loss(own, d_in))
             case BlockLossQuery(name):
-                return state, state.register.account(state.register.known(name)).total()
+                return Reported(own.register.account(own.register.known(name)).total())
             case BlocksQuery():
-                return state, tuple(state.register.stated())
+                return Reported(tuple(own.register.stated()))
             case CanAfford(launch):
-                return state, self._can_afford(state, launch)
+                return Reported(self._can_afford(own, launch))
             case MeasureQuery():
-                return state, Stated(self.filter.proof.measure, self._records(state, None))
-            case Update() | CloseBlock():
-                return self._grown(state, query), None
+                return Reported(Stated(self.filter.proof.measure, self._records(own, None)))
+            case Update():
+                return self._grown(own, query)
+            case CloseBlock(name):
+                return attrs.evolve(own, register=own.register.closing(name))
             case Launch():
                 raise UnknownQueryError(
                     "name the blocks to launch on, as in launch_over(mechanism, ['monday']) or "
@@ -242,88 +240,95 @@ class Blocks(Launching, InteractiveMechanism[BlocksState]):
             "PrivacyLossQuery, BlockLossQuery, BlocksQuery, CanAfford and MeasureQuery"
         )
 
+    def converse(self, own: BlocksState, understood: Any, live: Live) -> Talk | Moved:
+        """Launch, ask a child, or take what the owner says."""
+        if type(understood) is Orders:
+            return self._launch(own, understood)
+        return self._fed(understood)
+
     # The messages of the data's owner.
 
-    def _grown(self, state: BlocksState, message: Update | CloseBlock) -> BlocksState:
-        """Add records to a block, or close it. Nothing is charged, and no child learns of it."""
-        if isinstance(message, CloseBlock):
-            return attrs.evolve(state, register=state.register.closing(message.block))
-        data, records, units = state.dataset, message.records, state.units
-        if message.block is None:  # these records are in no block, so no launch reads them
-            return attrs.evolve(state, dataset=grown(data, records))
-        register = state.register.opened(message.block)
+    def _grown(self, own: BlocksState, batch: Update) -> BlocksState:
+        """The state with more records. Nothing is charged, and no child learns of it."""
+        facts, rows, records = own.data.facts, own.data.rows, batch.records
+        if batch.block is None:  # these records are in no block, so no launch reads them
+            return attrs.evolve(own, data=Data(facts, Later(grown, rows, records)))
+        register, units = own.register.opened(batch.block), own.units
         block = register.open
         assert block is not None
         if self.unit is not None:
-            records, units = self._kept(state.dataset, records, units, block)
-        return attrs.evolve(
-            state, dataset=grown(data, records, block.name), register=register, units=units
-        )
+            kept = Later(self._kept, facts, records, units, block)
+            records, units = (Later(getitem, kept, place) for place in (0, 1))
+        data = Data(facts.with_block(block.name), Later(_grown, rows, records, block.name, units))
+        return BlocksState(data, register, own.claims, units)
 
-    def _kept(self, data: Any, records: Any, units: Units, block: Block) -> tuple[Any, Units]:
+    def _fed(self, own: BlocksState) -> Talk:
+        """Make the records now, so that a batch that does not fit is refused."""
+        yield Ready("data", own.data.rows)
+        return Moved(own, None)
+
+    def _kept(self, facts: Facts, records: Any, units: Units, block: Block) -> tuple[Any, Units]:
+        """The rows of a batch that count, and the units after it. Reads data."""
         assert self.unit is not None
-        rows = None if self._bounds_units(data) else self.unit_rows
+        rows = None if self._bounds_units(facts) else self.unit_rows
         return kept_rows(records, self.unit, units, block.place, self.unit_blocks, rows)
 
-    def _restricted(self, data: Any, register: BlockRegister) -> tuple[Any, Units]:
-        """The data with the rows that count of the blocks that are there already."""
+    def _restricted(self, facts: Facts, data: Any, register: BlockRegister) -> tuple[Any, Units]:
+        """The data with the rows that count of the blocks that are there already. Reads data."""
         kept, units = growable(over(data, ())), NO_UNITS
         for place in range(len(register.blocks)):
             block = register.blocks[place]
-            records, units = self._kept(data, over(data, (block.name,)), units, block)
+            records, units = self._kept(facts, over(data, (block.name,)), units, block)
             kept = grown(kept, records, block.name)
         return kept, units
 
-    def _bounds_units(self, data: Any) -> bool:
+    def _bounds_units(self, facts: Facts) -> bool:
         """Whether the data protect units of their own, and bound their rows."""
-        return protects(data).whose is not None
+        return protects(facts).whose is not None
 
     # What `launching` asks about launches.
 
-    def _records(self, state: BlocksState, blocks: Sequence[Block] | None) -> int:
+    def _records(self, own: BlocksState, blocks: Sequence[Block] | None) -> int:
         """In how many records the union of these blocks differs; None stands for any blocks."""
         d_in = self.filter.d_in
-        if self.unit is None or self._bounds_units(state.dataset):
+        if self.unit is None or self._bounds_units(own.data.facts):
             return d_in
         most = self.unit_blocks if blocks is None else min(len(blocks), self.unit_blocks)
         return d_in * self.unit_rows * most
 
-    def _checked(self, state: BlocksState, query: Any) -> OrderOver:
+    def _checked(self, own: BlocksState, query: Any) -> OrderOver:
         launch = parsed_over(query)
-        blocks = state.register.named(launch.blocks)
+        blocks = own.register.named(launch.blocks)
         mechanism = launch.mechanism
         require_no_batches(mechanism, "Blocks")
-        proof, d_in = self.filter.proof, self._records(state, blocks)
+        proof, d_in = self.filter.proof, self._records(own, blocks)
         plain = Launch(mechanism, launch.d_out)
-        claim = claim_over(state.dataset, plain, lambda each: claim_of(each, proof.measure, d_in))
+        claim = claim_over(own.data.facts, plain, lambda each: claim_of(each, proof.measure, d_in))
         proof.cover(claim.mechanism, d_in, coined=claim.coined)
         stated = ClaimOver(claim.mechanism, claim.loss, coined=claim.coined, d_in=d_in)
         return OrderOver(launch, stated, blocks)
 
-    def _charged(self, state: BlocksState, order: OrderOver) -> tuple[BlocksState, Due | Refused]:
+    def _charged(self, own: BlocksState, order: OrderOver) -> tuple[BlocksState, Due | Refused]:
         """Ask the rule of every block, then charge all of them or none."""
         claim = order.claim
-        steps = state.register.steps(order.blocks, claim.loss)
-        refusal = self._refusal(state, order, steps)
+        steps = own.register.steps(order.blocks, claim.loss)
+        refusal = self._refusal(own, order, steps)
         shown = tuple([step.before if refusal else step.after for step in steps])
-        accounts = BlockAccounts(state.register.empty, order.blocks, shown, self._most_blocks)
+        accounts = BlockAccounts(own.register.empty, order.blocks, shown, self._most_blocks)
         receipt = Receipt(claim.mechanism, order.launch.d_out, claim.d_in, claim.loss, accounts)
         if refusal is not None:
-            return state, attrs.evolve(refusal, receipt=receipt)
-        identity = len(state.claims)
-        claims = state.claims.set(identity, state.shared(claim))
-        living = NO_CHILDREN if claim.mechanism.retires_others else state.children
-        register, units = state.register.charged(order.blocks, steps), state.units
-        due = Due(order, identity, claim.loss, Failed(receipt=receipt), state)
-        return BlocksState(state.dataset, register, claims, living, units), due
+            return own, attrs.evolve(refusal, receipt=receipt)
+        identity = len(own.claims)
+        claims = own.claims.set(identity, own.shared(claim))
+        due = Due(order, identity, claim.loss, Failed(receipt=receipt), own)
+        register = own.register.charged(order.blocks, steps)
+        return BlocksState(own.data, register, claims, own.units), due
 
-    def _refusal(
-        self, state: BlocksState, order: OrderOver, steps: Sequence[Step]
-    ) -> Refused | None:
+    def _refusal(self, own: BlocksState, order: OrderOver, steps: Sequence[Step]) -> Refused | None:
         """The refusal, if a block cannot pay or there were too many launches; it names blocks."""
         unable = [place for place, step in enumerate(steps) if not step.within]
         first = steps[unable[0] if unable else 0]
-        asked = CompositionState(None, first.before, state.claims)
+        asked = CompositionState(own.data, first.before, own.claims)
         refusal = self.filter._launch_refused(asked, first.after, order.claim.loss)
         if refusal is None or not unable:
             return refusal
@@ -332,28 +337,34 @@ class Blocks(Launching, InteractiveMechanism[BlocksState]):
         reason = f"{who} cannot pay: {refusal.reason}"
         return attrs.evolve(refusal, reason=reason, instead=refusal.instead + _LEAVE_OUT)
 
-    def _give_data(self, state: BlocksState, due: Sequence[Due]) -> None:
-        """The records of the named blocks, which are read inside the fault boundary, and once."""
-        unions: dict[tuple[int, ...], Data] = {}
+    def _give_data(self, own: BlocksState, due: Sequence[Due]) -> None:
+        """The records of the named blocks, which are read when a mechanism needs them, and once."""
+        facts, unions = own.data.facts.closed(), dict[tuple[int, ...], Data]()
         for each in due:
             places = tuple([block.place for block in each.order.blocks])
             names = tuple([block.name for block in each.order.blocks])
-            each.data = unions.setdefault(places, closed(state.dataset, over, state.dataset, names))
+            each.data = unions.setdefault(places, Data(facts, Later(over, own.data.rows, names)))
 
-    def _ask(
-        self, state: BlocksState, child: Any, query: Query, coins: Coins
-    ) -> tuple[BlocksState, Answer]:
-        identity = require_live(state.children, child, state.launched)
+    def _asked(self, own: BlocksState, child: Any, query: Query, live: Live) -> Pass | Reported:
+        identity = require_live(live, child, own.launched)
         assert isinstance(identity, int)
-        d_in = d_in_of_claim(state.claims[identity])
-        return ask_within(state, identity, query, d_in, coins)
+        mechanism = live[identity]
+        if isinstance(query, PrivacyLossQuery) and not mechanism.reports_loss:
+            claim = own.claims[identity]
+            return reported(mechanism, claim.loss, query, d_in_of_claim(claim))
+        return Pass(identity, query)
 
-    def _privacy_loss(self, state: BlocksState, d_in: Any) -> Report:
+    def _privacy_loss(self, own: BlocksState, d_in: Any) -> Report:
         """What the blocks that may differ have lost at most; above `d_in` the privacy map."""
         at = d_in_of(d_in, self.filter.d_in)
         if at == 0:
             return self.filter.budget.zero()
         if at > self.filter.d_in:
             return map_at(self, at, None)
-        register = state.register
+        register = own.register
         return largest(register.all_accounts(), at * self.unit_blocks, register.empty)
+
+
+def _grown(rows: Any, records: Any, block: BlockName, _: Units) -> Any:
+    """The data with one more batch. The units are made with it, so that nothing else is kept."""
+    return grown(rows, records, block)

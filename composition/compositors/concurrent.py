@@ -12,12 +12,10 @@ from composition.proofs import Proof, ask, own_measure
 from composition.rules import Basic
 from composition.rules.declared import Statement, common_measure, least_at, maps_at
 from composition.verdicts import Column, Way
-from queryable.data.growing import growable
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import ApproxDP, Loss, Measure, total
 from queryable.losses.numbers import probability
 from queryable.mechanism import InteractiveMechanism, nested
-from queryable.messages import Update
 from queryable.quoting import quoted
 from queryable.randomness.coins import ChildId
 
@@ -114,9 +112,6 @@ class ConComp(FixedComposition):
     def _named(self) -> Mapping[ChildId, InteractiveMechanism[Any]]:
         return dict(enumerate(self.mechanisms))
 
-    def _shares(self, dataset: Any) -> Mapping[ChildId, Any]:
-        return dict.fromkeys(self._named, growable(dataset) if self.continual else dataset)
-
     def require_growing(self) -> None:
         """Check that a theorem covers data that grow, in every measure of the mechanisms.
 
@@ -129,6 +124,3 @@ class ConComp(FixedComposition):
     def _proofs(self) -> list[Proof]:
         measures = dict.fromkeys(map(own_measure, self.mechanisms))
         return [self._proof(measure) for measure in measures if measure is not None]
-
-    def _passed(self, message: Update) -> Mapping[ChildId, Update]:
-        return dict.fromkeys(self._named, message)

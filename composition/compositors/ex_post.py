@@ -17,6 +17,7 @@ from composition.compositors.state import CompositionState
 from composition.rules import Basic, Rule
 from composition.rules.additive import AdditiveAccount
 from composition.verdicts import Way
+from queryable.conversation import Live
 from queryable.ex_post import ExPostMechanism
 from queryable.losses import ApproxDP, PureDP
 from queryable.messages import Ask, Launch
@@ -73,10 +74,13 @@ class ExPost(FiltCon):
             return super()._claim(launch)
         return ExPostClaim.of(launch.mechanism, self.budget.zero(), self.d_in)
 
-    def _can_afford(self, state: CompositionState, query: Any) -> bool:
+    def _affordable(self, own: CompositionState, query: Any, live: Live) -> bool:
         if not isinstance(query, Ask):
-            return super()._can_afford(state, query)
+            return super()._affordable(own, query, live)
         require_depth(query, self.max_depth)
-        claim = self._live(state, query.child)
+        child = query.child
+        if type(child) is not int or child not in live:
+            self._require_live(own, child, live)
+        claim = own.claims[child]
         worst = claim.at_worst(claim.understood(query.query))
-        return self._ask_refused(state, claim, worst) is None
+        return claim.fixed or self._ask_refused(own, claim, worst) is None

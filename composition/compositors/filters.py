@@ -119,14 +119,11 @@ class FiltCon(AdaptiveComposition):
             reason += "; it is short by less than 1e-9, so a sum of floats may be to blame"
         return Refused(reason, requested, account.spent(), remaining, _instead(remaining))
 
-    def _declined(
-        self, state: CompositionState, refusal: Refused
-    ) -> tuple[CompositionState, Answer]:
+    def _declined(self, own: CompositionState, refusal: Refused) -> tuple[CompositionState, Answer]:
         if self.on_exceed == "refuse":
-            return state, refusal
-        return attrs.evolve(state, halted=refusal.reason), Halted(
-            refusal.reason, receipt=refusal.receipt
-        )
+            return own, refusal
+        halted = Halted(refusal.reason, receipt=refusal.receipt)
+        return attrs.evolve(own, halted=refusal.reason), halted
 
 
 @attrs.frozen(repr=False)

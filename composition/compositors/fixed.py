@@ -11,51 +11,38 @@ from typing import Any, ClassVar
 import attrs
 
 from composition.compositors.children import (
-    NO_CHILDREN,
-    Children,
-    Parent,
-    ask_within,
-    continual_among,
     max_depth_field,
-    pass_on,
+    reported,
     require_depth,
     require_live,
-    start_child,
 )
 from composition.compositors.claims import map_at
 from composition.compositors.known import KnownMap
+from queryable.conversation import LOST, Compositor, Data, Live, Moved, Pass, Reported, Start, Talk
 from queryable.errors import UnknownQueryError
-from queryable.faults import in_dry_run, named
+from queryable.faults import named
 from queryable.losses import Loss, Measure
-from queryable.mechanism import InteractiveMechanism, nested
+from queryable.mechanism import InteractiveMechanism, Measurement, nested
 from queryable.messages import (
-    OWNERS,
     Answer,
     Ask,
     CloseBlock,
+    Failed,
+    Launched,
     PrivacyLossQuery,
     Query,
     Update,
     d_in_of,
 )
-from queryable.randomness.coins import SYSTEM, ChildId, Coins
+from queryable.randomness.coins import ChildId
 from queryable.streams import Neighbours
 
 
 @attrs.frozen
-class FixedState(Parent):
-    """The live children, by id."""
+class FixedComposition(Compositor):
+    """Base of `ConComp` and `Parallel`. Its own state is None: all that changes is its children."""
 
-    children: Children
-
-
-@attrs.frozen
-class FixedComposition(InteractiveMechanism[FixedState]):
-    """Base of `ConComp` and `Parallel`."""
-
-    composes = True
     reports_loss = True
-    runs_dry = True
 
     max_depth: int = attrs.field(kw_only=True, default=100, converter=max_depth_field)
     _known: KnownMap = attrs.field(init=False, eq=False, repr=False, factory=KnownMap)
@@ -75,10 +62,6 @@ class FixedComposition(InteractiveMechanism[FixedState]):
         Raises:
             UnprovenCompositionError: none does.
         """
-
-    @abstractmethod
-    def _passed(self, message: Update) -> Mapping[ChildId, Update]:
-        """The batch that each child gets, by child id."""
 
     @property
     def height(self) -> int:
@@ -102,54 +85,59 @@ class FixedComposition(InteractiveMechanism[FixedState]):
     def _named(self) -> Mapping[ChildId, InteractiveMechanism[Any]]:
         """The mechanisms, by child id."""
 
-    @abstractmethod
-    def _shares(self, dataset: Any) -> Mapping[ChildId, Any]:
-        """The data that each child gets, by child id."""
-
-    def _privacy_loss(self, state: FixedState, d_in: int) -> Loss:
-        """The loss so far; by default the privacy map."""
-        return map_at(self, d_in, None)
-
     def started_with(self) -> Mapping[ChildId, InteractiveMechanism[Any]]:
         """All mechanisms, by child id."""
         return self._named
 
-    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[FixedState, Answer]:
+    def open(self, data: Data) -> Talk:
         """Start every mechanism; the opening is a tuple of their `Launched`."""
-        dry = in_dry_run() is not None
-        shares = dict.fromkeys(self._named, dataset) if dry else self._shares(dataset)
-        children, openings = NO_CHILDREN, []
-        for name, mechanism in self._named.items():
-            children, answer = start_child(children, name, mechanism, None, shares[name], coins)
-            openings.append(answer)
-        return FixedState(children), tuple(openings)
+        return self._start(dict.fromkeys(self._named, data))
 
-    def step(
-        self, state: FixedState, query: Query, coins: Coins = SYSTEM
-    ) -> tuple[FixedState, Answer]:
-        """Answer `Ask` and `PrivacyLossQuery`."""
+    def _start(self, shares: Mapping[ChildId, Data]) -> Talk:
+        """Start every mechanism on its share of the data."""
+        named = self._named
+        told = yield [Start(name, each, shares[name]) for name, each in named.items()]
+        openings = zip(named.items(), told, strict=True)
+        return Moved(None, tuple(_opening(*each, moved) for each, moved in openings))
+
+    def understood(self, own: None, query: Query, live: Live) -> Any:  # type: ignore[override]
+        """The step that an `Ask` is, a message of the data's owner, or the report of a loss."""
         match query:
             case Ask(child, inner):
                 require_depth(query, self.max_depth)
-                child = require_live(state.children, child, self._named.get)
-                return ask_within(state, child, inner, 1, coins)
+                child = require_live(live, child, self._named.get)
+                if isinstance(inner, PrivacyLossQuery) and not live[child].reports_loss:
+                    return reported(live[child], None, inner, 1)
+                return Pass(child, inner)
             case PrivacyLossQuery(d_in):
-                return state, self._privacy_loss(state, d_in_of(d_in, 1))
-            case Update() | CloseBlock() if self.continual:
-                return self._grow(state, query, coins), None
-        if isinstance(query, OWNERS):
-            self.require_growing()
+                return self._privacy_loss(d_in_of(d_in, 1), live)
+            case Update() | CloseBlock():
+                self.require_growing()
+                if self.continual:
+                    return query
         raise UnknownQueryError(
             f"{type(self).__name__} answers Ask and PrivacyLossQuery, not {named(query)}"
         )
 
-    def _grow(self, state: FixedState, message: Update | CloseBlock, coins: Coins) -> FixedState:
+    def _privacy_loss(self, d_in: int, live: Live) -> Any:
+        """What is understood of a question for the loss so far: by default the privacy map."""
+        return Reported(map_at(self, d_in, None))
+
+    def converse(self, own: None, understood: Any, live: Live) -> Talk | Moved:
+        """Pass a batch to all that get batches."""
+        return self._grow(understood, live)
+
+    def _grow(self, message: Update | CloseBlock, live: Live) -> Talk:
         """Pass a message of the data's owner to the continual children, in their order."""
-        self.require_growing()
-        living = continual_among(state.children, self._named)
-        if isinstance(message, CloseBlock):
-            return FixedState(pass_on(state.children, living, message, coins))
-        children, passed = state.children, self._passed(message)
-        for each in living:
-            children = pass_on(children, (each,), passed[each], coins)
-        return FixedState(children)
+        return self._pass_on(dict.fromkeys(self._named, message), live)
+
+    def _pass_on(self, passed: Mapping[ChildId, Update | CloseBlock], live: Live) -> Talk:
+        streams = (each for each in self._named if each in live and live[each].continual)
+        yield [Pass(each, passed[each]) for each in streams]
+        return Moved(None, None)
+
+
+def _opening(name: ChildId, mechanism: InteractiveMechanism[Any], moved: Moved | None) -> Answer:
+    if moved is LOST:
+        return Failed()
+    return Launched(None if isinstance(mechanism, Measurement) else name, moved.answer)

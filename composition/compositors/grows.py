@@ -1,12 +1,12 @@
 """Compositors whose table cell, looked up at construction, says whether the data may grow."""
 
 from composition.proofs import Proof
-from queryable.mechanism import InteractiveMechanism, State
+from queryable.conversation import Compositor
 from queryable.streams import DataLevel, Neighbours
 
 
-class GrowsByProof(InteractiveMechanism[State]):
-    """Base of compositors with one `proof`, which see batches through their data set only."""
+class GrowsByProof(Compositor):
+    """Base of compositors with one `proof`, which see batches through their data only."""
 
     proof: Proof
     neighbours: Neighbours = DataLevel()

@@ -7,28 +7,35 @@ takes part, except through the answers of mechanisms that have been paid for.
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from operator import getitem
 from typing import Any
 
 import attrs
 import numpy as np
-from immutables import Map
 
 from composition.compositors.accounts import Accounts, RecordAccount
-from composition.compositors.children import (
-    NO_CHILDREN,
-    Children,
-    Parent,
-    ask_within,
-    require_depth,
-    require_live,
-)
+from composition.compositors.children import Asked, reported, require_depth, require_live
 from composition.compositors.claims import claim_of, claim_over, correction, parsed
-from composition.compositors.launching import Due, Launching, Order
+from composition.compositors.launching import Due, Launching, Order, Orders
+from composition.compositors.logged import Claims
+from composition.compositors.state import NO_CLAIMS, Charged
 from queryable.contributions import Contributions, Records, RecordsInMemory
+from queryable.conversation import (
+    LOST,
+    Compositor,
+    Data,
+    Later,
+    Live,
+    Moved,
+    Pass,
+    Ready,
+    Reported,
+    Talk,
+)
 from queryable.data.cells import Array
-from queryable.data.growing import base_of, closed, grown, snapshot
-from queryable.data.later import Later
+from queryable.data.facts import Facts, base_of
+from queryable.data.growing import grown, snapshot
 from queryable.datasets import Described, require_no_batches
 from queryable.errors import PrivacyClaimError, QueryError, UnknownQueryError
 from queryable.faults import called, touching_data
@@ -37,7 +44,6 @@ from queryable.losses.numbers import positive
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import (
     Answer,
-    Answered,
     Ask,
     CanAfford,
     CloseBlock,
@@ -51,7 +57,6 @@ from queryable.messages import (
     Update,
     d_in_of,
 )
-from queryable.randomness.coins import SYSTEM, Coins
 from queryable.receipts import Receipt
 from queryable.released import Released
 from queryable.streams import DataLevel
@@ -71,43 +76,39 @@ class Books:
     """What nobody sees: who has paid what.
 
     Attributes:
-        dataset: the data.
-        records: of the data as they were at the last launch that read them; None before.
-        accounts: of each of these records; None before the first launch.
-        owed, arrived: as in `IndividualState`.
+        records: of the data as they were at the last launch that ran; None before.
+        accounts: of each of these records.
     """
 
-    dataset: Any = attrs.field(repr=False)
     records: Records | None = attrs.field(default=None, repr=False)
-    accounts: Accounts | None = attrs.field(default=None, repr=False)
-    owed: Fraction = Fraction(0)
-    arrived: bool = False
+    accounts: Accounts = attrs.field(factory=partial(Accounts.of, 0), repr=False)
+
+
+_NO_BOOKS = Later.of(Books())
 
 
 @attrs.frozen
-class IndividualState(Parent):
-    """The state of an `Individual`.
+class IndividualState(Charged):
+    """The own state of an `Individual`.
 
     Attributes:
-        dataset: the data.
-        books: a `Later` of the `Books` after the last launch that ran; None before the first.
-        mechanisms: those that were launched, by child id.
-        children: the live interactive children.
+        data: the data.
+        books: a `Later` of the `Books` after the last launch that ran.
+        claims: those of the launches, by child id.
         owed: the share of the budget that every record has yet to pay, as far as it has so much
             left, for launches that failed. Records that arrive before the next launch pay it too.
-        arrived: whether records have arrived since the last launch that ran.
+        arrived: whether the data have records that are not in the books.
     """
 
-    dataset: Any = attrs.field(repr=False)
-    books: Later | None = attrs.field(default=None, repr=False)
-    mechanisms: "Map[int, InteractiveMechanism[Any]]" = Map()
-    children: Children = NO_CHILDREN
+    data: Data = attrs.field(repr=False)
+    books: Later = attrs.field(default=_NO_BOOKS, repr=False)
+    claims: Claims = NO_CLAIMS
     owed: Fraction = Fraction(0)
-    arrived: bool = False
+    arrived: bool = True
 
 
 @attrs.frozen
-class Individual(Launching, InteractiveMechanism[IndividualState]):
+class Individual(Launching, Compositor):
     """A filter in which each record has an account of its own. Its answers are of active records.
 
     Every launch runs, on the records that can still pay for it. A `Gaussian` of a count, a sum or a
@@ -140,13 +141,11 @@ class Individual(Launching, InteractiveMechanism[IndividualState]):
 
     rho: Fraction = attrs.field(converter=_rho)
 
-    composes = True
     continual = True
     from_any_history = True
     neighbours = DataLevel()
     passes_batches = False
     reports_loss = True
-    runs_dry = True
     same_records = False
 
     def loss(self, d_in: int) -> Loss:
@@ -157,55 +156,62 @@ class Individual(Launching, InteractiveMechanism[IndividualState]):
         """What is reported: nothing before the first launch, then the budget of each record."""
         return RecordAccount(ZCDP(self.rho), launched)
 
-    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[IndividualState, Answer]:
-        """Start without accounts; the first launch opens them. Reads nothing."""
-        return IndividualState(dataset), None
+    def open(self, data: Data) -> Moved:
+        """Start without accounts; the first launch opens them."""
+        return Moved(IndividualState(data), None)
 
-    def step(
-        self, state: IndividualState, query: Query, coins: Coins = SYSTEM
-    ) -> tuple[IndividualState, Answer]:
-        """Answer launches, `Ask` and questions about the budget; take the owner's batches."""
+    def understood(self, own: IndividualState, query: Query, live: Live) -> Any:  # type: ignore[override]
+        """What launches, questions about the budget, and the owner's batches say."""
         match query:
             case Ask(child, inner):
                 require_depth(query, _DEEPEST)
-                return self._ask(state, child, inner, coins)
+                return self._asked(own, child, inner, live)
             case Launch():
-                return self._launch(state, query, coins)
+                return self._ordered(own, query)
             case PrivacyLossQuery(d_in):
-                at = d_in_of(d_in, 1)
-                spent = self.privacy_map(at)
-                return state, spent if state.mechanisms else spent.zero()
+                spent = self.privacy_map(d_in_of(d_in, 1))
+                return Reported(spent if own.claims else spent.zero())
             case CanAfford(launch):
-                return state, self._priced(state, launch).least <= 1
+                return Reported(self._priced(own, launch).least <= 1)
             case MeasureQuery():
-                return state, Stated(ZCDP, 1)
+                return Reported(Stated(ZCDP, 1))
             case Update(records, block):
-                data = grown(state.dataset, records, block)
-                return attrs.evolve(state, dataset=data, arrived=True), None
+                rows = Later(grown, own.data.rows, records, block)
+                data = Data(own.data.facts.with_block(block), rows)
+                return attrs.evolve(own, data=data, arrived=True)
             case CloseBlock():
-                return state, None
+                return Reported(None)
         raise UnknownQueryError(
             f"{correction(query)}, and Individual answers Launch, Ask, PrivacyLossQuery, "
             "CanAfford and MeasureQuery"
         )
 
-    def _priced(self, state: IndividualState, query: Any) -> "_Priced":
+    def converse(self, own: IndividualState, understood: Any, live: Live) -> Talk | Moved:
+        """Launch, ask a child, or take a batch."""
+        match understood:
+            case Orders():
+                return self._launch(own, understood)
+            case Asked():
+                return self._ask(own, understood)
+        return self._fed(understood)
+
+    def _priced(self, own: IndividualState, query: Any) -> "_Priced":
         """Check a launch, and find what it costs. Depends on public facts only.
 
         Raises:
             QueryError: it is wrong.
         """
         launch = parsed(query)
-        _require_records(state.dataset)
+        _require_records(own.data.facts)
         require_no_batches(launch.mechanism, "Individual")
-        claim = claim_over(state.dataset, launch, lambda each: claim_of(each, ZCDP, 1))
+        claim = claim_over(own.data.facts, launch, lambda each: claim_of(each, ZCDP, 1))
         assert isinstance(claim.loss, ZCDP)
         square = None if launch.d_out is not None else _per_square(claim.mechanism)
         whole = claim.loss.rho / self.rho
         return _Priced(launch, claim, whole, None if square is None else square / self.rho)
 
-    def _checked(self, state: IndividualState, query: Any) -> "_Priced":
-        priced = self._priced(state, query)
+    def _checked(self, own: IndividualState, query: Any) -> "_Priced":
+        priced = self._priced(own, query)
         if not priced.least <= 1:
             name, least = called(type(priced.claim.mechanism)), ZCDP(priced.least * self.rho)
             raise QueryError(
@@ -214,40 +220,50 @@ class Individual(Launching, InteractiveMechanism[IndividualState]):
             )
         return priced
 
-    def _charged(self, state: IndividualState, order: "_Priced") -> tuple[IndividualState, Due]:
+    def _charged(self, own: IndividualState, order: "_Priced") -> tuple[IndividualState, Due]:
         """Until the launch has run, every record owes what it costs at most."""
-        identity, mechanism = len(state.mechanisms), order.claim.mechanism
-        owing = attrs.evolve(
-            state,
-            owed=min(state.owed + order.whole, Fraction(1)),
-            mechanisms=state.mechanisms.set(identity, mechanism),
-            children=NO_CHILDREN if mechanism.retires_others else state.children,
-        )
-        loss = order.claim.loss
-        receipt = Receipt(mechanism, order.launch.d_out, 1, loss, self.account(launched=True))
-        kept = Later(_now, state.books, state.dataset, state.owed, state.arrived)
-        paid = Later(_paid, kept, order)
-        return owing, _Paying(order, identity, loss, Failed(receipt=receipt), state, paid=paid)
+        identity, claim = len(own.claims), order.claim
+        owed = min(own.owed + order.whole, Fraction(1))
+        claims = own.claims.set(identity, own.shared(claim))
+        owing = IndividualState(own.data, own.books, claims, owed, own.arrived)
+        account = self.account(launched=True)
+        receipt = Receipt(claim.mechanism, order.launch.d_out, 1, claim.loss, account)
+        return owing, _Paying(order, identity, claim.loss, Failed(receipt=receipt), own)
 
-    def _give_data(self, state: IndividualState, due: "Sequence[_Paying]") -> None:
+    def _give_data(self, own: IndividualState, due: "Sequence[_Paying]") -> None:
         """The records that can pay. They are found, and charged, when the mechanism needs them."""
         for each in due:
-            each.books = Later(getitem, each.paid, 0)
-            each.data = closed(state.dataset, _read, each.paid, each.books)
+            was = each.before
+            paid = Later(_paid, was.books, was.data.rows, each.order, was.owed, was.arrived)
+            each.books = Later(getitem, paid, 0)
+            each.data = Data(own.data.facts.closed(), Later(_read, paid, each.books))
 
     def _ran(
-        self, state: IndividualState, due: "_Paying", children: Children, answer: Answer
+        self, own: IndividualState, due: "_Paying", moved: Moved | None
     ) -> tuple[IndividualState, Answer]:
-        moved, answer = super()._ran(state, due, children, answer)
-        if isinstance(answer, Launched):
-            moved = IndividualState(state.dataset, due.books, state.mechanisms, children)
-        return moved, _named(answer)
+        own, answer = super()._ran(own, due, moved)
+        if moved is not LOST:
+            own = IndividualState(own.data, due.books, own.claims, arrived=False)
+        return own, _named(answer)
 
-    def _ask(
-        self, state: IndividualState, child: Any, query: Query, coins: Coins
-    ) -> tuple[IndividualState, Answer]:
-        identity = require_live(state.children, child, state.mechanisms.get)
-        return ask_within(state, identity, query, 1, coins, _named)
+    def _asked(
+        self, own: IndividualState, child: Any, query: Query, live: Live
+    ) -> Asked | Reported:
+        identity = require_live(live, child, own.launched)
+        assert isinstance(identity, int)
+        mechanism = live[identity]
+        if isinstance(query, PrivacyLossQuery) and not mechanism.reports_loss:
+            return reported(mechanism, own.claims[identity].loss, query, 1)
+        return Asked(identity, query)
+
+    def _ask(self, own: IndividualState, asked: Asked) -> Talk:
+        moved = yield Pass(*asked)
+        return Moved(own, Failed() if moved is LOST else _named(moved.answer))
+
+    def _fed(self, own: IndividualState) -> Talk:
+        """Make the records now, so that a batch that does not fit is refused."""
+        yield Ready("data", own.data.rows)
+        return Moved(own, None)
 
 
 @attrs.define(eq=False)
@@ -273,19 +289,10 @@ class _Paying(Due):
     """A launch that is charged to the records that can pay, once it runs.
 
     Attributes:
-        paid: a `Later` of the `Books` after these have paid, and of what the mechanism reads.
-        books: a `Later` of the former alone.
+        books: a `Later` of the `Books` after these have paid.
     """
 
-    paid: Later = attrs.field(kw_only=True, repr=False)
-    books: Later | None = attrs.field(default=None, kw_only=True, repr=False)
-
-
-def _now(books: Books | None, dataset: Any, owed: Fraction, arrived: bool) -> Books:
-    """The books at a launch."""
-    if books is None:
-        return Books(dataset, None, None, owed, arrived)
-    return Books(dataset, books.records, books.accounts, owed, arrived)
+    books: Later = attrs.field(default=_NO_BOOKS, kw_only=True, repr=False)
 
 
 def _read(paid: tuple[Books, Any], _: Books) -> Any:
@@ -293,16 +300,18 @@ def _read(paid: tuple[Books, Any], _: Books) -> Any:
     return paid[1]
 
 
-def _paid(state: Books, priced: _Priced) -> tuple[Books, Any]:
+def _paid(
+    books: Books, dataset: Any, priced: _Priced, owed: Fraction, arrived: bool
+) -> tuple[Books, Any]:
     """The books after the charge, and what the mechanism reads.
 
     Raises:
         MechanismFault: the data cannot be read.
     """
-    records = state.records
-    if records is None or state.arrived:
-        records = touching_data(lambda: _records_of(state.dataset, state.records))
-    accounts = (state.accounts or Accounts.of(0)).among(records.count).without(state.owed)
+    records = books.records
+    if records is None or arrived:
+        records = touching_data(lambda: _records_of(dataset, books.records))
+    accounts = books.accounts.among(records.count).without(owed)
     if priced.square is None:
         active, accounts = accounts.charged(min(priced.whole, Fraction(1)))
         data = touching_data(lambda: records.among(active))
@@ -310,8 +319,7 @@ def _paid(state: Books, priced: _Priced) -> tuple[Books, Any]:
         added, squares = touching_data(lambda: _added_by(priced.claim.mechanism, records))
         active, accounts = accounts.charged(priced.square, squares)
         data = touching_data(lambda: added.among(active))
-    now = attrs.evolve(state, records=records, accounts=accounts, owed=Fraction(0), arrived=False)
-    return now, data
+    return Books(records, accounts), data
 
 
 def _per_square(mechanism: InteractiveMechanism[Any]) -> Fraction | None:
@@ -360,13 +368,13 @@ def _records_of(dataset: Any, earlier: Records | None) -> Records:
     return dataset.records() if earlier is None else dataset.records(earlier)
 
 
-def _require_records(dataset: Any) -> None:
-    """Check that records can be told apart. Reads none of them.
+def _require_records(facts: Facts) -> None:
+    """Check that records can be told apart.
 
     Raises:
         QueryError: the data are not rows in memory.
     """
-    dataset = base_of(dataset)
+    dataset = base_of(facts)
     if isinstance(dataset, Described):
         if not dataset.gives_rows:
             raise QueryError(
@@ -384,7 +392,7 @@ def _require_records(dataset: Any) -> None:
 
 def _named(answer: Answer) -> Answer:
     """The answer, with a title that says which records it is about."""
-    if isinstance(answer, Launched | Answered):
+    if isinstance(answer, Launched):
         return attrs.evolve(answer, answer=_named(answer.answer))
     if type(answer) is tuple:  # to several launches
         return tuple(map(_named, answer))

@@ -4,23 +4,24 @@ Responsible for the order, which stands here alone. A compositor says what is ch
 charged. A `Launch` is the case of one. A `LaunchMany` is the sequence of launches of an adversary
 that chose all of them without looking at the answers in between: every launch has the charge, the
 refusal, the id and the coins that it would have on its own. What is gained is that the data may
-read ahead for all of them at once. Nothing reads data before it is charged.
+read ahead for all of them at once. Nothing reads data before it is charged: the conversation yields
+what is to be run once everything is charged.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Generator, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import attrs
 
-from composition.compositors.children import NO_CHILDREN, Children, start_child
 from composition.compositors.claims import Claim
+from queryable.conversation import LOST, Drop, Later, Moved, Ready, Start
+from queryable.data.ahead import read_ahead
+from queryable.data.facts import Data
 from queryable.data.growing import snapshot
-from queryable.data.later import Data
-from queryable.datasets import read_ahead, statistics_of
-from queryable.effort import is_quick, require_short_receipts
+from queryable.datasets import statistics_of
+from queryable.effort import LEFT, require_short_receipts
 from queryable.errors import UnknownQueryError
-from queryable.faults import contained_init, interrupted, recalling
 from queryable.mechanism import Measurement
 from queryable.messages import (
     Answer,
@@ -33,16 +34,23 @@ from queryable.messages import (
     entries_of,
     entry,
 )
-from queryable.randomness.coins import Coins
+from queryable.randomness.coins import ChildId
 from queryable.statistics import IntegerStatistic
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False)  # never changed
 class Order:
     """A launch that was checked, and what it claims."""
 
     launch: Launch | LaunchOver
     claim: Claim
+
+
+class Orders(NamedTuple):
+    """The checked launches of a message; `alone` if it is one `Launch`."""
+
+    orders: Sequence[Any]
+    alone: bool
 
 
 @attrs.define(eq=False)
@@ -54,13 +62,13 @@ class Due:
         identity, number: the child's id and its message, which select its coins.
         charged: the charge at most.
         failed: its answer until it has run.
-        before: the compositor's state before the charge.
+        before: the compositor's own state before the charge.
         data: what it runs on.
         place: its place among the launches of the message.
     """
 
     order: Any
-    identity: Any
+    identity: ChildId
     charged: Any
     failed: Failed
     before: Any = attrs.field(repr=False)
@@ -76,7 +84,7 @@ class Launching(ABC):
     """Whether children may be interleaved. If not, a launch retires all earlier children."""
 
     @abstractmethod
-    def _checked(self, state: Any, query: Any) -> Any:
+    def _checked(self, own: Any, query: Any) -> Any:
         """Steps 1 to 3: the `Order`. Parse it, check the claim, then that a theorem covers it.
 
         Raises:
@@ -84,59 +92,45 @@ class Launching(ABC):
         """
 
     @abstractmethod
-    def _charged(self, state: Any, order: Any) -> tuple[Any, Due | Answer]:
-        """Steps 4 and 5: the state in which the launch is charged and has failed, and a `Due`.
+    def _charged(self, own: Any, order: Any) -> tuple[Any, Due | Answer]:
+        """Steps 4 and 5: the own state in which the launch is charged and has failed, and a `Due`.
 
-        Or the state and the answer of a launch that is not admitted.
+        Or the own state and the answer of a launch that is not admitted.
         """
 
-    def _give_data(self, state: Any, due: Sequence[Any]) -> None:
+    def _give_data(self, own: Any, due: Sequence[Any]) -> None:
         """Set what each of these launches runs on."""
         for each in due:
-            each.data = state.dataset
+            each.data = own.data
 
-    def _ran(self, state: Any, due: Any, children: Children, answer: Answer) -> tuple[Any, Answer]:
-        """The state and the answer after a launch has run, or has failed."""
-        if isinstance(answer, Launched):
-            answer = Launched(answer.child, answer.answer, receipt=due.failed.receipt)
-        else:
-            answer = due.failed
-        return state.among(children), answer
+    def _ran(self, own: Any, due: Any, moved: Moved | None) -> tuple[Any, Answer]:
+        """The own state and the answer after a launch has run, or has failed.
 
-    def _can_afford(self, state: Any, query: Any) -> bool:
+        If it answers `due.failed` although the launch has run, the child is retired.
+        """
+        if moved is LOST:
+            return own, due.failed
+        once = isinstance(due.order.claim.mechanism, Measurement)
+        child = None if once else due.identity
+        return own, Launched(child, moved.answer, receipt=due.failed.receipt)
+
+    def _can_afford(self, own: Any, query: Any) -> bool:
         """A dry run: steps 1 to 5 of a launch, on a state that is thrown away."""
-        return isinstance(self._charged(state, self._checked(state, query))[1], Due)
+        return isinstance(self._charged(own, self._checked(own, query))[1], Due)
 
-    def _launch(self, state: Any, query: Query, coins: Coins) -> tuple[Any, Answer]:
-        """All steps of a launch, or of each launch of a `LaunchMany`."""
-        alone = not isinstance(query, LaunchMany)
-        orders = [self._checked(state, query)] if alone else self._all_checked(state, query)
-        answers: list[Answer] = []
-        due: list[Due] = []
-        for order in orders:
-            state, decided = self._charged(state, order)
-            if isinstance(decided, Due):
-                decided.place = len(answers)
-                due.append(decided)
-                decided = decided.failed
-            answers.append(decided)
-        if due:
-            if is_quick() and recalling() is None:
-                require_short_receipts(answers)
-            state = self._run(state, due, answers, coins, alone=alone)
-        return state, answers[0] if alone else tuple(answers)
-
-    def _all_checked(self, state: Any, query: LaunchMany) -> Sequence[Order]:
-        """Steps 1 to 3 of several launches.
+    def _ordered(self, own: Any, query: Query) -> Orders:
+        """Steps 1 to 3 of a launch, or of each launch of a `LaunchMany`.
 
         Raises:
-            QueryError: an entry is wrong; the error says which.
+            QueryError: one is wrong; of several, the error says which.
             UnknownQueryError: they are to be sent one by one.
         """
+        if not isinstance(query, LaunchMany):
+            return Orders((self._checked(own, query),), alone=True)
         orders: list[Order] = []
         for place, each in enumerate(entries_of(query)):
             with entry(place):
-                orders.append(self._checked(state, each))
+                orders.append(self._checked(own, each))
         if not all(order.claim.fixed for order in orders):
             raise UnknownQueryError(
                 "launch one after the other: a mechanism here is charged as it answers, so whether "
@@ -144,46 +138,58 @@ class Launching(ABC):
             )
         if any(order.claim.mechanism.retires_others for order in orders):
             raise UnknownQueryError("launch a mechanism that retires the others alone")
-        return orders
+        return Orders(orders, alone=False)
 
-    def _run(
-        self, state: Any, due: Sequence[Due], answers: list[Answer], coins: Coins, *, alone: bool
-    ) -> Any:
-        """Step 6, which puts the answers in place. After an interrupt, what has not run failed."""
-        self._give_data(state, due)
-        if len(due) > 1 and recalling() is None:
-            failed = state, tuple(answers)
-            if contained_init(lambda: _read_for(due), lambda _: failed) is None:
-                return state
-        for each in due:
-            state, answers[each.place] = self._started(state, each, answers, coins, alone=alone)
-            if answers[each.place] is each.failed and interrupted():
-                break
-        return state
+    def _launch(self, own: Any, ordered: Orders) -> Generator[Any, Any, Moved]:
+        """Steps 4 to 6: ask the rule and charge, in order; then run."""
+        answers: list[Answer] = []
+        due: list[Due] = []
+        for order in ordered.orders:
+            own, decided = self._charged(own, order)
+            if isinstance(decided, Due):
+                decided.place = len(answers)
+                due.append(decided)
+                decided = decided.failed
+            answers.append(decided)
+        if due:
+            if LEFT.get() is not None:
+                require_short_receipts(answers)
+            if due[0].data is None:
+                self._give_data(own, due)
+            ends = not self.interleaves or due[0].order.claim.mechanism.retires_others
+            first = [Drop()] if ends else []
+            ready: Any = True
+            if len(due) > 1:
+                *_, ready = yield [*first, Ready(due[0].identity, Later(_read_for, *_wanted(due)))]
+            if ready is not LOST:
+                steps: list[Any] = []
+                for each in due:
+                    steps += first
+                    mechanism = each.order.claim.mechanism
+                    steps.append(Start(each.identity, mechanism, each.data, each.number))
+                told = yield steps
+                if first:
+                    told = told[1::2]
+                for each, moved in zip(due, told, strict=True):
+                    own, answer = self._ran(own, each, moved)
+                    answers[each.place] = answer
+                    if moved is not LOST and answer is each.failed:
+                        yield Drop((each.identity,))
+        return Moved(own, answers[0] if ordered.alone else tuple(answers))
 
-    def _started(
-        self, state: Any, due: Due, answers: Sequence[Answer], coins: Coins, *, alone: bool
-    ) -> tuple[Any, Answer]:
-        def lost(children: Children, answer: Answer) -> tuple[Any, Answer]:
-            moved, told = self._ran(state, due, children, answer)
-            return moved, told if alone else (*answers[:place], told, *answers[place + 1 :])
 
-        place, mechanism = due.place, due.order.claim.mechanism
-        living = state.children if self.interleaves else NO_CHILDREN
-        started = start_child(
-            living, due.identity, mechanism, due.charged, due.data, coins, lost, due.number
-        )
-        return self._ran(state, due, *started)
-
-
-def _read_for(due: Sequence[Due]) -> tuple[None, None]:
-    """Read ahead what measurements ask for: each data set once, with all their statistics."""
-    found: dict[int, tuple[Any, list[IntegerStatistic]]] = {}
+def _wanted(due: Sequence[Due]) -> list[Any]:
+    """The rows of each data set, and the statistics that measurements ask it for, in turn."""
+    found: dict[int, tuple[Data, list[IntegerStatistic]]] = {}
     for each in due:
         mechanism = each.order.claim.mechanism
         if isinstance(mechanism, Measurement):
-            _, wanted = found.setdefault(id(each.data), (each.data, []))
+            _, wanted = found.setdefault(id(each.data.rows), (each.data, []))
             wanted += [it for it in statistics_of(mechanism) if isinstance(it, IntegerStatistic)]
-    for data, wanted in found.values():
-        read_ahead(snapshot(data) if type(data) is Data else data, wanted)
-    return None, None
+    return [it for data, wanted in found.values() for it in (data.rows, wanted)]
+
+
+def _read_for(*wanted: Any) -> None:
+    """Read ahead what measurements ask for: each data set once, with all their statistics."""
+    for rows, statistics in zip(wanted[::2], wanted[1::2], strict=True):
+        read_ahead(snapshot(rows), statistics)

@@ -8,28 +8,27 @@ from functools import partial, reduce
 from itertools import chain, pairwise, product
 from operator import getitem
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 
 from composition.compositors.adaptive import AdaptiveComposition
 from composition.compositors.claims import map_at
-from composition.compositors.fixed import FixedComposition, FixedState
+from composition.compositors.fixed import FixedComposition
 from composition.compositors.partition import Partition
 from composition.proofs import ask, own_measure
 from composition.rules import Basic
 from composition.rules.declared import common_measure, maps_at
 from composition.verdicts import Column, Way, has_coin, keeps_its_claim
+from queryable.conversation import LOST, Data, Later, Live, Moved, Pass, Ready, Talk
+from queryable.data.facts import Facts, base_of
 from queryable.data.growing import snapshot
-from queryable.data.later import Later
 from queryable.effort import is_quick
 from queryable.errors import PrivacyClaimError
-from queryable.faults import in_dry_run, touching_data
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import (
     FDP,
     AdditiveLoss,
-    ExPostBound,
     Loss,
     Measure,
     Parts,
@@ -40,9 +39,9 @@ from queryable.losses import (
 from queryable.losses.loss import stated_in
 from queryable.losses.numbers import natural, shown
 from queryable.mechanism import InteractiveMechanism, nested
-from queryable.messages import PrivacyLossQuery, Update
+from queryable.messages import CloseBlock, PrivacyLossQuery, Update
 from queryable.quoting import an_instance, quoted
-from queryable.randomness.coins import SYSTEM, ChildId
+from queryable.randomness.coins import ChildId
 from queryable.streams import EventLevel
 
 _MOST_RECORDS = 10_000  # privacy maps are evaluated at every number of records up to d_in
@@ -57,6 +56,12 @@ _LARGEST_PRODUCT = 8
 
 def _frozen(mechanisms: Mapping[ChildId, Any]) -> Mapping[ChildId, Any]:
     return MappingProxyType(dict(mechanisms))
+
+
+class Spent(NamedTuple):
+    """The privacy maps of the parts; None for a part that is asked what it has spent so far."""
+
+    losses: Mapping[ChildId, Loss | None]
 
 
 @attrs.frozen
@@ -180,11 +185,6 @@ class Parallel(FixedComposition):
                 proof = ask(Way.PARTS, measure, Column.FIXED)
                 proof.require_growing(self.mechanisms.values())
 
-    def _passed(self, message: Update) -> Mapping[ChildId, Update]:
-        wanted = tuple(self.mechanisms)
-        parts = touching_data(lambda: self.partition.split(message.records, wanted))
-        return {name: Update(part, message.block) for name, part in parts.items()}
-
     def guarantee(self) -> Guarantee:
         """The guarantee, with the theorem of the table's cell."""
         measure = common_measure(maps_at(self.mechanisms.values(), 1))
@@ -192,46 +192,74 @@ class Parallel(FixedComposition):
         theorem, growing = f"{proof.theorem}.", proof.growing_theorem
         return attrs.evolve(documented(type(self)), theorem=theorem, growing=growing)
 
-    def _privacy_loss(self, state: FixedState, d_in: int) -> Loss:
-        """At d_in=1 the largest loss that a part has spent so far; at others the privacy map."""
-        if d_in != 1:
-            return map_at(self, d_in, None)
-        spent = [self._spent(state, name) for name in self.mechanisms]
-        measure = common_measure(partial(_stated, loss) for loss in spent)
-        return _join((loss.to(measure) for loss in spent), measure)
-
-    def _spent(self, state: FixedState, name: ChildId) -> Loss:
-        """What a part has spent, if it is a filter or an odometer; its privacy map otherwise.
-
-        Only these answer `PrivacyLossQuery` without a change of their state. A postprocessor over
-        one might launch a mechanism to answer, and the charge would be lost with the state.
-        """
-        child = state.children.get(name)
-        if child is None or not isinstance(child.mechanism, AdaptiveComposition):
-            return map_at(self.mechanisms[name], 1, None)
-        query, dry = PrivacyLossQuery(1), in_dry_run()
-        if dry is None:
-            told: Any = child.mechanism.step(child.state, query)
-        else:
-            told = dry.asked(child.state, query, lambda: SYSTEM)
-        spent = told[1]
-        if isinstance(spent, ExPostBound):  # a realised cost is no loss
-            return map_at(self.mechanisms[name], 1, None)
-        if not isinstance(spent, Loss):
-            raise PrivacyClaimError(
-                f"part {quoted(name)} reports {spent}, which is no privacy loss"
-            )
-        return spent
-
     @property
     def _named(self) -> Mapping[ChildId, InteractiveMechanism[Any]]:
         return self.mechanisms
 
-    def _shares(self, dataset: Any) -> Mapping[ChildId, Any]:
-        """The parts, which are made when the first mechanism needs its own."""
-        self.partition.require_rows(dataset)
-        parts = Later(lambda: self.partition.split(snapshot(dataset), tuple(self.mechanisms)))
-        return {name: Later(getitem, parts, name) for name in self.mechanisms}
+    def open(self, data: Data) -> Talk:
+        """Divide the data, then start every mechanism on its part.
+
+        Nothing starts if the parts cannot be made.
+        """
+        self.partition.require_rows(data.facts)
+        parts = self._parts(data.rows)
+        ready: Moved | None = yield Ready("parts", parts)
+        if ready is LOST:
+            return LOST
+        facts = Facts(base_of(data.facts), fed=data.facts.fed)  # a part of the rows is in no block
+        shares = {name: Data(facts, Later(getitem, parts, name)) for name in self.mechanisms}
+        return (yield from self._start(shares))
+
+    def _parts(self, rows: Any) -> Later:
+        wanted = tuple(self.mechanisms)
+        return Later(lambda known: self.partition.split(snapshot(known), wanted), rows)
+
+    def _grow(self, message: Update | CloseBlock, live: Live) -> Talk:
+        """Pass the part of a batch to each continual mechanism, in their order."""
+        if isinstance(message, CloseBlock):
+            return (yield from super()._grow(message, live))
+        parts, block = self._parts(message.records), message.block
+        yield Ready("parts", parts)
+        names = self.mechanisms
+        passed = {name: Update(Later(getitem, parts, name), block) for name in names}
+        return (yield from self._pass_on(passed, live))
+
+    def _privacy_loss(self, d_in: int, live: Live) -> Any:
+        """At d_in=1 the largest loss that a part has spent so far; at others the privacy map.
+
+        A part is asked if it is a filter or an odometer, and is in `Spent` with None. Only these
+        answer `PrivacyLossQuery` without a change of their state; a postprocessor over one might
+        launch a mechanism to answer. Other parts count with their privacy map.
+        """
+        if d_in != 1:
+            return super()._privacy_loss(d_in, live)
+        asked = {n for n in self.mechanisms if isinstance(live.get(n), AdaptiveComposition)}
+        named = self.mechanisms.items()
+        return Spent({n: None if n in asked else map_at(each, 1, None) for n, each in named})
+
+    def converse(self, own: None, understood: Any, live: Live) -> Talk | Moved:
+        """Also find the part that has spent most."""
+        if type(understood) is Spent:
+            return self._largest(understood.losses)
+        return super().converse(own, understood, live)
+
+    def _largest(self, losses: Mapping[ChildId, Loss | None]) -> Talk:
+        asked = [name for name, loss in losses.items() if loss is None]
+        told = yield [Pass(name, PrivacyLossQuery(1)) for name in asked]
+        spent: dict[ChildId, Any] = dict(losses)
+        for name, moved in zip(asked, told, strict=True):
+            spent[name] = self._spent(name, moved)
+        measure = common_measure(partial(_stated, loss) for loss in spent.values())
+        return Moved(None, _join((loss.to(measure) for loss in spent.values()), measure))
+
+    def _spent(self, name: ChildId, moved: Moved | None) -> Loss:
+        """The loss that a part reports; its privacy map if what it reports is no loss.
+
+        A bound on what was realised is none.
+        """
+        report: Any = None if moved is LOST else moved.answer
+        spent: Loss = report if isinstance(report, Loss) else map_at(self.mechanisms[name], 1, None)
+        return spent
 
 
 def _additive_zero(measure: Measure) -> AdditiveLoss:

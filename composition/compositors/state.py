@@ -1,21 +1,20 @@
-"""The state of filters and odometers: the data, what was charged, and the live children."""
+"""The own state of filters and odometers: the data, and what was charged."""
 
 from typing import Any
 
 import attrs
 from immutables import Map
 
-from composition.compositors.children import NO_CHILDREN, Children, Parent
 from composition.compositors.claims import Claim
 from composition.compositors.logged import Claims
 from composition.rules import RunningAccount
+from queryable.conversation import Data
 from queryable.mechanism import InteractiveMechanism
-from queryable.randomness.coins import ChildId
 
 NO_CLAIMS: "Map[int, Claim]" = Map()
 
 
-class Charged(Parent):
+class Charged:
     """What follows from the claims of a state."""
 
     __slots__ = ()
@@ -44,28 +43,21 @@ class Charged(Parent):
 
 @attrs.define(unsafe_hash=True)  # never changed; to freeze it would take most of making it
 class CompositionState(Charged):
-    """The state of a filter or an odometer.
+    """The own state of a filter or an odometer. Its children belong to the runner.
 
     Attributes:
-        dataset: the data.
+        data: the data.
         account: what all charges come to.
         claims: one claim for each launch that was charged, by child id.
-        children: the live interactive children.
         halted: the reason, once the compositor has halted.
         streams: the continual children in launch order, and perhaps some that have ended; None
             until the first batch has arrived.
+        last: the checked launch that was charged last, if no batch has arrived since.
     """
 
-    dataset: Any = attrs.field(repr=False)
+    data: Data = attrs.field(repr=False)
     account: RunningAccount
     claims: Claims = NO_CLAIMS
-    children: Children = NO_CHILDREN
     halted: str | None = None
-    streams: tuple[ChildId, ...] | None = attrs.field(default=None, eq=False, repr=False)
-
-    def among(self, children: Children) -> "CompositionState":
-        """The state with these children; itself, if they are its own."""
-        if children is self.children:
-            return self
-        account, claims, halted = self.account, self.claims, self.halted
-        return CompositionState(self.dataset, account, claims, children, halted, self.streams)
+    streams: tuple[int, ...] | None = attrs.field(default=None, eq=False, repr=False)
+    last: Any = attrs.field(default=None, eq=False, repr=False)

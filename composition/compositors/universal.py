@@ -5,15 +5,15 @@ from typing import Any
 import attrs
 
 from composition.compositors.adaptive import d_in_field
-from composition.compositors.children import Children
+from composition.compositors.children import Asked
 from composition.compositors.claims import claim_of, claim_over, parsed
 from composition.compositors.grows import GrowsByProof
-from composition.compositors.launching import Due, Launching, Order
+from composition.compositors.launching import Due, Launching, Order, Orders
 from composition.proofs import Proof, ask, require_known
 from composition.verdicts import Column, Way
+from queryable.conversation import LOST, Data, Later, Live, Moved, Pass, Ready, Reported, Talk
 from queryable.data.growing import grown
-from queryable.errors import MechanismFault, PrivacyClaimError, UnknownQueryError
-from queryable.faults import contained_step, contained_update, in_dry_run
+from queryable.errors import PrivacyClaimError, UnknownQueryError
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, group_size
 from queryable.mechanism import InteractiveMechanism, Measurement
@@ -23,30 +23,27 @@ from queryable.messages import (
     CloseBlock,
     Failed,
     Launch,
-    Launched,
     MeasureQuery,
     Query,
     Stated,
     Update,
 )
 from queryable.quoting import an_instance
-from queryable.randomness.coins import SYSTEM, Coins
 
 _CHILD = "launched"
 
 
 @attrs.frozen
 class UniversalState:
-    """The data until a mechanism is launched, then that mechanism and its state."""
+    """The own state: data and the batches so far until a mechanism is launched, then that one."""
 
-    dataset: Any = attrs.field(repr=False)
+    data: Data | None = attrs.field(repr=False)
     mechanism: InteractiveMechanism[Any] | None = None
-    state: Any = attrs.field(default=None, repr=False)
-    messages: int = 0
+    batches: int = 0
 
 
 @attrs.frozen
-class Universal(Launching, GrowsByProof[UniversalState]):
+class Universal(Launching, GrowsByProof):
     """A mechanism that becomes the first one launched in it whose loss fits the budget.
 
     Answers: MeasureQuery, and one Launch, with the mechanism's opening; then what that mechanism
@@ -64,10 +61,7 @@ class Universal(Launching, GrowsByProof[UniversalState]):
 
     proof: Proof = attrs.field(init=False, repr=False, eq=False)
 
-    composes = True
     interleaves = False
-    runs_dry = True
-    continual = GrowsByProof.continual  # its own `step` takes batches
     coin_at_launch = True  # what is launched is checked
 
     def __attrs_post_init__(self) -> None:
@@ -84,95 +78,81 @@ class Universal(Launching, GrowsByProof[UniversalState]):
         """The budget up to the own `d_in`; the group privacy bound of the budget above it."""
         return self.budget.group(group_size(d_in, self.d_in))
 
-    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[UniversalState, Answer]:
+    def open(self, data: Data) -> Moved:
         """Wait for a launch; there is no opening answer."""
-        return UniversalState(dataset), None
+        return Moved(UniversalState(data), None)
 
-    def step(
-        self, state: UniversalState, query: Query, coins: Coins = SYSTEM
-    ) -> tuple[UniversalState, Answer]:
-        """Take one launch, then pass every query to the mechanism."""
-        if state.mechanism is None and isinstance(query, MeasureQuery):
-            return state, Stated(self.proof.measure, self.d_in)
+    def understood(self, own: UniversalState, query: Query, live: Live) -> Any:  # type: ignore[override]
+        """The launch once it is checked; then the step that every query is."""
+        mechanism = own.mechanism
+        if mechanism is None and isinstance(query, MeasureQuery):
+            return Reported(Stated(self.proof.measure, self.d_in))
         if isinstance(query, OWNERS):
-            return self._grow(state, query, coins), None
-        mechanism = state.mechanism
+            self.require_growing()
+            return query
         if mechanism is None:
             if not isinstance(query, Launch):
                 name = type(query).__name__
                 raise UnknownQueryError(f"Universal takes one Launch first, not {name}")
-            return self._launch(state, query, coins)
+            return self._ordered(own, query)
         if isinstance(mechanism, Measurement):
             mechanism.understood(query)  # it answers no queries
-        messages = state.messages + 1
-        own_coins = coins.spawn(_CHILD, messages)
+        return Asked(_CHILD, query)
 
-        def after(moved: Any) -> Any:  # None if the mechanism failed
-            return moved and (UniversalState(None, mechanism, moved[0], messages), moved[1])
+    def converse(self, own: UniversalState, understood: Any, live: Live) -> Talk | Moved:
+        """Take one launch, then pass every query to the mechanism. It is lost with this one."""
+        kind = type(understood)
+        if kind is Orders:
+            return self._become(own, understood)
+        if kind is Asked:
+            return self._pass(own, Pass(*understood))
+        return self._grow(own, understood, live)
 
-        dry = in_dry_run()
-        if dry is not None:
-            moved = dry.asked(state.state, query, lambda: own_coins)
-        else:
-            moved = contained_step(
-                lambda: mechanism.step(state.state, query, own_coins),
-                after,
-                composes=mechanism.composes,
-            )
-        if moved is None:
-            raise MechanismFault
-        stepped: tuple[UniversalState, Answer] = after(moved)
-        return stepped
+    def _become(self, own: UniversalState, ordered: Orders) -> Talk:
+        moved = yield from self._launch(own, ordered)
+        return LOST if moved.state.data is not None else moved
 
-    def _grow(
-        self, state: UniversalState, message: Update | CloseBlock, coins: Coins
-    ) -> UniversalState:
+    def _pass(self, own: UniversalState, passed: Pass) -> Talk:
+        moved = yield passed
+        return LOST if moved is LOST else Moved(own, moved.answer)
+
+    def _grow(self, own: UniversalState, message: Update | CloseBlock, live: Live) -> Talk:
         """Grow the data that a mechanism will be launched on, or pass the message to it."""
-        self.require_growing()
-        mechanism, messages = state.mechanism, state.messages + 1
-        if mechanism is None:
-            if isinstance(message, CloseBlock):
-                return state
-            data = grown(state.dataset, message.records, message.block)
-            return UniversalState(data, None, None, messages)
-        if not mechanism.continual:
-            return state
-        own_coins = coins.spawn("launched", messages)
-        moved = contained_update(
-            lambda: mechanism.step(state.state, message, own_coins), composes=mechanism.composes
-        )
-        if moved is None:
-            raise MechanismFault
-        return UniversalState(None, mechanism, moved[0], messages)
+        if own.data is None:
+            if _CHILD in live and live[_CHILD].continual:
+                return (yield from self._pass(own, Pass(_CHILD, message)))
+        elif isinstance(message, Update):
+            rows = Later(grown, own.data.rows, message.records, message.block)
+            yield Ready("data", rows)
+            data = Data(own.data.facts.with_block(message.block), rows)
+            own = UniversalState(data, batches=own.batches + 1)
+        return Moved(own, None)
 
-    def _checked(self, state: UniversalState, query: Any) -> Order:
-        launch = parsed(query)
-        measure, d_in = self.proof.measure, self.d_in
-        claim = claim_over(state.dataset, launch, lambda each: claim_of(each, measure, d_in))
-        self.proof.cover(claim.mechanism, self.d_in, coined=claim.coined)
-        return Order(launch, claim)
-
-    def _charged(self, state: UniversalState, order: Order) -> tuple[UniversalState, Due]:
-        """The whole budget is charged, and one mechanism is all that it pays for.
+    def _checked(self, own: UniversalState, query: Any) -> Order:
+        """Also that it fits the budget, which is charged as a whole: it pays for one mechanism.
 
         Raises:
-            PrivacyClaimError: it does not fit the budget.
+            QueryError: it is wrong, or does not fit.
         """
-        mechanism, loss = order.claim.mechanism, order.claim.loss
-        if not loss <= self.budget:
+        launch, budget = parsed(query), self.budget
+        measure, d_in = self.proof.measure, self.d_in
+        assert own.data is not None
+        claim = claim_over(own.data.facts, launch, lambda each: claim_of(each, measure, d_in))
+        self.proof.cover(claim.mechanism, d_in, coined=claim.coined)
+        if not claim.loss <= budget:
             raise PrivacyClaimError(
-                f"{loss} does not fit the budget {self.budget} of Universal; nothing was read; "
+                f"{claim.loss} does not fit the budget {budget} of Universal; nothing was read; "
                 "launch a mechanism that fits"
             )
-        messages = state.messages + 1
-        due = Due(order, _CHILD, loss, Failed(), state, messages)
-        return UniversalState(state.dataset, mechanism, None, messages), due
+        return Order(launch, claim)
+
+    def _charged(self, own: UniversalState, order: Order) -> tuple[UniversalState, Due]:
+        """The own state as it is: if the launch fails, none stands."""
+        return own, Due(order, _CHILD, order.claim.loss, Failed(), own, own.batches + 1)
 
     def _ran(
-        self, state: UniversalState, due: Due, children: Children, answer: Answer
+        self, own: UniversalState, due: Due, moved: Moved | None
     ) -> tuple[UniversalState, Answer]:
-        if not isinstance(answer, Launched):
-            raise MechanismFault
-        child = children.get(_CHILD)
-        inner = None if child is None else child.state
-        return UniversalState(None, state.mechanism, inner, state.messages), answer.answer
+        if moved is LOST:
+            return own, due.failed
+        return UniversalState(None, due.order.claim.mechanism), moved.answer

@@ -5,7 +5,7 @@ The log has the exchanges that the curator keeps, and this client's own polls. S
 ledgers are made here, by the code that makes them in process.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -27,7 +27,7 @@ from queryable.running.handles import Handles, Path
 from queryable.running.log import Log, Record, is_poll
 from queryable.running.names import KnownNames, Named, Names, firsts, marked, recalled
 from queryable.running.together import exchanges_of
-from queryable.view import Exchange, exchange_at
+from queryable.view import Exchange, Receipts
 
 _OTHERWISE = "the curator's reply does not fit its earlier ones: it is not of this protocol"
 
@@ -80,12 +80,20 @@ class Mirror:
         self._handles.register(exchange.path, exchange.answer)
 
     def told(
-        self, path: Path, query: Query, names: Names, answer: Answer, start: int, new: int
+        self,
+        path: Path,
+        query: Query,
+        names: Names,
+        answer: Answer,
+        receipts: Receipts,
+        start: int,
+        new: int,
     ) -> Answer:
         """Add the exchanges of this client's own message, and return its answer.
 
         Args:
             answer: what the curator answered.
+            receipts: of compositors on the way.
             start: how many exchanges were before it.
             new: how many are its own.
 
@@ -99,8 +107,9 @@ class Mirror:
             raise WireError(_OTHERWISE)
         known = start < self.count
         if names:
-            return self._launched(path, query, names, answer, None if known else new, many=many)
-        told = tuple(map(_shared, exchanges_of(path, query, answer)))
+            fresh = None if known else new
+            return self._launched(path, query, names, answer, receipts, fresh, many=many)
+        told = tuple(map(_shared, exchanges_of(path, query, answer, receipts)))
         if known:
             told = self._known(told, start, new)
         elif self._put(told, (), still=new < len(told)) != new:
@@ -118,7 +127,15 @@ class Mirror:
         )
 
     def _launched(
-        self, path: Path, query: Query, names: Names, answer: Answer, new: int | None, *, many: bool
+        self,
+        path: Path,
+        query: Query,
+        names: Names,
+        answer: Answer,
+        receipts: Receipts,
+        new: int | None,
+        *,
+        many: bool,
     ) -> Answer:
         """Add launches with names, but for those that were made before.
 
@@ -132,13 +149,15 @@ class Mirror:
         if new is not None:
             if len(left) != new:
                 raise WireError(_OTHERWISE)
-            told = tuple(_shared(exchange_at(path, launches[at], given[at])) for at in left)
+            told = [_shared(Exchange(path, launches[at], given[at])) for at in left]
+            if told:
+                told[-1] = attrs.evolve(told[-1], receipts=receipts)
             self._put(told, tuple(names[at] for at in left), still=False)
             answers |= {at: each.answer for at, each in zip(left, told, strict=True)}
         found = tuple(answers[first] for first in firsts(names))
         return found if many else found[0]
 
-    def _put(self, told: tuple[Exchange, ...], names: Names, *, still: bool) -> int:
+    def _put(self, told: Sequence[Exchange], names: Names, *, still: bool) -> int:
         """Add exchanges; return how many are no polls.
 
         Args:

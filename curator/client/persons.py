@@ -11,17 +11,12 @@ The view has what was sent to the curator: the mechanism's launch, and the perso
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-import attrs
 from immutables import Map
 
-from queryable.errors import (
-    CodecError,
-    MechanismFault,
-    QueryError,
-    RetiredChildError,
-    UnknownQueryError,
-)
-from queryable.faults import called, named
+from queryable.conversation import LOST, Data, Moved, Node, Run, Start
+from queryable.errors import CodecError, QueryError, RetiredChildError, UnknownQueryError
+from queryable.faults import called
+from queryable.mechanism import InteractiveMechanism
 from queryable.messages import (
     Answer,
     AskMany,
@@ -34,18 +29,10 @@ from queryable.messages import (
     Query,
     addressed,
     entries_of,
-    plain,
     unnested,
 )
-from queryable.postprocessing import (
-    FromAnalyst,
-    FromMechanism,
-    PersonInTheMiddle,
-    Postprocessed,
-    ToAnalyst,
-    ToMechanism,
-)
-from queryable.randomness.coins import SYSTEM
+from queryable.postprocessing import Postprocessed
+from queryable.randomness.coins import SYSTEM, Coins
 from queryable.running.handles import Path
 from queryable.running.names import KnownNames, Named, Names, firsts, marked, recalled
 
@@ -53,87 +40,83 @@ Send: TypeAlias = Callable[[Path, Query, tuple[str | None, ...]], Answer]
 """Sends a query to the curator."""
 
 Talk: TypeAlias = Callable[[Query], Answer]
-"""Asks what is behind a person, or the person."""
+"""Asks what is behind persons."""
+
+Report: TypeAlias = Callable[[BaseException], object]
 
 
-class _Part:
-    """One person, and what is behind it.
+class _Over:
+    """The persons over one mechanism, whose conversations are held here: a `Standing`.
 
     Attributes:
-        lost: whether it failed after what is behind it had been asked.
+        opening: what they made of the mechanism's opening answer.
+        lost: whether they failed after the mechanism had answered.
     """
 
-    def __init__(self, mechanism: Postprocessed[Any], behind: Talk) -> None:
-        self._person: PersonInTheMiddle[Any] = mechanism.person
-        self._rounds, self._behind = mechanism.max_rounds, behind
-        self._state: Any = None
-        self._told = 0
-        self.lost = False
-
-    def begin(self, opening: Answer) -> Answer:
-        """Start; the person translates the opening answer of what is behind it."""
-        self.lost = True
-        self._state = self._person.init()
-        answer = self._converse(FromMechanism(opening))
-        self.lost = False
-        return answer
-
-    def tell(self, query: Query) -> Answer:
-        """Let the person answer a query of the analyst.
-
-        Raises:
-            QueryError: the query is wrong; nothing has changed. Other exceptions may have changed
-                something if the person is then lost.
-        """
-        state, reply = self._spoken(FromAnalyst(query))
-        if isinstance(reply, ToMechanism):
-            answer = plain(self._behind(reply.query))
-            self.lost = True
-            self._state = state
-            reply_answer = self._converse(FromMechanism(answer))
-            self.lost = False
-            return reply_answer
-        self._state = state
-        return reply.answer
-
-    def _converse(self, message: FromMechanism) -> Answer:
-        for _ in range(self._rounds):
-            self._state, reply = self._spoken(message)
-            if isinstance(reply, ToAnalyst):
-                return reply.answer
-            message = FromMechanism(plain(self._behind(reply.query)))
-        raise MechanismFault
-
-    def _spoken(self, message: FromAnalyst | FromMechanism) -> tuple[Any, ToMechanism | ToAnalyst]:
-        coins = SYSTEM.spawn("person", self._told)
-        state, reply = self._person.step(self._state, message, coins)
-        if not isinstance(reply, ToMechanism | ToAnalyst):
-            raise TypeError(f"a person answers ToMechanism or ToAnalyst, not {named(reply)}")
-        self._told += 1
-        return state, reply
-
-
-class _Run:
-    """The persons over one mechanism, outermost first."""
-
-    def __init__(self, layers: tuple[Postprocessed[Any], ...], behind: Talk) -> None:
-        self.parts: list[_Part] = []
-        for layer in reversed(layers):
-            self.parts.append(_Part(layer, behind))
-            behind = self.parts[-1].tell
-        self.tell = behind
+    def __init__(self, layers: "Layers", behind: Talk, report: Report) -> None:
+        self._layers, self._behind, self._report = layers, behind, report
+        self._node: Node | None = None
         self.opening: Answer = None
+        self.lost = True
 
     def begin(self, opening: Answer) -> None:
-        """Start all persons."""
-        for part in self.parts:
-            opening = part.begin(opening)
+        """Start all of them; `opening` is the mechanism's."""
         self.opening = opening
+        self.opening = self.tell(Data.of(None))
 
-    @property
-    def lost(self) -> bool:
-        """Whether a person failed."""
-        return any(part.lost for part in self.parts)
+    def tell(self, message: Any) -> Answer:
+        """Let them answer a query of the analyst. What a lost connection raised is raised.
+
+        Raises:
+            QueryError: the query is wrong; nothing has changed.
+        """
+        run = Run(self._layers[0], message, SYSTEM, self._node, standing=self)
+        try:
+            moved = run()
+        except QueryError:
+            if not run.faults:
+                raise
+            moved = LOST
+        for fault in run.faults:
+            if type(fault).__module__ == "curator.wire.errors":
+                raise fault
+        for fault in run.faults:
+            self._report(fault)
+        if moved is not LOST:
+            self._node, self.lost = moved.state, False
+            return moved.answer
+        if self.lost:
+            return Failed()
+        raise QueryError(
+            f"the person in the middle raised {called(type(run.faults[-1]))}; nothing was sent, "
+            "and nothing has changed"
+        )
+
+    # What stands in, see `queryable.conversation.standing`.
+
+    def holds(self, mechanism: InteractiveMechanism[Any]) -> bool:
+        """Whether it is a person here, and not what is in the curator."""
+        return mechanism is not self._layers[-1].mechanism
+
+    def starts(self, mechanism: InteractiveMechanism[Any]) -> bool:
+        """Yes."""
+        return True
+
+    def retires(self, depth: int) -> bool:
+        """No."""
+        return False
+
+    def came(self, step: Any, mechanism: Any, held: Any, coins: Any) -> Moved:
+        """What the curator answers."""
+        if type(step) is Start:
+            return Moved(None, self.opening)
+        answer = self._behind(step.query)
+        self.lost = True  # until the message is through
+        return Moved(None, answer)
+
+    def said(self, person: Any, state: Any, message: Any, coins: Coins) -> Moved:
+        """What a person says."""
+        return Moved(*person.step(state, message, coins))
 
 
 class Persons:
@@ -149,10 +132,10 @@ class Persons:
         self,
         send: Send,
         writable: Callable[[Any], bool],
-        on_fault: Callable[[BaseException], object] | None,
+        on_fault: Report | None,
     ) -> None:
         self._send, self._writable, self._on_fault = send, writable, on_fault
-        self._runs: dict[Path, _Run] = {}
+        self._over: dict[Path, _Over] = {}
         self._named: KnownNames = Map()
         self._count = 0
 
@@ -164,9 +147,9 @@ class Persons:
         self, path: Path, query: Query, names: tuple[str | None, ...], depth: int
     ) -> Answer:
         """Send a query that has passed the persons at paths of up to `depth` ids."""
-        if self._runs:
+        if self._over:
             for length in range(depth + 1, len(path) + 1):
-                if path[:length] in self._runs:
+                if path[:length] in self._over:
                     return self._to_person(path, length, query, names)
             self._require_apart(path, query)
         try:
@@ -185,7 +168,7 @@ class Persons:
             for each in entries_of(query):
                 asked, _ = unnested(each)
                 if any(
-                    (*path, *asked[:length]) in self._runs for length in range(1, len(asked) + 1)
+                    (*path, *asked[:length]) in self._over for length in range(1, len(asked) + 1)
                 ):
                     raise UnknownQueryError("ask one by one: a person in the middle is among them")
 
@@ -214,28 +197,9 @@ class Persons:
         return found if isinstance(query, LaunchMany) else found[0]
 
     def _asked(self, where: Path, query: Query) -> Answer:
-        run = self._runs[where]
-        if run.lost:
+        if self._over[where].lost:
             raise RetiredChildError("the person in the middle failed, and answers no more queries")
-        try:
-            return run.tell(query)
-        except Exception as fault:
-            if any(part.lost for part in run.parts):
-                return self._failed(fault)
-            if isinstance(fault, QueryError) or _is_ours(fault):
-                raise
-            self._report(fault)
-            raise QueryError(
-                f"the person in the middle raised {called(type(fault))}; nothing was sent, and "
-                "nothing has changed"
-            ) from None
-
-    def _failed(self, fault: Exception) -> Answer:
-        """The answer of a person that failed; what a lost connection raised is raised."""
-        if _is_ours(fault):
-            raise fault
-        self._report(fault)
-        return Failed()
+        return self._over[where].tell(query)
 
     def _report(self, fault: BaseException) -> None:
         if self._on_fault is not None:
@@ -271,21 +235,16 @@ class Persons:
         if child is None:  # a measurement has no id; its person has one of its own
             child, self._count = f"person {self._count}", self._count + 1
         where = (*path, child)
-        run = self._runs.get(where)
-        if run is None or run.lost:
-            measured = answer.child is None
-            run = self._runs[where] = _Run(
-                layers, lambda query: self._behind(where, query, measured=measured)
-            )
-            try:
-                run.begin(answer.answer)
-            except Exception as fault:
-                return attrs.evolve(self._failed(fault), receipt=answer.receipt)
-        return Launched(child, run.opening, receipt=answer.receipt)
+        over = self._over.get(where)
+        if over is None or over.lost:
+            over = _Over(layers, lambda query: self._behind(where, query), self._report)
+            self._over[where] = over
+            over.begin(answer.answer)
+            if over.lost:
+                return Failed(receipt=answer.receipt)
+        return Launched(child, over.opening, receipt=answer.receipt)
 
-    def _behind(self, where: Path, query: Query, *, measured: bool) -> Answer:
-        if measured:
-            raise UnknownQueryError("a measurement has answered, and takes no queries")
+    def _behind(self, where: Path, query: Query) -> Answer:
         asked, inner = unnested(query)
         return self._routed((*where, *asked), inner, (), len(where))
 
@@ -311,8 +270,3 @@ def _peeled(query: Query, writable: Callable[[Any], bool]) -> tuple[Query, tuple
     if isinstance(query, LaunchOver):
         return LaunchOver(mechanism, query.blocks, query.d_out), (tuple(persons),)
     return Launch(mechanism, query.d_out), (tuple(persons),)
-
-
-def _is_ours(fault: BaseException) -> bool:
-    """Whether the connection, and not a person, raised it."""
-    return type(fault).__module__ == "curator.wire.errors"

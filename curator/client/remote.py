@@ -122,9 +122,10 @@ class RemoteRoot:
             self._keys.pop(sent, None)
             raise _error(outcome.type, outcome.text)
         answer = self._decoded(outcome.answer)
+        receipts = tuple(map(self._decoded, outcome.receipts))
         start = told.seq - told.new
         self._fetch(start)
-        answer = self._mirror.told(path, query, taken, answer, start, told.new)
+        answer = self._mirror.told(path, query, taken, answer, receipts, start, told.new)
         self._keys.pop(sent, None)
         return answer
 

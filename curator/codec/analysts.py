@@ -57,7 +57,7 @@ ANALYST_TAGS = _tags(
 
 OWN_TAGS = _tags(
     # answers, and what they hold
-    "above/1 answered/1 axis/1 best-run/1 bin/1 block-level/1 block-stated/1 chosen/1 "
+    "above/1 axis/1 best-run/1 bin/1 block-level/1 block-stated/1 chosen/1 "
     "combination/1 data-level/1 direct/1 enclosed/1 estimated/1 exchange/1 failed/1 "
     "halted/1 lattice/1 launched/1 mean-tails/1 measured/1 model-fit/1 modelled/1 "
     "noise/1 noisy/1 noisy-array/1 noisy-int/1 passed-over/1 reach/1 refined/1 refused/1 "

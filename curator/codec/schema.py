@@ -86,7 +86,6 @@ _CLASSES: dict[str, type] = {
     "time-uniform-bound/1": losses.TimeUniformBound,
     "zcdp/1": q.ZCDP,
     # queries and answers
-    "answered/1": messages.Answered,
     "ask/1": q.Ask,
     "ask-many/1": q.AskMany,
     "ask-receipt/1": receipts.AskReceipt,

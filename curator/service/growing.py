@@ -1,8 +1,9 @@
 """`Growing`: the tree of a root for a page, which is made further at each look.
 
-Responsible for bounding the time of a look. To make the tree of 100,000 messages that are read from
-a ledger takes many seconds. So each look goes on for a stated processor time, from where the one
-before it ended, and what is new since then is all that a later look has to do.
+Responsible for bounding the time of a look. To make the tree of a million messages takes seconds,
+and more if many of them have to be read from a ledger. So each look goes on for a stated processor
+time, from where the one before it ended, and what is new since then is all that a later look has to
+do.
 """
 
 import time

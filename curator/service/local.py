@@ -23,7 +23,7 @@ from curator.requests import Answered, Request
 from curator.service.feeding import Feeder, WrongOrderError
 from curator.service.heads import Heads
 from curator.service.lengths import Allowed, require_short
-from curator.service.places import matched, require_names, with_receipts
+from curator.service.places import matched, require_names
 from curator.service.reading import Kept, Reader
 from curator.service.services import Reply
 from curator.wire import (
@@ -265,9 +265,7 @@ class LocalService:
             if self._journal.pending is None:  # nothing is under way
                 self._heads.go_on()
         kept = self._reader.kept(sent.token, first, self._root.entries)
-        if any(exchange.receipts for exchange, _ in kept):
-            answer = self._with_receipts(sent, answer, kept)
-        return self._written(sent.token, first + len(kept), len(kept), answer)
+        return self._written(sent.token, first, kept, answer)
 
     def _excused(self, fault: Exception, request: Request) -> Answered | None:
         """The answer to a message that raised what is not its error; None if nothing has changed.
@@ -306,13 +304,9 @@ class LocalService:
 
     def _asked(self, sent: _Sent, known: Answered) -> bytes:
         """The reply to a message that was answered before."""
-        stop = known.first + known.count
-        kept = self._reader.kept(sent.token, known.first, stop)
-        if is_many(sent.query):
-            answer = self._again(sent, kept)
-        else:
-            answer = with_receipts(kept[0][0].answer, kept[0][0].receipts)
-        return self._written(sent.token, stop, known.count, answer)
+        kept = self._reader.kept(sent.token, known.first, known.first + known.count)
+        answer = self._again(sent, kept) if is_many(sent.query) else kept[0][0].answer
+        return self._written(sent.token, known.first, kept, answer)
 
     def _again(self, sent: _Sent, kept: list[Kept]) -> Answer:
         """The answers to several entries: kept ones, old ones by name; polls are asked again."""
@@ -321,8 +315,7 @@ class LocalService:
         for place, at in enumerate(self._places(sent, kept)):
             name = names[place] if names else None
             if at is not None:
-                exchange = kept[at][0]
-                answers.append(with_receipts(exchange.answer, exchange.receipts))
+                answers.append(kept[at][0].answer)
             elif name is not None and name in names[:place]:
                 answers.append(answers[names.index(name)])
             elif name is not None:
@@ -330,15 +323,6 @@ class LocalService:
             else:
                 answers.append(self._root.tell(entries[place].path, entries[place].query))
         return tuple(answers)
-
-    def _with_receipts(self, sent: _Sent, answer: Answer, kept: list[Kept]) -> Answer:
-        """An answer with the receipts of asked children that may be seen."""
-        if not is_many(sent.query):
-            return with_receipts(answer, kept[0][0].receipts)
-        return tuple(
-            each if at is None else with_receipts(each, kept[at][0].receipts)
-            for each, at in zip(answer, self._places(sent, kept), strict=True)
-        )
 
     def _places(self, sent: _Sent, kept: list[Kept]) -> list[int | None]:
         """For each entry of a message, which of the kept exchanges is its own."""
@@ -370,21 +354,23 @@ class LocalService:
 
     # Replies
 
-    def _written(self, token: Path, stop: int, new: int, answer: Answer) -> bytes:
+    def _written(self, token: Path, first: int, kept: list[Kept], answer: Answer) -> bytes:
         """A reply.
 
         Args:
-            stop: the number of entries of the whole log when the message was answered.
-            new: how many of them are its own.
+            first: the number of entries of the whole log before the message.
+            kept: those of its own, the last of which has the receipts of asked children.
         """
         try:
             text = self._reader.answer_text(answer)
         except CodecError as error:
-            if new:
+            if kept:
                 raise
             return self._wrong(token, error)  # a report has more digits than a text may
-        outcome = Outcome(_KINDS.get(type(answer), ANSWER), text)
-        return Told(self._reader.seq(token, stop), new, self._heads.last, outcome).written()
+        receipts = tuple(map(self._reader.text, kept[-1][0].receipts)) if kept else ()
+        outcome = Outcome(_KINDS.get(type(answer), ANSWER), text, receipts=receipts)
+        seq = self._reader.seq(token, first + len(kept))
+        return Told(seq, len(kept), self._heads.last, outcome).written()
 
     def _wrong(self, token: Path, error: QueryError) -> bytes:
         kind = next(each for each in type(error).__mro__ if each.__module__ == errors.__name__)

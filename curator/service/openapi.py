@@ -89,6 +89,7 @@ SHAPES: Mapping[str, Shape] = {
     "Outcome": _object(
         {"kind": {"enum": list(KINDS)}},
         answer=_shape("Value"),
+        receipts=_list(_shape("Value")),
         type=TEXT,
         text=TEXT,
     ),

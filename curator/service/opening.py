@@ -17,6 +17,7 @@ from curator.service.local import LocalService
 from curator.service.recipes import Opened
 from curator.wire import outlines
 from mechanisms import Table
+from queryable.conversation import Data, made
 from queryable.handle import Queryable
 
 _LOG = logging.getLogger("curator")
@@ -102,7 +103,9 @@ def about_of(table: Table, d_in: Any) -> dict[str, Any]:
 
 def _rows_of(handle: Queryable, table: Table) -> Table:
     """The rows that the filter has, with all batches and the root's own choice of rows."""
-    rows = getattr(getattr(handle._root, "state", None), "dataset", None)
+    state = getattr(handle._root, "state", None)
+    data = getattr(getattr(state, "own", None), "data", None)
+    rows = made(data.rows) if isinstance(data, Data) else None
     return rows if isinstance(rows, Table) else table
 
 

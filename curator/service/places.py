@@ -11,8 +11,7 @@ from typing import TypeAlias
 import attrs
 
 from queryable.errors import QueryError
-from queryable.messages import Answer, Answered, Launch, LaunchMany, LaunchOver, Query, entries_of
-from queryable.receipts import AskReceipt
+from queryable.messages import Launch, LaunchMany, LaunchOver, Query, entries_of
 from queryable.running.handles import Path
 from queryable.running.log import Log
 from queryable.running.names import checked_names
@@ -65,13 +64,6 @@ def seen_from(path: Path, exchange: Exchange) -> Exchange:
     longest = len(exchange.path) - depth
     receipts = tuple(each for each in exchange.receipts if each.nested < longest)
     return attrs.evolve(exchange, path=exchange.path[depth:], receipts=receipts)
-
-
-def with_receipts(answer: Answer, receipts: tuple[AskReceipt, ...]) -> Answer:
-    """An answer in an `Answered` for each receipt, the first one outermost."""
-    for receipt in reversed(receipts):
-        answer = Answered(answer, receipt=receipt)
-    return answer
 
 
 def matched(

@@ -16,7 +16,8 @@ from curator.service.pages.content import ROWS, message_row, tree_of
 from curator.service.places import Places, seen_from
 from curator.wire import PAGE, AccessError, Shown
 from curator.wire.texts import dumped
-from queryable.display.history import History, TreeNode
+from queryable.display.history import History
+from queryable.display.nodes import TreeNode
 from queryable.errors import CodecError
 from queryable.messages import Answer, bare
 from queryable.running.handles import Handles, Path

@@ -184,7 +184,8 @@ class Outcome:
 
     Attributes:
         kind: one of `KINDS`.
-        answer: the codec's text of the answer, with receipts; None for a wrong query.
+        answer: the codec's text of the answer, with its receipt; None for a wrong query.
+        receipts: texts of those of compositors at or below the token's path whose charges changed.
         type: the class of the error, of `queryable.errors`, if the query was wrong.
         text: the text of that error.
     """
@@ -193,11 +194,13 @@ class Outcome:
     answer: str | None = None
     type: str | None = None
     text: str | None = None
+    receipts: tuple[str, ...] = ()
 
     def __attrs_post_init__(self) -> None:
         """Check that the fields belong together."""
         wrong = self.kind == QUERY_ERROR
-        if self.kind not in KINDS or wrong is not (self.answer is None):
+        answered = self.answer is not None
+        if self.kind not in KINDS or wrong is answered or (wrong and self.receipts):
             raise WireError(f"an outcome is one of {', '.join(KINDS)}, and has what belongs to it")
         if wrong is not (self.type is not None and self.text is not None):
             raise WireError("an outcome has a type and a text if and only if the query was wrong")
@@ -207,13 +210,13 @@ class Outcome:
         """As JSON."""
         if self.kind == QUERY_ERROR:
             return dumped({"kind": self.kind, "text": self.text, "type": self.type})
-        return f'{{"answer":{self.answer},"kind":"{self.kind}"}}'
+        receipts = f',"receipts":[{",".join(self.receipts)}]' if self.receipts else ""
+        return f'{{"answer":{self.answer},"kind":"{self.kind}"{receipts}}}'
 
     @classmethod
     def of(cls, value: Any, name: str) -> "Outcome":
         """Read an outcome."""
-        reads = {"kind": a_text, "answer": a_value, "text": a_text, "type": a_text}
-        return cls(**fields_of(value, reads, name, ("answer", "text", "type")))
+        return cls(**fields_of(value, _OUTCOME, name, _OPTIONAL))
 
 
 @attrs.frozen
@@ -264,13 +267,21 @@ class Told:
         return cls(**fields_of(loaded(text), _TOLD, "a reply"))
 
 
+_OUTCOME = {
+    "kind": a_text,
+    "answer": a_value,
+    "receipts": listed(a_value, REPLY_LIMITS.items),
+    "text": a_text,
+    "type": a_text,
+}
+_OPTIONAL = ("answer", "receipts", "text", "type")
 _TOLD = {"seq": a_count, "new": a_count, "head": Head.of, "outcome": Outcome.of}
 
 
 def _answered(answer: str) -> Any:
-    reads = {"kind": a_text, "answer": lambda *_: answer}
+    reads = _OUTCOME | {"answer": lambda *_: answer}
 
     def read(value: Any, name: str) -> Outcome:
-        return Outcome(**fields_of(value, reads, name))
+        return Outcome(**fields_of(value, reads, name, _OPTIONAL))
 
     return read

@@ -15,7 +15,6 @@ import numpy as np
 from mechanisms.gaussian import Gaussian
 from mechanisms.laplace import Laplace
 from mechanisms.tables.ranges import multiples
-from queryable.accuracy import scale_for
 from queryable.answers import Noise, NoisyArray, NoisyInt
 from queryable.contributions import Contributions
 from queryable.data.cells import Array
@@ -40,6 +39,7 @@ from queryable.optional import guarantee as guarantee_of
 from queryable.quoting import quoted
 from queryable.randomness.coins import Coins
 from queryable.released import Axis, Evidence, Released
+from queryable.scales import scale_for
 from queryable.statistics import IntegerStatistic
 
 _LAPLACE = (PureDP, ApproxDP, GDP, FDP)

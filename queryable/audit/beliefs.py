@@ -17,13 +17,13 @@ from typing import Any, TypeAlias
 import attrs
 from flint import fmpq
 
-from queryable.advancing import begin
 from queryable.audit.enumeration import Wrong, every_outcome, every_step
-from queryable.audit.keys import flags, hashable, require_alike
+from queryable.audit.keys import flags, hashable, require_alike, state_key
 from queryable.audit.pairs import sides
 from queryable.errors import QueryError
 from queryable.mechanism import InteractiveMechanism
 from queryable.randomness.intervals import Chance, Interval
+from queryable.running.stepping import begin
 
 Weights: TypeAlias = tuple[tuple[int, fmpq], ...]
 """Pairs of a state's number and its probability."""
@@ -139,7 +139,7 @@ class Machine:
 
     def _number(self, state: Any) -> int:
         try:
-            number = self._numbers.setdefault(state, len(self._states))
+            number = self._numbers.setdefault(state_key(state), len(self._states))
         except TypeError:  # it cannot be hashed
             number = len(self._states)
         if number == len(self._states):

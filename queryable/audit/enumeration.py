@@ -18,11 +18,7 @@ from typing import Any, TypeAlias, TypeVar
 import attrs
 import numpy as np
 
-from queryable.advancing import (
-    advance,
-    begin,
-)
-from queryable.audit.keys import hashable, require_alike
+from queryable.audit.keys import hashable, require_alike, state_key
 from queryable.audit.laws import snapshot
 from queryable.audit.pairs import OneSide
 from queryable.errors import QueryError
@@ -36,6 +32,7 @@ from queryable.quoting import quoted
 from queryable.randomness.coins import ChildId, Shape
 from queryable.randomness.intervals import Chance, Interval, high, low
 from queryable.randomness.laws import Law
+from queryable.running.stepping import advance, begin
 from queryable.view import Adversary, View
 
 T = TypeVar("T")
@@ -232,7 +229,7 @@ def _may_change(state: Any) -> bool:
     if kind.__hash__ is object.__hash__:
         return True
     try:
-        hash(state)
+        hash(state_key(state))
     except TypeError:
         return True
     return False
@@ -334,7 +331,7 @@ class _Steps:
     def __call__(self, state: Any, query: Any) -> Sequence[tuple[Chance, Any]]:
         if _may_change(state):
             return self._enumerated(state, query)
-        key = (state, id(query))
+        key = (state_key(state), id(query))
         if key not in self.known:
             self.queries[id(query)] = query
             self.known[key] = self._enumerated(state, query)
@@ -351,13 +348,15 @@ class _Steps:
 
 def merged(weights: Sequence[tuple[Any, Chance]]) -> Sequence[tuple[Any, Chance]]:
     """Merge equal states and add their probabilities; unhashable states stay separate."""
-    together: dict[Any, Chance] = {}
+    together: dict[Any, tuple[Any, Chance]] = {}
     try:
         for state, chance in weights:
-            together[state] = together[state] + chance if state in together else chance
+            key = state_key(state)
+            first, known = together.get(key, (state, None))
+            together[key] = first, chance if known is None else known + chance
     except TypeError:
         return weights
-    return tuple(together.items())
+    return tuple(together.values())
 
 
 def push_forward(law: ViewLaw, function: Callable[[Any], Any]) -> ViewLaw:

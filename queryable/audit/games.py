@@ -26,13 +26,13 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, Protocol, Self, TypeAlias
 
-from queryable.advancing import begin
 from queryable.audit.enumeration import CUT, ViewLaw, every_outcome
 from queryable.audit.keys import hashable
 from queryable.losses import Loss
 from queryable.losses.numbers import Number, natural, positive
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.randomness.intervals import Chance
+from queryable.running.stepping import begin
 
 Answers: TypeAlias = tuple[Hashable, ...]
 """The answers A_1, ..., A_{i-1}."""

@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from queryable.conversation import Data, Later, Node, made
 from queryable.quoting import quoted
 
 _NAN = float("nan")  # as a key it equals itself
@@ -47,6 +48,47 @@ def _key(value: Any) -> Hashable:
         keys = [_key(field) for field in fields]
         if not all(map(is_, keys, fields)):
             return (type(value).__name__, *keys)
+    return value  # type: ignore[no-any-return]
+
+
+def state_key(state: Any) -> Hashable:
+    """Return a state for comparison by value: with the data that compositors keep as `Later`s.
+
+    Raises:
+        TypeError: it cannot be hashed.
+    """
+    kind = type(state)
+    if kind is Node:
+        children = [
+            (each, child.mechanism, state_key(child.state), child.messages)
+            for each, child in state.children.items()
+        ]
+        return (state_key(state.own), frozenset(children))
+    if kind is Later:
+        return snapshot_key(state)
+    if kind is Data:
+        return (snapshot_key(state.rows), state.facts.blocks, state.facts.fed)
+    if kind is tuple:
+        return tuple(map(state_key, state))
+    fields = _compared_fields(state) if attrs.has(kind) else ()
+    if any(type(each) in _BY_VALUE for each in fields):
+        return (kind, *map(state_key, fields))
+    return state  # type: ignore[no-any-return]
+
+
+_BY_VALUE = frozenset({Later, Data, Node})
+
+
+def snapshot_key(later: Later) -> Hashable:
+    """What a `Later` stands for, as a key; itself if it cannot be made."""
+    try:
+        value = made(later)
+    except Exception:
+        return later
+    try:
+        hash(value)
+    except TypeError:
+        return _key(value)
     return value  # type: ignore[no-any-return]
 
 

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import attrs
 
 from queryable.data.growing import Grown
+from queryable.data.later import Later, made
 from queryable.errors import PrivacyClaimError, QueryError, RetiredChildError
 from queryable.losses import Loss, Measure, PureDP, zero_of
 from queryable.mechanism import InteractiveMechanism, Measurement
@@ -28,7 +29,6 @@ from queryable.messages import (
     Update,
     addressed,
     is_owners,
-    plain,
     unnested,
 )
 from queryable.optional import passes_batches
@@ -86,6 +86,8 @@ Law: TypeAlias = Callable[[Script], Iterator[str]]
 
 def snapshot(value: Any) -> Any:
     """Return nested fields, items and entries, else the repr, for comparison by value."""
+    if type(value) is Later:
+        return snapshot(made(value))
     if type(value) is Grown:
         return (Grown, snapshot(value.whole))
     if attrs.has(type(value)):
@@ -287,15 +289,15 @@ def children_get_what_they_should(script: Script) -> Iterator[str]:
                 launched, answer = mechanism.step(state, Launch(_Probe(continual)), coins)
             except QueryError:  # it launches nothing
                 continue
-            child = getattr(plain(answer), "child", None)
-            if type(plain(answer)) is not Launched or child is None:  # it has no budget left
+            child = getattr(answer, "child", None)
+            if type(answer) is not Launched or child is None:  # it has no budget left
                 continue
             told = Ask(child, "told")
             before = mechanism.step(launched, told, coins)[1]
             after = mechanism.step(mechanism.step(launched, batch, coins)[0], told, coins)[1]
             gets = continual and passes
-            wanted = snapshot([batch.records]) if gets else plain(before)
-            if plain(after) != wanted:
+            wanted = snapshot([batch.records]) if gets else before
+            if after != wanted:
                 kind = "that is continual gets something other than the batch, once"
                 yield f"a child {kind if gets else 'that keeps its data sees a batch'}"
 

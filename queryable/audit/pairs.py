@@ -100,11 +100,6 @@ class Around(InteractiveMechanism[Any]):
 
     mechanism: InteractiveMechanism[Any]
 
-    @property
-    def composes(self) -> bool:  # type: ignore[override]
-        """The mechanism's `composes`."""
-        return self.mechanism.composes
-
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
         """The mechanism's privacy map."""
         return self.mechanism.privacy_map(d_in, measure)

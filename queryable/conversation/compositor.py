@@ -3,9 +3,10 @@
 from abc import abstractmethod
 from typing import Any, ClassVar
 
+from queryable.conversation.frames import Live
 from queryable.conversation.running import Run
-from queryable.conversation.steps import Live, Moved, Node, Talk
-from queryable.data.later import Data
+from queryable.conversation.steps import Moved, Node, Talk
+from queryable.data.facts import Data
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, Query
 from queryable.randomness.coins import SYSTEM, Coins
@@ -29,6 +30,11 @@ class Compositor(InteractiveMechanism[Node]):
     converses: ClassVar[bool] = True
     """Whether the runner holds its conversations; otherwise it is a leaf."""
 
+    recallable: bool = False
+    """Whether its state follows from the messages and its own answers alone, because the answer to
+    a message is that of the child that it went to. Such a state is made again from a log of these.
+    """
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.converses = cls.init is Compositor.init and cls.step is Compositor.step
@@ -39,6 +45,9 @@ class Compositor(InteractiveMechanism[Node]):
 
     def understood(self, own: Any, query: Query, live: Live) -> Any:  # type: ignore[override]
         """All that the query's objects say, and every object that is made of it. Run once.
+
+        There is no conversation if it returns a `Reported`, which has the answer, or a `Pass`: that
+        query is passed on, and what comes of it is the answer, `Failed()` if it is lost.
 
         Args:
             live: the live children, by id.

@@ -4,7 +4,7 @@ Responsible for the children of a compositor: they are set, counted, retired and
 `Frame.settle` alone. Does not run anything but the conversation itself.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from queryable.conversation.steps import (
@@ -25,8 +25,9 @@ from queryable.conversation.steps import (
 from queryable.data.later import PLAIN, holds_later
 from queryable.faults import called
 from queryable.mechanism import InteractiveMechanism, Measurement
-from queryable.messages import READS, Ask, Query
+from queryable.messages import READS, Answer, Ask, Launched, Query
 from queryable.randomness.coins import ChildId, Coins
+from queryable.recalling import Unplayed
 
 MOST_TURNS = 1_000_000
 """How often a conversation about one message may yield."""
@@ -43,10 +44,38 @@ Receipts = list[tuple[tuple[ChildId, ...], Any]]
 """Receipts, each with the ids on the way to the compositor that gave it."""
 
 
+class Live(Mapping[ChildId, Any]):
+    """The live children of a compositor, as it sees them: their mechanisms, by id."""
+
+    __slots__ = ("_children",)
+
+    _children: Children
+
+    @classmethod
+    def of(cls, children: Children) -> "Live":
+        """The mechanisms of these children."""
+        live = cls()
+        live._children = children
+        return live
+
+    def __getitem__(self, identity: ChildId) -> Any:
+        return self._children[identity].mechanism
+
+    def __contains__(self, identity: object) -> bool:
+        return identity in self._children
+
+    def __iter__(self) -> Iterator[ChildId]:
+        return iter(self._children)
+
+    def __len__(self) -> int:
+        return len(self._children)
+
+
 class Frame:
     """A conversation, and the compositor's children so far.
 
     Attributes:
+        talk: the conversation; None if the compositor only passes a query on.
         number: how many conversations began in this message up to it.
         started: whether it is the one with which its compositor starts.
         ran: whether it was told what came of a leaf.
@@ -59,7 +88,7 @@ class Frame:
     )
 
     def __init__(
-        self, talk: Talk, coins: Coins, node: Node | None, path: Path, number: int
+        self, talk: Talk | None, coins: Coins, node: Node | None, path: Path, number: int
     ) -> None:
         self.talk, self.coins, self.node, self.path, self.number = talk, coins, node, path, number
         self.children = NO_CHILDREN if node is None else node.children
@@ -73,6 +102,7 @@ class Frame:
     def resumed(self) -> Any:
         """Tell what came of the steps, and take the next ones; or give the result."""
         told = self.told
+        assert self.talk is not None
         self.turns += 1
         if self.turns > MOST_TURNS:
             raise RuntimeError(f"a conversation yields at most {MOST_TURNS} times a message")
@@ -99,16 +129,21 @@ class Frame:
             atomic: whether the message is a batch. It has no answer, so that a child failed shows
                 when it is next asked.
         """
-        step = self.steps[self.place - 1]
-        kind = type(step)
         assert self.told is not None
+        told = moved
+        if moved is not LOST:
+            told = NOTHING if moved.answer is None else Moved(None, moved.answer)
+        self.told.append(told)
+        self.take(self.steps[self.place - 1], moved, atomic=atomic)
+
+    def take(self, step: Any, moved: Moved | None, *, atomic: bool) -> None:
+        """Set what came of a step."""
+        kind = type(step)
         if moved is LOST:
-            self.told.append(LOST)
             if kind is Pass:
                 self._retire(step.identity, atomic)
             return
-        state, answer, _ = moved
-        self.told.append(NOTHING if answer is None else Moved(None, answer))
+        state = moved.state
         if kind is Start:
             mechanism = step.mechanism
             if not isinstance(mechanism, Measurement):
@@ -117,7 +152,7 @@ class Frame:
                 self.children = self.children.set(step.identity, child)
         elif kind is Pass or kind is Say:
             mechanism, before, messages = self.children[step.identity]
-            if state is not before or self.spoke or not _only_reads(step.query):
+            if self.spoke or moves(before, state, step.query):
                 child = Child(mechanism, state, messages + 1)
                 self.children = self.children.set(step.identity, child)
         elif kind is Drop:
@@ -155,11 +190,23 @@ def ended(result: Any, node: Node | None, children: Children) -> Any:
     if type(result) is not Moved:
         raise TypeError(f"a conversation ends with Moved or LOST, not {called(type(result))}")
     own, answer, receipts = result
-    if type(answer) not in PLAIN and holds_later(answer):
-        raise TypeError("a conversation may not look at data; it answers with a Later")
+    kind = type(answer)
+    if kind not in PLAIN and not (kind is Launched and type(answer.answer) in PLAIN):
+        require_no_later(answer)
     if node is None or own is not node.own or children is not node.children:
         node = Node(own, children)
     return Moved(node, answer, receipts)
+
+
+def require_no_later(answer: Answer) -> None:
+    """Check that no value of the data stands in an answer, which may not have been looked at.
+
+    Raises:
+        TypeError: one does.
+    """
+    inner = answer.answer if type(answer) is Launched else answer
+    if type(inner) not in PLAIN and holds_later(inner):
+        raise TypeError("a conversation may not look at data; it answers with a Later")
 
 
 def ids(path: Path) -> tuple[ChildId, ...]:
@@ -171,7 +218,15 @@ def ids(path: Path) -> tuple[ChildId, ...]:
     return tuple(reversed(found))
 
 
-def _only_reads(query: Query) -> bool:
+def moves(before: Any, state: Any, query: Query) -> bool:
+    """Whether a query is counted: it changed the state of the child, or asked for no report."""
+    if state is not before and not (type(before) is Unplayed and before.stands_for(state)):
+        return True
+    return not only_reads(query)
+
+
+def only_reads(query: Query) -> bool:
+    """Whether a query only asks for a report, at whatever depth."""
     while isinstance(query, Ask):
         query = query.query
     return isinstance(query, READS)

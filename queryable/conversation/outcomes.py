@@ -21,11 +21,12 @@ from queryable.conversation.steps import (
     Told,
     UnlikeError,
     Wrong,
+    with_records,
 )
-from queryable.data.later import Later, made
+from queryable.data.later import Later
 from queryable.faults import called
-from queryable.mechanism import InteractiveMechanism, Measurement
-from queryable.messages import Answer, Query, Update
+from queryable.mechanism import InteractiveMechanism, Measurement, launched_on
+from queryable.messages import Answer
 from queryable.randomness.coins import Coins
 
 NEW: Any = object()
@@ -43,11 +44,8 @@ STEP = 1
 class Outcomes:
     """The entries of one message, and how far the present pass over the conversation has come.
 
-    Args:
-        known: what came of leaves, from a log.
-        same: whether a leaf that runs again gives the answer of the log.
-
     Attributes:
+        entries: what came of the steps.
         lost: whether all that follows in this pass is `LOST`.
         at, kept: how many steps came before, and how many of them are not lost. Both together tell
             apart all that may have come before, as what is lost for want of an entry is last.
@@ -55,16 +53,9 @@ class Outcomes:
 
     __slots__ = ("_known", "_same", "at", "entries", "kept", "lost")
 
-    def __init__(self, known: Sequence[Told], same: Callable[[Answer, Answer], bool]) -> None:
-        self.entries: list[Entry] = []
-        self._known, self._same = known, same
-        self.at = self.kept = 0
-        self.lost = False
-
-    def begin(self) -> None:
-        """Begin a pass."""
-        self.at = self.kept = 0
-        self.lost = False
+    entries: list[Entry]
+    _known: Sequence[Told]
+    _same: Callable[[Answer, Answer], bool]
 
     @property
     def place(self) -> tuple[int, int, bool]:
@@ -74,16 +65,6 @@ class Outcomes:
     def back(self, place: tuple[int, int, bool]) -> None:
         """Go on with a pass that another one interrupted."""
         self.at, self.kept, self.lost = place
-
-    def mark(self, step: Any, frame: Frame, held: Any) -> None:
-        """Note, before a leaf runs, that it is lost."""
-        self.at += 1
-        self.entries.append((LOST, step, frame.path, frame.number, held))
-
-    def note(self, outcome: Any, step: Any, frame: Frame, held: Any) -> None:
-        """Note what came of the step that was marked last."""
-        self.entries[-1] = (outcome, step, frame.path, frame.number, held)
-        self.kept += 1
 
     def heard(self, outcome: Any, step: Any, frame: Frame, held: Any) -> None:
         """Note what a person said."""
@@ -95,6 +76,11 @@ class Outcomes:
     def read(self) -> bool:
         """Whether a leaf ran that did not refuse its query: data may have been read."""
         return any(type(it[0]) is not Wrong and type(it[STEP]) is not Say for it in self.entries)
+
+    def give_up(self) -> None:
+        """Let the first leaf, and all that follows it, be lost."""
+        first = next(n for n, it in enumerate(self.entries) if type(it[STEP]) is not Say)
+        self.entries = [*self.entries[:first], (LOST, *self.entries[first][1:])]
 
     def left_in(self, first: int, last: int) -> bool:
         """Whether the next entry is of a conversation with one of these numbers."""
@@ -201,7 +187,7 @@ class _Again(NamedTuple):
         """The state, from the data or from the state before it."""
         coins = self.coins.spawn(self.step.identity, self.number)
         if type(self.step) is Start:
-            state, answer = self.mechanism.init(held, coins)
+            state, answer = self.mechanism.init(launched_on(self.mechanism, held), coins)
         else:
             state, answer = self.mechanism.step(held, with_records(self.step.query), coins)
         if not self.same(answer, self.answer):
@@ -210,13 +196,6 @@ class _Again(NamedTuple):
                 "the code, are not the same"
             )
         return state
-
-
-def with_records(query: Query) -> Query:
-    """A batch with its records; any other query as it is. This reads data."""
-    if type(query) is Update and type(query.records) is Later:
-        return Update(made(query.records), query.block)
-    return query
 
 
 def _alike(was: Any, now: Any) -> bool:

@@ -20,41 +20,53 @@ from queryable.conversation.frames import (
     NOTHING,
     TALKING,
     Frame,
+    Live,
     Path,
     Receipts,
     ended,
+    ids,
+    moves,
+    require_no_later,
 )
+from queryable.conversation.late import close, late, missing, unlike_end
 from queryable.conversation.outcomes import NEW, Outcomes
+from queryable.conversation.standing import GivenUp, Standing
 from queryable.conversation.steps import (
     BROKEN,
     LOST,
     NO_CHILDREN,
     STEPS,
+    Child,
     Drop,
-    Live,
     Moved,
     Node,
-    OtherVersionError,
     Pass,
     Ready,
+    Reported,
     Say,
     Start,
     Told,
     UnlikeError,
     Wrong,
 )
-from queryable.data.later import Data, Later
+from queryable.data.facts import Data
+from queryable.data.later import Later
+from queryable.effort import LEFT, admit, quickly
 from queryable.errors import MechanismFault, QueryError
-from queryable.faults import called, interrupted, is_interrupt, raise_interrupt, report
+from queryable.faults import called, collecting, interrupted, is_interrupt, raise_interrupt, report
 from queryable.mechanism import InteractiveMechanism
-from queryable.messages import OWNERS, Answer, Update, not_the_owner
+from queryable.messages import OWNERS, Answer, Failed, Update, not_the_owner
 from queryable.randomness.coins import Coins
+from queryable.recalling import Unplayed
 
 Before = Callable[[Moved | None], object]
 """Is told what stands from the first leaf on."""
 
+_IDS = frozenset({int, str})
+_made, _tuple = object.__new__, tuple.__new__
 
-class Run:
+
+class Run(Outcomes):
     """One message to a compositor.
 
     A batch, a message of the data's owner, is atomic: until it is through the old state stands, a
@@ -64,8 +76,8 @@ class Run:
         mechanism: a `Compositor`.
         message: a query; or, without a node, the `Data` to start on.
         coins: those of this message.
-        before: called once, before the first leaf runs, with what stands from then on. If it
-            raises, no leaf runs, and nothing has changed.
+        standing: stands in for the leaves, of which none runs then.
+        before: as for `announce`. If it raises, no leaf runs, and nothing has changed.
         known: what came of leaves, from a log; `replayed` runs none.
         same: whether a leaf that runs again gives the answer of the log.
 
@@ -74,11 +86,14 @@ class Run:
         receipts: those of all compositors, each with the ids on the way to it. Those made under a
             person in the middle are not among them.
         stopped: whether a leaf was interrupted. The message came to its end, with the rest lost.
+        live: whether leaves run in the present pass.
+        memo: what was understood, by where it was; `reads` is the place that is being read.
+        unkept: what `before` raised.
     """
 
     __slots__ = (
-        *("_before", "_begun", "_coins", "_live", "_mechanism", "_memo", "_message", "_node"),
-        *("_outcomes", "_says", "_unkept", "atomic", "faults", "receipts", "stopped"),
+        *("_before", "_begun", "_coins", "_mechanism", "_message", "_says", "_standing", "atomic"),
+        *("faults", "live", "memo", "node", "reads", "receipts", "stopped", "unkept"),
     )
 
     def __init__(
@@ -88,29 +103,23 @@ class Run:
         coins: Coins,
         node: Node | None = None,
         *,
+        standing: Standing | None = None,
         before: Before | None = None,
         known: Sequence[Told] = (),
         same: Callable[[Answer, Answer], bool] = eq,
     ) -> None:
-        self._mechanism, self._message, self._coins, self._node = mechanism, message, coins, node
-        self._before, self._outcomes = before, Outcomes(known, same)
-        self._memo: dict[Any, Any] = {}
-        self._unkept: BaseException | None = None
+        self._mechanism, self._message, self._coins, self.node = mechanism, message, coins, node
+        self._standing, self._before, self._known, self._same = standing, before, known, same
+        self.entries = []
+        self.memo: dict[Any, Any] = {}
+        self.reads: Any = None
+        self.unkept: BaseException | None = None
         self.faults: list[BaseException] = []
         self.receipts: Receipts = []
-        self.stopped = False
+        self.stopped = self.lost = self.live = False
         self.atomic = node is not None and issubclass(type(message), OWNERS)
         if self.atomic and isinstance(message, Update):
             self._message = Update(Later.of(message.records), message.block)
-
-    def __call__(self) -> Moved | None:
-        """Hold the conversation; leaves run. The result is `LOST` if the compositor is lost.
-
-        Raises:
-            QueryError: nothing has changed. What `before` raises, and an interrupt between leaves,
-                is raised too; `standing` says what stands then.
-        """
-        return self._held(live=True, says=True)
 
     def whole(self) -> tuple[Node, Answer]:
         """The new state and the answer, of a step that is run as a leaf.
@@ -121,7 +130,8 @@ class Run:
             KeyboardInterrupt: or another interrupt, of one of its leaves.
         """
         try:
-            moved = self()
+            with collecting(self.faults):
+                moved = self()
         finally:
             for fault in self.faults:
                 report(fault)
@@ -132,11 +142,23 @@ class Run:
             raise MechanismFault
         return moved.state, moved.answer
 
+    def announce(self, before: Before) -> None:
+        """Call a function once, before the first leaf runs, with what stands from then on."""
+        self._before = before
+
+    @property
+    def has_read(self) -> bool:
+        """Whether data may have been read."""
+        return self._before is None and self.read
+
     def standing(self) -> tuple[Moved | None] | None:
         """What stands if the message ends here, in a tuple; None while the old state stands."""
-        if self.atomic or self._before is not None or not self._outcomes.read:
-            return None
-        return (self._held(live=False, says=False),)
+        return (self._again(),) if self.has_read and not self.atomic else None
+
+    def withheld(self) -> Moved | None:
+        """What stands if the answer cannot be kept: all that read data has failed."""
+        self.give_up()
+        return self._again()
 
     def replayed(self) -> Moved | None:
         """What the known outcomes come to; what is not known is `LOST`. No leaf runs.
@@ -144,27 +166,52 @@ class Run:
         Raises:
             OtherVersionError: they are about other steps.
         """
-        moved = self._held(live=False, says=True)
-        self._outcomes.require_all_known()
+        moved = self(live=False)
+        self.require_all_known()
         return moved
 
-    def log(self) -> list[Told]:
-        """What came of each leaf, in order."""
-        return self._outcomes.log()
+    def _again(self) -> Moved | None:
+        """Hold it again, with what is not known `LOST`."""
+        with quickly(False):  # its steps were counted the first time
+            return self(live=False, says=False)
 
-    def _held(self, *, live: bool, says: bool) -> Moved | None:
-        """One pass over the conversation. Frames are a list, so that nesting takes no stack."""
+    def __call__(  # noqa: PLR0912 (one loop, which most messages pass in few calls)
+        self, *, live: bool = True, says: bool = True
+    ) -> Moved | None:
+        """Hold the conversation. The result is `LOST` if the compositor is lost.
+
+        Frames are a list, so that nesting takes no stack.
+
+        Args:
+            live: whether leaves run.
+            says: whether persons speak.
+
+        Raises:
+            QueryError: nothing has changed. What `before` raises, and an interrupt between leaves,
+                is raised too; `standing` says what stands then.
+        """
         frames: list[Frame] = []
-        self._live, self._says, self._begun = live, says, 0
-        self._outcomes.begin()
+        self.live, self._says = live, says
+        self._begun = self.at = self.kept = 0
+        self.lost, self.reads = False, None
+        moved: Any = NEW
         error: BaseException | None = None
         try:
             while True:
                 try:
-                    if not frames:
-                        moved = self._begin(
-                            frames, self._mechanism, self._node, self._message, self._coins, ()
-                        )
+                    if moved is NEW:
+                        mechanism, message, coins = self._mechanism, self._message, self._coins
+                        moved = self._begin(frames, mechanism, self.node, message, coins, ())
+                    elif moved is not TALKING:
+                        if not frames:
+                            result: Moved | None = moved
+                            return result
+                        frame = frames[-1]
+                        if frame.talk is None:
+                            moved = self._passed_on(frames, moved)
+                        else:
+                            frame.settle(moved, atomic=self.atomic)
+                            moved = TALKING
                     else:
                         frame = frames[-1]
                         if frame.place < len(frame.steps):
@@ -173,21 +220,16 @@ class Run:
                         else:
                             moved = frame.resumed()
                             if moved is not TALKING:
-                                self._end(frames, frame)
+                                self._end(frames)
                 except BaseException as raised:
                     error = raised
                 if error is not None:  # outside the handler, so that nothing gets a `__context__`
-                    self._late(frames, error)
+                    late(self, frames, error)
                     moved = error = LOST
-                if moved is not TALKING:
-                    if not frames:
-                        result: Moved | None = moved
-                        return result
-                    frames[-1].settle(moved, atomic=self.atomic)
         finally:
             error = None
             while frames:
-                self._close(frames.pop())
+                close(self, frames.pop())
 
     def _begin(
         self,
@@ -198,41 +240,88 @@ class Run:
         coins: Coins,
         path: Path,
     ) -> Any:
-        """Begin a conversation, or give its result at once."""
-        self._begun = number = self._begun + 1
-        if node is None:
-            talk = mechanism.open(message)
-        else:
-            own, live = node.own, Live(node.children)
-            key = number, self._outcomes.at, self._outcomes.kept
-            understood = self._memo.get(key, NEW)  # it is read once, however often this is held
+        """Begin a conversation, or give its result at once. What is only passed on goes on."""
+        while node is not None:
+            self._begun = number = self._begun + 1
+            own, children = node
+            live = _made(Live)
+            live._children = children
+            key = number, self.at, self.kept
+            understood = self.memo.get(key, NEW)  # it is read once, however often this is held
             if understood is NEW:
-                try:
-                    understood = mechanism.understood(own, message, live)
-                except Exception as error:
-                    understood = Wrong(error)
-                self._memo[key] = understood
-            if type(understood) is Wrong:
+                self.reads = key
+                understood = self.memo[key] = mechanism.understood(own, message, live)
+                self.reads = None
+            elif type(understood) is Wrong:
                 raise understood.error
-            talk = mechanism.converse(own, understood, live)
+            if type(understood) is not Pass:
+                if type(understood) is Reported:
+                    require_no_later(understood.answer)
+                    return Moved(node, understood.answer)
+                talk = mechanism.converse(own, understood, live)
+                break
+            frame = Frame(None, coins, node, path, number)
+            frame.steps = (understood,)
+            frames.append(frame)
+            identity, message = understood
+            child = children.get(identity) if type(identity) in _IDS else None
+            if child is None or self._standing is not None or not child.mechanism.converses:
+                return self._asked(frames, frame, understood)
+            mechanism, node, messages = child
+            if type(node) is not Node or issubclass(type(message), OWNERS):
+                return self._asked(frames, frame, understood)
+            coins = coins.spawn(identity, messages)
+            path = (identity, path)
+        else:
+            self._begun = number = self._begun + 1
+            talk, children = mechanism.open(message), NO_CHILDREN
         if type(talk) is GeneratorType:
             frames.append(Frame(talk, coins, node, path, number))
             return TALKING
-        moved = ended(talk, node, NO_CHILDREN if node is None else node.children)
+        moved = ended(talk, node, children)
         if moved is not LOST and moved.receipts:
             self._receive(frames, [(path[:1], each) for each in moved.receipts])
         return moved
 
-    def _end(self, frames: list[Frame], frame: Frame) -> None:
+    def _passed_on(self, frames: list[Frame], moved: Moved | None) -> Any:
+        """The results of compositors that have passed a query on: what came of it is the answer."""
+        while frames and frames[-1].talk is None:
+            frame = frames[-1]
+            node: Any = frame.node
+            if moved is LOST or self.atomic:
+                frame.take(frame.steps[0], moved, atomic=self.atomic)
+                children = frame.children
+            else:
+                identity, query = frame.steps[0]
+                children, state = node.children, moved.state
+                mechanism, before, messages = children[identity]
+                if (state is not before and type(before) is not Unplayed) or moves(
+                    before, state, query
+                ):
+                    child = _tuple(Child, (mechanism, state, messages + 1))
+                    children = children.set(identity, child)
+            if children is not node.children:
+                node = _tuple(Node, (node.own, children))
+            if not self.live and self.left_in(frame.number, self._begun):
+                raise unlike_end()
+            frames.pop()
+            if frames:
+                frames[-1].ran |= frame.ran
+            if frame.receipts:
+                self._receive(frames, [((*frame.path[:1], *on), it) for on, it in frame.receipts])
+            moved = _tuple(Moved, (node, Failed() if moved is LOST else moved.answer, ()))
+        return moved
+
+    def _end(self, frames: list[Frame]) -> None:
         """A conversation has its result."""
-        if not self._live and self._outcomes.left_in(frame.number, self._begun):
-            raise UnlikeError("a conversation has to be deterministic; held again, it ends early")
+        frame = frames[-1]
+        if not self.live and self.left_in(frame.number, self._begun):
+            raise unlike_end()
         frames.pop()
         if frames:
             frames[-1].ran |= frame.ran
         if frame.receipts and not frame.spoke:
-            here = frame.path[:1]
-            self._receive(frames, [((*here, *ids), each) for ids, each in frame.receipts])
+            self._receive(frames, [((*frame.path[:1], *on), it) for on, it in frame.receipts])
 
     def _receive(self, frames: list[Frame], receipts: Receipts) -> None:
         if frames:
@@ -248,26 +337,45 @@ class Run:
         if kind not in STEPS:
             raise TypeError(f"a conversation yields steps, not {called(kind)}")
         identity = step.identity
-        if type(identity) is not int and type(identity) is not str:
-            raise TypeError(f"the id of a child is an int or a name, not {called(type(identity))}")
+        if type(identity) not in _IDS:
+            raise missing(identity)
         if kind is Start:
             return self._start(frames, frame, step)
         if kind is Ready:
             return self._leaf(frame, step, None, step.later, 0)
+        if kind is Pass:
+            return self._asked(frames, frame, step)
         if identity not in frame.children:
-            raise LookupError(f"a conversation passes a message to {identity!r}, which is not live")
-        mechanism, state, messages = frame.children[identity]
-        if kind is Say:
-            return self._said(frame, step, mechanism, state, messages)
-        query = step.query
+            raise missing(identity)
+        return self._said(frame, step, *frame.children[identity])
+
+    def _asked(self, frames: list[Frame], frame: Frame, step: Pass) -> Any:
+        """Ask a child."""
+        identity, query = step
+        child = frame.children.get(identity) if type(identity) in _IDS else None
+        if child is None:
+            raise missing(identity)
+        mechanism, state, messages = child
         if not self.atomic and issubclass(type(query), OWNERS):
             raise not_the_owner(query)
         if state is BROKEN:
             return LOST
-        if getattr(type(mechanism), "converses", False):
-            coins = frame.coins.spawn(identity, messages)
-            return self._begin(frames, mechanism, state, query, coins, (identity, frame.path))
-        return self._leaf(frame, step, mechanism, state, messages)
+        standing = self._standing
+        if standing is not None and standing.retires(1 + len(ids(frame.path))):
+            return LOST
+        if not mechanism.converses or (standing is not None and not standing.holds(mechanism)):
+            return self._leaf(frame, step, mechanism, state, messages)
+        if type(state) in leaves.LATE:
+            state, spoilt = leaves.paid_for(state, _given_up)
+            if spoilt:
+                self._spoilt(frame, step, spoilt)
+                del spoilt  # its traceback has this frame
+                return LOST
+        coins = frame.coins.spawn(identity, messages)
+        return self._begin(frames, mechanism, state, query, coins, (identity, frame.path))
+
+    def _holds(self, mechanism: Any) -> bool:
+        return mechanism.converses and (self._standing is None or self._standing.holds(mechanism))
 
     def _start(self, frames: list[Frame], frame: Frame, step: Start) -> Any:
         identity, mechanism, data, number = step
@@ -277,59 +385,100 @@ class Run:
             return Moved(mechanism.init(), None)  # a person in the middle: no data and no coins
         if type(data) is not Data or type(data.rows) is not Later:
             raise TypeError("a Start takes Data, the rows of which are a Later")
-        if not getattr(type(mechanism), "converses", False):
-            return self._leaf(frame, step, mechanism, data.rows, number)
+        if not self._holds(mechanism):
+            held = data if mechanism.converses else data.rows  # the former stands for a unit
+            return self._leaf(frame, step, mechanism, held, number)
+        if self._standing is not None and not self._standing.starts(mechanism):
+            return LOST
+        self._admit()
         try:
             coins = frame.coins.spawn(identity, number)
             return self._begin(frames, mechanism, None, data, coins, (identity, frame.path))
         except Exception as error:
-            fault = error
-        self._fault(fault)
+            self.fault(error)
         return LOST
+
+    def _admit(self) -> None:
+        """What follows was paid for, so that no steps are refused any more."""
+        if self._standing is None:
+            admit()
 
     def _leaf(self, frame: Frame, step: Any, mechanism: Any, held: Any, number: int) -> Any:
         """Run a leaf. It is marked as lost before `leaves.read` reads data for it."""
-        outcomes, ran = self._outcomes, frame.ran
-        if not self._live:
-            outcome = outcomes.recorded(frame, step)
+        ran = frame.ran
+        if self._standing is not None:
+            moved: Any = self._standing.came(
+                step, mechanism, held, lambda: frame.coins.spawn(step.identity, number)
+            )
+            frame.ran = True
+            return moved
+        if not self.live:
+            outcome = self.recorded(frame, step)
             if outcome is NEW:
-                outcome = outcomes.logged(frame, step, mechanism, held, number)
+                outcome = self.logged(frame, step, mechanism, held, number)
+            if outcome is LOST and type(step) is Ready and self.atomic:
+                raise MechanismFault  # as when it was run
             frame.ran = True
             return outcome
         frame.ran = True
         if self.stopped:
-            outcomes.mark(step, frame, held)
+            self.mark(step, frame, held)
             return LOST
         spoilt = None
         state = held
-        if type(step) is Pass and type(held) is Later:
-            state, spoilt = leaves.paid_for(held)  # an interrupt here changes nothing
+        if type(step) is Pass and type(held) in leaves.LATE:
+            state, spoilt = leaves.paid_for(held, _given_up)  # an interrupt here changes nothing
         coins = frame.coins.spawn(step.identity, number)
-        outcomes.mark(step, frame, held)  # from here on what stands says that it is lost
+        self.mark(step, frame, held)  # from here on what stands says that it is lost
         if self._before is not None and not self.atomic:
             self._announce()
-        moved: Any
         moved, fault = (LOST, spoilt) if spoilt else leaves.read(step, mechanism, state, coins)
+        if LEFT.get() is not None:
+            self._admit()
         if fault is None:
             if moved.state is state and state is not held:
                 moved = Moved(held, moved.answer)
-            outcomes.note(moved, step, frame, held)
+            self.note(moved, step, frame, held)
             return moved
-        passes = self.atomic or type(step) is Pass
-        if passes and spoilt is None and isinstance(fault, QueryError):
-            frame.ran = ran
-            outcomes.note(Wrong(leaves.bare(fault)), step, frame, held)
-            raise fault
+        try:
+            passes = spoilt is None and (self.atomic or type(step) is Pass)
+            if passes and isinstance(fault, QueryError):
+                frame.ran = ran
+                self.note(Wrong(leaves.bare(fault)), step, frame, held)
+                raise fault
+            return self._failed(step, fault)
+        finally:
+            del fault, spoilt  # their tracebacks have this frame
+
+    def mark(self, step: Any, frame: Frame, held: Any) -> None:
+        """Note, before a leaf runs, that it is lost."""
+        self.at += 1
+        self.entries.append((LOST, step, frame.path, frame.number, held))
+
+    def note(self, outcome: Any, step: Any, frame: Frame, held: Any) -> None:
+        """Note what came of the step that was marked last."""
+        self.entries[-1] = (outcome, step, frame.path, frame.number, held)
+        self.kept += 1
+
+    def _failed(self, step: Any, fault: BaseException) -> None:
+        """A leaf has failed."""
+        if self.atomic and type(step) is Ready and not is_interrupt(fault):
+            raise fault  # there is no child that it could break
+        self.fault(fault)
         if is_interrupt(fault) or interrupted():
-            self._fault(fault)
             self.stopped = True
             if self.atomic:
+                raise_interrupt(list(self.faults))
                 raise KeyboardInterrupt
-        elif self.atomic and type(step) is Ready:
-            raise fault  # there is no child that it could break
+
+    def _spoilt(self, frame: Frame, step: Any, spoilt: Exception) -> None:
+        """A compositor is lost, because its state cannot be made again."""
+        frame.ran = True
+        if self.live:
+            self.mark(step, frame, None)
         else:
-            self._fault(fault)
-        return LOST
+            self.recorded(frame, step)
+        self.fault(spoilt)
 
     def _said(self, frame: Frame, step: Say, person: Any, state: Any, messages: int) -> Any:
         """Let a person in the middle speak. It is pure, so that a replay hears it again.
@@ -337,20 +486,22 @@ class Run:
         After an interrupt of a leaf, no leaf runs, and the person hears what is lost.
         """
         frame.spoke = True
-        outcomes = self._outcomes
-        if not self._live:
-            known = outcomes.recorded(frame, step)
+        if not self.live:
+            known = self.recorded(frame, step)
             if known is not NEW:
                 return known
-        if outcomes.lost or not self._says:
+        if self.lost or not self._says:
             return LOST
         coins = frame.coins.spawn(step.identity, messages)
         try:
-            after, reply = person.step(state, step.message, coins)
-            word: Any = Moved(after, reply)
+            if self._standing is None:
+                after, reply = person.step(state, step.message, coins)
+                word: Any = Moved(after, reply)
+            else:
+                word = self._standing.said(person, state, step.message, coins)
         except Exception as error:
             word = Wrong(error)
-        outcomes.heard(word, step, frame, state)
+        self.heard(word, step, frame, state)
         if type(word) is Wrong:
             self.stopped |= interrupted()
             raise word.error
@@ -358,58 +509,23 @@ class Run:
 
     def _announce(self) -> None:
         """Tell what stands, before the first leaf runs."""
-        here = self._outcomes.place, self._live, self._says, self._begun
+        here = self.place, self.live, self._says, self._begun
         assert self._before is not None
         try:
-            self._before(self._held(live=False, says=False))
+            self._before(self._again())
         except BaseException as error:
-            self._unkept = error
+            self.unkept = error
             raise
-        place, self._live, self._says, self._begun = here
-        self._outcomes.back(place)
+        place, self.live, self._says, self._begun = here
+        self.back(place)
         self._before = None
 
-    def _late(self, frames: list[Frame], error: BaseException) -> None:
-        """Take an error outward, to the first conversation that was told an outcome: it is lost.
-
-        Raises:
-            QueryError: none was. Nothing has changed.
-        """
-        if error is self._unkept or is_interrupt(error) or type(error) is OtherVersionError:
-            raise error
-        if type(error) is UnlikeError and frames:
-            frames[-1].ran = self._outcomes.lost = True
-        lost = self._node is None and not frames
-        while frames and not lost:
-            frame = frames.pop()
-            self._close(frame)
-            lost = (frame.ran or frame.started) and not self.atomic
-        wrong = isinstance(error, QueryError)
-        if wrong:
-            leaves.bare(error)
-        if lost or not wrong:
-            self._fault(error)
-        try:
-            if not lost:
-                self._outcomes.entries.clear()  # nothing has changed; what is kept holds the error
-                self._memo.clear()
-                raise error if wrong else self._unclear(error)
-        finally:
-            del error  # its traceback has this frame
-        if frames:
-            frames[-1].ran = True
-
-    def _unclear(self, error: BaseException) -> QueryError:
-        what, read = ("batch", "") if self.atomic else ("query", "nothing was read, and ")
-        kind = called(type(error))
-        return QueryError(f"this {what} cannot be worked out ({kind}); {read}nothing has changed")
-
-    def _close(self, frame: Frame) -> None:
-        try:
-            frame.talk.close()
-        except Exception as error:  # it yields when it is closed, or raises
-            self._fault(error)
-
-    def _fault(self, error: BaseException) -> None:
-        if (self._live or type(error) is UnlikeError) and not isinstance(error, MechanismFault):
+    def fault(self, error: BaseException) -> None:
+        """Note what was raised, for the curator."""
+        if (self.live or type(error) is UnlikeError) and not isinstance(error, MechanismFault):
             self.faults.append(error)
+
+
+def _given_up(mechanism: Any, state: Node, query: Any, coins: Coins) -> tuple[Node, Answer]:
+    """The step of a compositor of which no leaf runs: they have failed."""
+    return Run(mechanism, query, coins, state, standing=GivenUp()).whole()

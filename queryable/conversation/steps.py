@@ -3,13 +3,14 @@
 Plain values without behaviour. Does not know how anything runs.
 """
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator
 from typing import Any, Final, NamedTuple
 
 from immutables import Map
 
-from queryable.data.later import Data, Later
-from queryable.messages import Answer, Query
+from queryable.data.facts import Data
+from queryable.data.later import Later, made
+from queryable.messages import Answer, Query, Update
 from queryable.randomness.coins import ChildId
 
 LOST: Final = None
@@ -48,6 +49,12 @@ class Say(NamedTuple):
 
     identity: ChildId
     message: Any
+
+
+class Reported(NamedTuple):
+    """What is understood of a query that is answered at once: nothing runs and nothing changes."""
+
+    answer: Answer
 
 
 class Drop(NamedTuple):
@@ -91,27 +98,6 @@ class Node(NamedTuple):
     children: Children = NO_CHILDREN
 
 
-class Live(Mapping[ChildId, Any]):
-    """The live children of a compositor, as it sees them: their mechanisms, by id."""
-
-    __slots__ = ("_children",)
-
-    def __init__(self, children: Children) -> None:
-        self._children = children
-
-    def __getitem__(self, identity: ChildId) -> Any:
-        return self._children[identity].mechanism
-
-    def __contains__(self, identity: object) -> bool:
-        return identity in self._children
-
-    def __iter__(self) -> Iterator[ChildId]:
-        return iter(self._children)
-
-    def __len__(self) -> int:
-        return len(self._children)
-
-
 class Broken(NamedTuple):
     """The state of a child that failed at a batch: its next answer is lost, and it is retired."""
 
@@ -141,6 +127,13 @@ class Told(NamedTuple):
     outcome: Any
     hidden: bool = False
     unmoved: bool = False
+
+
+def with_records(query: Query) -> Query:
+    """A batch with its records; any other query as it is. This reads data."""
+    if type(query) is Update and type(query.records) is Later:
+        return Update(made(query.records), query.block)
+    return query
 
 
 class UnlikeError(Exception):

@@ -19,7 +19,7 @@ from immutables import Map
 
 from queryable.data import stores
 from queryable.data.cells import count_records
-from queryable.data.later import Data, Later, made
+from queryable.data.later import made
 from queryable.data.stores import Store, store_of
 from queryable.errors import QueryError
 from queryable.quoting import quoted
@@ -86,6 +86,14 @@ class Growing(ABC):
     def take(self, rows: Sequence[int]) -> Any:
         """The rows of a batch at these places, as `column_values` counts them."""
         raise TypeError(f"the rows of a {type(self).__name__} are not read one by one")
+
+    def prepare(self, statistics: Iterable[Any]) -> None:  # noqa: B027 (to do nothing is right)
+        """Read ahead what these statistics will ask for, such as in one scan of the table.
+
+        A mechanism or compositor calls it after the charge, inside the fault boundary, before it
+        evaluates the same statistics one by one. It changes no answer, only how long they take; a
+        statistic that cannot be prepared is left to its own evaluation. The default does nothing.
+        """
 
 
 class _Shared:
@@ -214,22 +222,6 @@ def _joined(spans: Iterable[tuple[int, int]]) -> Spans:
     return tuple(found)
 
 
-def closed(dataset: Any, function: Callable[..., Any], *inputs: Any) -> Data:
-    """Records of a data set that no batch reaches any more. Nothing is read yet.
-
-    Args:
-        dataset: has their public schema.
-        function, inputs: make the records, as in `Later`.
-    """
-    return Data(base_of(dataset), Later(function, *inputs))
-
-
-def base_of(dataset: Any) -> Any:
-    """Data with the public schema of a data set. Reads nothing."""
-    kind = type(dataset)
-    return dataset.base if kind is Grown else dataset.facts if kind is Data else dataset
-
-
 def _same(one: Any, other: Any) -> bool:
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
@@ -245,7 +237,7 @@ def growable(dataset: Any) -> Any:
 
     Reads nothing. What cannot grow is returned as it is.
     """
-    if isinstance(dataset, Grown | Growing | Data):
+    if isinstance(dataset, Grown | Growing):
         return dataset
     return Grown(_Shared(dataset))
 
@@ -272,7 +264,7 @@ def form_of(dataset: Any) -> "Growing | Store | None":
     """
     if isinstance(dataset, Growing):
         return dataset
-    return stores.form_of(base_of(dataset))
+    return stores.form_of(dataset.base if type(dataset) is Grown else dataset)
 
 
 def batch_of(form: "Growing | Store | None", records: Any) -> Any:
@@ -303,22 +295,8 @@ def _fitting(run: Callable[[], Any]) -> Any:
 
 def snapshot(dataset: Any) -> Any:
     """What is in a data set now, in the form that mechanisms read."""
-    kind = type(dataset)
-    if kind is Grown:
-        return dataset.whole
-    if kind is Data:
-        return made(dataset.rows)
-    return made(dataset) if kind is Later else dataset
-
-
-def names_of_blocks(dataset: Any) -> tuple[Hashable, ...]:
-    """The names of the blocks of a data set, in the order in which they were opened. Public."""
-    return dataset.blocks if isinstance(dataset, Grown | Growing) else ()
-
-
-def blocks_are_closed(dataset: Any) -> bool:
-    """Whether no records arrive any more for the blocks that a data set has. Public."""
-    return isinstance(dataset, Growing) and not dataset.may_go_on
+    dataset = made(dataset)
+    return dataset.whole if type(dataset) is Grown else dataset
 
 
 def over(dataset: Any, blocks: Iterable[Hashable]) -> Any:

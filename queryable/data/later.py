@@ -1,15 +1,13 @@
 """Values of the data that a conversation may hold and cannot look at.
 
-Responsible for `Later`, a value that is made when a mechanism needs it, and for `Data`, which keeps
-what is public about records apart from the records. A compositor gets data in this form alone
-(`queryable.conversation`). So what it does cannot depend on a record, and nothing of a record
-reaches its log, its answers or its errors. Does not know who makes the values, or what they cost.
+Responsible for `Later`, a value that is made when a mechanism needs it. A compositor gets records
+in this form alone (`queryable.data.facts`, `queryable.conversation`). So what it does cannot depend
+on a record, and nothing of a record reaches its log, its answers or its errors. Does not know who
+makes the values, or what they cost.
 """
 
 from collections.abc import Callable
 from typing import Any, NoReturn, Self, final
-
-import attrs
 
 
 def _hidden(*_: Any) -> NoReturn:
@@ -97,28 +95,6 @@ def made(value: Any) -> Any:
     return value._value
 
 
-@final
-@attrs.frozen(eq=False)
-class Data:
-    """Records that are made when they are needed, and once, beside what is public about them.
-
-    No batch reaches a mechanism that is launched on it.
-
-    Attributes:
-        facts: what is public about the records: data with the same schema, of which nothing else
-            is read; None if nothing is known.
-        rows: the records, in the form of the data.
-    """
-
-    facts: Any = attrs.field(repr=False)
-    rows: Later = attrs.field(repr=False)
-
-    @classmethod
-    def of(cls, dataset: Any) -> "Data":
-        """The data that a mechanism was started on: nothing is known about records as such."""
-        return dataset if type(dataset) is cls else cls(None, Later.of(dataset))
-
-
 PLAIN = frozenset({int, str, float, bool, type(None)})
 _DEEPEST = 3
 
@@ -126,11 +102,11 @@ _DEEPEST = 3
 def holds_later(value: Any, depth: int = _DEEPEST) -> bool:
     """Whether a `Later` stands in a value, or in a collection or record in it. Reads no data."""
     kind = type(value)
-    if kind is Later or kind is Data:
+    if kind is Later or getattr(kind, "holds_later", False):
         return True
     if not depth:
         return False
-    if isinstance(value, tuple | list):
+    if isinstance(value, tuple | list | set | frozenset):
         inner: Any = value
     elif isinstance(value, dict):
         inner = value.values()

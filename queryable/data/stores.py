@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from queryable.data.cells import count_records
+from queryable.data.cells import count_records, masked_arrays
 from queryable.data.frozen import read_only
 
 _CANNOT = (
@@ -303,7 +303,7 @@ def _emptied(dataset: Any) -> Any:
     library = kind.__module__.partition(".")[0]
     if library == "pyarrow" and kind.__name__ == "Table":
         return dataset.slice(0, 0)
-    grows = kind in (np.ndarray, np.ma.MaskedArray) or library in ("pandas", "polars")
+    grows = kind in (np.ndarray, *masked_arrays()) or library in ("pandas", "polars")
     return dataset[:0] if grows and kind.__name__ in _SLICED else dataset
 
 
@@ -326,7 +326,7 @@ def store_of(dataset: Any) -> Store:
         if any(isinstance(each, Columns) for each in columns.values()):
             raise TypeError(_CANNOT)
         return Columns(columns, count_records(dataset))
-    if kind is np.ma.MaskedArray:
+    if kind in masked_arrays():
         return Pieces(dataset, np.ma.concatenate, _sliced, _masked_type)
     library = kind.__module__.partition(".")[0]
     if library == "pandas" and kind.__name__ in ("DataFrame", "Series"):

@@ -14,7 +14,8 @@ from typing import Any
 
 from flint import arb
 
-from queryable.display.history import History, TreeNode
+from queryable.display.history import History
+from queryable.display.nodes import TreeNode
 from queryable.display.siblings import counted
 from queryable.display.text import protected_by, spending, title
 from queryable.errors import QueryError

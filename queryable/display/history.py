@@ -12,117 +12,41 @@ purchase, and its cost is charged to the account of the mechanism behind it, by 
 `plus`. Receipts of other launches through it state the account as it is.
 A failure is shown at the mechanism that was asked, although a postprocessor on the way may have
 failed.
+
+Of most entries of a log only what they tell is read: a charged launch is a place in a run of its
+parent's children, and a question that was only answered changes nothing. The account of a parent is
+read from the last receipt, when it is needed.
 """
 
-from collections.abc import Iterable, Mapping
-from fractions import Fraction
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
-import attrs
-
-from queryable.answers import Paid, Remarked
+from queryable.answers import Remarked
+from queryable.display.launches import Launches, retire
+from queryable.display.nodes import (
+    ANSWERED,
+    FAILED,
+    HALTED,
+    OUTCOMES,
+    REFUSED,
+    TreeNode,
+    asked_by,
+    is_launch,
+    is_paid,
+    outcome_of,
+    receipt_of,
+    shown_after,
+)
 from queryable.display.siblings import Run, Siblings
-from queryable.losses import AdditiveLoss, Loss, Report
+from queryable.losses import Report
 from queryable.mechanism import InteractiveMechanism
-from queryable.messages import (
-    Answer,
-    Failed,
-    Halted,
-    Launch,
-    Launched,
-    LaunchOver,
-    PrivacyLossQuery,
-    Refused,
-)
-from queryable.optional import (
-    END_OF_NAME,
-    LONGEST_NAME,
-    account_below,
-    empty_account,
-    interleaves,
-    one_line,
-    public_name,
-    started_with,
-)
+from queryable.messages import Answer, Failed, Halted, Launched, PrivacyLossQuery
+from queryable.optional import account_below, empty_account, interleaves, one_line, started_with
 from queryable.receipts import Account, AskReceipt, Receipt, own_d_in, own_loss
-from queryable.running.log import Log, Path, Record
-from queryable.statistics import IntegerStatistic
+from queryable.running.log import Log, Path, Record, Shape, Stored
+from queryable.running.telling import Tells, tells
 from queryable.view import Exchange
-
-LIVE, ANSWERED, RETIRED, FAILED, HALTED = "live", "answered", "retired", "failed", "halted"
-CHARGED, REFUSED = "charged", "refused"
-
-
-@attrs.define(eq=False)
-class TreeNode:
-    """One mechanism of the tree.
-
-    Attributes:
-        runs: the mechanism; None if a postprocessor launched it, so that the view does not name it.
-        path: the child ids that lead to it; None if it takes no queries or failed at launch.
-        name: the name of its launch, if it has one.
-        status: live, answered (a measurement), retired, failed, or halted.
-        claim: its charge in its own measure; None if it has no loss of its own.
-        d_in: the number of records that the claim is stated for.
-        account: the current account of a compositor; None for other mechanisms.
-        before, receipt: its parent's account before its launch, and the receipt of the launch.
-        refused: the number of its launches that were refused.
-        reported: if it has no account, its last answer to a query for its privacy loss.
-        called: if the mechanism is unknown, the query that launched it and what that is about.
-        remark: what its last answer says about itself, such as that a condition does not hold.
-    """
-
-    runs: InteractiveMechanism[Any] | None
-    path: Path | None
-    status: str = LIVE
-    name: str | None = None
-    claim: Loss | None = None
-    d_in: int = 1
-    account: Account | None = None
-    before: Account | None = None
-    receipt: Receipt | None = None
-    refused: int = 0
-    reported: Report | None = None
-    called: str = "unknown"
-    remark: str = ""
-    children: "Siblings[TreeNode]" = attrs.field(factory=Siblings)
-
-    @property
-    def mechanism(self) -> str:
-        """The public name of the mechanism."""
-        return self.called if self.runs is None else public_name(self.runs)
-
-    @property
-    def about(self) -> str:
-        """What part of the data its launch read, such as blocks; empty for all of them."""
-        return about_of(self.receipt)
-
-    @property
-    def spent(self) -> Report | None:
-        """The reported loss; without a report the claim, which is charged in full at launch."""
-        if self.account is not None:
-            return self.account.total()
-        return self.claim if self.reported is None else self.reported
-
-    @property
-    def share(self) -> Fraction | None:
-        """The used share of its budget; without an account, its share of its parent's budget."""
-        if self.account is not None:
-            return self.account.share()
-        return self.cost
-
-    @property
-    def cost(self) -> Fraction | None:
-        """The share of its parent's budget that its launch took."""
-        if self.before is None or self.receipt is None:
-            return None
-        start, end = self.before.share(), self.receipt.account.share()
-        return None if start is None or end is None else max(end - start, Fraction(0))
-
-    def count(self) -> int:
-        """Return the number of nodes in this subtree, including this one."""
-        made = list(self.children.made())
-        return 1 + len(self.children) - len(made) + sum(child.count() for child in made)
 
 
 class History:
@@ -130,8 +54,7 @@ class History:
 
     Args:
         mechanism, opening: the root mechanism and its first answer.
-        exchanges: the exchanges with their sequence numbers. A range stands for entries of `log`
-            that are launches of measurements at one path.
+        exchanges: the exchanges with their sequence numbers; a range stands for entries of `log`.
         names: the names of launches, by sequence number.
         log: the log that ranges refer to.
     """
@@ -146,9 +69,16 @@ class History:
     ) -> None:
         self._nodes: dict[Path, TreeNode] = {}
         self._names = names
-        self.root = self._started(mechanism, (), opening)
+        self._open: dict[TreeNode, Launches] = {}
+        """The last runs of children, which may get further places."""
+        self._takes: dict[Path | Stored, Callable[[int], object]] = {}
+        """What is done with the places of packed launches at a path, or of stored entries."""
+        self._latest: dict[TreeNode, Launches] = {}
+        """The last runs, of which `_places` may not have all children yet."""
+        self._places: dict[Path, tuple[Launches, int]] = {}
+        self._root = self._started(mechanism, (), opening)
         if isinstance(opening, Failed):
-            self.root.status = FAILED
+            self._root.status = FAILED
         for piece in exchanges:
             self.add(piece, log)
 
@@ -179,11 +109,95 @@ class History:
         if not isinstance(piece, range):
             self._fold(*piece)
         elif log is not None:
-            self._measured(log, piece)
+            self._entries(log, piece)
+
+    @property
+    def root(self) -> TreeNode:
+        """The node of the root."""
+        self._settle()
+        return self._root
 
     def at(self, path: Path) -> TreeNode:
         """Return the node at a path; an empty one if a postprocessor hid its launch."""
-        return self._nodes.get(path) or TreeNode(None, path)
+        self._settle()
+        return self._node(path) or TreeNode(None, path)
+
+    # Entries of a log
+
+    def _entries(self, log: Log, places: range) -> None:
+        takes = self._takes
+        entries = log.entries[places.start : places.stop]
+        for index, entry in enumerate(entries, places.start):
+            if type(entry) is Exchange:
+                if entry.receipts or tells(type(entry.answer)):  # type: ignore[arg-type]  # a class
+                    self._fold(log.sequence(index), entry)
+                continue
+            alike: Any = entry.path if type(entry) is Shape else entry
+            take = takes.get(alike)
+            if take is None:
+                take = takes[alike] = self._take(log, entry)
+            take(index)
+
+    def _take(self, log: Log, entry: Any) -> Callable[[int], object]:
+        """What is done with the places of entries such as this one."""
+        if entry.tells is Tells.EXCHANGE:
+            return lambda index: self._fold(log.sequence(index), log.exchange(index))
+        node = None if entry.tells is Tells.NOTHING else self._node(entry.path)
+        if node is None:
+            return _nothing
+        if entry.tells is Tells.REFUSED:
+            return partial(_refuse, node)
+        run = self._run(log, node, entry.path)
+        if node.account is None or interleaves(node.runs):
+            return run.places.append
+        return partial(_in_turn, run)
+
+    def _run(self, log: Log, node: TreeNode, path: Path) -> Launches:
+        """The run that takes further launches in a mechanism."""
+        run = self._open.get(node)
+        if run is None:
+            if node.account is not None and not interleaves(node.runs):
+                retire(node.children[-1:])  # earlier ones are retired already
+            if node in self._latest:
+                self._index(node, path)
+            run = self._open[node] = self._latest[node] = Launches(
+                log, lambda: self._names, node, path
+            )
+            node.children.append(Run(run.places, run))
+        return run
+
+    def _settle(self) -> None:
+        """Count the children in open runs, and read the accounts after them."""
+        for node, run in self._open.items():
+            if len(run.places) > run.settled:
+                run.settled = len(run.places)
+                node.children.grown()
+                if node.account is not None:
+                    node.account = shown_after(run.account(), node.account)
+
+    def _close(self) -> None:
+        """Settle, and begin new runs: something else happens to children or accounts."""
+        self._settle()
+        self._open.clear()
+        self._takes.clear()
+
+    def _node(self, path: Path) -> TreeNode | None:
+        """The node at a path, if it is known; one in a run is made, and kept."""
+        node = self._nodes.get(path)
+        if node is None and path:
+            parent = self._node(path[:-1])
+            if parent in self._latest:
+                self._index(parent, path[:-1])
+            if path in self._places:
+                run, place = self._places[path]
+                node = self._nodes[path] = run.nodes[place] = run.make(place)
+        return node
+
+    def _index(self, node: TreeNode, path: Path) -> None:
+        run = self._latest[node]
+        self._places |= {(*path, child): (run, place) for child, place in run.started()}
+
+    # Exchanges
 
     def _started(self, mechanism: Any, path: Path, opening: Answer) -> TreeNode:
         """Add a node, with the children that its first answer contains."""
@@ -211,8 +225,9 @@ class History:
 
     def _charged(self, path: Path, receipt: AskReceipt) -> None:
         """Update the account of the compositor that charged an answer, and the child's report."""
+        self._close()
         child = path[: len(path) - receipt.nested]
-        node, below = self._nodes.get(child[:-1]), self._nodes.get(child)
+        node, below = self._node(child[:-1]), self._node(child)
         if node is not None and node.account is not None:
             node.account = receipt.account
             if below is not None:
@@ -221,7 +236,7 @@ class History:
     def _fold(self, sequence: int, exchange: Exchange) -> None:
         for receipt in exchange.receipts:
             self._charged(exchange.path, receipt)
-        node = self._nodes.get(exchange.path)
+        node = self._node(exchange.path)
         if node is None:
             return
         query, answer = exchange.query, exchange.answer
@@ -233,7 +248,7 @@ class History:
             self._launched(sequence, node, exchange)
         elif is_paid(exchange):
             self._paid(sequence, node, exchange)
-        elif type(answer) in _OUTCOMES and node.account is not None and receipt_of(answer):
+        elif type(answer) in OUTCOMES and node.account is not None and receipt_of(answer):
             self._charge(node, receipt_of(answer))  # of a launch of a postprocessor, for the answer
         elif isinstance(query, PrivacyLossQuery) and query.d_in is None:
             if isinstance(answer, Report) and node.runs is not None and node.runs.reports_loss:
@@ -241,45 +256,28 @@ class History:
         elif isinstance(answer, Launched):
             self._adopted(node, exchange, answer)
         elif isinstance(answer, Failed):
+            self._close()
             node.status = FAILED
-            _retire(node.children)
-
-    def _measured(self, log: Log, places: range) -> None:
-        """Add consecutive launches of measurements; their nodes are made when they are read."""
-        node = self._nodes.get(log.path(places[0]))
-        if node is None:
-            return
-        first, known, names = node.account, node.account is not None, self._names
-
-        def make(index: int) -> TreeNode:
-            receipt, before = log.receipt(index), first
-            if known and index > places[0]:
-                before = log.receipt(index - 1).account
-            child = TreeNode(receipt.mechanism, None, ANSWERED, names.get(log.sequence(index)))
-            child.claim, child.d_in = receipt.claim, receipt.d_in
-            child.before, child.receipt = before, receipt
-            return child
-
-        if known:
-            self._charge(node, log.receipt(places[-1]))
-        node.children.append(Run(places, make, log.kind))
+            retire(node.children)
 
     def _charge(self, node: TreeNode, receipt: Receipt | None) -> None:
         """Set the compositor's account, and retire the children that the launch retires."""
-        node.account = None if receipt is None else _after(receipt.account, node.account)
+        self._close()
+        node.account = None if receipt is None else shown_after(receipt.account, node.account)
         if getattr(getattr(receipt, "mechanism", None), "retires_others", False) is True:
-            _retire(node.children)
+            retire(node.children)
         if not interleaves(node.runs):
-            _retire(node.children[-1:])  # earlier ones are retired already
+            retire(node.children[-1:])  # earlier ones are retired already
 
     def _launched(self, sequence: int, node: TreeNode, exchange: Exchange) -> None:
         answer, receipt = exchange.answer, receipt_of(exchange.answer)
         if outcome_of(answer) is REFUSED:
             node.refused += 1
             return
+        self._close()
         if receipt is None and isinstance(answer, Failed) and node.account is not None:
             node.status = FAILED  # it failed itself; otherwise there would be a receipt
-            _retire(node.children)
+            retire(node.children)
             return
         before = node.account
         if before is not None:
@@ -296,6 +294,7 @@ class History:
 
     def _paid(self, sequence: int, node: TreeNode, exchange: Exchange) -> None:
         """Add what a postprocessor bought for an answer, and charge the account below it."""
+        self._close()
         cost = exchange.answer.cost
         if node.account is not None:
             node.account = node.account.plus(cost)
@@ -306,65 +305,23 @@ class History:
     def _adopted(self, node: TreeNode, exchange: Exchange, answer: Launched) -> None:
         """Add a mechanism that a postprocessor launched to answer another query."""
         if answer.child is not None:
+            self._close()
             child = self._started(None, (*exchange.path, answer.child), answer.answer)
             child.called = asked_by(exchange.query)
             node.children.append(child)
 
 
-def asked_by(query: Any) -> str:
-    """Return the class of a query, with the statistic that it is about, if it has one."""
-    name = type(query).__name__
-    try:
-        if isinstance(query.statistic, IntegerStatistic):
-            name = f"{name}: {query.statistic.asked}"
-    except Exception:  # a query of the user's own class
-        pass
-    return one_line(name, LONGEST_NAME, END_OF_NAME)
+def _nothing(_: int) -> None:
+    pass
 
 
-_OUTCOMES = {Launched: CHARGED, Failed: FAILED, Refused: REFUSED, Halted: REFUSED}
+def _refuse(node: TreeNode, _: int) -> None:
+    node.refused += 1
 
 
-def _after(account: Any, before: Account | None) -> Any:
-    """What is shown after a receipt; a person in the middle may have put any value in it."""
-    return account.after(before) if isinstance(account, Account) else account
-
-
-def about_of(receipt: Receipt | None) -> str:
-    """Return what part of the data a launch read; empty for all of them."""
-    known = receipt is not None and isinstance(receipt.account, Account)
-    return receipt.account.about if known and receipt is not None else ""
-
-
-def is_launch(exchange: Exchange) -> bool:
-    """Whether the exchange is a launch that was answered."""
-    return (
-        isinstance(exchange.query, Launch | LaunchOver)
-        and type(exchange.answer) in _OUTCOMES
-        and isinstance(exchange.query.mechanism, InteractiveMechanism)
-    )
-
-
-def is_paid(exchange: Exchange) -> bool:
-    """Whether a postprocessor bought something for the answer, and states what it cost."""
-    cost = exchange.answer.cost if isinstance(exchange.answer, Paid) else None
-    return isinstance(cost, AdditiveLoss) and any(cost.parts)
-
-
-def receipt_of(answer: Answer) -> Receipt | None:
-    """Return the receipt of a launch, or None; a postprocessor may have replaced it."""
-    return answer.receipt if isinstance(answer.receipt, Receipt) else None
-
-
-def outcome_of(answer: Answer) -> str:
-    """Return how a launch ended: charged, failed or refused."""
-    return _OUTCOMES[type(answer)]
-
-
-def _retire(children: Siblings[TreeNode]) -> None:
-    waiting = list(children.made())
-    while waiting:
-        node = waiting.pop()
-        if node.status in (LIVE, HALTED):
-            node.status = RETIRED
-        waiting += node.children.made()
+def _in_turn(run: Launches, place: int) -> None:
+    """Add a launch that retires the one before it."""
+    if run.places and run.places[-1] in run.nodes:
+        retire(Siblings([run.nodes[run.places[-1]]]))
+    run.retire(place)
+    run.places.append(place)

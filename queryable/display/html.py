@@ -8,7 +8,7 @@ and on dark pages. All texts are escaped.
 from fractions import Fraction
 from html import escape
 
-from queryable.display.history import FAILED, HALTED, LIVE, RETIRED, TreeNode
+from queryable.display.nodes import FAILED, HALTED, LIVE, RETIRED, TreeNode
 from queryable.display.text import (
     Folded,
     Quota,

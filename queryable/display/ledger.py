@@ -11,12 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from fractions import Fraction
 from io import StringIO
-from math import inf, nextafter
 from typing import Any, TextIO, overload
 
 import attrs
 
-from queryable.display.history import (
+from queryable.display.nodes import (
     CHARGED,
     FAILED,
     REFUSED,
@@ -27,11 +26,12 @@ from queryable.display.history import (
     outcome_of,
     receipt_of,
 )
-from queryable.display.spreadsheet import as_csv, as_html
+from queryable.display.spreadsheet import as_csv, as_html, float_up
 from queryable.losses import Loss, Report
 from queryable.optional import full_name, one_line, public_name
 from queryable.receipts import own_loss
-from queryable.running.log import Path, Record, Shape
+from queryable.running.log import Log, Path, Record, Shape
+from queryable.running.telling import Tells
 from queryable.view import Exchange
 
 
@@ -87,7 +87,7 @@ class LedgerRow:
             value = getattr(self, name)
             flat[name] = None if value is None else str(value)
         for name in ("loss", "total"):
-            flat |= {f"{name}_{key}": _float_up(v) for key, v in _numbers(getattr(self, name))}
+            flat |= {f"{name}_{key}": float_up(v) for key, v in _numbers(getattr(self, name))}
         return flat
 
 
@@ -229,10 +229,10 @@ class _Rows(Sequence[LedgerRow]):
         self._log, self._names = record.log, names
         self._places = array("q")
         self._last: tuple[Shape, str, str, Loss | None] | None = None
-        for places in record.entries():
-            below = self._log.path(places[0])[: len(path)] == path
-            if below and (len(places) > 1 or _is_row(self._log.exchange(places[0]))):
-                self._places.extend(places)
+        for place in range(record.count):
+            below = not path or self._log.path(place)[: len(path)] == path
+            if below and _has_row(self._log, place):
+                self._places.append(place)
 
     def __len__(self) -> int:
         return len(self._places)
@@ -262,7 +262,11 @@ class _Rows(Sequence[LedgerRow]):
         )
 
 
-def _is_row(exchange: Exchange) -> bool:
+def _has_row(log: Log, place: int) -> bool:
+    entry = log.entries[place]
+    if not isinstance(entry, Exchange) and entry.tells is not Tells.EXCHANGE:
+        return entry.tells is not Tells.NOTHING
+    exchange = log.exchange(place)
     return is_launch(exchange) or is_paid(exchange)
 
 
@@ -300,15 +304,6 @@ def _numbers(report: Report | None) -> list[tuple[str, Fraction]]:
         return []
     values = attrs.asdict(report, recurse=False)  # type: ignore[arg-type]
     return [(name, value) for name, value in values.items() if isinstance(value, Fraction)]
-
-
-def _float_up(value: Fraction) -> float:
-    """Return the least float at or above `value`."""
-    try:
-        nearest = float(value)
-    except OverflowError:
-        return inf
-    return nearest if Fraction(nearest) >= value else nextafter(nearest, inf)
 
 
 def _exactly(value: Any) -> Any:

@@ -1,36 +1,68 @@
 """The children of one node of a tree, most of which are made when they are read.
 
-A million launches of measurements in one filter take no more memory and time in a tree than one: a
-`Run` stores only how many there are and how to make each.
+A hundred thousand launches in one filter take no more time in a tree than a few: a `Run` stores
+only where they are and how to make each. Displays count most of them, and make the first and last.
 """
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
-from typing import Generic, TypeVar, overload
+from typing import Generic, Protocol, TypeVar, overload
 
 import attrs
 
 N = TypeVar("N")
 
 
-@attrs.frozen(eq=False)
-class Run(Generic[N]):
-    """Measurements that were launched one after another and have answered.
+class Source(Protocol[N]):
+    """What nodes are made from, each of which has a place.
 
-    Args:
-        places: one index for each node.
-        make: returns the node at an index.
-        kind: returns the kind of the node at an index. Nodes of one kind run equal mechanisms.
+    Attributes:
+        nodes: those that are made, and that later launches or answers have changed.
     """
 
-    places: range
-    make: Callable[[int], N]
-    kind: Callable[[int], object]
+    nodes: dict[int, N]
+
+    def make(self, place: int) -> N:
+        """The node at a place, which is in none of `nodes`."""
+
+    def takers(self, places: Sequence[int]) -> Iterable[int]:
+        """The places of the nodes that take queries."""
+
+    def kinds(self, places: Sequence[int]) -> Iterable[tuple[N, int]]:
+        """A node of each kind, and how many there are; those of one kind run equal mechanisms."""
+
+    def statuses(self, places: Sequence[int]) -> Counter[str]:
+        """How many nodes of each status there are, in the order in which they first occur."""
+
+
+@attrs.frozen(eq=False)
+class Run(Generic[N]):
+    """Mechanisms that were launched one after another.
+
+    Args:
+        places: where they are, in ascending order.
+        source: makes their nodes.
+    """
+
+    places: Sequence[int]
+    source: Source[N]
 
     def __len__(self) -> int:
         return len(self.places)
+
+    def at(self, place: int) -> N:
+        """The node at a place."""
+        made = self.source.nodes.get(place)
+        return self.source.make(place) if made is None else made
+
+    def made(self) -> Iterator[N]:
+        """Those of its nodes that are made already."""
+        made = self.source.nodes
+        if made and len(self.places):
+            first, last = self.places[0], self.places[-1]
+            return (node for place, node in made.items() if first <= place <= last)
+        return iter(())
 
 
 class Siblings(Sequence[N]):
@@ -47,9 +79,27 @@ class Siblings(Sequence[N]):
         self._ends.append(len(self) + (len(piece) if isinstance(piece, Run) else 1))
         self._pieces.append(piece)
 
+    def grown(self) -> None:
+        """Count the last run again, which has got further places."""
+        last = self._pieces[-1]
+        assert isinstance(last, Run)
+        self._ends[-1] = len(last) + (self._ends[-2] if len(self._ends) > 1 else 0)
+
     def made(self) -> Iterator[N]:
-        """Return the nodes outside runs: those that take queries, and those that failed."""
-        return (piece for piece in self._pieces if not isinstance(piece, Run))
+        """Return the nodes that are made: those outside runs, and those that were changed."""
+        for piece in self._pieces:
+            if isinstance(piece, Run):
+                yield from piece.made()
+            else:
+                yield piece
+
+    def takers(self) -> Iterator[N]:
+        """Return the nodes outside runs, and those in runs that take queries."""
+        for piece in self._pieces:
+            if isinstance(piece, Run):
+                yield from map(piece.at, piece.source.takers(piece.places))
+            else:
+                yield piece
 
     def pieces(self) -> "Iterator[N | Run[N]]":
         """Return nodes and runs, in order."""
@@ -73,7 +123,7 @@ class Siblings(Sequence[N]):
         piece = self._pieces[at]
         if not isinstance(piece, Run):
             return piece
-        return piece.make(piece.places[place - self._ends[at]])  # counts from its end
+        return piece.at(piece.places[place - self._ends[at]])  # counts from its end
 
     def _between(self, start: int, stop: int) -> "Siblings[N]":
         """The nodes from one place to another; only runs at the two ends are cut."""
@@ -88,13 +138,13 @@ class Siblings(Sequence[N]):
             if isinstance(piece, Run):
                 begin = self._ends[at] - len(piece)
                 places = piece.places[max(start - begin, 0) : stop - begin]
-                found._pieces[at - first] = Run(places, piece.make, piece.kind)
+                found._pieces[at - first] = Run(places, piece.source)
         return found
 
     def __iter__(self) -> Iterator[N]:
         for piece in self._pieces:
             if isinstance(piece, Run):
-                yield from map(piece.make, piece.places)
+                yield from map(piece.at, piece.places)
             else:
                 yield piece
 
@@ -102,25 +152,18 @@ class Siblings(Sequence[N]):
 def counted(nodes: Siblings[N]) -> Iterator[tuple[N, int]]:
     """Return nodes with counts: 1 for a node outside runs; one node for each kind in a run."""
     for piece in nodes.pieces():
-        if not isinstance(piece, Run):
+        if isinstance(piece, Run):
+            yield from piece.source.kinds(piece.places)
+        else:
             yield piece, 1
-            continue
-        for _, alike in groupby(piece.places, piece.kind):
-            first, *others = alike
-            yield piece.make(first), 1 + len(others)
 
 
-def tallied(nodes: "Iterable[N]", status: Callable[[N], str], answered: str) -> Counter[str]:
-    """Count nodes by status. Nodes of runs count as `answered` and are not made."""
+def tallied(nodes: "Iterable[N]", status: Callable[[N], str]) -> Counter[str]:
+    """Count nodes by status, in the order in which these first occur."""
     counts: Counter[str] = Counter()
-    in_runs = 0
     for piece in nodes.pieces() if isinstance(nodes, Siblings) else nodes:
-        if not isinstance(piece, Run):
+        if isinstance(piece, Run):
+            counts.update(piece.source.statuses(piece.places))
+        else:
             counts[status(piece)] += 1
-            continue
-        if not in_runs:
-            counts[answered] += 0  # counts are in the order in which they first occur
-        in_runs += len(piece.places)
-    if in_runs:
-        counts[answered] += in_runs
     return counts

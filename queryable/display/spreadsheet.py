@@ -2,8 +2,10 @@
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from html import escape
 from io import StringIO
+from math import inf, nextafter
 from typing import Any
 
 _RUN_BY_SPREADSHEETS = tuple("=+-@\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}")
@@ -50,3 +52,12 @@ def as_html(header: Iterable[str], rows: Iterable[Iterable[str] | None], left_ou
 
 def _row(cells: Iterable[str], tag: str) -> str:
     return "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
+
+
+def float_up(value: Fraction) -> float:
+    """Return the least float at or above `value`."""
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return inf
+    return nearest if Fraction(nearest) >= value else nextafter(nearest, inf)

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import attrs
 
-from queryable.display.history import ANSWERED, TreeNode
+from queryable.display.nodes import TreeNode
 from queryable.display.siblings import tallied
 from queryable.errors import QueryError
 from queryable.optional import one_line
@@ -33,7 +33,7 @@ class Folded:
     nodes: Sequence[TreeNode]
 
     def __str__(self) -> str:
-        counts = tallied(self.nodes, lambda node: node.status, ANSWERED)
+        counts = tallied(self.nodes, lambda node: node.status)
         counted = ", ".join(f"{count:,} {status}" for status, count in counts.items())
         return f"{len(self.nodes):,} more: {counted}"
 

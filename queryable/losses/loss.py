@@ -249,6 +249,8 @@ def measure_name(measure: Measure) -> str:
 
 def add_parts(left: Parts, right: Parts) -> Parts:
     """Add coordinates exactly. A total of more than 4,096 bits is rounded up."""
+    if len(left) == len(right) == 1:
+        return (sum_of(left[0], right[0]),)
     return tuple([sum_of(a, b) for a, b in zip(left, right, strict=True)])
 
 

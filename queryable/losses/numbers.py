@@ -182,11 +182,9 @@ def sum_of(one: Fraction, other: Fraction) -> Fraction:
     top = top * (below // shared) + more * (bottom // shared)
     common = gcd(top, shared)  # the two other factors of the denominator have none with the top
     total: Any = object.__new__(Fraction)
-    total._numerator, total._denominator = (
-        top // common,
-        bottom // shared * (below // common),
-    )
-    return bounded_total(total)
+    bottom = bottom // shared * (below // common)
+    total._numerator, total._denominator = top // common, bottom
+    return total if bottom.bit_length() <= LONGEST_TOTAL else bounded_total(total)
 
 
 def at_most(one: Fraction, other: Fraction) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from immutables import Map
 
-from queryable.data.growing import blocks_are_closed, names_of_blocks
+from queryable.data.facts import Facts
 from queryable.errors import QueryError
 from queryable.messages import CloseBlock, Query, Update
 from queryable.quoting import quoted
@@ -20,8 +20,9 @@ Named: TypeAlias = "Map[Hashable, bool]"
 
 def at_first(dataset: Any) -> Named:
     """The blocks that the data have when they are opened: the last one may be open."""
-    names = names_of_blocks(dataset)
-    last = None if blocks_are_closed(dataset) or not names else names[-1]
+    facts = Facts.of(dataset)
+    names = facts.blocks
+    last = None if facts.blocks_are_closed or not names else names[-1]
     return Map((name, name == last) for name in names)
 
 

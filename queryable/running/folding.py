@@ -1,7 +1,7 @@
 """Making a running tree again from a log: messages and answers are folded over its state.
 
-Responsible for running compositors again with the logged answers, and for checking that they lead
-to these. No data are read. Does not know where the log is kept.
+Responsible for holding the conversations of compositors again with the logged answers, and for
+checking that they lead to these. No data are read. Does not know where the log is kept.
 """
 
 import operator
@@ -12,21 +12,15 @@ from typing import Any
 
 import attrs
 
-from queryable.advancing import (
-    advance_with_receipts,
-    advance_with_update,
-    alive,
-)
-from queryable.errors import HandleError, MechanismFault, QueryError
-from queryable.faults import (
-    Scope,
-    enter,
-)
-from queryable.messages import Answer, Launched, Query, addressed
+from queryable.conversation import LOST
+from queryable.errors import HandleError, QueryError
+from queryable.faults import enter
+from queryable.messages import Answer, Launched, Query
 from queryable.randomness.sealed import SealedCoins
-from queryable.recalling import Recall
+from queryable.recalling import Recall, making_again
 from queryable.running.journal import Message, Past
 from queryable.running.root import Flight, MemoryRoot, answer_to
+from queryable.running.stepping import DEAD, alive
 from queryable.running.together import exchanges_of
 from queryable.view import Exchange
 
@@ -52,15 +46,14 @@ def fold_update(root: MemoryRoot, message: Query, coins: SealedCoins, *, dead: b
     """
 
     def run() -> None:
-        enter(Scope())
-        now = root.settled()
-        state = alive(None)[0]
-        if not dead:
+        enter([])
+        now, state = root.settled(), DEAD
+        if not dead and now.state is not DEAD:
+            growing = root.growth(message, coins, Recall(None, operator.eq))
             try:
-                state = advance_with_update(
-                    root.mechanism, now.state, root.fitted(message), coins, 1
-                )
-            except (QueryError, MechanismFault) as error:
+                with making_again():
+                    state, _ = alive(growing())
+            except QueryError as error:
                 raise other_versions() from error
         root.resume(attrs.evolve(now, state=state, coins=coins.answered(None)))
 
@@ -83,7 +76,7 @@ def give_up(root: MemoryRoot, message: Message) -> None:
 
     def run() -> None:
         flight = root.flight(message, Recall(None, operator.eq, lost=True))
-        root.commit(flight, *_made_again(root, flight))
+        root.commit(flight, _made_again(flight))
 
     copy_context().run(run)
 
@@ -94,13 +87,13 @@ def _fold(root: MemoryRoot, pasts: Iterable[Past]) -> None:
         flight = root.flight(past.message, past.recall)
         state, answer = flight.before.state, past.answer
         if past.dead:
-            state, answer = alive(None)
+            state, answer = alive(LOST)
         elif past.recall is not None:
             try:
-                state, answer = _made_again(root, flight)
+                state, answer = alive(_made_again(flight))
             except QueryError as error:
                 raise other_versions() from error
-        told = exchanges_of(flight.path, flight.query, answer)
+        told = flight.told(answer)
         if _receipts(told) < past.charges:
             told = tuple(map(_with_receipt, told, past.receipted()))
         _require_same(answer_to(flight.query, told), past.answer)
@@ -112,9 +105,12 @@ def _fold(root: MemoryRoot, pasts: Iterable[Past]) -> None:
         root.resume(attrs.evolve(root.settled(), coins=coins))
 
 
-def _made_again(root: MemoryRoot, flight: Flight) -> tuple[Any, Answer]:
-    query = addressed(flight.path, flight.query)
-    return advance_with_receipts(root.mechanism, flight.before.state, query, flight.coins, 1)
+def _made_again(flight: Flight) -> Any:
+    if flight.before.state is DEAD:
+        return LOST
+    enter([])
+    with making_again():
+        return flight.run()
 
 
 def _receipts(told: tuple[Exchange, ...]) -> int:

@@ -5,7 +5,7 @@ does not scan. An entry is one place in each of three lists. Data that launches 
 mechanism and the charge, are kept once, in a `Shape`. An account is kept as integers from which it
 can be restored exactly. An exchange that cannot be packed is kept as it is. Exchanges are made
 again when they are read. After a restart, an entry may be a place in a ledger, from which the
-exchange is read.
+exchange is read. What an entry tells a display (`Tells`) is known without its exchange.
 
 A poll is a query that changed no state and was answered with a report, a bool or a measure. Polls
 follow from the rest of the view, so only the last `POLLS` of them are kept, and the last report of
@@ -16,7 +16,7 @@ from array import array
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 
@@ -35,6 +35,7 @@ from queryable.messages import (
 )
 from queryable.randomness.coins import ChildId
 from queryable.receipts import Account, Receipt
+from queryable.running.telling import Tells
 from queryable.view import Exchange
 
 Path = tuple[ChildId, ...]
@@ -46,17 +47,22 @@ _SHAPES = 64
 """The number of shapes that are remembered for packing further launches."""
 
 
+PIECE = 64
+"""The largest number of entries in one piece of a record."""
+
+
 @attrs.frozen(eq=False)
 class Shape:
-    """The common part of launches of one measurement at one path.
+    """The common part of launches of one mechanism at one path.
 
-    `receipt` is the receipt of the first launch; the others differ in the account only.
+    `receipt` is the receipt of the first launch; the others differ in the account only. Instead of
+    an answer, the log has the child's id if the launch has started one.
     """
 
     path: Path
     launch: Launch
     receipt: Receipt
-    measured: ClassVar[bool] = True
+    tells: Tells
 
     def packed(self, launch: Launch, receipt: Receipt) -> Any:
         """The packed account of a launch of this shape; None if the launch has another shape."""
@@ -77,9 +83,10 @@ class Shape:
         account = packed if isinstance(packed, Account) else mine.account.unpacked(packed)
         return Receipt(mine.mechanism, mine.d_out, mine.d_in, mine.charged, account)
 
-    def exchange(self, answer: Answer, packed: Any) -> Exchange:
-        """The exchange with this answer and packed account."""
-        told = Launched(None, answer, receipt=self.receipt_at(packed))
+    def exchange(self, answer: Any, packed: Any) -> Exchange:
+        """The exchange with this answer, or child, and packed account."""
+        given = (answer, None) if self.tells is Tells.STARTED else (None, answer)
+        told = Launched(*given, receipt=self.receipt_at(packed))
         return Exchange(self.path, self.launch, told)
 
 
@@ -90,13 +97,13 @@ class Stored:
     Attributes:
         read: gives the exchange at a place of the ledger.
         kind: gives a value that launches of equal mechanisms have in common.
-        measured: whether they are launches of measurements that have answered.
+        tells: what they tell; children are not among it.
     """
 
     path: Path
     read: Callable[[int], Exchange]
     kind: Callable[[int], object]
-    measured: bool
+    tells: Tells
 
     def exchange(self, place: int, _: object) -> Exchange:
         """The exchange at this place."""
@@ -134,7 +141,8 @@ class Log:
 
     def add(self, exchange: Exchange, count: int, polls: int) -> None:
         """Put an exchange after the first `count` entries and the first `polls` polls."""
-        self._take_back(polls)
+        if self._polls or self._polled_before:
+            self._take_back(polls)
         for column in (self.entries, self.answers, self.accounts):
             del column[count:]
         entry: Entry = exchange
@@ -159,13 +167,13 @@ class Log:
     def _packed(self, exchange: Exchange) -> tuple[Shape | Exchange, Answer, Any]:
         launch, told = exchange.query, exchange.answer
         receipt = getattr(told, "receipt", None)
-        if (
-            type(told) is not Launched
-            or told.child is not None
-            or type(receipt) is not Receipt
-            or exchange.receipts
-        ):
+        if type(told) is not Launched or type(receipt) is not Receipt or exchange.receipts:
             return exchange, None, None
+        answer = told.answer
+        if told.child is not None:
+            if answer is not None:
+                return exchange, None, None
+            answer = told.child
         key = (exchange.path, id(launch.mechanism))
         shape = self._shapes.get(key)
         account = None if shape is None else shape.packed(launch, receipt)
@@ -176,12 +184,15 @@ class Log:
                 return exchange, None, None
             if not isinstance(charged, Account):
                 return exchange, None, None
-            shape = Shape(exchange.path, launch, receipt)
+            tells = Tells.MEASURED if told.child is None else Tells.STARTED
+            shape = Shape(exchange.path, launch, receipt, tells)
             account = charged.packed(charged)
             if len(self._shapes) >= _SHAPES:
                 self._shapes.clear()
             self._shapes[key] = shape
-        return shape, told.answer, account
+        if (shape.tells is Tells.STARTED) is (told.child is None):
+            return exchange, None, None
+        return shape, answer, account
 
     def add_poll(self, exchange: Exchange, count: int, polls: int) -> None:
         """Put a poll after the first `count` entries and the first `polls` polls."""
@@ -228,10 +239,17 @@ class Log:
 
     def measured(self, index: int) -> bool:
         """Whether an entry is a launch of a measurement that has answered; it has no child."""
-        return _is_measured(self.entries[index])
+        entry = self.entries[index]
+        return not isinstance(entry, Exchange) and entry.tells is Tells.MEASURED
+
+    def child(self, index: int) -> ChildId | None:
+        """The child that a launch started; None for a measurement."""
+        entry = self.entries[index]
+        started = isinstance(entry, Shape) and entry.tells is Tells.STARTED
+        return self.answers[index] if started else None
 
     def receipt(self, index: int) -> Receipt:
-        """The receipt of a launch of a measurement that has answered."""
+        """The receipt of a launch that was charged."""
         entry = self.entries[index]
         if isinstance(entry, Shape):
             return entry.receipt_at(self.accounts[index])
@@ -239,8 +257,14 @@ class Log:
         assert isinstance(receipt, Receipt)
         return receipt
 
+    def mechanism(self, index: int) -> InteractiveMechanism[Any]:
+        """The mechanism of a launch that was charged."""
+        entry = self.entries[index]
+        receipt = entry.receipt if isinstance(entry, Shape) else self.receipt(index)
+        return receipt.mechanism
+
     def kind(self, index: int) -> object:
-        """A value that neighbouring launches of one mechanism have in common."""
+        """A value that launches of equal mechanisms have in common."""
         entry = self.entries[index]
         return entry.kind(self.answers[index]) if isinstance(entry, Stored) else entry
 
@@ -267,7 +291,7 @@ class Record:
                 yield piece
 
     def pieces(self, start: int = 0, polls: int = 0) -> Iterator[range | tuple[int, Exchange]]:
-        """The numbered exchanges; successive launches of measurements at one path are a range.
+        """The exchanges in order: ranges of a few entries, and polls with their numbers.
 
         Args:
             start, polls: how many entries and polls are left out.
@@ -275,40 +299,15 @@ class Record:
         for poll in self._polls:
             if poll.number < polls:
                 continue
-            yield from self._entries(start, poll.after)
+            yield from _ranges(start, poll.after)
             start = max(start, poll.after)
             yield poll.after + poll.number, poll.exchange
-        yield from self._entries(start, self.count)
-
-    def entries(self) -> Iterator[range]:
-        """All entries as ranges: consecutive measurements at one path, or one other entry."""
-        at = 0
-        for piece in self._entries(0, self.count):
-            places = piece if isinstance(piece, range) else range(at, at + 1)
-            yield places
-            at = places.stop
-
-    def _entries(self, start: int, stop: int) -> Iterator[range | tuple[int, Exchange]]:
-        entries = self.log.entries
-        while start < stop:
-            entry = entries[start]
-            if isinstance(entry, Exchange):
-                yield self.log.sequence(start), entry
-                start += 1
-                continue
-            if not entry.measured:
-                yield self.log.sequence(start), self.log.exchange(start)
-                start += 1
-                continue
-            end, path = start + 1, entry.path
-            while end < stop and _is_measured(entries[end]) and entries[end].path == path:
-                end += 1
-            yield range(start, end)
-            start = end
+        yield from _ranges(start, self.count)
 
 
-def _is_measured(entry: Entry) -> bool:
-    return not isinstance(entry, Exchange) and entry.measured
+def _ranges(start: int, stop: int) -> Iterator[range]:
+    for first in range(start, stop, PIECE):
+        yield range(first, min(first + PIECE, stop))
 
 
 def is_poll(exchange: Exchange) -> bool:

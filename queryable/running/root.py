@@ -24,27 +24,15 @@ import attrs
 import numpy as np
 from immutables import Map
 
-from queryable.advancing import (
-    Dead,
-    advance_with_receipts,
-    advance_with_update,
-    alive,
-    begin,
-)
+from queryable.conversation import LOST, Data, Moved, Run
 from queryable.data.frozen import read_only
 from queryable.data.growing import batch_of, form_of
 from queryable.errors import HandleError, MechanismFault, QueryError, ReentrantQueryError
-from queryable.faults import (
-    Chain,
-    Scope,
-    enter,
-    is_interrupt,
-    raise_interrupt,
-    what_stands,
-)
+from queryable.faults import FAULTS, enter, is_interrupt, raise_interrupt
 from queryable.held import require_nested
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import (
+    MANY,
     Answer,
     Ask,
     Halted,
@@ -64,12 +52,14 @@ from queryable.protection import Protected
 from queryable.randomness.coins import Coins
 from queryable.randomness.sealed import SealedCoins
 from queryable.recalling import Recall
+from queryable.running.alone import Alone, Same, coins_of, run_as_root
 from queryable.running.blocks import Named as Blocks
 from queryable.running.blocks import after, at_first
 from queryable.running.handles import Handles, Path
 from queryable.running.journal import Journal, Message
 from queryable.running.log import Log, Record, is_poll
 from queryable.running.names import KnownNames, Named, Names, firsts, marked, recalled
+from queryable.running.stepping import DEAD, ROOT, alive, receipts_of
 from queryable.running.together import exchanges_of
 from queryable.view import Exchange
 
@@ -99,10 +89,10 @@ class Moment:
 
 @attrs.define(eq=False)  # never changed, as `Moment`
 class Flight:
-    """A running message: the moment before it, and the scope that tells what stands after it."""
+    """A running message: the moment before it, and the run that tells what stands after it."""
 
     before: Moment
-    scope: Scope
+    run: Run
     path: Path
     query: Query
     names: Names
@@ -115,10 +105,9 @@ class Flight:
         names = tuple(None if each is None else each[0] for each in self.names)
         return Message(self.path, self.query, names, self.coins)
 
-    @property
-    def standing(self) -> tuple[Exchange, ...]:
-        """The exchanges that stand if the message does not return."""
-        return exchanges_of(self.path, self.query, alive(what_stands(self.scope.lost))[1])
+    def told(self, answer: Answer) -> tuple[Exchange, ...]:
+        """The exchanges of the message."""
+        return exchanges_of(self.path, self.query, answer, receipts_of(self.run))
 
 
 _NO_REPORT: Any = (object(), None)
@@ -150,6 +139,8 @@ class MemoryRoot:
         except QueryError as error:
             raise ValueError(str(error)) from None
         self.mechanism = mechanism
+        self._runs = run_as_root(mechanism)
+        self._is_alone = type(self._runs) is Alone
         self.coins = coins
         self.on_fault = on_fault
         self.protects = protects
@@ -164,26 +155,28 @@ class MemoryRoot:
         self._lock = threading.RLock()  # taken once; it knows its owner, whatever is interrupted
         self._busy = threading.Lock()
         self._now: Moment | Flight
-        scope = Scope()
-        scope.recall = opening
-        copy_context().run(self._begin, dataset, scope)
-        self._tell_curator(scope.faults)
+        tossed = coins_of(self._runs, coins, 0)
+        run = Run(self._runs, Data.of(dataset), tossed, standing=opening)
+        copy_context().run(self._begin, dataset, run)
+        self._tell_curator(run.faults)
 
-    def _begin(self, dataset: Any, scope: Scope) -> None:
-        enter(scope)
+    def _begin(self, dataset: Any, run: Run) -> None:
+        enter(run.faults)
         coins = self.coins
-        state, answer = begin(self.mechanism, dataset, coins)
+        state, answer = alive(run())
         if isinstance(coins, SealedCoins):
             try:
                 coins = coins.answered(bare(answer))
             except Exception as fault:  # the answer cannot be written, and data may have been read
-                scope.faults.append(fault)
-                state, answer = alive(None)
+                run.faults.append(fault)
+                state, answer = alive(LOST)
                 coins = coins.answered(answer)
         self.opening = _read_only(answer)
         self._now = Moment(state, coins, blocks=at_first(dataset))
 
-    def tell(self, path: Path, query: Query, names: tuple[str | None, ...] = ()) -> Answer:
+    def tell(  # noqa: PLR0912 (the way of every message, in few calls)
+        self, path: Path, query: Query, names: tuple[str | None, ...] = ()
+    ) -> Answer:
         """Send a query to the mechanism at `path`, commit the new state, and return the answer.
 
         A launch whose name was used at this path is not sent; the old answer is returned. The
@@ -195,27 +188,32 @@ class MemoryRoot:
         if isinstance(query, Ask):  # the log, the journal and the coins name the whole path
             asked, query = unnested(query)
             path = (*path, *asked)
+        answer: Answer = None
         if type(query) is PrivacyLossQuery and path in self._reports and self.journal is None:
             self._require_mine()
             with self._lock, self._busy:
                 now = self.settled()
                 state, told = self._reports.get(path, _NO_REPORT)
-                if state is now.state and query.d_in is None:
+                known = state is now.state and query.d_in is None
+                if known:
                     self._messages += 1  # as the message that is not run again
-                    return self._polled(now, told)
+                    answer = self._polled(now, told)
+            if known:  # a block is left before it returns: an interrupt could keep the lock
+                return answer
         require_nested(path, query)
         taken = marked(query, names) if names else ()
-        self._require_mine()
-        scope = Scope()
+        if os.getpid() != self._process or self._lock._is_owned():  # type: ignore[attr-defined]
+            self._require_mine()
+        faults: list[BaseException] = []
         raised: BaseException | None = None
-        answer: Answer = None
+        answer = None
         with self._lock, self._busy:
             try:
                 if taken:
-                    answer = self._recall(path, query, taken, scope)
+                    answer = self._recall(path, query, taken, faults)
                 else:
                     # In a context of its own, which is left however the call ends.
-                    answer = copy_context().run(self._advance, path, query, (), scope)
+                    answer = copy_context().run(self._advance, path, query, (), faults)
             except BaseException as error:
                 raised = error
             if type(self._now) is not Moment:
@@ -223,12 +221,12 @@ class MemoryRoot:
                     self.settled()
                 except HandleError as error:  # the journal has to be read again
                     raised = raised or error
-        if raised is None and not scope.faults:
+        if raised is None and not faults:
             return answer
         if raised is not None and is_interrupt(raised):
-            scope.faults.append(raised)
+            faults.append(raised)
             raised = None
-        self._tell_curator(scope.faults)
+        self._tell_curator(faults)
         if raised is not None:
             raised.__cause__ = raised.__context__ = None
             try:
@@ -248,17 +246,17 @@ class MemoryRoot:
             MechanismFault: the mechanism at the root has failed.
         """
         self._require_mine()
-        scope = Scope()
+        faults: list[BaseException] = []
         raised: BaseException | None = None
         with self._lock, self._busy:
             try:
-                copy_context().run(self._grow, message, scope)
+                copy_context().run(self._grow, message, faults)
             except BaseException as error:
                 raised = error
         if raised is not None and is_interrupt(raised):
-            scope.faults.append(raised)
+            faults.append(raised)
             raised = None
-        self._tell_curator(scope.faults)
+        self._tell_curator(faults)
         if raised is not None:
             raised.__cause__ = raised.__context__ = None
             try:
@@ -266,7 +264,7 @@ class MemoryRoot:
             finally:
                 del raised  # as in `tell`
 
-    def _grow(self, message: Query, scope: Scope) -> None:
+    def _grow(self, message: Query, faults: list[BaseException]) -> None:
         before, journal = self.settled(), self.journal
         require_continual(self.mechanism)
         self._messages += 1
@@ -278,20 +276,24 @@ class MemoryRoot:
             blocks = before.blocks  # the journal knows them
         else:
             blocks = after(before.blocks, message)
-        enter(scope)
         message = self.fitted(message)
-        state = advance_with_update(self.mechanism, before.state, message, coins, number)
-        if any(map(is_interrupt, scope.faults)):
+        if before.state is DEAD:
+            raise MechanismFault
+        run = Run(self._runs, message, coins_of(self._runs, coins, number), before.state)
+        run.faults = faults
+        enter(faults)
+        state, _ = alive(run())
+        if any(map(is_interrupt, faults)):
             return
         if journal is not None:
             assert isinstance(coins, SealedCoins)
-            journal.grow(coins, dead=isinstance(state, Dead))
+            journal.grow(coins, dead=state is DEAD)
             coins = coins.answered(None)
         now = before
         self._now = Moment(state, coins, now.exchanges, now.polls, now.names, now.named, blocks)
         if journal is not None:
             journal.grown()
-        if isinstance(state, Dead):
+        if state is DEAD:
             raise MechanismFault
 
     def fitted(self, message: Query) -> Query:
@@ -311,50 +313,69 @@ class MemoryRoot:
         if self._lock._is_owned():  # type: ignore[attr-defined]
             raise ReentrantQueryError("a queryable cannot be asked while it answers")
 
-    def _recall(self, path: Path, query: Query, names: Names, scope: Scope) -> Answer:
+    def _recall(
+        self, path: Path, query: Query, names: Names, faults: list[BaseException]
+    ) -> Answer:
         """Send only what was not answered before under its name; return all answers."""
         answers, new = recalled(self.settled().named, path, names)
         if type(query) is not LaunchMany:
             if not new:
                 return answers[0]
-            return copy_context().run(self._advance, path, query, names, scope)
+            return copy_context().run(self._advance, path, query, names, faults)
         if new:
             left = LaunchMany(tuple(query.launches[place] for place in new))
             taken = tuple(names[place] for place in new)
-            told = copy_context().run(self._advance, path, left, taken, scope)
+            told = copy_context().run(self._advance, path, left, taken, faults)
             answers |= zip(new, told, strict=True)
         return tuple(answers[first] for first in firsts(names))
 
-    def _advance(self, path: Path, query: Query, names: Names, scope: Scope) -> Answer:
-        message = addressed(path, query) if path else query
-        before = self.settled()
+    def _advance(
+        self, path: Path, query: Query, names: Names, faults: list[BaseException]
+    ) -> Answer:
+        before, journal = self._now, self.journal
+        if type(before) is not Moment:
+            before = self.settled()
         self._messages += 1
         coins, number = before.coins, self._messages
         if type(coins) is SealedCoins:
             coins = coins.asked(path, query)
             number = 1
-        enter(scope)
-        flight = Flight(before, scope, path, query, names, coins)
-        journal = self.journal
         if journal is not None:
             journal.require_ready()
-            scope.before_reading = lambda: journal.intend(flight.message, flight.standing)
+        message = query
+        for child in reversed(path):
+            message = Ask(child, message)
+        tossed: Any = coins.spawn(ROOT, number)
+        if self._is_alone:
+            tossed = Same(tossed)
+        run = Run(self._runs, message, tossed, before.state)
+        run.faults = faults
+        FAULTS.set(faults)
+        flight = Flight(before, run, path, query, names, coins)
+        if before.state is DEAD:
+            return self.commit(flight, LOST)
+        if journal is not None:
+            run.announce(lambda moved: journal.intend(flight.message, flight.told(alive(moved)[1])))
         self._now = flight
         try:
-            moved = advance_with_receipts(self.mechanism, before.state, message, coins, number)
+            moved = run()
         except QueryError:
             if journal is not None:
                 journal.void()
             raise
-        return self.commit(flight, *moved)
+        if moved is LOST or type(coins) is SealedCoins or type(query) in MANY:
+            return self.commit(flight, moved)
+        receipts = receipts_of(run) if run.receipts else ()
+        told = Exchange(path, query, moved.answer, receipts=receipts)
+        return self.put(flight, moved.state, (told,), coins)
 
-    def commit(self, flight: Flight, state: Any, answer: Answer) -> Answer:
+    def commit(self, flight: Flight, moved: Moved | None) -> Answer:
         """Put the new state in place with its exchanges and their names, by one assignment.
 
         Until that assignment, the exchanges are beyond the valid part of the log.
         """
-        now = flight.before
-        told = exchanges_of(flight.path, flight.query, answer)
+        now, (state, answer) = flight.before, alive(moved)
+        told = flight.told(answer)
         coins = now.coins
         if type(coins) is SealedCoins:  # there is a journal with these only
             poll = state is now.state and all(map(is_poll, told))
@@ -373,15 +394,16 @@ class MemoryRoot:
     def put(self, flight: Flight, state: Any, told: tuple[Exchange, ...], coins: Coins) -> Answer:
         """Put the new state and the exchanges in place."""
         now, names, query = flight.before, flight.names, flight.query
+        many = type(query) in MANY
         if state is not now.state:
             self._reports = {}
-        elif not is_many(query) and is_poll(told[0]):
+        elif not many and is_poll(told[0]):
             told_of_state = type(query) is PrivacyLossQuery and query.d_in is None
-            if told_of_state and self.mechanism.composes and self.journal is None:
+            if told_of_state and self.mechanism.converses and self.journal is None:
                 self._reports[flight.path] = state, told[0]
             return self._polled(now, told[0])
         count, polls, called, named = now.exchanges, now.polls, now.names, now.named
-        answer = _read_only(answer_to(query, told))
+        answer = _read_only(answer_to(query, told) if many else told[0].answer)
         for place, exchange in enumerate(told):
             if names and (name := names[place]) is not None:
                 called = called.set(count + polls, name[0])
@@ -413,32 +435,35 @@ class MemoryRoot:
         Raises:
             QueryError: an answer that no data were read for cannot be written.
         """
-        coins = flight.coins
+        coins, run = flight.coins, flight.run
         assert isinstance(coins, SealedCoins)
-        if self.journal is not None and flight.scope.before_reading is not None:
-            flight.scope.lost = None  # no intent was kept, so nothing was read
-        lost = flight.scope.lost
-        chains: list[Chain] = [lost, None]  # without a chain, the root mechanism has failed
+        stands: list[Any] = [run.withheld, lambda: LOST] if run.has_read else []
         while True:
             try:
                 if self.journal is not None:
                     self.journal.check(told)
                 return state, told, coins.answered(bare(answer_to(flight.query, told)))
             except Exception as fault:
-                if lost is None or not chains:
+                if not stands:
                     raise
-                flight.scope.faults.append(fault)
-            state, answer = alive(what_stands(chains.pop(0)))
-            told = exchanges_of(flight.path, flight.query, answer)
+                run.faults.append(fault)
+            state, answer = alive(stands.pop(0)())
+            told = flight.told(answer)
 
     def flight(self, message: Message, recall: Recall | None) -> Flight:
-        """Begin to make a message again, in a context of its own; see `folding`."""
+        """Begin to make a message again; see `folding`. The recall stands in for the leaves."""
         names = marked(message.query, message.names) if any(message.names) else ()
-        scope = Scope()
-        scope.recall = recall
-        enter(scope)
-        before = self.settled()
-        return Flight(before, scope, message.path, message.query, names, message.coins)
+        before, path, query = self.settled(), message.path, message.query
+        told = addressed(path, query) if path else query
+        coins = coins_of(self._runs, message.coins, 1)
+        run = Run(self._runs, told, coins, before.state, standing=recall)
+        return Flight(before, run, path, query, names, message.coins)
+
+    def growth(self, message: Query, coins: Coins, recall: Recall) -> Run:
+        """Begin to make a message of the data's owner again; see `folding`."""
+        state = self.settled().state
+        tossed = coins_of(self._runs, coins, 1)
+        return Run(self._runs, self.fitted(message), tossed, state, standing=recall)
 
     def resume(self, moment: Moment) -> None:
         """Go on from another moment, which a log has led to; no message runs."""
@@ -449,13 +474,13 @@ class MemoryRoot:
         now = self._now
         if type(now) is Moment:
             return now
-        before, lost = now.before, now.scope.lost
         if self.journal is not None:
             self.journal.require_unanswered(now.message)
-        if lost is None:
-            self._now = before
-            return before
-        self.commit(now, *alive(what_stands(lost)))
+        stands = now.run.standing()
+        if stands is None:
+            self._now = now.before
+            return now.before
+        self.commit(now, stands[0])
         settled = self._now
         assert isinstance(settled, Moment)
         return settled
@@ -472,7 +497,7 @@ class MemoryRoot:
 
     @property
     def state(self) -> Any:
-        """The state of the root mechanism."""
+        """The state of what the root runs: a `Node`, or `Dead`."""
         return self._present().state
 
     def exchanges(self) -> Iterator[Exchange]:
@@ -523,7 +548,8 @@ def _read_only(answer: Answer) -> Answer:
     if isinstance(answer, np.ndarray):
         read_only(answer)
     elif isinstance(answer, Launched):
-        _read_only(answer.answer)
+        if answer.answer is not None:
+            _read_only(answer.answer)
     elif isinstance(answer, tuple):
         for entry in answer:
             _read_only(entry)

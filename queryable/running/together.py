@@ -24,29 +24,30 @@ from queryable.messages import (
 )
 from queryable.running.handles import Path
 from queryable.running.roots import Root
-from queryable.view import Exchange, exchange_at
+from queryable.view import Exchange, Receipts
 
 
-def exchanges_of(path: Path, query: Query, answer: Answer) -> tuple[Exchange, ...]:
+def exchanges_of(
+    path: Path, query: Query, answer: Answer, receipts: Receipts = ()
+) -> tuple[Exchange, ...]:
     """The exchanges of a message: one for each entry of a `LaunchMany` or `AskMany`.
 
     An answer that is not a tuple with an answer for each entry, such as `Failed()`, is the answer
     to every entry.
     """
-    told = exchange_at(path, query, answer)
     if not is_many(query):
-        return (told,)
-    entries, answers = entries_of(query), told.answer
+        return (Exchange(path, query, answer, receipts=receipts),)
+    entries, answers = entries_of(query), answer
     if type(answers) is not tuple or len(answers) != len(entries):
         answers = (answers,) * len(entries)
     each = [_exchange(path, *pair) for pair in zip(entries, answers, strict=True)]
-    each[-1] = attrs.evolve(each[-1], receipts=(*each[-1].receipts, *told.receipts))
+    each[-1] = attrs.evolve(each[-1], receipts=receipts)
     return tuple(each)
 
 
 def _exchange(path: Path, query: Query, answer: Answer) -> Exchange:
     asked, query = unnested(query)
-    return exchange_at((*path, *asked), query, answer)
+    return Exchange((*path, *asked), query, answer)
 
 
 def tell_many(

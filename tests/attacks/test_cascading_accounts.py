@@ -14,7 +14,6 @@ import pytest
 from composition import Individual
 from mechanisms import Gaussian
 from queryable import Coins, Launch, Statistic
-from queryable.advancing import begin
 
 VARIANCE = 10
 ONE = Fraction(1, 2 * VARIANCE)
@@ -57,7 +56,7 @@ def ours(records: tuple[int, ...], impressions: int, budget: Fraction) -> list[A
     statistic = Statistic(counted, l1=2, l2="1.4142135624", shape=impressions)
     launch = Launch(Gaussian(statistic, variance=VARIANCE))
     mechanism = Individual(budget)
-    state, _ = begin(mechanism, records, Silent())
+    state, _ = mechanism.init(records, Silent())
     answers = []
     for _ in range(impressions):
         state, launched = mechanism.step(state, launch, Silent())

@@ -24,11 +24,14 @@ from queryable import (
     ZCDP,
     Ask,
     AskMany,
+    BlockLossQuery,
     CanAfford,
     CloseBlock,
     InteractiveMechanism,
+    Last,
     Launch,
     LaunchMany,
+    LaunchOver,
     PrivacyLossQuery,
     PureDP,
     Queryable,
@@ -37,6 +40,7 @@ from queryable import (
     Update,
     UserLevel,
 )
+from queryable.effort import quickly
 from queryable.errors import CodecError
 from queryable.messages import MeasureQuery
 
@@ -191,6 +195,28 @@ def test_a_person_over_a_measurement_passes_nothing_on() -> None:
     with pytest.raises(QueryError, match="a measurement answers once"):
         table.launch(m.Scripted(over, [Launch(GAUSSIAN)]))
     assert table.privacy_loss() == PureDP(0)
+
+
+@pytest.mark.parametrize("d_in", [c.FiltCon(PureDP(1)), -(2**53) - 1])
+def test_a_report_at_no_number_is_refused_whatever_a_person_was_answered(d_in: Any) -> None:
+    """What a noise reduction does depends on its answers, but no state reports at this d_in."""
+    asked = [Launch(GAUSSIAN), Launch(GAUSSIAN), PrivacyLossQuery(d_in)]
+    table = Queryable(c.FiltCon(ZCDP(9)), ROWS, coins=SeededCoins(1), allow_seeded=True)
+    with pytest.raises(QueryError, match="entry 2"):
+        table.launch(m.Scripted(m.BrownianNoiseReduction() @ c.FiltCon(ZCDP(9)), asked))
+    assert table.privacy_loss() == ZCDP(0)
+
+
+def test_a_launch_over_many_blocks_is_refused_also_through_a_person() -> None:
+    """Its receipt has an account of each block. No answer was paid for when it is counted."""
+    blocks = c.AtMostADay(ZCDP("1/100")) @ c.Blocks(c.FiltCon(ZCDP(1)))
+    table = Queryable(blocks, [], coins=SeededCoins(1), allow_seeded=True)
+    for day in range(200):
+        table.feed([day], block=day)
+        table.feed.close(day)
+    with quickly(characters=5_000), pytest.raises(QueryError, match="characters"):
+        table.ask(LaunchOver(m.Gaussian(m.Count(), rho="1/1000"), Last(200)))
+    assert table.ask(BlockLossQuery(7)) == ZCDP(0)
 
 
 @pytest.mark.parametrize(("child", "junk"), CHILDREN.values(), ids=CHILDREN)

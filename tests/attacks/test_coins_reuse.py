@@ -10,7 +10,6 @@ import attrs
 import pytest
 
 from composition import ConComp, FiltCon
-from composition.compositors.children import Child
 from queryable import (
     SYSTEM,
     Ask,
@@ -26,7 +25,8 @@ from queryable import (
     SeededCoins,
     UnknownQueryError,
 )
-from queryable.advancing import (
+from queryable.conversation.steps import Child
+from queryable.running.stepping import (
     advance,
     begin,
 )

@@ -28,7 +28,6 @@ from mechanisms import (
     column,
 )
 from queryable import ZCDP, Ask, Launch, Launched, Update
-from queryable.advancing import begin
 from tests.attacks.test_cascading_accounts import Silent
 
 RHO = Fraction(1)
@@ -114,7 +113,7 @@ def answers(source: Any, messages: list[Any], batches: Any) -> list[Any]:
         batches: the batch that arrives before a message, by the number of the message.
     """
     mechanism, told = Individual(RHO), []
-    state, _ = begin(mechanism, source, Silent())
+    state, _ = mechanism.init(source, Silent())
     for number, message in enumerate(messages):
         if number in batches:
             state, _ = mechanism.step(state, Update(batches[number]), Silent())

@@ -12,11 +12,11 @@ import pytest
 
 from composition import FiltCon, Parallel, Partition
 from queryable import SYSTEM, Launch, PureDP, Refused
-from queryable.advancing import (
+from queryable.audit import hockey_stick, view_law
+from queryable.running.stepping import (
     advance,
     begin,
 )
-from queryable.audit import hockey_stick, view_law
 from tests.audit.toys import Response, nats, script
 
 HOME = (("north", "patient"), ("south", "doctor"))

@@ -24,10 +24,6 @@ from queryable import (
     UnprovenCompositionError,
     Update,
 )
-from queryable.advancing import (
-    advance,
-    begin,
-)
 from queryable.audit import (
     HockeyStick,
     MaxDivergence,
@@ -40,6 +36,10 @@ from queryable.audit import (
 )
 from queryable.audit.concentrated import concentration
 from queryable.randomness.coins import SYSTEM
+from queryable.running.stepping import (
+    advance,
+    begin,
+)
 from tests.audit.streams import ARRIVES, EMPTY, NOTHING, Flagged, Pads, Rolls
 from tests.audit.toys import F, nats, odds_below
 
@@ -67,15 +67,8 @@ class Naive(Parallel):
 
     continual = True
 
-    def step(self, state: Any, query: Any, coins: Any = SYSTEM) -> Any:
-        if not isinstance(query, Update):
-            return super().step(state, query, coins)
-        shares = self.partition.split(query.records, tuple(self.mechanisms))
-        children = state.children
-        for name, child in children.items():
-            told = child.mechanism.step(child.state, Update(shares[name]), coins)[0]
-            children = children.set(name, type(child)(child.mechanism, child.claim, told))
-        return type(state)(children), None
+    def require_growing(self) -> None:
+        """No theorem is asked for."""
 
 
 def naive(parts: int, careless: Any) -> Naive:

@@ -32,7 +32,7 @@ from queryable import (
     QueryError,
     Refused,
 )
-from queryable.advancing import (
+from queryable.running.stepping import (
     advance,
     begin,
 )

@@ -137,8 +137,8 @@ def label_of(cell: Any, *, padded: bool) -> Any:
     return repr(0 if cell == 0 else cell)  # also for the zero below zero
 
 
-def typed(form: str, name: str) -> Storage:
-    """A typed column of a form of `hostile_tables`."""
+def typed(form: str, name: str, *, in_sql: bool = False) -> Storage:
+    """A typed column of a form of `hostile_tables`; a table compares its cells in SQL."""
     column, values = FORMS[form].columns[name], VALUES_IN[form]
 
     def made(units: list[Any], given: list[int]) -> Any:
@@ -146,8 +146,8 @@ def typed(form: str, name: str) -> Storage:
 
     def drawn(random: Random) -> tuple[Any, Any]:
         cell = column.cell(random, 0.5)
-        if name == "time" and isinstance(cell, int):
-            return label_of(cell // 1000, padded=False), cell  # times of day are in microseconds
+        if name == "time" and isinstance(cell, int) and not in_sql:
+            return label_of(cell // 1000, padded=False), cell  # Python's have microseconds
         return label_of(cell, padded=form == "typed arrays"), cell
 
     return Storage(made, drawn)
@@ -196,7 +196,7 @@ READ_BY_DUCKDB = [
     *("duration", "dictionary"),
 ]
 TABLES = {"table: objects": in_table(Storage(in_dict(list), of_texts))} | {
-    f"table: {name}": in_table(typed("pyarrow", name)) for name in READ_BY_DUCKDB
+    f"table: {name}": in_table(typed("pyarrow", name, in_sql=True)) for name in READ_BY_DUCKDB
 }
 STORAGES = OBJECTS | TYPED | TABLES
 

@@ -27,17 +27,18 @@ from queryable import (
     QueryError,
     Update,
 )
-from queryable.advancing import advance, advance_with_update, begin
 from queryable.audit import every_outcome, hashable
 from queryable.audit.enumeration import CUT
+from queryable.audit.keys import state_key
 from queryable.data.growing import batch_of, form_of
 from queryable.datasets import protects
 from queryable.errors import MechanismFault
 from queryable.held import held
 from queryable.losses import ExPostBound, Loss
-from queryable.messages import addressed, is_owners, plain, unnested
+from queryable.messages import addressed, is_owners, unnested
 from queryable.protection import whom
 from queryable.randomness.laws import Law as Drawn
+from queryable.running.stepping import advance, begin
 from tests.attacks.hostile_units import Stop
 from tests.audit.random_leaves import COLUMNS, UNIT, Reader, Row, Rows, columns_of
 from tests.audit.random_trees import OURS, Maker, Mechanism, Place, Stream, places
@@ -191,15 +192,16 @@ class Side:
             if isinstance(message, Update):
                 form = form_of(self.dataset)
                 message = Update(batch_of(form, message.records), message.block)
-            return advance_with_update(self.mechanism, state, message, coins, 0), None
+            return advance(self.mechanism, state, message, coins, 0)[0], None
         return state, None
 
     def _number(self, state: Any) -> int:
         with suppress(Exception, Stop):  # hostile cells in it
-            if state not in self.numbers:
-                self.numbers[state] = len(self.states)
+            key = state_key(state)
+            if key not in self.numbers:
+                self.numbers[key] = len(self.states)
                 self.states.append(state)
-            return self.numbers[state]
+            return self.numbers[key]
         self.states.append(state)
         return len(self.states) - 1
 
@@ -348,8 +350,8 @@ def _talked(make: Maker, side: Side, d_in: int) -> tuple[tuple[Any, ...], Law, l
     after, answers = side.after(running, report)
     if len(after) > MOST_VIEWS:
         return None
-    first = plain(answers[0])
-    same = all(plain(each) == first for each in answers)
+    first = answers[0]
+    same = all(each == first for each in answers)
     return (*messages, report), law_of(after), _claimed(first) if same else []
 
 
@@ -362,7 +364,7 @@ def _claimed(report: Any) -> list[Loss]:
 
 def _launched(answer: Any, place: Place, message: Any) -> list[Place]:
     """The places that a launch has opened."""
-    answer, launch = plain(answer), unnested(message)[1]
+    launch = unnested(message)[1]
     if not isinstance(answer, Launched) or not isinstance(launch, Launch | LaunchOver):
         return []
     if isinstance(place.mechanism, c.Universal):

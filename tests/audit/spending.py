@@ -36,7 +36,7 @@ from queryable import (
     Update,
 )
 from queryable.losses.numbers import BeyondReachError
-from queryable.messages import addressed, plain
+from queryable.messages import addressed
 from tests.audit.built import OURS
 from tests.audit.true_losses import Atom, exceeds
 
@@ -133,7 +133,7 @@ class Analyst:
             self.state, answer = self.mechanism.step(self.state, addressed(path, query), SYSTEM)
         except (QueryError, BeyondReachError):
             return None
-        return plain(answer)
+        return answer
 
     def spend(self, atom: Atom, most: int) -> None:
         """Launch an atom until nothing admits it any more, and compare."""
@@ -209,7 +209,7 @@ def _paths(mechanism: Any, path: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
             yield from _paths(child, (*path, name))
     elif isinstance(mechanism, c.Postprocessed):
         yield from _paths(mechanism.mechanism, path)
-    elif mechanism.composes and not isinstance(mechanism, c.Blocks):
+    elif mechanism.converses and not isinstance(mechanism, c.Blocks):
         yield path
 
 

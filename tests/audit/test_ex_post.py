@@ -14,7 +14,6 @@ import attrs
 import pytest
 
 from composition import ConComp, ExPost, FiltCon
-from composition.compositors.adaptive import CompositionState
 from composition.compositors.ex_post_claims import ExPostClaim
 from queryable import (
     SYSTEM,
@@ -31,6 +30,7 @@ from queryable import (
 )
 from queryable.audit import HockeyStick, view_law
 from queryable.audit import worst_case as strongest
+from queryable.conversation import Moved, Node
 from queryable.ex_post import Expense, Opening
 from tests.audit import toys
 from tests.audit.toys import (
@@ -193,8 +193,9 @@ def test_the_toys_state_their_cost_correctly(x: int, x_prime: int) -> None:
     """Each toy alone, for every adversary: the sum over views of the excess over the expense."""
 
     def over(mechanism: Any, asks: list[Any]) -> Any:
-        def leaves(state: CompositionState) -> list[Any]:
-            odds = [e.expense.odds for e in state.claims.values() if isinstance(e, ExPostClaim)]
+        def leaves(state: Node) -> list[Any]:
+            claims = state.own.claims.values()
+            odds = [each.expense.odds for each in claims if isinstance(each, ExPostClaim)]
             return [excess(odds[0] if odds else 1)]
 
         queries = [Launch(mechanism), *(Ask(0, ask) for ask in asks)]
@@ -406,17 +407,17 @@ def test_random_children() -> None:
 class ChargesAfterwards(ExPost):
     """Mutation: admits a step as long as the realised loss so far is within the budget."""
 
-    def _ask_refused(self, state: Any, entry: ExPostClaim, worst: Any) -> Refused | None:
-        return super()._ask_refused(state, entry, entry.loss)
+    def _ask_refused(self, own: Any, entry: ExPostClaim, worst: Any) -> Refused | None:
+        return super()._ask_refused(own, entry, entry.loss)
 
 
 @attrs.frozen
 class Forgets(ExPost):
     """Mutation: charges nothing for the steps of ex-post children."""
 
-    def _ask(self, state: Any, child: Any, query: Any, coins: Coins) -> Any:
-        after, answer = super()._ask(state, child, query, coins)
-        return attrs.evolve(after, account=state.account), answer
+    def _ask_ex_post(self, own: Any, asked: Any) -> Any:
+        moved = yield from super()._ask_ex_post(own, asked)
+        return Moved(attrs.evolve(moved.state, account=own.account), moved.answer)
 
 
 def test_faulty_accounting_is_refuted() -> None:

@@ -26,15 +26,13 @@ from composition import (
 )
 from composition.compositors import (
     adaptive,
-    children,
     claims,
-    individual,
-    launching,
     parallel,
 )
 from composition.compositors.accounts import Accounts
 from composition.compositors.adaptive import AdaptiveComposition, CompositionState
 from composition.compositors.block_register import BlockRegister
+from composition.compositors.launching import Orders
 from composition.rules.additive import AdditiveAccount
 from composition.rules.slack import SlackAccount
 from mechanisms import (
@@ -60,32 +58,37 @@ from mechanisms.tables.growth import GrowingTable
 from mechanisms.tables.records import TableRecords
 from queryable import (
     GDP,
+    Ask,
     Bernoulli,
+    CanAfford,
     Dominated,
     Failed,
+    FromMechanism,
     Launched,
     Measurement,
+    PersonInTheMiddle,
     Postprocessed,
     PrivacyClaimError,
     PrivacyLossQuery,
     PureDP,
     QueryError,
     Refused,
-    Update,
     View,
     view,
 )
-from queryable.advancing import (
-    advance,
-    begin,
-)
 from queryable.contributions import RecordsInMemory
-from queryable.data.growing import over
+from queryable.conversation import Drop, Moved, Node, Reported, Start, leaves
+from queryable.conversation import running as conversations
+from queryable.data.growing import over, snapshot
 from queryable.data.later import made
 from queryable.losses.conversions import log_up
 from queryable.losses.numbers import round_down, round_up
 from queryable.randomness.coins import SeededCoins
 from queryable.running import root
+from queryable.running.stepping import (
+    advance,
+    begin,
+)
 from tests.attacks import test_individual_neighbours as persons
 from tests.attacks import test_parallel_streams as streams
 from tests.attacks import test_sparse_vectors as sparse
@@ -96,6 +99,7 @@ from tests.audit import test_synthetic as synthetic
 from tests.audit.cases import CASES, SUCCESSIVE, Case
 from tests.laws import compositors as laws
 from tests.laws import growing
+from tests.laws.growing import Taking
 from tests.unit.mechanisms import test_best as best
 from tests.unit.queryable.losses import test_dominated as dominated_losses
 
@@ -133,53 +137,82 @@ def caught_by(check: Check) -> Callable[[Patch], Patch]:
     return register
 
 
+def last(talk: Any, told: Any) -> Any:
+    """The result of a conversation that yields no more after what it is sent now."""
+    try:
+        talk.send(told)
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("it goes on")
+
+
 # Data that grow.
+
+
+def grown_otherwise(edit: Callable[..., Any]) -> Patch:
+    """Replace the conversation about a batch by `edit(grow, self, own, message, live)`."""
+    real = AdaptiveComposition._grow
+
+    def patch(monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(AdaptiveComposition, "_grow", lambda *arguments: edit(real, *arguments))
+
+    return patch
 
 
 @caught_by(law(growing.a_child_that_is_not_continual_keeps_its_snapshot, filters))
 def a_snapshot_child_sees_an_update(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(adaptive, "continual_among", lambda children, ids: tuple(ids))
+    everybody = Taking(continual=True)
+    grown_otherwise(
+        lambda real, self, own, message, live: real(
+            self, attrs.evolve(own, streams=None), message, dict.fromkeys(live, everybody)
+        )
+    )(patch)
 
 
 @caught_by(law(growing.a_child_that_is_not_continual_keeps_its_snapshot, filters))
 def a_continual_child_gets_no_update(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(adaptive, "pass_on", lambda children, ids, message, coins: children)
+    grown_otherwise(lambda real, self, own, message, live: real(self, own, message, {}))(patch)
 
 
 @caught_by(law(growing.an_analyst_sends_no_batch, filters))
 def an_update_of_an_analyst_is_obeyed(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(children, "OWNERS", ())
+    patch.setattr(conversations, "OWNERS", ())
 
 
 @caught_by(law(growing.a_batch_arrives_whole_or_not_at_all, filters))
 def half_an_update_after_an_interrupt(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(root, "is_interrupt", lambda fault: False)
+    for module in (conversations, root):
+        patch.setattr(module, "is_interrupt", lambda fault: False)
+    patch.setattr(conversations, "interrupted", lambda: False)
 
 
 @caught_by(law(growing.batches_cost_nothing_and_are_not_shown, filters))
 def an_update_answers(patch: pytest.MonkeyPatch) -> None:
-    own = FiltCon.step
+    def edit(real: Any, self: Any, own: Any, message: Any, live: Any) -> Any:
+        moved = yield from real(self, own, message, live)
+        return moved._replace(answer=len(live))
 
-    def step(self: Any, state: Any, query: Any, coins: Any = None) -> Any:
-        state, answer = own(self, state, query, coins)
-        return state, len(query.records) if isinstance(query, Update) else answer
-
-    patch.setattr(FiltCon, "step", step, raising=False)
+    grown_otherwise(edit)(patch)
 
 
 @caught_by(law(growing.batches_draw_from_the_coins_of_each_child, filters))
 def batches_go_round_in_another_order_with_shared_coins(patch: pytest.MonkeyPatch) -> None:
-    real = adaptive.pass_on
+    real = conversations.Run.__init__
 
-    def shared(living: Any, identities: Any, message: Any, coins: Any) -> Any:
-        together = coins.spawn(0, len(living))
-        for identity in reversed(identities):
-            one = attrs.evolve(living[identity], messages=0)
-            told = real(living.set(identity, one), (identity,), message, Together(together))
-            living = living.set(identity, told[identity])
-        return living
+    def init(self: Any, *arguments: Any, **options: Any) -> None:
+        real(self, *arguments, **options)
+        if self.atomic:
+            self._coins = Together(self._coins)
 
-    patch.setattr(adaptive, "pass_on", shared)
+    patch.setattr(conversations.Run, "__init__", init)
+
+    def edit(real: Any, self: Any, own: Any, message: Any, live: Any) -> Any:
+        growing = real(self, own, message, live)
+        ready = yield next(growing)
+        told = yield growing.send(ready)[::-1]
+        return last(growing, told)
+
+    grown_otherwise(edit)(patch)
 
 
 @attrs.frozen
@@ -214,7 +247,7 @@ def a_pure_part_is_charged_its_own_zcdp(patch: pytest.MonkeyPatch) -> None:
 
 
 def launched_otherwise(edit: Callable[..., Any]) -> Patch:
-    """Replace a launch by `edit(launch, self, state, query, coins)`."""
+    """Replace the conversation about launches by `edit(launch, self, own, ordered)`."""
     real = AdaptiveComposition._launch
 
     def patch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,80 +260,113 @@ def launched_otherwise(edit: Callable[..., Any]) -> Patch:
 
 @caught_by(law(laws.nothing_runs_before_it_is_paid, filters))
 def a_launch_runs_before_the_rule_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    def edit(real: Any, self: Any, state: Any, query: Any, coins: Any) -> Any:
-        query.mechanism.init(state.dataset, coins.spawn(0, 0))
-        return real(self, state, query, coins)
+    def edit(real: Any, self: Any, own: Any, ordered: Any) -> Any:
+        yield [Start("early", ordered.orders[0].launch.mechanism, own.data), Drop(("early",))]
+        return (yield from real(self, own, ordered))
 
     launched_otherwise(edit)(monkeypatch)
 
 
 @caught_by(CASES["failures are paid"].keeps)
 def a_failed_launch_is_not_charged(monkeypatch: pytest.MonkeyPatch) -> None:
-    def edit(real: Any, self: Any, state: Any, query: Any, coins: Any) -> Any:
-        after, answer = real(self, state, query, coins)
-        return (state, answer) if isinstance(answer, Failed) else (after, answer)
+    def edit(real: Any, self: Any, own: Any, ordered: Any) -> Any:
+        moved = yield from real(self, own, ordered)
+        return moved._replace(state=own) if isinstance(moved.answer, Failed) else moved
 
     launched_otherwise(edit)(monkeypatch)
 
 
 @caught_by(law(laws.a_refusal_leaves_no_trace, filters))
 def a_refused_launch_uses_an_id(monkeypatch: pytest.MonkeyPatch) -> None:
-    def declined(self: Any, state: Any, refusal: Any) -> Any:
-        used = state.claims.set(len(state.claims), claims.Claim(None, PureDP(0)))  # type: ignore[arg-type]
-        return attrs.evolve(state, claims=used), refusal
+    def declined(self: Any, own: Any, refusal: Any) -> Any:
+        used = own.claims.set(len(own.claims), claims.Claim(None, PureDP(0)))  # type: ignore[arg-type]
+        return attrs.evolve(own, claims=used), refusal
 
     monkeypatch.setattr(FiltCon, "_declined", declined)
 
 
 @caught_by(law(laws.a_refusal_leaves_no_trace, filters))
 def a_refusal_retires_live_children(monkeypatch: pytest.MonkeyPatch) -> None:
-    def declined(self: Any, state: Any, refusal: Any) -> Any:
-        return attrs.evolve(state, children=children.NO_CHILDREN), refusal
+    def edit(real: Any, self: Any, own: Any, ordered: Any) -> Any:
+        moved = yield from real(self, own, ordered)
+        if isinstance(moved.answer, Refused):
+            yield Drop()
+        return moved
 
-    monkeypatch.setattr(FiltCon, "_declined", declined)
+    launched_otherwise(edit)(monkeypatch)
+
+
+def conversing_otherwise(edit: Callable[..., Any]) -> Patch:
+    """Replace a conversation by `edit(converse, self, own, understood, live)`."""
+    real = AdaptiveComposition.converse
+
+    def patch(monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(
+            AdaptiveComposition, "converse", lambda *arguments: edit(real, *arguments)
+        )
+
+    return patch
 
 
 @caught_by(law(laws.a_dry_run_changes_nothing, filters))
 def a_dry_run_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = AdaptiveComposition.step
+    real = AdaptiveComposition.understood
 
-    def step(self: Any, state: Any, query: Any, coins: Any) -> Any:
-        after, answer = real(self, state, query, coins)
-        if answer is True:
-            after = attrs.evolve(after, account=after.account.add(PureDP("1/100")))
-        return after, answer
+    def understood(self: Any, own: Any, query: Any, live: Any) -> Any:
+        told = real(self, own, query, live)
+        return True if isinstance(query, CanAfford) and told.answer else told
 
-    monkeypatch.setattr(AdaptiveComposition, "step", step)
+    def edit(real: Any, self: Any, own: Any, understood: Any, live: Any) -> Any:
+        if understood is True:
+            account = own.account.add(PureDP("1/100"))
+            return Moved(attrs.evolve(own, account=account), True)
+        return real(self, own, understood, live)
+
+    monkeypatch.setattr(AdaptiveComposition, "understood", understood)
+    conversing_otherwise(edit)(monkeypatch)
 
 
 @caught_by(law(laws.no_id_is_used_twice, filters))
 def ids_are_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = launching.start_child
+    """Each child has the number of those that are live as its id."""
 
-    def start(living: Any, identity: Any, *others: Any) -> Any:
-        return real(living, len(living), *others)
+    def edit(real: Any, self: Any, own: Any, understood: Any, live: Any) -> Any:
+        talk = real(self, own, understood, live)
+        return again(talk, len(live)) if isinstance(understood, Orders) else talk
 
-    monkeypatch.setattr(launching, "start_child", start)
+    def again(talk: Any, identity: int) -> Any:
+        told = yield [each._replace(identity=identity) for each in next(talk)]
+        return last(talk, told)
+
+    conversing_otherwise(edit)(monkeypatch)
 
 
 @caught_by(law(laws.nothing_starts_anew, filters))
 def the_empty_message_starts_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = AdaptiveComposition.step
+    real = AdaptiveComposition.understood
 
-    def step(self: Any, state: Any, query: Any, coins: Any) -> Any:
-        if query in ("", None, ()):
-            return self.init(state.dataset, coins)
-        return real(self, state, query, coins)
+    def understood(self: Any, own: Any, query: Any, live: Any) -> Any:
+        return query if query in ("", None, ()) else real(self, own, query, live)
 
-    monkeypatch.setattr(AdaptiveComposition, "step", step)
+    def edit(real: Any, self: Any, own: Any, understood: Any, live: Any) -> Any:
+        return (
+            anew(self, own) if understood in ("", None, ()) else real(self, own, understood, live)
+        )
+
+    def anew(self: Any, own: Any) -> Any:
+        yield Drop()
+        return self.open(own.data)
+
+    monkeypatch.setattr(AdaptiveComposition, "understood", understood)
+    conversing_otherwise(edit)(monkeypatch)
 
 
 @caught_by(laws.every_launch_counts_toward_the_limit)
 def measurements_do_not_count_toward_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    def edit(real: Any, self: Any, state: Any, query: Any, coins: Any) -> Any:
-        if isinstance(query.mechanism, Measurement):
+    def edit(real: Any, self: Any, own: Any, ordered: Any) -> Any:
+        if isinstance(ordered.orders[0].launch.mechanism, Measurement):
             self = attrs.evolve(self, max_mechanisms=None)
-        return real(self, state, query, coins)
+        return real(self, own, ordered)
 
     launched_otherwise(edit)(monkeypatch)
 
@@ -327,9 +393,9 @@ def a_halt_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 def a_block_is_read_before_it_is_paid(monkeypatch: pytest.MonkeyPatch) -> None:
     real = Blocks._charged
 
-    def charged(self: Any, state: Any, order: Any) -> Any:
-        over(state.dataset, [block.name for block in order.blocks])
-        return real(self, state, order)
+    def charged(self: Any, own: Any, order: Any) -> Any:
+        over(made(own.data.rows), [block.name for block in order.blocks])
+        return real(self, own, order)
 
     monkeypatch.setattr(Blocks, "_charged", charged)
 
@@ -473,13 +539,17 @@ def a_report_lags_one_launch_behind(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @caught_by(law(laws.a_report_counts_every_launch, odometers))
 def a_report_counts_live_children_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    def living(self: Any, state: CompositionState, d_in: Any) -> Any:
-        account = self._opened()
-        for child in state.children.values():
-            account = account.add(child.claim)
-        return account.total()
+    real = AdaptiveComposition.understood
 
-    monkeypatch.setattr(OdomCon, "_privacy_loss", living)
+    def understood(self: Any, own: Any, query: Any, live: Any) -> Any:
+        if not isinstance(query, PrivacyLossQuery):
+            return real(self, own, query, live)
+        account = self._opened()
+        for child in live:
+            account = account.add(own.claims[child].loss)
+        return Reported(account.total())
+
+    monkeypatch.setattr(AdaptiveComposition, "understood", understood)
 
 
 @caught_by(laws.a_truncated_view_drops_the_answer_that_crosses)
@@ -500,25 +570,32 @@ def truncation_reads_the_report_of_the_old_state(monkeypatch: pytest.MonkeyPatch
 # Children.
 
 
-def asked_otherwise(edit: Callable[..., Any]) -> Patch:
-    """Replace what passes a query to a child by `edit(ask, children, identity, query, ...)`."""
-    real = children.ask_child
+def settled_otherwise(edit: Callable[..., Any]) -> Patch:
+    """Replace the children after an `Ask` by `edit(before, after, identity)`."""
+    real = conversations.Run.__call__
 
     def patch(monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(children, "ask_child", lambda *arguments: edit(real, *arguments))
+        def call(self: Any) -> Any:
+            moved = real(self)
+            if not isinstance(self._message, Ask):
+                return moved
+            own, after = moved.state
+            after = edit(self.node.children, after, self._message.child)
+            return moved._replace(state=Node(own, after))
+
+        monkeypatch.setattr(conversations.Run, "__call__", call)
 
     return patch
 
 
 @caught_by(law(laws.siblings_do_not_disturb_each_other, filters))
 def siblings_share_their_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    def edit(real: Any, children: Any, identity: Any, *others: Any) -> Any:
-        after, answer = real(children, identity, *others)
+    def edit(_: Any, after: Any, identity: Any) -> Any:
         for sibling, child in after.items():
-            after = after.set(sibling, attrs.evolve(child, state=after[identity].state))
-        return after, answer
+            after = after.set(sibling, child._replace(state=after[identity].state))
+        return after
 
-    asked_otherwise(edit)(monkeypatch)
+    settled_otherwise(edit)(monkeypatch)
 
 
 @caught_by(law(laws.siblings_do_not_disturb_each_other, odometers))
@@ -529,11 +606,10 @@ def siblings_draw_the_same_coins(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @caught_by(law(laws.siblings_do_not_disturb_each_other, filters))
 def a_child_draws_the_same_coins_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    def edit(real: Any, children: Any, identity: Any, *others: Any) -> Any:
-        after, answer = real(children, identity, *others)
-        return after.set(identity, attrs.evolve(after[identity], messages=1)), answer
+    def edit(_: Any, after: Any, identity: Any) -> Any:
+        return after.set(identity, after[identity]._replace(messages=1))
 
-    asked_otherwise(edit)(monkeypatch)
+    settled_otherwise(edit)(monkeypatch)
 
 
 @caught_by(law(laws.a_launch_retires_earlier_children, lambda: FiltSeq(PureDP(1))))
@@ -543,32 +619,35 @@ def a_retired_child_still_answers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @caught_by(law(laws.a_failure_says_nothing_and_ends_the_child, filters))
 def a_failed_child_lives_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    def edit(real: Any, children: Any, *others: Any) -> Any:
-        after, answer = real(children, *others)
-        return (children, answer) if isinstance(answer, Failed) else (after, answer)
+    def edit(before: Any, after: Any, identity: Any) -> Any:
+        return after if identity in after else before
 
-    asked_otherwise(edit)(monkeypatch)
+    settled_otherwise(edit)(monkeypatch)
 
 
 @caught_by(law(laws.a_failure_says_nothing_and_ends_the_child, filters))
 def the_text_of_a_fault_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def told(run: Any, *_: Any, **__: Any) -> Any:
-        try:
-            return run()
-        except QueryError:
-            raise
-        except Exception as fault:
-            return None, str(fault.__context__ or fault)
+    real = leaves.read
 
-    monkeypatch.setattr(children, "contained_step", told)
+    def told(step: Any, mechanism: Any, state: Any, coins: Any) -> Any:
+        moved, fault = real(step, mechanism, state, coins)
+        if fault is None or isinstance(fault, QueryError):
+            return moved, fault
+        return Moved(state, str(fault.__context__ or fault)), None
+
+    monkeypatch.setattr(leaves, "read", told)
 
 
 @caught_by(law(laws.ids_are_no_booleans, filters))
 def false_is_the_child_zero(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = AdaptiveComposition._live
-    monkeypatch.setattr(
-        AdaptiveComposition, "_live", lambda self, state, child: real(self, state, +child)
-    )
+    real = AdaptiveComposition.understood
+
+    def understood(self: Any, own: Any, query: Any, live: Any) -> Any:
+        if isinstance(query, Ask):
+            query = attrs.evolve(query, child=+query.child)
+        return real(self, own, query, live)
+
+    monkeypatch.setattr(AdaptiveComposition, "understood", understood)
 
 
 # Claims of other compositors and mechanisms.
@@ -594,13 +673,28 @@ def parts_lose_what_the_worst_loses_at_two_records(monkeypatch: pytest.MonkeyPat
 
 @caught_by(CASES["a person"].keeps)
 def a_person_peeks_at_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = Postprocessed.init
+    real = Postprocessed.open
 
-    def init(self: Any, dataset: Any, coins: Any) -> Any:
-        state, answer = real(self, dataset, coins)
-        return attrs.evolve(state, person=bool(dataset)), answer
+    def open_(self: Any, data: Any) -> Any:
+        seen = attrs.evolve(self, person=Peeking(self.person, bool(snapshot(made(data.rows)))))
+        return real(seen, data)
 
-    monkeypatch.setattr(Postprocessed, "init", init)
+    monkeypatch.setattr(Postprocessed, "open", open_)
+
+
+@attrs.frozen
+class Peeking(PersonInTheMiddle[Any]):
+    """A person who keeps another state than its own, once its mechanism has answered."""
+
+    person: Any
+    seen: Any
+
+    def init(self) -> Any:
+        return self.person.init()
+
+    def step(self, state: Any, message: Any, coins: Any) -> Any:
+        state, reply = self.person.step(state, message, coins)
+        return (self.seen if isinstance(message, FromMechanism) else state), reply
 
 
 @caught_by(CASES["RandomizedResponse"].keeps)
@@ -675,21 +769,15 @@ def who_takes_part_depends_on_other_records(patch: pytest.MonkeyPatch) -> None:
 
 @caught_by(CASES["Individual"].keeps)
 def a_refusal_shows_that_a_record_has_left(patch: pytest.MonkeyPatch) -> None:
-    own, paid = Individual.step, individual._paid
-    left = [False]
+    real = Individual._ran
 
-    def watched(*args: Any) -> Any:
-        state, data = paid(*args)
-        left[0] = data is not None and len(data[0]) < len(state.dataset)
-        return state, data
+    def ran(self: Any, own: Any, due: Any, moved: Any) -> Any:
+        own, answer = real(self, own, due, moved)
+        data, records = made(due.data.rows), made(due.books).records
+        left = data is not None and len(data[0]) < records.count
+        return own, Refused("a record has left") if left else answer
 
-    def step(self: Any, state: Any, query: Any, coins: Any = None) -> Any:
-        left[0] = False
-        state, answer = own(self, state, query, coins)
-        return state, Refused("a record has left") if left[0] else answer
-
-    patch.setattr(individual, "_paid", watched)
-    patch.setattr(Individual, "step", step)
+    patch.setattr(Individual, "_ran", ran)
 
 
 @caught_by(CASES["Individual"].keeps)
@@ -729,16 +817,16 @@ def a_person_pays_as_one_row(patch: pytest.MonkeyPatch) -> None:
 
 @caught_by(CASES["Individual"].keeps)
 def the_number_of_active_records_is_told(patch: pytest.MonkeyPatch) -> None:
-    own = Individual.step
+    real = Individual._ran
 
-    def step(self: Any, state: Any, query: Any, coins: Any = None) -> Any:
-        state, answer = own(self, state, query, coins)
-        if isinstance(answer, Launched) and state.books is not None:
-            accounts = made(state.books).accounts
+    def ran(self: Any, own: Any, due: Any, moved: Any) -> Any:
+        own, answer = real(self, own, due, moved)
+        if isinstance(answer, Launched):
+            accounts = made(own.books).accounts
             answer = attrs.evolve(answer, answer=(answer.answer, int(accounts.spent.sum())))
-        return state, answer
+        return own, answer
 
-    patch.setattr(Individual, "step", step)
+    patch.setattr(Individual, "_ran", ran)
 
 
 @caught_by(partial(persons.test_no_record_costs_more_if_the_data_grow, "arrays", 1))

@@ -21,12 +21,12 @@ from queryable import (
     PrivacyLossQuery,
     PureDP,
 )
-from queryable.advancing import (
+from queryable.audit import view_law
+from queryable.losses import curves
+from queryable.running.stepping import (
     advance,
     begin,
 )
-from queryable.audit import view_law
-from queryable.losses import curves
 from tests.audit.toys import (
     F,
     Reader,

@@ -53,14 +53,15 @@ from queryable import (
     interact,
     truncated_view,
 )
-from queryable.advancing import (
+from queryable.audit import every_outcome, hashable, push_forward, view_law
+from queryable.running.stepping import (
     advance,
     begin,
 )
-from queryable.audit import every_outcome, hashable, push_forward, view_law
 from tests.audit.toys import (
     Broken,
     Clumsy,
+    ClumsyAtOnce,
     F,
     PadReveal,
     Reported,
@@ -240,13 +241,41 @@ def test_filters_of_measurements_take_interactive_mechanisms(seed: int) -> None:
 
 
 def test_a_failing_person_ends_alone() -> None:
-    """Algorithm 11 contains failures of its persons, as `FiltCon` does of its children."""
-    clumsy = Launch(Clumsy() @ Response(3))
-    asks = (Ask(0, "read"), Ask(1, "read"))
-    adversary = script(clumsy, Launch(reader(2)), *asks, Launch(Response(2)))
+    """Algorithm 11 contains failures of its persons at a launch, as `FiltCon` does."""
+    clumsy = Launch(ClumsyAtOnce() @ Response(3))
+    adversary = script(clumsy, Launch(reader(2)), Ask(1, "read"), Launch(Response(2)))
     found = laws(FiltCon(FITS), adversary)
     assert any(Failed() in seen for law in found for seen in law)
     assert found == laws(NoninteractiveLaunches() @ Filt(FITS), adversary)
+
+
+def test_a_person_that_fails_later_changes_nothing() -> None:
+    """What it was asked is a wrong query in both: nothing is read for it."""
+    clumsy = Launch(Clumsy() @ Response(3))
+    asks = (Ask(0, "read"), Ask(1, "read"), Ask(0, "read"))
+    adversary = script(clumsy, Launch(reader(2)), *asks, Launch(Response(2)))
+    found = laws(Answering(FiltCon(FITS)), adversary)
+    assert any(QueryError in seen for law in found for seen in law)
+    assert found == laws(Answering(NoninteractiveLaunches() @ Filt(FITS)), adversary)
+
+
+@attrs.frozen
+class Answering(InteractiveMechanism[Any]):
+    """Answers the class of a `QueryError`, so that an adversary goes on after one."""
+
+    mechanism: InteractiveMechanism[Any]
+
+    def loss(self, d_in: int) -> Any:
+        return self.mechanism.loss(d_in)
+
+    def init(self, dataset: Any, coins: Any = SYSTEM) -> Any:
+        return begin(self.mechanism, dataset, coins)
+
+    def step(self, state: Any, query: Any, coins: Any = SYSTEM) -> Any:
+        try:
+            return advance(self.mechanism, state, query, coins, 1)
+        except QueryError as error:
+            return state, type(error)
 
 
 @pytest.mark.parametrize("compositor", [Filt(FITS), Odom(PureDP)])

@@ -1,6 +1,7 @@
 """Deliberate faults in the runner of conversations, each of which a test has to find."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -8,112 +9,166 @@ import pytest
 from queryable.conversation import Later, Run, frames, outcomes, running
 from queryable.conversation.frames import TALKING, Frame
 from queryable.conversation.outcomes import Outcomes
-from queryable.conversation.steps import Moved
+from queryable.conversation.steps import Child, Moved
 from tests.laws import test_conversation as laws
-from tests.laws.conversing import CONVERSATIONS
-from tests.laws.test_conversation_oracle import talk
-from tests.unit.queryable.conversation import test_running
+from tests.laws.conversing import CONVERSATIONS, Conversation
+from tests.unit.queryable.conversation import test_running as running_tests
 from tests.unit.queryable.data import test_later
 
-FILTER = CONVERSATIONS[0]
 Patch = pytest.MonkeyPatch
+Law = Callable[[Conversation], None]
 
 
-def compared() -> None:
-    """A few random conversations on both kernels."""
-    for seed in range(6):
-        talk(seed, interrupts=False)
+def of(law: Law, *names: str) -> Callable[[], None]:
+    """A law of these conversations; of all if none is named."""
+
+    def check() -> None:
+        for each in CONVERSATIONS:
+            if not names or each.name in names:
+                law(each)
+
+    return check
 
 
-def outcome_of_another_step(patch: Patch) -> None:
+MUTANTS: dict[str, tuple[Callable[[Patch], None], Callable[[], object]]] = {}
+"""Each fault by name: its patch, and the test that finds it."""
+
+
+def found_by(test: Callable[[], object]) -> Callable[[Callable[[Patch], None]], object]:
+    """Register a fault under its function's name."""
+
+    def register(mutant: Callable[[Patch], None]) -> Callable[[Patch], None]:
+        MUTANTS[mutant.__name__.replace("_", " ")] = mutant, test
+        return mutant
+
+    return register
+
+
+# Outcomes.
+
+
+@found_by(
+    partial(running_tests.test_one_that_asks_for_other_steps_when_held_again_is_lost, "steps")
+)
+def the_outcome_of_another_step_is_told(patch: Patch) -> None:
     patch.setattr(outcomes, "_alike", lambda was, now: True)
 
 
+@found_by(of(laws.test_an_interrupt_keeps_what_was_answered_and_all_charges, "FiltCon"))
 def lost_is_not_kept(patch: Patch) -> None:
+    """After an interrupt nothing stands, although a leaf ran."""
     patch.setattr(Outcomes, "read", property(lambda self: False))
 
 
-def charged_after_the_leaf(patch: Patch) -> None:
-    plain = running.leaves.read
-    patch.setattr(Outcomes, "mark", lambda *_: None)
+@found_by(of(laws.test_each_leaf_is_marked_before_it_runs, "FiltCon"))
+def a_leaf_is_charged_after_it_has_run(patch: Patch) -> None:
+    """Its entry is made when its outcome is there; one that raises has none."""
 
-    def note(self: Any, outcome: Any, step: Any, frame: Any, held: Any) -> None:
+    def mark(self: Run, step: Any, frame: Frame, held: Any) -> None:
+        self.at += 1
+
+    def note(self: Run, outcome: Any, step: Any, frame: Frame, held: Any) -> None:
         self.entries.append((outcome, step, frame.path, frame.number, held))
+        self.kept += 1
 
-    patch.setattr(Outcomes, "note", note)
-    patch.setattr(running.leaves, "read", plain)
+    patch.setattr(Run, "mark", mark)
+    patch.setattr(Run, "note", note)
 
 
-def resumed_twice(patch: Patch) -> None:
+@found_by(of(laws.test_an_interrupt_keeps_what_was_answered_and_all_charges, "FiltCon"))
+def a_leaf_that_was_interrupted_was_never_begun(patch: Patch) -> None:
+    a_leaf_is_charged_after_it_has_run(patch)
+
+
+@found_by(of(laws.test_equal_outcomes_give_equal_results, "FiltCon"))
+def known_outcomes_are_shifted_by_one(patch: Patch) -> None:
+    plain = Run.__init__
+
+    def shifted(self: Run, *given: Any, known: Any = (), **options: Any) -> None:
+        plain(self, *given, known=(*known[1:], *known[:1]), **options)
+
+    patch.setattr(Run, "__init__", shifted)
+
+
+@found_by(running_tests.test_what_a_query_says_is_read_once)
+def a_query_is_read_again(patch: Patch) -> None:
+    """What is understood of it is not remembered."""
+
+    class Forgetful(dict[Any, Any]):
+        def get(self, key: Any, default: Any = None) -> Any:
+            return default
+
+    plain = Run.__init__
+
+    def init(self: Run, *given: Any, **options: Any) -> None:
+        plain(self, *given, **options)
+        self.memo = Forgetful()
+
+    patch.setattr(Run, "__init__", init)
+
+
+@found_by(of(laws.test_what_stands_is_told_before_data_are_read, "FiltCon"))
+def nothing_is_told_to_stand(patch: Patch) -> None:
+    patch.setattr(Run, "_announce", lambda self: None)
+
+
+# Frames and children.
+
+
+@found_by(of(laws.test_equal_outcomes_give_equal_results, "FiltCon"))
+def a_frame_is_resumed_twice(patch: Patch) -> None:
+    """With one outcome, when it has asked for the second time."""
     plain = Frame.resumed
 
     def twice(self: Frame) -> Any:
+        told = self.told
         moved = plain(self)
-        return plain(self) if moved is TALKING and self.turns == 1 else moved
+        if moved is TALKING and told:
+            self.told = told
+            moved = plain(self)
+        return moved
 
     patch.setattr(Frame, "resumed", twice)
 
 
-def known_outcomes_are_shifted(patch: Patch) -> None:
-    plain = Outcomes.__init__
-
-    def shifted(self: Any, known: Any, same: Any) -> None:
-        plain(self, (*known[1:], *known[:1]), same)
-
-    patch.setattr(Outcomes, "__init__", shifted)
-
-
-def coins_of_the_parent(patch: Patch) -> None:
-    plain = Frame.__init__
+@found_by(of(laws.test_no_coins_are_tossed_twice, "FiltCon"))
+def a_child_tosses_the_coins_of_its_parent(patch: Patch) -> None:
+    """Those of the conversation, whichever child it is."""
 
     class Mine:
         def __init__(self, coins: Any) -> None:
             self.coins = coins
 
         def spawn(self, child: Any, message: int) -> Any:
-            return self.coins.spawn("mine", 0)
+            return self.coins
 
-    def mine(self: Any, talk: Any, coins: Any, *rest: Any) -> None:
+    plain = Frame.__init__
+
+    def init(self: Frame, talk: Any, coins: Any, *rest: Any) -> None:
         plain(self, talk, Mine(coins), *rest)  # type: ignore[arg-type]
 
-    patch.setattr(Frame, "__init__", mine)
+    patch.setattr(Frame, "__init__", init)
 
 
+def first(mechanism: Any, state: Any, messages: int) -> Child:
+    """A child that has got one message, whatever it was."""
+    return Child(mechanism, state, min(messages, 1))
+
+
+@found_by(of(laws.test_no_coins_are_tossed_twice, "Masker of bits"))
 def a_message_is_not_counted(patch: Patch) -> None:
-    plain = frames.Child
-    patch.setattr(frames, "Child", lambda mechanism, state, messages: plain(mechanism, state, 1))
+    patch.setattr(frames, "Child", first)
 
 
-def a_later_is_looked_at(patch: Patch) -> None:
-    patch.setattr(Later, "__bool__", lambda self: True)
+@found_by(of(laws.test_no_coins_are_tossed_twice, "FiltCon"))
+def a_message_that_is_passed_on_is_not_counted(patch: Patch) -> None:
+    def made(kind: type, values: Any) -> Any:
+        return first(*values) if kind is Child else tuple.__new__(kind, values)  # type: ignore[type-var]
+
+    patch.setattr(running, "_tuple", made)
 
 
-def a_word_is_said_twice(patch: Patch) -> None:
-    plain = Run._said
-
-    def twice(self: Run, frame: Any, step: Any, person: Any, state: Any, messages: int) -> Any:
-        said = plain(self, frame, step, person, state, messages)
-        if type(said) is Moved and self._live:
-            return plain(self, frame, step, person, said.state, messages + 1)
-        return said
-
-    patch.setattr(Run, "_said", twice)
-
-
-def a_batch_is_half_through(patch: Patch) -> None:
-    plain = Run.__init__
-
-    def half(self: Any, *given: Any, **options: Any) -> None:
-        plain(self, *given, **options)
-        self.atomic = False
-
-    patch.setattr(Run, "__init__", half)
-
-
-def nothing_is_told_to_stand(patch: Patch) -> None:
-    patch.setattr(Run, "_announce", lambda self: None)
-
-
+@found_by(of(laws.test_a_fault_retires_one_child_and_is_replayed, "FiltCon"))
 def what_is_lost_goes_on(patch: Patch) -> None:
     plain = Frame._retire
 
@@ -124,36 +179,66 @@ def what_is_lost_goes_on(patch: Patch) -> None:
     patch.setattr(Frame, "_retire", stays)
 
 
-MUTANTS: tuple[tuple[Callable[[Patch], None], Callable[[], object]], ...] = (
-    (
-        outcome_of_another_step,
-        lambda: test_running.test_one_that_asks_for_other_steps_when_held_again_is_lost("steps"),
-    ),
-    (
-        lost_is_not_kept,
-        lambda: laws.test_an_interrupt_keeps_what_was_answered_and_all_charges(FILTER),
-    ),
-    (
-        charged_after_the_leaf,
-        lambda: laws.test_an_interrupt_keeps_what_was_answered_and_all_charges(FILTER),
-    ),
-    (resumed_twice, compared),
-    (known_outcomes_are_shifted, lambda: laws.test_equal_outcomes_give_equal_results(FILTER)),
-    (coins_of_the_parent, compared),
-    (a_message_is_not_counted, compared),
-    (a_later_is_looked_at, lambda: test_later.test_nobody_looks_at_it(bool)),
-    (a_word_is_said_twice, compared),
-    (a_batch_is_half_through, test_running.test_a_batch_is_atomic),
-    (nothing_is_told_to_stand, lambda: laws.test_what_stands_is_told_before_data_are_read(FILTER)),
-    (what_is_lost_goes_on, compared),
-)
+@found_by(of(laws.test_equal_outcomes_give_equal_results, "Masker of bits"))
+def a_word_is_said_twice(patch: Patch) -> None:
+    plain = Run._said
+
+    def twice(self: Run, frame: Any, step: Any, person: Any, state: Any, messages: int) -> Any:
+        said = plain(self, frame, step, person, state, messages)
+        if type(said) is Moved and self.live:
+            return plain(self, frame, step, person, said.state, messages + 1)
+        return said
+
+    patch.setattr(Run, "_said", twice)
 
 
-@pytest.mark.parametrize(("mutant", "test"), MUTANTS, ids=[each.__name__ for each, _ in MUTANTS])
-def test_a_fault_in_the_runner_is_found(
-    mutant: Callable[[Patch], None], test: Callable[[], object], monkeypatch: Patch
-) -> None:
+# Data, batches and errors.
+
+
+@found_by(partial(test_later.test_nobody_looks_at_it, bool))
+def a_later_is_looked_at(patch: Patch) -> None:
+    patch.setattr(Later, "__bool__", lambda self: True)
+
+
+def a_later_as_an_answer() -> None:
+    with Patch.context() as patch:
+        running_tests.test_what_is_no_conversation_is_lost_and_its_parent_goes_on("a Later", patch)
+
+
+@found_by(a_later_as_an_answer)
+def a_later_is_answered(patch: Patch) -> None:
+    patch.setattr(frames, "holds_later", lambda value: False)
+
+
+@found_by(of(laws.test_an_interrupt_keeps_what_was_answered_and_all_charges, "growing FiltCon"))
+def a_batch_is_half_through(patch: Patch) -> None:
+    """What an interrupt leaves of it stands."""
+    plain = Run.__init__
+
+    def half(self: Run, *given: Any, **options: Any) -> None:
+        plain(self, *given, **options)
+        self.atomic = False
+
+    patch.setattr(Run, "__init__", half)
+
+
+@found_by(running_tests.test_a_wrong_query_of_a_leaf_leaves_the_root_if_nothing_came_of_anything)
+def an_error_after_an_answer_changes_nothing(patch: Patch) -> None:
+    """The conversation goes on as if nothing had been read."""
+    plain = running.late
+
+    def late(run: Any, frames: list[Frame], error: BaseException) -> None:
+        for frame in frames:
+            frame.ran = False
+        plain(run, frames, error)
+
+    patch.setattr(running, "late", late)
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_fault_in_the_runner_is_found(name: str, monkeypatch: Patch) -> None:
     """The test passes, and then it fails."""
+    mutant, test = MUTANTS[name]
     test()
     mutant(monkeypatch)
     with pytest.raises((Exception, pytest.fail.Exception)):

@@ -96,17 +96,16 @@ def test_a_budget_that_charges_one_of_several_is_caught(monkeypatch: pytest.Monk
 
 def test_one_run_for_equal_launches_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Equal launches have independent answers."""
-    real = FiltCon._run
+    real = FiltCon._launch
 
-    def run(self: Any, state: Any, due: Any, answers: Any, *rest: Any, **named: Any) -> Any:
-        moved = real(self, state, due[:1], answers, *rest, **named)
-        answers[:] = (answers[0],) * len(answers)
-        return moved
+    def launch(self: Any, own: Any, ordered: Any) -> Any:
+        moved = yield from real(self, own, ordered._replace(orders=ordered.orders[:1]))
+        return moved._replace(answer=moved.answer * len(ordered.orders))
 
     twice = [Launch(Response(3))] * 2
     single = view_law(FiltCon(PureDP(9)), True, script(*twice))
     assert one_by_one(view_law(FiltCon(PureDP(9)), True, script(LaunchMany(twice)))) == single
-    monkeypatch.setattr(FiltCon, "_run", run)
+    monkeypatch.setattr(FiltCon, "_launch", launch)
     assert one_by_one(view_law(FiltCon(PureDP(9)), True, script(LaunchMany(twice)))) != single
 
 

@@ -37,13 +37,13 @@ from queryable import (
     UnknownQueryError,
     View,
 )
-from queryable.advancing import (
-    advance,
-    begin,
-)
 from queryable.audit import Pair, every_outcome, hashable
 from queryable.losses.conversions import log_up
 from queryable.losses.numbers import round_down
+from queryable.running.stepping import (
+    advance,
+    begin,
+)
 from queryable.view import Adversary
 
 F = Fraction
@@ -190,6 +190,16 @@ class Clumsy(Reader):
         if hidden:
             raise RuntimeError("dropped it")
         return hidden
+
+
+@attrs.frozen
+class ClumsyAtOnce(Clumsy):
+    """A reader that fails when it is given the hidden answer, if that is True."""
+
+    def step(self, state: Any, message: Message, coins: Coins) -> tuple[Any, Reply]:
+        if isinstance(message, FromMechanism):
+            self.read(message.answer, coins)
+        return super().step(state, message, coins)
 
 
 def reader(odds: Any = 3, **options: Any) -> InteractiveMechanism[Any]:

@@ -24,6 +24,7 @@ from curator.story import Story, story_of
 from curator.verify import verify
 from queryable import ZCDP, InteractiveMechanism, MechanismFault, Queryable, QueryError
 from queryable.messages import Failed, Launched, bare, entries_of, is_many
+from queryable.recalling import Recall
 from queryable.running.log import is_poll
 from tests.curator.analyses import DATA, WATCHED, Author, Message, Watched
 from tests.curator.schedules import Schedule
@@ -219,7 +220,7 @@ class Life:
         What may touch no data is not given up.
         """
         if pending.kind == "opened":
-            return 0, mine.mechanism.recallable
+            return 0, Recall.holds(mine.mechanism)
         query = WATCHED.decode(json.loads(pending.body)["query"])
         found = len(mine.view) - (len(entries_of(query)) if is_many(query) else 1)
         assert any(FAILED in each for each in mine.view[found:])

@@ -11,7 +11,7 @@ from curator.journal import LedgerJournal
 from curator.ledgers import Event
 from queryable import SYSTEM, Coins, InteractiveMechanism, Loss, Update
 from queryable.audit.laws import LAWS, Law, Script
-from queryable.messages import is_owners, plain
+from queryable.messages import is_owners
 from queryable.optional import passes_batches
 from tests.laws.subjects import DATA, SUBJECTS, Subject
 from tests.on_ledger import LENIENT
@@ -97,7 +97,7 @@ class Logged(InteractiveMechanism[Log]):
                 batches += tuple(each.records for each in query if isinstance(each, Update))
         finally:
             curator.release(handle)
-        return attrs.evolve(state, events=tuple(ledger.events["a"]), batches=batches), plain(answer)
+        return attrs.evolve(state, events=tuple(ledger.events["a"]), batches=batches), answer
 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=lambda law: law.__name__)

@@ -55,6 +55,7 @@ from queryable.data.growing import grown, snapshot
 from queryable.data.later import made
 from queryable.datasets import protects
 from queryable.messages import bare
+from queryable.running.alone import only
 from queryable.running.log import is_poll
 from queryable.running.root import MemoryRoot
 from tests.curator.processes import FORKED
@@ -287,7 +288,7 @@ def test_accounts_of_records_after_a_restart(data: Any) -> None:
             sent(handle, message)
     for handle in handles:
         handle.launch(Gaussian(Count(), rho="1/40"))
-        accounts = made(handle._root.state.books).accounts
+        accounts = made(only(handle._root.state).state.own.books).accounts
         states.append((accounts.units, sorted(accounts.spent.tolist())))
         assert [row.loss for row in handle.ledger()][:1] == [ZCDP("1/20")]
     assert states[0] == states[1]

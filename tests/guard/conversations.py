@@ -28,7 +28,7 @@ from queryable.errors import (
 )
 from queryable.held import held
 from queryable.losses import Loss
-from queryable.messages import Failed, Halted, Launched, MeasureQuery, Refused, bare, plain
+from queryable.messages import Failed, Halted, Launched, MeasureQuery, Refused, bare
 from queryable.statistics import IntegerStatistic
 from tests.guard.findings import Fault, short
 from tests.guard.rows import Row
@@ -102,7 +102,7 @@ class Talk:
     def _told(self, path: tuple[Any, ...], message: Any) -> tuple[str, Any]:
         try:
             with quickly():
-                answer = plain(self.handle._root.tell(path, message))
+                answer = self.handle._root.tell(path, message)
         except QueryError as error:
             return WRONG, type(error).__name__
         except Exception as error:
@@ -128,7 +128,6 @@ class Talk:
 
 def outcome_of(answer: Any) -> str:
     """Failed if a part of the answer says so; else refused, if all of it is."""
-    answer = plain(answer)
     if isinstance(answer, Failed):
         return FAILED
     if isinstance(answer, Refused | Halted):

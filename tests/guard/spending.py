@@ -24,7 +24,7 @@ from queryable.effort import quickly
 from queryable.errors import InteractiveError, QueryError
 from queryable.losses import Loss, RenyiCurve, TimeUniformBound
 from queryable.losses.numbers import BeyondReachError
-from queryable.messages import Launched, plain
+from queryable.messages import Launched
 from tests.guard.findings import Fault, short
 
 DATA = {"city": ["a", "b", "a"], "age": [20, 31, 47], "who": [1, 1, 2]}
@@ -257,7 +257,7 @@ def _started(compositor: Any, d_out: Any, random: Random) -> tuple[Any, tuple[An
         return handle, ()
     measure = d_out.measure
     handle = q.Queryable(c.OdomCon(measure), DATA, coins=coins, allow_seeded=True)
-    answer = plain(handle._root.tell((), q.Launch(compositor, d_out=d_out)))
+    answer = handle._root.tell((), q.Launch(compositor, d_out=d_out))
     return handle, (answer.child,)
 
 
@@ -280,7 +280,7 @@ def _admitted(handle: Any, path: Any, compositor: Any, d_in: int, random: Random
 def _told(handle: Any, path: Any, message: Any) -> Any:
     try:
         with quickly():
-            return plain(handle._root.tell(path, message))
+            return handle._root.tell(path, message)
     except QueryError:
         return None
 

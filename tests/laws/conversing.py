@@ -1,6 +1,6 @@
 """The table of conversations, and what the laws of conversations need: pictures, faulty leaves."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,11 +23,13 @@ from queryable import (
     Update,
 )
 from queryable.audit.laws import snapshot
-from queryable.conversation import Compositor, Data, Later, Node, made
+from queryable.conversation import Compositor, Data, Node, Pass, Ready, made
 from queryable.conversation import leaves as reading
+from queryable.conversation.frames import only_reads
+from queryable.conversation.steps import BROKEN
 from queryable.losses import Loss
 from queryable.receipts import Account
-from tests.conversations import Filter, Private, Root, Split, Through
+from tests.conversations import Root
 from tests.laws.subjects import SIZE
 from tests.strategies import Courier, Faulty, Masker, RandomBits, RandomWord, Toy, Twice, raising
 
@@ -54,7 +56,7 @@ class Conversation:
 
     def root(self, seed: int = 3) -> Root:
         """It, started."""
-        return Root(self.mechanism, Data(self.rows, Later.of(self.rows)), SeededCoins(seed))
+        return Root(self.mechanism, Data.of(self.rows), SeededCoins(seed))
 
     def messages(self) -> Iterator[tuple[Root, Any]]:
         """The root before each message, and the message; it is sent afterwards."""
@@ -64,12 +66,7 @@ class Conversation:
             root.tell(query)
 
 
-def filtered(budget: Any) -> Filter:
-    """A filter with a budget."""
-    return Filter(FiltCon(budget))
-
-
-INNER = Launch(Through(filtered(PureDP("0.1")), Courier()))
+INNER = Launch(Courier() @ FiltCon(PureDP("0.1")))
 MANY = LaunchMany([WORD, OPEN, MUCH, WORD])
 ADAPTIVE = (
     WORD,
@@ -90,14 +87,13 @@ ADAPTIVE = (
     PrivacyLossQuery(2),
 )
 SEQUENTIAL = (OPEN, Ask(0, BITS), OPEN, Ask(1, BITS), MANY, PrivacyLossQuery())
-PARTS = {"even": RandomBits(SMALL), "odd": filtered(PureDP("0.1"))}
 PARTITION = Partition(lambda row: "even" if row % 2 == 0 else "odd", ("even", "odd"))
 COUNT = Launch(mechanisms.Gaussian(mechanisms.Count(), rho="1/150"))
 GROWING = (
     Launch(COUNTER),
     Update(ROWS[:7]),
     Ask(0, mechanisms.Total()),
-    Launch(Through(filtered(ZCDP("0.1")), Courier())),
+    Launch(Courier() @ FiltCon(ZCDP("0.1"))),
     Ask(1, Launch(COUNTER)),
     Update(ROWS[:3]),
     OPEN,
@@ -107,17 +103,17 @@ GROWING = (
 )
 REDUCTION = mechanisms.LaplaceNoiseReduction(SIZE, scales=[100, 10, 3, 1])
 CONVERSATIONS = (
-    Conversation("FiltCon", filtered(PureDP(1)), ADAPTIVE),
-    Conversation("OdomCon", Filter(OdomCon(PureDP)), (*ADAPTIVE[:5], LOUD, MANY, Ask(2, BITS))),
-    Conversation("FiltSeq", Filter(FiltSeq(PureDP(1))), SEQUENTIAL),
+    Conversation("FiltCon", FiltCon(PureDP(1)), ADAPTIVE),
+    Conversation("OdomCon", OdomCon(PureDP), (*ADAPTIVE[:5], LOUD, MANY, Ask(2, BITS))),
+    Conversation("FiltSeq", FiltSeq(PureDP(1)), SEQUENTIAL),
     Conversation(
         "halting FiltCon",
-        Filter(FiltCon(PureDP("0.02"), on_exceed="halt")),
+        FiltCon(PureDP("0.02"), on_exceed="halt"),
         (OPEN, Ask(0, BITS), LaunchMany([WORD, WORD, WORD]), Ask(0, BITS), PrivacyLossQuery()),
     ),
     Conversation(
         "ExPost",
-        Filter(ExPost(PureDP("1/2"))),
+        ExPost(PureDP("1/2")),
         (
             Launch(REDUCTION),
             Ask(0, mechanisms.Refine()),
@@ -129,21 +125,19 @@ CONVERSATIONS = (
             Ask(0, mechanisms.Refine()),
         ),
     ),
-    Conversation("Courier of FiltCon", Through(filtered(PureDP(1)), Courier()), ADAPTIVE[:5]),
+    Conversation("Courier of FiltCon", Courier() @ FiltCon(PureDP(1)), ADAPTIVE[:5]),
     Conversation(
-        "Twice of FiltCon", Through(filtered(PureDP(1)), Twice()), (OPEN, Ask(0, BITS), WORD, MANY)
+        "Twice of FiltCon", Twice() @ FiltCon(PureDP(1)), (OPEN, Ask(0, BITS), WORD, MANY)
     ),
-    Conversation("Masker of bits", Through(RandomBits(), Masker()), (BITS, BITS, BITS)),
+    Conversation("Masker of bits", Masker() @ RandomBits(), (BITS, BITS, BITS)),
     Conversation(
         "Parallel",
-        Split(
-            Parallel(PARTITION, {"even": RandomBits(SMALL), "odd": FiltCon(PureDP("0.1"))}), PARTS
-        ),
+        Parallel(PARTITION, {"even": RandomBits(SMALL), "odd": FiltCon(PureDP("0.1"))}),
         (Ask("even", BITS), Ask("odd", OPEN), Ask("odd", Ask(0, BITS)), Ask("odd", MANY)),
     ),
     Conversation(
         "Individual",
-        Private(Individual("1/50")),
+        Individual("1/50"),
         (
             COUNT,
             OPEN,
@@ -159,7 +153,7 @@ CONVERSATIONS = (
             PrivacyLossQuery(2),
         ),
     ),
-    Conversation("growing FiltCon", Filter(FiltCon(ZCDP(1))), GROWING),
+    Conversation("growing FiltCon", FiltCon(ZCDP(1)), GROWING),
 )
 
 
@@ -202,6 +196,39 @@ def leaves(read: Callable[[Leaf, int, Any], Any]) -> Iterator[list[int]]:
         yield count
     finally:
         reading.read = plain
+
+
+@contextmanager
+def tossed() -> Iterator[list[tuple[tuple[Any, ...], int]]]:
+    """The coins that leaves are given in the block: the ids on the way, and which message it is.
+
+    Those of reports, which toss none, are left out.
+    """
+    plain = reading.read
+    found: list[tuple[tuple[Any, ...], int]] = []
+
+    def read(step: Any, mechanism: Any, state: Any, coins: Any) -> Any:
+        if type(step) is not Ready and not (type(step) is Pass and only_reads(step.query)):
+            found.append((coins._path, coins._message))
+        return plain(step, mechanism, state, coins)
+
+    reading.read = read  # type: ignore[assignment]
+    try:
+        yield found
+    finally:
+        reading.read = plain
+
+
+def at(state: Any, path: Sequence[Any]) -> Any:
+    """The state of the child at a path; None if it is not live, BROKEN if one on the way is."""
+    for each in path:
+        if state is BROKEN:
+            break
+        child = state.children.get(each) if type(state) is Node else None
+        if child is None:
+            return None
+        state = child.state
+    return state
 
 
 def raising_at(place: int, fault: BaseException) -> Callable[..., Any]:

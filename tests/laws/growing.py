@@ -94,7 +94,7 @@ def batches_cost_nothing_and_are_not_shown(build: Callable[[], Compositor]) -> N
     assert run(Update([4])) is None
     assert run(CloseBlock("a")) is None
     assert run.loss == without.loss
-    assert run.state.account == without.state.account
+    assert run.state.own.account == without.state.own.account
     assert run(Launch(Taking())).child == without(Launch(Taking())).child
 
 

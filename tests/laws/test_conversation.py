@@ -1,6 +1,8 @@
 """Laws of conversations: eight invariants of the runner, over a table of conversations."""
 
 import ast
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -8,16 +10,20 @@ from typing import Any
 import pytest
 
 from queryable import QueryError, SeededCoins
-from queryable.conversation import LOST, Data, Later, Run
-from queryable.conversation.steps import OtherVersionError
+from queryable.conversation import LOST, Data, Later, Ready, Run
+from queryable.conversation.frames import only_reads
+from queryable.conversation.steps import BROKEN, OtherVersionError
+from queryable.data.facts import Facts
 from queryable.messages import is_owners
 from tests.laws.conversing import (
     CONVERSATIONS,
     Conversation,
+    at,
     breaking_at,
     leaves,
     picture,
     raising_at,
+    tossed,
 )
 
 EACH = pytest.mark.parametrize("conversation", CONVERSATIONS, ids=str)
@@ -73,7 +79,7 @@ def test_a_whole_log_is_opened_without_data(conversation: Conversation) -> None:
         raise AssertionError("data were read")
 
     coins = SeededCoins(3)
-    data = Data(conversation.rows, Later(unread))
+    data = Data(Facts.of(conversation.rows), Later(unread))
     run = Run(conversation.mechanism, data, coins.spawn("root", 0), known=root.told[0])
     moved = run.replayed()
     for number, query in enumerate(conversation.script, 1):
@@ -145,6 +151,9 @@ def test_a_fault_retires_one_child_and_is_replayed(conversation: Conversation) -
             if moved is LOST and is_owners(query):
                 continue  # the batch itself could not be read
             assert "patient" not in repr(moved)
+            if moved is not LOST:
+                failed = next(each.path for each in run.log() if each.outcome is LOST)
+                assert at(moved.state, failed) is (BROKEN if is_owners(query) else None)
             again = begun(root, query, known=run.log())
             assert picture(again.replayed()) == picture(moved)
 
@@ -152,18 +161,37 @@ def test_a_fault_retires_one_child_and_is_replayed(conversation: Conversation) -
 @EACH
 def test_each_leaf_is_marked_before_it_runs(conversation: Conversation) -> None:
     """2: at the moment of reading, the log of the message ends with this step, lost."""
-    for root, query, _ in runs(conversation):
-        run = begun(root, query)
+    for root, query, count in runs(conversation):
+        run, marked = begun(root, query), list[bool]()
 
-        def read(leaf: Any, number: int, step: Any, run: Run = run) -> Any:
-            *before, last = run.log()
-            assert last.step is step
-            assert last.outcome is LOST
-            assert len(before) == number - 1
+        def read(
+            leaf: Any, number: int, step: Any, run: Run = run, marked: list[bool] = marked
+        ) -> Any:
+            log = run.log()
+            last = log[-1] if len(log) == number else None
+            marked.append(last is not None and last.step is step and last.outcome is LOST)
             return leaf()
 
         with leaves(read):
             run()
+        assert marked == [True] * count
+
+
+@EACH
+def test_no_coins_are_tossed_twice(conversation: Conversation) -> None:
+    """5: a leaf's coins are those of its path, and of how many messages it got before."""
+    with tossed() as coins:
+        root = conversation.root()
+        for query in conversation.script:
+            root.tell(query)
+    assert len({*coins}) == len(coins)
+    log = [each for told in root.told for each in told if type(each.step) is not Ready]
+    paths = [each.path for each in log if not only_reads(getattr(each.step, "query", None))]
+    assert [path[1:] for path, _ in coins] == paths
+    counts: Counter[Any] = Counter()
+    for path, message in coins:
+        assert message == counts[path]
+        counts[path] += 1
 
 
 @EACH
@@ -203,10 +231,19 @@ def test_old_states_and_the_log_of_another_message_are_told_apart(
         logs.append(run.log())
 
 
+def walked(tree: ast.AST) -> Iterator[ast.AST]:
+    """All in it but context managers, whose `yield` is the block of their `with`."""
+    for each in ast.iter_child_nodes(tree):
+        named = {ast.unparse(it) for it in getattr(each, "decorator_list", ())}
+        if "contextmanager" not in named:
+            yield each
+            yield from walked(each)
+
+
 def yields_inside(source: str) -> list[int]:
     """Lines with a `yield` that an exception or the end of a `with` would act on."""
     found = []
-    for outer in ast.walk(ast.parse(source)):
+    for outer in walked(ast.parse(source)):
         if isinstance(outer, ast.Try | ast.TryStar | ast.With | ast.AsyncWith):
             parts = [*outer.body]
             if isinstance(outer, ast.Try | ast.TryStar):

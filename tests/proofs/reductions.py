@@ -19,7 +19,7 @@ from composition.compositors.claims import Claim, claim_of, map_at, parsed
 from composition.compositors.filters import FiltCon
 from composition.rules import Accumulator, RunningAccount
 from queryable.errors import UnknownQueryError
-from queryable.faults import contained_init, contained_step
+from queryable.faults import report
 from queryable.losses import RDP, ZCDP, AdditiveLoss, Loss, RenyiOrder
 from queryable.losses.numbers import positive
 from queryable.mechanism import InteractiveMechanism, Measurement
@@ -112,12 +112,7 @@ class NoninteractiveLaunches(PersonInTheMiddle[Simulated]):
         self, state: Simulated, child: int, query: Query, coins: Coins
     ) -> tuple[Simulated, Reply]:
         local = state.persons[child]
-        stepped = contained_step(
-            lambda: local.receive(FromAnalyst(query), coins.spawn(child, local.received))
-        )
-        if stepped is None:
-            return attrs.evolve(state, persons=state.persons.delete(child)), ToAnalyst(Failed())
-        person, answer = stepped
+        person, answer = local.receive(FromAnalyst(query), coins.spawn(child, local.received))
         return attrs.evolve(state, persons=state.persons.set(child, person)), ToAnalyst(answer)
 
     def _answered(self, state: Simulated, answer: Answer, coins: Coins) -> tuple[Simulated, Reply]:
@@ -126,14 +121,13 @@ class NoninteractiveLaunches(PersonInTheMiddle[Simulated]):
         child, persons, pending = state.launched, state.persons, state.pending
         if isinstance(answer, Launched) and pending is not None:
             released = FromMechanism(answer.answer)
-            started = contained_init(
-                lambda: LocalPerson(pending, pending.init()).receive(
-                    released, coins.spawn(child, 0)
-                )
-            )
-            if started is None:
+            try:
+                local = LocalPerson(pending, pending.init())
+                local, opening = local.receive(released, coins.spawn(child, 0))
+            except Exception as fault:
+                report(fault)
                 return Simulated(persons, child + 1), ToAnalyst(Failed())
-            persons, answer = persons.set(child, started[0]), Launched(child, started[1])
+            persons, answer = persons.set(child, local), Launched(child, opening)
         return Simulated(persons, child + 1), ToAnalyst(answer)
 
 

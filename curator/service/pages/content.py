@@ -3,10 +3,12 @@
 Responsible for plain values of JSON. The texts are those that trees show in notebooks.
 """
 
+from itertools import islice
 from reprlib import Repr
 from typing import Any
 
-from queryable.display.history import (
+from queryable.display.ledger import LedgerRow, row_of
+from queryable.display.nodes import (
     ANSWERED,
     FAILED,
     HALTED,
@@ -16,7 +18,6 @@ from queryable.display.history import (
     is_launch,
     is_paid,
 )
-from queryable.display.ledger import LedgerRow, row_of
 from queryable.display.text import (
     Folded,
     Quota,
@@ -51,10 +52,10 @@ def tree_of(node: TreeNode, protects: Protected) -> dict[str, Any]:
     - `below`: the children of the root that take queries, without those below them.
     - `protects`: who is protected.
     """
-    below = [each for each in node.children.made() if each.path is not None][:_MOST_BELOW]
+    below = (each for each in node.children.takers() if each.path is not None)
     return {
         "tree": _record(node, Quota()),
-        "below": [_facts(each) for each in below],
+        "below": [_facts(each) for each in islice(below, _MOST_BELOW)],
         "protects": protection(node, protects),
     }
 

@@ -207,7 +207,7 @@ def test_the_open_case_is_admitted_by_its_declared_conversion(made: Any) -> None
         compositor.step(state, Launch(UNCOINED, ApproxZCDP(1, "1e-4")))
     state, _ = compositor.step(state, Launch(UNCOINED, ApproxDP(3, "1e-6")))
     if made is FiltCon:
-        assert state.account.total() == ApproxDP(3, "1e-6").to(ApproxZCDP)
+        assert state.own.account.total() == ApproxDP(3, "1e-6").to(ApproxZCDP)
 
 
 def test_noninteractive_children_compose_as_sequential_ones() -> None:

@@ -70,7 +70,6 @@ from queryable import (
     explain,
 )
 from queryable.losses import RenyiCurve, RenyiOrder, RenyiOrders
-from queryable.messages import plain
 from tests.strategies import RandomWord, Toy
 
 NO = Unproven("whether this holds is open", "do something else")
@@ -190,7 +189,7 @@ def grows(compositor: InteractiveMechanism[Any], kind: Kind) -> bool:
     if isinstance(compositor, Universal):
         return bool(compositor.step(state, "bits")[1] == 100)
     child = "a" if isinstance(compositor, Parallel) else 0
-    return bool(plain(compositor.step(state, Ask(child, "bits"))[1]) == 100)
+    return bool(compositor.step(state, Ask(child, "bits"))[1] == 100)
 
 
 ENTRIES = [

@@ -20,8 +20,18 @@ import pytest
 import curator
 from composition import FiltCon, Individual, Parallel, Partition
 from curator import keeping
-from mechanisms import BrownianNoiseReduction, Count, Estimate, Frugal, Open, Refine, column
+from mechanisms import (
+    BrownianNoiseReduction,
+    Count,
+    Estimate,
+    Frugal,
+    Open,
+    Refine,
+    SparseVector,
+    column,
+)
 from queryable import ZCDP, Queryable
+from queryable.data.facts import Facts
 from queryable.messages import Ask, Failed, Launch
 from queryable.recalling import noticing
 from tests.strategies import Courier
@@ -206,6 +216,12 @@ def test_a_root_mechanism_and_what_a_person_launched_go_on(place: Path, steps: l
     assert answers[0] == answers[1]
 
 
+def marks_of(state: Any) -> dict[str, Any]:
+    data = keeping._data_of(state)
+    assert data is not None
+    return keeping._marks(data)
+
+
 def kept_file(place: Path) -> Path:
     (found,) = folder(place).iterdir()
     return found
@@ -272,9 +288,26 @@ def test_the_files_are_the_owners_and_hold_no_cell(place: Path) -> None:
     asked(root, 0)
     state = root._root.state.children[0].state  # type: ignore[attr-defined]
     stream = io.BytesIO()
-    keeping._Writing(stream, keeping._data_of(state)).dump(state)
+    keeping._Writing(stream, marks_of(state)).dump(state)
     assert b"Frugal" in stream.getvalue()
     assert b"haystack" not in stream.getvalue()
+
+
+def test_a_child_of_a_person_gets_the_rows_of_the_unit_again(place: Path) -> None:
+    """Its state holds them, and the file a mark. Facts about other data are refused."""
+    root = opened(place)
+    root.launch(FRUGAL)
+    root.children[0].ask(Launch(SparseVector(9, epsilon="1/10", cutoff=2)))
+    state = root._root.state.children[0].state  # type: ignore[attr-defined]
+    marks, stream = marks_of(state), io.BytesIO()
+    keeping._Writing(stream, marks).dump(state)
+    assert b"haystack" not in stream.getvalue()
+    found = keeping._Reading(io.BytesIO(stream.getvalue()), marks).load()
+    inner = found.children["mechanism"].state
+    assert inner.own.data is marks["data"]
+    assert inner.children[0].state.dataset is marks["growing"]
+    with pytest.raises(pickle.PicklingError):
+        keeping._Writing(io.BytesIO(), marks).dump(Facts.of(DATA))
 
 
 @pytest.mark.parametrize(
@@ -298,7 +331,7 @@ def test_no_rows_are_kept_that_a_person_launched_something_on(place: Path, insid
     state = root._root.state.children[0].state  # type: ignore[attr-defined]
     stream = io.BytesIO()
     with pytest.raises(pickle.PicklingError):
-        keeping._Writing(stream, keeping._data_of(state)).dump(state)
+        keeping._Writing(stream, marks_of(state)).dump(state)
     assert b"haystack" not in stream.getvalue()
 
 
@@ -309,10 +342,11 @@ def test_two_states_after_one_message_do_not_share_a_stream(place: Path) -> None
     asked(root, 0)
     state = root._root.state.children[0].state  # type: ignore[attr-defined]
     seal, streams = bytes(64), []
-    for each in (state, attrs.evolve(state, told=state.told + 1)):
-        held = keeping._data_of(each)
+    person = state.children["person"]
+    later = person._replace(messages=person.messages + 1)
+    for each in (state, state._replace(children=state.children.set("person", later))):
         text = io.BytesIO()
-        keeping._Writing(text, held).dump(each)
+        keeping._Writing(text, marks_of(each)).dump(each)
         kept = keeping.Keeping(place.parent / "kept", "visits").at((0,))
         kept.write(1, seal, each)
         whole = kept._path.read_bytes()[40:]
@@ -324,10 +358,10 @@ def test_other_classes_are_neither_written_nor_read() -> None:
     """The state of a person of somebody else's is run again; so is one with a function."""
     for wrong in (Courier(), lambda: None, io.BytesIO(), pickle.loads):
         with pytest.raises((pickle.PicklingError, AttributeError)):
-            keeping._Writing(io.BytesIO(), object()).dump(wrong)
+            keeping._Writing(io.BytesIO(), {}).dump(wrong)
     for text in (b"cos\nsystem\n.", b"cbuiltins\neval\n.", b"cbuiltins\ngetattr\n."):
         with pytest.raises(pickle.PicklingError):
-            keeping._Reading(io.BytesIO(text), None).load()
+            keeping._Reading(io.BytesIO(text), {}).load()
 
 
 def test_a_key_that_is_in_no_file_keeps_nothing(place: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import curator
-from composition import FiltCon
+from composition import FiltCon, Parallel, Partition
 from curator import LedgerError
 from curator.codec import entry_of
 from mechanisms import Count, Gaussian, SparseVector, Table, column
@@ -61,6 +61,18 @@ def test_an_analysis_goes_on(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="took root 'visits' over"):
         search(Count())
     assert len(opened(ledger).view) == 5
+
+
+def test_a_report_after_a_restart_is_no_message() -> None:
+    """It runs the part again and changes nothing, so that all later answers have their coins."""
+    ledger, data = MemoryLedger(), {"city": ["a", "b"] * 30}
+    parts = Parallel(Partition("city", ("a",)), {"a": FiltCon(ZCDP(1))})
+    opened(ledger, parts, data, key=KEY).children["a"](Gaussian(Count(), rho="1/9"))
+    kept = len(ledger.events["visits"])
+    again = opened(ledger, parts, data, key=KEY)
+    assert again.privacy_loss() == ZCDP("1/9")
+    assert again.children["a"].privacy_loss() == ZCDP("1/9")
+    assert len(ledger.events["visits"]) == kept
 
 
 @pytest.mark.parametrize("at", [(), (0,), (0, 1)])

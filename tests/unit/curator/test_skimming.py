@@ -11,10 +11,12 @@ import attrs
 import pytest
 
 import curator
+from benchmarks import durable_log
 from composition import ExPost, FiltCon, FiltSeq, OdomCon
 from composition.compositors.state import CompositionState
 from curator import skimming
 from curator.ledgers import BrokenChainError, Event, following
+from curator.reading import Reader
 from curator.requests import Request
 from curator.story import past_of, story_of
 from mechanisms import Count, Gaussian, Laplace, LaplaceNoiseReduction, Refine, SparseVector, column
@@ -27,8 +29,9 @@ from queryable import (
     PureDP,
     Queryable,
 )
+from queryable.conversation import Node
 from queryable.errors import CodecError
-from queryable.recalling import Unplayed
+from queryable.recalling import Recall, Unplayed
 from queryable.running.folding import fold
 from queryable.running.log import Stored
 from tests.curator.cases import CASES, TAGGED, Case, visits
@@ -47,23 +50,19 @@ def opened(ledger: MemoryLedger, case: Case) -> Queryable:
 
 
 def made_of(state: Any, *, units: bool = True) -> Any:
-    """A state as plain values. Without units, what runs in compositors is left out."""
-    if isinstance(state, CompositionState):
-        claims = [state.claims[place] for place in range(len(state.claims))]
+    """A state as plain values. Without units, their states are left out."""
+    if isinstance(state, Node):
+        own, children = state.own, {}
+        for identity, (mechanism, inner, messages) in state.children.items():
+            left_out = not (units or Recall.holds(mechanism))
+            below = None if left_out else made_of(inner, units=units)
+            children[identity] = messages, TAGGED.encode(mechanism), below
+        if not isinstance(own, CompositionState):
+            return type(own), children
+        claims = [own.claims[place] for place in range(len(own.claims))]
         facts = [(each.mechanism, each.loss, each.coined) for each in claims]
-        children = {
-            identity: (
-                child.messages,
-                TAGGED.encode(child.mechanism),
-                child.claim,
-                made_of(child.state, units=units),
-            )
-            for identity, child in state.children.items()
-        }
-        account = TAGGED.encode(state.account)
-        return account, TAGGED.encode(tuple(facts)), children, state.halted
-    if not units:
-        return None
+        account = TAGGED.encode(own.account)
+        return account, TAGGED.encode(tuple(facts)), children, own.halted
     if isinstance(state, Unplayed):
         asked = map(state._asked, state._messages[: state._count])
         told = [(TAGGED.encode((each.query, each.answer)), each.coins().history) for each in asked]
@@ -247,7 +246,7 @@ def test_what_is_charged_as_a_coin_is_remembered(monkeypatch: pytest.MonkeyPatch
     pure = Launch(Laplace(Count(), epsilon=1), PureDP(2))
     handle.launch_many([Launch(noisy, ApproxDP(1, "1/10000")), pure])
     skimmed = assert_same(ledger, case, monkeypatch)
-    claims = skimmed._root._now.state.claims  # type: ignore[attr-defined]
+    claims = skimmed._root._now.state.own.claims  # type: ignore[attr-defined]
     assert [each.coined for each in claims.values()] == [True, True, False]
     assert all(isinstance(each, Stored) for each in skimmed._root.log.entries)  # type: ignore[attr-defined]
 
@@ -338,3 +337,27 @@ def test_an_empty_compositor_is_one_event() -> None:
     again = opened(ledger, LONG)
     assert again.privacy_loss() == ZCDP(1)
     assert again.children[0].children[0].privacy_loss() == ZCDP(0)
+
+
+def test_a_tree_reads_few_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of launches, refusals and questions it reads no more if there are more of them."""
+    read: list[int] = []
+    bodies = Reader._bodies
+
+    def counted(reader: Reader, place: int) -> Any:
+        read.append(place)
+        return bodies(reader, place)
+
+    monkeypatch.setattr(Reader, "_bodies", counted)
+    counts = []
+    for messages in (300, 900):
+        ledger = MemoryLedger()
+        table = curator.open(ledger, durable_log.ROOT, durable_log.DATA, name="a", key=KEY)
+        durable_log.analyse(table, messages)
+        ledger = ledger_of(ledger.events["a"])
+        opened = curator.open(ledger, durable_log.ROOT, durable_log.DATA, name="a", key=KEY)
+        read.clear()
+        assert opened.tree() == table.tree()
+        assert len(opened.ledger()) == len(table.ledger())
+        counts.append(len(read))
+    assert counts[1] - counts[0] < 50

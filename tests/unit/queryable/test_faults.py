@@ -1,16 +1,20 @@
 """The boundary: what is raised inside is told to the curator and to nobody else."""
 
+from contextlib import suppress
+from typing import Any
+
 import pytest
 
-from queryable import MechanismFault, QueryError
+from queryable import SYSTEM, Coins, Failed, MechanismFault, QueryError
+from queryable.conversation import LOST, Pass, Start
+from queryable.conversation.leaves import read
 from queryable.faults import (
     collecting,
-    contained_init,
-    contained_step,
     raise_interrupt,
     touching_data,
 )
-from tests.strategies import SECRET, raising
+from queryable.running.stepping import DEAD, begin
+from tests.strategies import SECRET, Faulty, Toy, raising
 
 FAULTS = [
     ValueError(SECRET),
@@ -47,44 +51,51 @@ def test_nested_boundaries_report_once() -> None:
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=repr)
-def test_a_failed_init_is_none(fault: BaseException) -> None:
-    """At a launch every exception is a failure, also `QueryError`: data may have been touched."""
-    with collecting() as faults:
-        assert contained_init(lambda: raising(fault)(None)) is None
-    assert faults == [fault]
+def test_a_start_returns_what_is_raised(fault: BaseException) -> None:
+    """Also a `QueryError`: data may have been touched, so nothing passes."""
+    faulty = Faulty(raising(fault), at_launch=True, guarded=False)
+    assert read(Start(0, faulty), faulty, None, SYSTEM) == (LOST, fault)
 
 
-def test_a_query_error_of_a_step_is_about_the_query() -> None:
-    """A step's own `QueryError` passes; anything else is a failure."""
-    with pytest.raises(QueryError, match=SECRET):
-        contained_step(lambda: raising(QueryError(SECRET))(None))
-    with collecting() as faults:
-        assert contained_step(lambda: raising(ValueError(SECRET))(None)) is None
-    assert len(faults) == 1
+@pytest.mark.parametrize("fault", FAULTS, ids=repr)
+def test_a_step_returns_what_is_raised(fault: BaseException) -> None:
+    """The runner decides what a `QueryError` is about."""
+    faulty = Faulty(raising(fault), guarded=False)
+    assert read(Pass(0, "bits"), faulty, (0, None), SYSTEM) == (LOST, fault)
 
 
 @pytest.mark.parametrize("returned", [None, 5, (1,), (1, 2, 3)])
-def test_a_result_that_is_no_pair_is_a_failure(returned: object) -> None:
+def test_a_result_that_is_no_pair_is_a_failure(returned: Any) -> None:
     """A mechanism that does not return (state, answer) fails inside the boundary."""
-    with collecting() as faults:
-        assert contained_init(lambda: returned) is None  # type: ignore[arg-type,return-value]
-        assert contained_step(lambda: returned) is None  # type: ignore[arg-type,return-value]
-    assert len(faults) == 2
+
+    class Odd(Toy):
+        def init(self, dataset: Any, coins: Coins = SYSTEM) -> Any:
+            return returned
+
+        def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> Any:
+            return returned
+
+    for step in (Start(0, Odd()), Pass(0, "bits")):
+        moved, fault = read(step, Odd(), None, SYSTEM)
+        assert moved is LOST
+        assert isinstance(fault, TypeError | ValueError)
 
 
-def test_scopes_nest() -> None:
+def test_lists_of_faults_nest() -> None:
     """A queryable used inside another's statistic reports to its own curator."""
     with collecting() as outer:
-        with collecting() as inner:
-            contained_init(lambda: raising(ValueError("inner"))(None))
-        contained_init(lambda: raising(ValueError("outer"))(None))
+        with collecting() as inner, suppress(MechanismFault):
+            touching_data(lambda: raising(ValueError("inner"))(None))
+        with suppress(MechanismFault):
+            touching_data(lambda: raising(ValueError("outer"))(None))
     assert [str(fault) for fault in inner] == ["inner"]
     assert [str(fault) for fault in outer] == ["outer"]
 
 
-def test_without_a_scope_faults_are_dropped() -> None:
+def test_without_a_list_faults_are_dropped() -> None:
     """A step outside any handle contains faults as well."""
-    assert contained_init(lambda: raising(ValueError(SECRET))(None)) is None
+    state, answer = begin(Faulty(raising(ValueError(SECRET)), at_launch=True), None, SYSTEM)
+    assert (state, answer) == (DEAD, Failed())
 
 
 class _Loaded(KeyboardInterrupt):

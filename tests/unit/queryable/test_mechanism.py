@@ -22,7 +22,7 @@ from queryable import (
     SeededCoins,
     UnknownQueryError,
 )
-from queryable.advancing import (
+from queryable.running.stepping import (
     Dead,
     advance,
     begin,

@@ -87,7 +87,8 @@ def test_a_person_may_ask_more_than_once() -> None:
     assert isinstance(opening, int)
     state, (first, second) = mechanism.step(state, "bits", SeededCoins(2))
     assert first != second
-    assert (state.asked, state.told) == (3, 4)
+    assert state.children["mechanism"].messages == 3
+    assert state.children["person"].messages == 4
 
 
 def test_a_persons_coins_are_fresh_for_each_message() -> None:
@@ -167,10 +168,18 @@ def test_an_error_after_the_mechanism_has_moved_is_a_fault(fault: Exception) -> 
 
 @pytest.mark.parametrize("reply", [None, "bits", FromMechanism(3), (1, 2)])
 def test_a_person_with_a_wrong_reply_has_failed(reply: Any) -> None:
-    """A person answers `ToMechanism` or `ToAnalyst`."""
-    person = Scripted(lambda state, message: ToAnalyst(None) if state == 0 else reply)
-    child = Queryable(FiltCon(PureDP(1)), None).launch(person @ Toy())
+    """A person answers `ToMechanism` or `ToAnalyst`. Before it has asked, nothing has changed."""
+
+    def react(state: int, message: Any) -> Any:
+        first = isinstance(message, FromAnalyst) and message.query == "bits"
+        return ToAnalyst(None) if state == 0 else ToMechanism("bits") if first else reply
+
+    child = Queryable(FiltCon(PureDP(1)), None).launch(Scripted(react) @ Toy())
+    with pytest.raises(QueryError, match=r"TypeError.*nothing has changed"):
+        child.ask("more")
     with pytest.raises(MechanismFault):
+        child.ask("bits")
+    with pytest.raises(QueryError, match="retired"):
         child.ask("bits")
 
 

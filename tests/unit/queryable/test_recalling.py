@@ -8,10 +8,9 @@ import attrs
 import pytest
 
 from composition import FiltCon, OdomCon
-from queryable import Coins, Launch, PureDP, SeededCoins
+from queryable import Coins, PureDP, SeededCoins
 from queryable.effort import is_quick, quickly
 from queryable.errors import QueryError
-from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Failed, Launched
 from queryable.recalling import DifferentAnswerError, Recall, Unplayed, noticing
 from tests.strategies import RandomBits, RandomWord
@@ -134,29 +133,25 @@ def test_another_answer_is_noticed(place: int) -> None:
 def test_a_recall_runs_no_mechanism_that_may_read_data() -> None:
     mechanism = Counted()
     recall = Recall((Launched(0, 12), Failed(), Launched(None, 5), Launched(2, None)), operator.eq)
-    state, opening = recall.started(mechanism, [1], coins(0))
+    state, opening, _ = recall.started(mechanism, [1], coins(0))
     assert (type(state), opening, mechanism.runs) == (Unplayed, 12, [])
     assert recall.started(mechanism, [1], coins(0)) is None
     assert recall.started(RandomWord(), [1], coins(0))[1] == 5
-    budget = FiltCon(PureDP(1))
-    assert recall.started(budget, [1], coins(0)) == budget.init([1])
+    assert recall.starts(FiltCon(PureDP(1)))
     assert recall.started(mechanism, [1], coins(0)) is None
 
 
 def test_a_recall_says_which_child_was_retired() -> None:
-    assert [Recall(Failed(), operator.eq, 2).retires() for _ in range(1)] == [False]
     recall = Recall(Failed(), operator.eq, 2)
-    assert [recall.retires() for _ in range(3)] == [False, True, False]
+    assert [recall.retires(depth) for depth in (1, 2, 3)] == [False, True, False]
 
 
 def test_only_filters_and_odometers_are_made_again_without_data() -> None:
     @attrs.frozen(repr=False)
     class Reads(FiltCon):
-        def init(self, dataset: Any, coins: Any = None) -> Any:
-            len(dataset)
-            return super().init(dataset)
+        def open(self, data: Any) -> Any:
+            return super().open(data)
 
-    kinds: list[InteractiveMechanism[Any]] = [FiltCon(PureDP(1)), OdomCon(PureDP), Reads(PureDP(1))]
+    kinds: list[Any] = [FiltCon(PureDP(1)), OdomCon(PureDP), Reads(PureDP(1))]
     assert [each.recallable for each in kinds] == [True, True, False]
-    assert not RandomBits().recallable
-    assert Launch(RandomBits()).mechanism.recallable is False
+    assert not RandomBits().converses

@@ -92,8 +92,8 @@ def test_a_launch_is_charged_before_it_runs() -> None:
     mechanism = Faulty(raising(ValueError()), at_launch=True)
     state, answer = FiltCon(PureDP(1)).step(state, Launch(mechanism))
     assert answer == Failed()
-    assert state.account.total() == TENTH
-    assert len(state.claims) == 1
+    assert state.own.account.total() == TENTH
+    assert len(state.own.claims) == 1
 
 
 def test_a_refusal_does_not_change_the_state() -> None:
@@ -135,7 +135,7 @@ def test_every_launch_takes_the_next_id(composition: InteractiveMechanism[Any]) 
     for wrong in ILLEGAL_LAUNCHES:
         with pytest.raises(QueryError):
             composition.step(state, wrong, COINS)
-    assert set(state.claims) == {0, 1}
+    assert set(state.own.claims) == {0, 1}
     if not composition.noninteractive:  # type: ignore[attr-defined]
         state, answer = composition.step(state, Launch(Toy()), COINS)
         assert answer == Launched(2, None)
@@ -155,7 +155,7 @@ def test_wrong_queries_are_query_errors(composition: InteractiveMechanism[Any]) 
     state, _ = composition.step(state, Launch(RandomWord()), COINS)
     if not composition.noninteractive:  # type: ignore[attr-defined]
         state, _ = composition.step(state, Launch(RandomBits()), COINS)
-    before = (state.account, dict(state.claims), dict(state.children))
+    before = (state.own.account, dict(state.own.claims), dict(state.children))
     children: tuple[Any, ...] = (*ILLEGAL, -1, 99, "1", 1.0, 0)
     wrong = [
         *ILLEGAL,
@@ -173,7 +173,7 @@ def test_wrong_queries_are_query_errors(composition: InteractiveMechanism[Any]) 
         with pytest.raises(QueryError) as caught:
             composition.step(state, query, COINS)
         assert str(caught.value)
-    assert before == (state.account, dict(state.claims), dict(state.children))
+    assert before == (state.own.account, dict(state.own.claims), dict(state.children))
 
 
 def test_the_commonest_mistakes_are_explained() -> None:

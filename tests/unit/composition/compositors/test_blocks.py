@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from composition import Blocks, ExPost, Filt, FiltCon, Menu, Whitehouse2023
-from composition.compositors import blocks
+from composition.compositors import blocks, units
 from mechanisms import Count, Gaussian, SparseVector, Table, ToeplitzCounter, column
 from queryable import (
     ZCDP,
@@ -41,7 +41,7 @@ from queryable import (
     explain,
 )
 from queryable.audit.laws import snapshot
-from queryable.data.growing import grown
+from queryable.data.growing import Grown, grown
 from queryable.datasets import Described
 from queryable.errors import HandleError
 from queryable.messages import CloseBlock, MeasureQuery, Stated, Update
@@ -80,7 +80,8 @@ def spent(q: Queryable) -> list[Any]:
 
 
 def state_of(q: Queryable) -> Any:
-    return q._root.state  # type: ignore[attr-defined]
+    """The state by value, with the records."""
+    return snapshot(q._root.state)  # type: ignore[attr-defined]
 
 
 # Launches.
@@ -111,26 +112,26 @@ def test_all_blocks_pay_or_none() -> None:
     q = week()
     q.launch_over(Reads(PureDP("1/2")), ["day 1"])
     q.launch_over(Reads(PureDP("3/5")), ["day 2"])
-    before = snapshot(state_of(q))
+    before = state_of(q)
     with pytest.raises(QueryRefusedError) as refused:
         q.launch_over(Reads(PureDP("3/5")), Last(3))
     assert "blocks day 1, day 2 cannot pay" in str(refused.value)
     assert "Or launch over blocks that can pay" in str(refused.value)
     assert refused.value.spent == PureDP("1/2")
-    assert snapshot(state_of(q)) == before
+    assert state_of(q) == before
     assert spent(q) == [0, 5, 6, 0]
 
 
 def test_nothing_is_read_before_it_is_paid(monkeypatch: pytest.MonkeyPatch) -> None:
     """A refused launch, a dry run and a wrong one read no block; an admitted one reads its own."""
     q, read = week(), list[Any]()
-    over = type(state_of(q).dataset).over
+    over = Grown.over
 
     def seen(self: Any, blocks: Any) -> Any:
         read.append(tuple(blocks))
         return over(self, blocks)
 
-    monkeypatch.setattr(type(state_of(q).dataset), "over", seen)
+    monkeypatch.setattr(Grown, "over", seen)
     assert not q.can_afford(Reads(PureDP(2)), blocks=Last(2))
     assert q.can_afford(Reads(), blocks=Last(2))
     with pytest.raises(QueryRefusedError):
@@ -244,7 +245,7 @@ def test_an_interrupted_batch_changes_nothing(monkeypatch: pytest.MonkeyPatch) -
     """Whether the records were added already or not."""
     for late in (False, True):
         q = week()
-        before = snapshot(state_of(q))
+        before = state_of(q)
 
         def stopped(*arguments: Any, late: bool = late) -> Any:
             if late:
@@ -255,7 +256,7 @@ def test_an_interrupted_batch_changes_nothing(monkeypatch: pytest.MonkeyPatch) -
             patch.setattr(blocks, "grown", stopped)
             with pytest.raises(KeyboardInterrupt):
                 q.feed([98], block="today")
-        assert snapshot(state_of(q)) == before
+        assert state_of(q) == before
         q.feed([97], block="today")
         q.feed.close("today")
         assert q.launch_over(Reads(), Last(1)) == [99, 97]
@@ -403,6 +404,49 @@ def test_blocks_that_are_there_already_are_restricted_too() -> None:
     assert [row["who"] for row in rows] == ["x", "y", "x", "x", "z", "z"]
 
 
+def test_they_are_restricted_when_a_launch_or_a_batch_reads_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The start of `Blocks` is paid for by nothing, so it reads nothing."""
+    q, read, real = Queryable(FiltCon(PureDP(4)), []), list[Any](), blocks.kept_rows
+
+    def seen(records: Any, *others: Any) -> Any:
+        read.append(records)
+        return real(records, *others)
+
+    monkeypatch.setattr(blocks, "kept_rows", seen)
+    for name in ("a", "b"):
+        q.feed(visits("x", "y"), block=name)
+        q.feed.close(name)
+    first, second = (q.launch(Blocks(FiltCon(PureDP(1)), "who", 2, unit_rows=2)) for _ in range(2))
+    assert read == []
+    assert len(first.launch_over(Reads(), ["a"])) == 2
+    assert read == [visits("x", "y")] * 2
+    q.feed(visits("x", "z"), block="c")
+    q.feed.close("c")
+    assert len(read) == 2 + 1 + 3
+    assert [len(each.launch_over(Reads(), Last(3))) for each in (first, second)] == [5, 5]
+    assert len(read) == 6
+
+
+def test_a_batch_of_which_the_units_cannot_be_read_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    faults: list[BaseException] = []
+    q = Queryable(Blocks(FiltCon(PureDP(1)), "who"), [], on_fault=faults.append)
+    q.feed(visits("x"), block="a")
+    before = state_of(q)
+    with monkeypatch.context() as patch:
+        patch.setattr(units, "column_keys", lambda *_: [1 / 0])
+        with pytest.raises(QueryError, match="nothing has changed"):
+            q.feed(visits("y"), block="a")
+    assert [type(each) for each in faults] == [ZeroDivisionError]
+    assert state_of(q) == before
+    q.feed(visits("z"), block="a")
+    q.feed.close("a")
+    assert [row["who"] for row in q.launch_over(Reads(), ["a"])] == ["x", "z"]
+
+
 def test_data_that_protect_units_need_the_same_unit() -> None:
     table = Table({"who": [1], "n": [2]}, privacy_unit="who", max_rows=3)
     for wrong in (Blocks(FiltCon(PureDP(1))), Blocks(FiltCon(PureDP(1)), "n")):
@@ -494,10 +538,10 @@ def test_a_wrong_message_changes_nothing(name: str) -> None:
     act, words = WRONG[name]
     q = week()
     q.launch_over(Toy(LITTLE), ["day 0"])
-    before, exchanges = snapshot(state_of(q)), len(q.view)
+    before, exchanges = state_of(q), len(q.view)
     with pytest.raises(QueryError, match=words):
         act(q)
-    assert snapshot(state_of(q)) == before
+    assert state_of(q) == before
     assert len(q.view) == exchanges
     assert spent(q) == [1, 0, 0, 0]
     assert q.launch_over(Reads(), Last(3)) == [0, 1, 10, 11, 20, 21]
@@ -514,10 +558,10 @@ def test_a_child_has_no_feed() -> None:
 
 def test_a_batch_without_the_unit_changes_nothing() -> None:
     q = Queryable(Blocks(FiltCon(PureDP(1)), "who"), {"who": [], "n": []})
-    before = snapshot(state_of(q))
+    before = state_of(q)
     with pytest.raises(QueryError, match="column"):
         q.feed({"n": [1]}, block="a")
-    assert snapshot(state_of(q)) == before
+    assert state_of(q) == before
 
 
 @pytest.mark.parametrize(

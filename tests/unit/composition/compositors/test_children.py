@@ -1,17 +1,11 @@
-"""Children: started, asked and retired as pure functions on frozen values."""
+"""Children of a compositor: started, asked and retired, on states that do not change."""
 
 from typing import Any
 
 import pytest
 
 from composition import FiltCon
-from composition.compositors.children import (
-    NO_CHILDREN,
-    ask_child,
-    require_depth,
-    require_live,
-    start_child,
-)
+from composition.compositors.children import reported, require_depth, require_live
 from queryable import (
     Ask,
     CanAfford,
@@ -25,39 +19,61 @@ from queryable import (
     SeededCoins,
     UnknownChildError,
 )
+from queryable.conversation import LOST, Live, Node, Run
+from queryable.conversation.steps import NO_CHILDREN, Child
 from tests.strategies import TENTH, WORD, Faulty, RandomBits, RandomWord, Toy, raising
 
 COINS = SeededCoins(1)
+PARENT = FiltCon(PureDP(9))
+
+
+def launched(*mechanisms: Any) -> tuple[Node, list[Any]]:
+    """The state of a filter with these children, and what their launches were answered."""
+    state, _ = PARENT.init("data", COINS)
+    answers = []
+    for each in mechanisms:
+        state, answer = PARENT.step(state, Launch(each), COINS)
+        answers.append(answer)
+    return state, answers
+
+
+def asked(state: Node, identity: int, query: Any) -> tuple[Node, Any]:
+    """The state after a query to a child, and the answer."""
+    return PARENT.step(state, Ask(identity, query), COINS)
 
 
 def test_starting_gives_a_new_map() -> None:
-    """The old map is unchanged; the new one has one more child."""
-    children, answer = start_child(NO_CHILDREN, 0, RandomBits(), TENTH, None, COINS)
+    """The old state is unchanged; the new one has one more child."""
+    empty, _ = launched()
+    state, answer = PARENT.step(empty, Launch(RandomBits()), COINS)
     assert answer == Launched(0, COINS.spawn(0, 0).draw(WORD))
-    assert len(NO_CHILDREN) == 0
-    assert len(children) == 1
+    assert len(empty.children) == 0
+    assert len(state.children) == 1
 
 
 def test_a_measurement_is_no_child() -> None:
     """A measurement answers once and is not stored."""
-    children, answer = start_child(NO_CHILDREN, 0, RandomWord(), TENTH, None, COINS)
+    state, (answer,) = launched(RandomWord())
     assert answer.child is None
-    assert children is NO_CHILDREN
+    assert state.children == NO_CHILDREN
 
 
 @pytest.mark.parametrize("function", [raising(ValueError()), raising(KeyboardInterrupt())])
 def test_a_failed_start_is_no_child(function: Any) -> None:
-    """A mechanism that fails at its start is not stored."""
-    mechanism = Faulty(function, at_launch=True)
-    assert start_child(NO_CHILDREN, 0, mechanism, TENTH, None, COINS) == (NO_CHILDREN, Failed())
+    """A mechanism that fails at its start, or is interrupted there, is not stored."""
+    empty, _ = launched()
+    moved = Run(PARENT, Launch(Faulty(function, at_launch=True)), COINS, empty)()
+    assert moved is not LOST
+    assert (moved.state.children, moved.answer) == (NO_CHILDREN, Failed())
+    assert moved.state.own.account.total() == TENTH
 
 
 def test_each_message_has_coins_of_its_own() -> None:
     """The n-th message to a child draws from `spawn(child, n)`, whatever went before."""
-    children, opening = start_child(NO_CHILDREN, 4, RandomBits(), TENTH, None, COINS)
-    words = [opening.answer]
+    state, openings = launched(*[Toy()] * 4, RandomBits())
+    words = [openings[4].answer]
     for _ in range(3):
-        children, answer = ask_child(children, 4, "bits", 1, COINS)
+        state, answer = asked(state, 4, "bits")
         words.append(answer)
     assert words == [COINS.spawn(4, n).draw(WORD) for n in range(4)]
 
@@ -69,54 +85,83 @@ def test_an_unchanged_step_still_counts() -> None:
         def step(self, state: int, query: Any, coins: Any = None) -> tuple[int, Any]:
             return state, coins.draw(WORD)
 
-    children, _ = start_child(NO_CHILDREN, 0, Still(), TENTH, None, COINS)
-    children, first = ask_child(children, 0, "bits", 1, COINS)
-    children, second = ask_child(children, 0, "bits", 1, COINS)
+    state, _ = launched(Still())
+    state, first = asked(state, 0, "bits")
+    state, second = asked(state, 0, "bits")
     assert first != second
 
 
 def test_a_failed_step_drops_the_child_and_no_other() -> None:
     """The child's state, which may contain data, is dropped too."""
-    children, _ = start_child(NO_CHILDREN, 0, Faulty(raising(ValueError())), TENTH, "data", COINS)
-    children, _ = start_child(children, 1, Toy(), TENTH, "data", COINS)
-    after, answer = ask_child(children, 0, "bits", 1, COINS)
+    state, _ = launched(Faulty(raising(ValueError())), Toy())
+    after, answer = asked(state, 0, "bits")
     assert answer == Failed()
-    assert set(after) == {1}
-    assert set(children) == {0, 1}
+    assert set(after.children) == {1}
+    assert set(state.children) == {0, 1}
+    assert after.own == state.own
 
 
 @pytest.mark.parametrize("query", [PrivacyLossQuery(), PrivacyLossQuery(2)])
 def test_the_loss_of_a_leaf_is_its_claim(query: PrivacyLossQuery) -> None:
     """The parent answers for a leaf, from the frozen claim; nothing is counted."""
-    children, _ = start_child(NO_CHILDREN, 0, Toy(), PureDP("0.2"), None, COINS)
-    same, loss = ask_child(children, 0, query, 1, COINS)
-    assert same is children
+    wide = FiltCon(PureDP(9), d_in=2)
+    state, _ = wide.init("data", COINS)
+    state, _ = wide.step(state, Launch(Toy()), COINS)
+    same, loss = wide.step(state, Ask(0, query), COINS)
+    assert same is state
     assert loss == PureDP("0.2")
 
 
+def test_a_report_about_a_child_that_was_not_charged_is_its_privacy_map() -> None:
+    """As in compositions that are fixed in advance."""
+    for d_in, loss in ((None, PureDP("0.1")), (3, PureDP("0.3")), (0, PureDP(0))):
+        assert reported(Toy(), None, PrivacyLossQuery(d_in), 1).answer == loss
+    with pytest.raises(QueryError, match="d_in"):
+        reported(Toy(), None, PrivacyLossQuery("1"), 1)
+
+
 def test_reading_does_not_count() -> None:
-    """A loss query or a dry run of a nested filter gives the same children back."""
-    children, _ = start_child(NO_CHILDREN, 0, FiltCon(PureDP(1)), PureDP(1), None, COINS)
+    """A loss query or a dry run of a nested filter gives the same state back."""
+    state, _ = launched(FiltCon(PureDP(1)))
     for query in (PrivacyLossQuery(), CanAfford(Launch(Toy()))):
-        assert ask_child(children, 0, query, 1, COINS)[0] is children
+        assert asked(state, 0, query)[0] is state
+
+
+LIVE = Live.of(NO_CHILDREN.set(1, Child(Toy(), 0)))
 
 
 @pytest.mark.parametrize("identity", [True, False, None, 1.0, (0,), [0], PureDP, object()])
 def test_an_id_is_an_int_or_a_name(identity: Any) -> None:
     """`True` is not child 1, and an unhashable id is no crash."""
-    children, _ = start_child(NO_CHILDREN, 1, Toy(), TENTH, None, COINS)
     with pytest.raises(UnknownChildError, match="int or a name"):
-        require_live(children, identity, lambda _: Toy())
+        require_live(LIVE, identity, lambda _: Toy())
+
+
+def test_a_live_id_is_a_plain_one() -> None:
+    """The id of a subclass of int is read once."""
+
+    class Number(int):
+        """Equals whatever it is compared with."""
+
+        __hash__ = int.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+    assert type(require_live(LIVE, Number(1), lambda _: None)) is int
+    with pytest.raises(UnknownChildError, match="no interactive child 0"):
+        require_live(LIVE, Number(0), lambda _: None)
 
 
 def test_unknown_and_retired_are_told_apart() -> None:
     """An earlier child is retired; the id of a measurement or of no launch is unknown."""
-    launched = {0: Toy(), 1: RandomWord()}
+    earlier = {0: Toy(), 1: RandomWord()}
+    none = Live.of(NO_CHILDREN)
     with pytest.raises(RetiredChildError):
-        require_live(NO_CHILDREN, 0, launched.get)
+        require_live(none, 0, earlier.get)
     for identity in (1, 2, -1, "0"):
         with pytest.raises(UnknownChildError):
-            require_live(NO_CHILDREN, identity, launched.get)
+            require_live(none, identity, earlier.get)
 
 
 def test_depth_is_bounded() -> None:

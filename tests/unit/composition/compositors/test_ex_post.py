@@ -20,12 +20,15 @@ from mechanisms import (
     Until,
 )
 from queryable import (
+    SYSTEM,
     ZCDP,
     ApproxDP,
     ApproxZCDP,
     Ask,
     CanAfford,
+    Coins,
     ExPostBound,
+    ExPostMechanism,
     Launch,
     MechanismFault,
     PrivacyClaimError,
@@ -38,6 +41,8 @@ from queryable import (
     Statistic,
     UnknownChildError,
 )
+from queryable.conversation import Run
+from queryable.ex_post import Expense
 from tests.strategies import SECRET, RecordingDataset, raising
 
 TABLE = {"age": np.arange(1000)}
@@ -272,6 +277,58 @@ def test_a_query_is_read_once() -> None:
         told = one(Refine(Number.reading(first, later)))
         assert told.variance == 2 * first**2
         assert spent(table) == Fraction(1, first)
+
+
+class Raised(Expense):
+    """Says more at each reading of its worst case."""
+
+    def __init__(self) -> None:
+        self.readings = 0
+
+    def epsilon(self, d_in: int) -> Fraction:
+        return Fraction(0)
+
+    def at_worst(self, query: Any, d_in: int) -> Fraction:
+        self.readings += 1
+        return Fraction(self.readings, 10)
+
+    def after(self, query: Any, answer: Any) -> Expense:
+        return self
+
+
+class Raising(ExPostMechanism[int]):
+    """States a worst case that rises each time it is read, and fails at the start or when asked."""
+
+    def __init__(self, *, at_launch: bool) -> None:
+        self.stated, self.at_launch = Raised(), at_launch
+
+    def expense(self) -> Expense:
+        return self.stated
+
+    def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[int, Any]:
+        return (1 // 0 if self.at_launch else 0), None
+
+    def step(self, state: int, query: Any, coins: Coins = SYSTEM) -> tuple[int, Any]:
+        return 1 // 0, None
+
+
+@pytest.mark.parametrize("at_launch", [True, False])
+def test_a_worst_case_is_read_once(at_launch: bool) -> None:
+    """What stands before the run, what is charged, and what stands after an interrupt agree."""
+    mechanism, stated = ExPost(PureDP(1)), Raising(at_launch=at_launch)
+    state, _ = mechanism.init(TABLE)
+    query: Any = Launch(stated)
+    if not at_launch:
+        state, _ = mechanism.step(state, query)
+        query = Ask(0, "bits")
+    told: list[Any] = []
+    run = Run(mechanism, query, SYSTEM, state, before=told.append)
+    moved = run()
+    standing = run.standing()
+    assert standing is not None
+    accounts = [each.state.own.account.spent() for each in (told[0], moved, standing[0])]
+    assert len({*accounts}) == 1
+    assert stated.stated.readings == (1 if at_launch else 2)
 
 
 def test_an_id_is_a_plain_int() -> None:

@@ -57,11 +57,12 @@ from queryable import (
     Update,
     UserLevel,
 )
-from queryable.advancing import begin
 from queryable.data.growing import grown, snapshot
+from queryable.data.later import made
 from queryable.datasets import Described
 from queryable.losses import group_size
 from queryable.protection import Protected
+from queryable.running.stepping import begin
 from tests.strategies import WORD
 
 LITTLE = PureDP("1/100")
@@ -197,10 +198,10 @@ def test_several_launches_at_once_see_all_records() -> None:
     state, _ = filtered.step(state, Update([2]))
     state, answers = filtered.step(state, LaunchMany([Launch(Taking()), Launch(Size())]))
     assert answers[1].answer == 2
-    assert state.children[0].state[0] is state.dataset
+    assert state.children[0].state[0] is made(state.own.data.rows)
     state, _ = filtered.step(state, Update([3]))
-    assert snapshot(state.dataset) == [1, 2, 3]
-    assert state.children[0].state[0] == state.dataset
+    assert snapshot(state.own.data.rows) == [1, 2, 3]
+    assert state.children[0].state[0] == made(state.own.data.rows)
 
 
 def test_a_noise_reduction_keeps_its_snapshot() -> None:
@@ -232,8 +233,8 @@ def test_a_person_over_one_data_set_keeps_it(person: Any) -> None:
     q = Queryable(FiltCon(PureDP(10)), [1, 2])
     inner = q.launch(person @ FiltCon(PureDP(1)))
     q.feed([3])
-    held = q._root.state.children[0].state.mechanism  # type: ignore[attr-defined]
-    assert snapshot(held.dataset) == [1, 2]
+    held = q._root.state.children[0].state.children["mechanism"].state  # type: ignore[attr-defined]
+    assert snapshot(held.own.data.rows) == [1, 2]
     assert inner is not None
     alone = Queryable(person @ FiltCon(PureDP(1)), [1, 2])
     with pytest.raises(QueryError, match="one data set"):
@@ -250,8 +251,8 @@ def test_all_at_once_get_every_batch() -> None:
     q.feed([2])
     assert [name for name, _ in seen] == ["a", "b"]
     assert q.children[2](Size()) == 2
-    state = q._root.state  # type: ignore[attr-defined]
-    assert state.children[2].state.dataset == state.children[0].state[0]
+    children = q._root.state.children["root"].state.children  # type: ignore[attr-defined]
+    assert made(children[2].state.own.data.rows) == children[0].state[0]
 
 
 def test_all_at_once_without_a_continual_one_keep_the_data() -> None:
@@ -368,7 +369,8 @@ def test_a_batch_without_the_key_changes_nothing() -> None:
     q.feed({"k": ["a"]})
     with pytest.raises(QueryError):
         q.feed({"k": ["a"], "j": ["a"]})
-    assert len(q._root.state.children["a"].state.dataset.whole["k"]) == 2  # type: ignore[attr-defined]
+    root = q._root.state.children["root"].state  # type: ignore[attr-defined]
+    assert len(snapshot(root.children["a"].state.own.data.rows)["k"]) == 2
 
 
 # Mechanisms.

@@ -65,7 +65,6 @@ from queryable import (
     UnknownQueryError,
     Update,
 )
-from queryable.advancing import begin
 from queryable.data.later import made
 from queryable.faults import collecting
 from tests.attacks.test_cascading_accounts import Silent
@@ -79,7 +78,7 @@ NO_NOISE, SEEDED = Silent(), {"allow_seeded": True}
 
 def told(mechanism: Any, data: Any, *queries: Any) -> list[Any]:
     """Answers without noise."""
-    state, _ = begin(mechanism, data, Silent())
+    state, _ = mechanism.init(data, Silent())
     answers = []
     for query in queries:
         state, answer = mechanism.step(state, query, Silent())
@@ -174,7 +173,7 @@ def test_it_nests() -> None:
 def test_what_retires_others_does() -> None:
     """As in a `FiltCon`."""
     mechanism = Individual(1)
-    state, _ = begin(mechanism, DATA, Silent())
+    state, _ = mechanism.init(DATA, Silent())
     state, _ = mechanism.step(state, Launch(Toy(PureDP("1/10"))), Silent())
     state, _ = mechanism.step(state, Launch(FiltCon(ZCDP("1/10"))), Silent())
     assert set(state.children) == {0, 1}
@@ -270,14 +269,14 @@ def test_a_launch_that_nobody_could_pay_for_is_an_error() -> None:
 )
 def test_wrong_messages_change_nothing(query: Any, error: type[Exception]) -> None:
     mechanism = Individual("1/10")
-    state, _ = begin(mechanism, DATA, Silent())
+    state, _ = mechanism.init(DATA, Silent())
     with pytest.raises(error):
         mechanism.step(state, query, Silent())
 
 
 @pytest.mark.parametrize("data", [5, "text", {1, 2}, pytest, object()])
 def test_data_without_records_are_refused_publicly(data: Any) -> None:
-    state, _ = begin(Individual(1), data, Silent())
+    state, _ = Individual(1).init(data, Silent())
     with pytest.raises(QueryError, match="an account of each record"):
         Individual(1).step(state, Launch(Gaussian(SIZE, rho=1)), Silent())
 
@@ -402,9 +401,10 @@ def test_an_interrupt_anywhere_keeps_the_filter(place: str, monkeypatch: Any) ->
     free = place == "price"
     assert mine.privacy_loss() == ZCDP(0 if free else "1/10")
     mine.launch(Gaussian(Count(), rho="1/10"))
-    spent = made(mine._root.state.books).accounts
+    own = mine._root.state.children["root"].state.own
+    spent = made(own.books).accounts
     assert spent.spent.tolist() == [spent.units] * 100
-    assert (mine._root.state.owed, len(mine._root.state.mechanisms)) == (0, 1 if free else 2)
+    assert (own.owed, len(own.claims)) == (0, 1 if free else 2)
 
 
 def test_records_that_cannot_be_read_owe_the_launch(monkeypatch: Any) -> None:

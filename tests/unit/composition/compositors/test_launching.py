@@ -227,21 +227,23 @@ def test_a_wrong_entry_changes_nothing_and_is_named() -> None:
     assert (runs, len(q.view), q.privacy_loss()) == ([], 0, PureDP(0))
 
 
-def test_a_compositor_with_a_launch_of_its_own_is_asked_one_by_one() -> None:
-    """Its `_launch` is not passed by."""
+def test_a_compositor_with_a_launch_of_its_own_launches_several_by_it() -> None:
+    """Its `_launch` is not passed by, and is given all launches of a message."""
     seen = []
 
     class Own(FiltCon):
-        def _launch(self, state: Any, query: Any, coins: Any) -> Any:
-            seen.append(query)
-            return super()._launch(state, query, coins)
+        def _launch(self, own: Any, ordered: Any) -> Any:
+            seen.append(len(ordered.orders))
+            return super()._launch(own, ordered)
 
     q = planted(Own(PureDP(1)))
     assert [type(each) for each in q.launch_many([WORD, WORD])] == [int, int]
-    assert len(seen) == 2
+    assert type(q(WORD)) is int
+    assert {*seen} == {2, 1}
     own = Own(PureDP(1))
-    with pytest.raises(UnknownQueryError):
-        own.step(own.init(ROWS)[0], LaunchMany([Launch(WORD)]))
+    state, answers = own.step(own.init(ROWS)[0], LaunchMany([Launch(WORD), Launch(BITS)]))
+    assert [each.child for each in answers] == [None, 1]
+    assert state.own.account.total() == PureDP("1/50")
 
 
 def test_where_a_child_is_charged_as_it_answers_nothing_is_charged_ahead() -> None:

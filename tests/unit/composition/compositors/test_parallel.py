@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from composition import ExPost, FiltCon, OdomCon, Parallel, Partition
+from composition import Blocks, ExPost, FiltCon, OdomCon, Parallel, Partition
 from queryable import (
     GDP,
     RDP,
@@ -16,18 +16,24 @@ from queryable import (
     ApproxDP,
     ApproxZCDP,
     Ask,
+    BlocksQuery,
+    CloseBlock,
     Failed,
     Launch,
+    LaunchOver,
     Loss,
     Measurement,
     PrivacyClaimError,
+    PrivacyLossQuery,
     PureDP,
     Queryable,
     QueryError,
     QueryRefusedError,
+    RetiredChildError,
     SeededCoins,
     UnknownChildError,
     UnprovenCompositionError,
+    Update,
 )
 from tests.strategies import Faulty, RandomBits, Toy, raising
 
@@ -235,6 +241,48 @@ def test_a_missing_column_is_refused_before_the_charge() -> None:
     with pytest.raises(QueryError, match="no column 'absent'"):
         q.launch(Parallel(Partition("absent", ["a"]), {"a": Toy()}))
     assert q.privacy_loss() == PureDP(0)
+
+
+def test_nothing_starts_if_the_parts_cannot_be_made() -> None:
+    """The launch has failed as a whole, and is charged. The error is not told."""
+
+    class Broken(Partition):
+        def split(self, dataset: Any, wanted: Any) -> Any:
+            raise RuntimeError("secret")
+
+    started: list[int] = []
+
+    class Counts(Toy):
+        def init(self, dataset: Any, coins: Any = COINS) -> Any:
+            started.append(len(dataset))
+            return super().init(dataset, coins)
+
+    mechanism = Parallel(Broken("k", ["a", "b"]), {"a": Counts(), "b": Counts()})
+    state, _ = FiltCon(PureDP(1)).init(DATA, COINS)
+    state, answer = FiltCon(PureDP(1)).step(state, Launch(mechanism), COINS)
+    assert isinstance(answer, Failed)
+    assert FiltCon(PureDP(1)).step(state, PrivacyLossQuery(), COINS)[1] == PureDP("0.1")
+    with pytest.raises(RetiredChildError):
+        FiltCon(PureDP(1)).step(state, Ask(0, Ask("a", "bits")), COINS)
+    assert not started
+
+
+def test_the_records_that_a_part_starts_with_are_in_no_block() -> None:
+    """It knows the blocks that arrive later."""
+    parts = Parallel(PARTS, {name: Blocks(FiltCon(PureDP(1))) for name in ("a", "b")})
+    mechanism, batch = FiltCon(PureDP(2)), [{"k": "a"}, {"k": "b"}]
+    state, _ = mechanism.init(DATA, COINS)
+    state, _ = mechanism.step(state, Update(batch, "monday"), COINS)
+    state, _ = mechanism.step(state, Launch(parts), COINS)
+    named = []
+    for block in (None, "tuesday"):
+        state, _ = mechanism.step(state, Update(batch, block), COINS)
+        _, told = mechanism.step(state, Ask(0, Ask("a", BlocksQuery())), COINS)
+        named.append([each.block for each in told])
+    assert named == [[], ["tuesday"]]
+    state, _ = mechanism.step(state, CloseBlock("tuesday"), COINS)
+    launch = LaunchOver(Size(), ["tuesday"])
+    assert mechanism.step(state, Ask(0, Ask("a", launch)), COINS)[1].answer == 1
 
 
 def test_it_is_launched_and_charged_as_a_whole() -> None:

@@ -10,6 +10,7 @@ from queryable import (
     ApproxDP,
     ApproxZCDP,
     Ask,
+    CloseBlock,
     Launch,
     MechanismFault,
     PrivacyClaimError,
@@ -19,6 +20,7 @@ from queryable import (
     SeededCoins,
     UnknownQueryError,
     UnprovenCompositionError,
+    Update,
 )
 from tests.strategies import ILLEGAL, TENTH, WORD, Faulty, RandomBits, RandomWord, Toy, raising
 
@@ -114,6 +116,30 @@ def test_each_message_has_coins_of_its_own() -> None:
         answers.append(answer)
     assert answers == [COINS.spawn("launched", n).draw(WORD) for n in (1, 2, 3)]
     assert len(set(answers)) == 3
+
+
+def test_batches_before_the_launch_count_as_messages() -> None:
+    """They select the coins of what is launched, which reads them."""
+
+    class Size(RandomBits):
+        def init(self, dataset: Any, coins: Any = COINS) -> Any:
+            return 0, (len(dataset), coins.draw(WORD))
+
+    universal = Universal(TENTH)
+    state, _ = universal.init([1], COINS)
+    for query in (Update([2, 3]), CloseBlock("monday"), Update([4]), Launch(Size())):
+        state, answer = universal.step(state, query, COINS)
+    assert answer == (4, COINS.spawn("launched", 3).draw(WORD))
+    assert universal.step(state, "bits", COINS)[1] == COINS.spawn("launched", 4).draw(WORD)
+
+
+def test_it_fails_with_its_mechanism() -> None:
+    """It has no other child."""
+    q = Queryable(Universal(TENTH), None)
+    q.ask(Launch(Faulty(raising(ValueError("secret")))))
+    for _ in range(2):
+        with pytest.raises(MechanismFault):
+            q.ask("bits")
 
 
 def test_an_error_at_the_start_is_hidden() -> None:

@@ -27,6 +27,7 @@ from mechanisms.sampling.laplace_path import CoarsestUnchanged
 from mechanisms.synthetic.graphical import Uniform48
 from mechanisms.tables.releases import Worked
 from queryable.display.explanation import explain
+from queryable.running.alone import Alone
 from queryable.running.sameness import mark
 from tests.encoded import TESTED, statistics, values
 
@@ -39,6 +40,7 @@ INSIDE = {
     Uniform48: "what a person draws to make rows",
     Gap: "a person's own question to its sparse vector",
     Worked: "made from an answer by whoever reads it",
+    Alone: "what a root runs",
 }
 """Classes that no query and no answer holds."""
 

@@ -24,6 +24,7 @@ from queryable import (
 )
 from queryable.audit import LAWS, broken_laws
 from queryable.audit.laws import snapshot
+from queryable.conversation import Data, Later
 from queryable.data.growing import grown
 from tests.strategies import Courier, RandomBits, RandomWord, Toy
 
@@ -171,7 +172,10 @@ class Deaf(FiltCon):
 
     def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> Any:
         if isinstance(query, Update):
-            return attrs.evolve(state, dataset=grown(state.dataset, query.records)), None
+            own = state.own
+            rows = Later(grown, own.data.rows, query.records)
+            own = attrs.evolve(own, data=Data(own.data.facts, rows))
+            return state._replace(own=own), None
         return super().step(state, query, coins)
 
 
@@ -185,8 +189,8 @@ class Gossiping(Deaf):
         if isinstance(query, Update):
             for identity, child in after.children.items():
                 told = child.mechanism.step(child.state, query, coins)[0]
-                children = after.children.set(identity, attrs.evolve(child, state=told))
-                after = attrs.evolve(after, children=children)
+                children = after.children.set(identity, child._replace(state=told))
+                after = after._replace(children=children)
         return after, answer
 
 

@@ -1,5 +1,7 @@
 """The tree computed from the view: mechanisms, their status and their charges."""
 
+import sys
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import attrs
@@ -27,7 +29,7 @@ from queryable import (
     QueryRefusedError,
     ToAnalyst,
 )
-from queryable.display.history import TreeNode
+from queryable.display.nodes import TreeNode
 from tests.strategies import Courier, Faulty, Toy, raising
 
 TOY = Toy()
@@ -258,3 +260,49 @@ class Fails(FiltCon):
         if query == "fail":
             raise ValueError("gone")
         return super().step(state, query, coins)
+
+
+def calls(act: Callable[[], object]) -> int:
+    """How many Python functions are called, and generators resumed."""
+    count = 0
+
+    def see(frame: Any, event: str, argument: Any) -> None:
+        nonlocal count
+        count += event == "call"
+
+    act()
+    sys.setprofile(see)
+    try:
+        act()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def crowd(count: int, *, anew: bool = False) -> Queryable:
+    """Three launches, `count` times, and each child of one is asked once.
+
+    Args:
+        anew: whether one mechanism is made anew each time.
+    """
+    q = Queryable(FiltCon(PureDP(10_000)), [1])
+    coin, small = RandomizedResponse(bool, odds="1.1"), FiltCon(PureDP("1/10"))
+    team = q.launch(FiltCon(PureDP(1_000)))
+    for _ in range(count):
+        q.launch(TOY).ask("bits")
+        team.launch(coin)
+        q.launch(FiltCon(PureDP("1/10")) if anew else small)
+    return q
+
+
+def test_calls_do_not_grow_with_the_launches() -> None:
+    """A piece of a log is a call or two, and no launch or answer is one."""
+    few, many = crowd(200), crowd(1_000)
+    for display in ("tree", "explain", "_repr_html_"):
+        more = calls(getattr(many, display)) - calls(getattr(few, display))
+        assert more < 300, display
+    assert calls(crowd(1_000, anew=True).tree) - calls(few.tree) < 300
+    assert calls(crowd(1_000, anew=True).explain) < 40 * 1_000
+    assert "1,991 more: 1,991 live" in many.tree()
+    assert "990 more: 990 answered" in many.tree()
+    assert "Toy (1,000 times)" in many.explain()

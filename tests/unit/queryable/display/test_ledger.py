@@ -7,7 +7,8 @@ import pytest
 
 from composition import FiltCon, OdomCon, OneSidedMixtureOdometer
 from queryable import RDP, ZCDP, MechanismFault, PureDP, Queryable, QueryRefusedError
-from queryable.display.ledger import Ledger, _float_up
+from queryable.display.ledger import Ledger
+from queryable.display.spreadsheet import float_up
 from tests.strategies import Faulty, Toy, raising
 
 
@@ -87,6 +88,6 @@ def test_frames(as_frame: str, ledger: Ledger) -> None:
 
 def test_floats_are_rounded_up() -> None:
     third = Fraction(1, 3)
-    assert Fraction(_float_up(third)) >= third
-    assert _float_up(Fraction(1, 2)) == 0.5
-    assert _float_up(Fraction(10) ** 400) == inf
+    assert Fraction(float_up(third)) >= third
+    assert float_up(Fraction(1, 2)) == 0.5
+    assert float_up(Fraction(10) ** 400) == inf

@@ -4,7 +4,7 @@ import pytest
 
 from composition import FiltCon, OdomCon
 from queryable import PureDP, Queryable, QueryRefusedError
-from queryable.display.history import TreeNode
+from queryable.display.nodes import TreeNode
 from queryable.display.siblings import Siblings
 from queryable.display.text import MOST_NODES, as_text, percent
 from queryable.protection import RECORD

@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Callable
 from contextlib import suppress
+from random import Random
 from typing import Any
 
 import attrs
@@ -13,10 +14,12 @@ from composition import (
     ExPost,
     Filt,
     FiltCon,
+    FiltSeq,
     GDPResidue,
     Menu,
     OdomCon,
     Rogers2016,
+    Universal,
     Whitehouse2023,
 )
 from mechanisms import Count, Laplace, LaplaceNoiseReduction, RandomizedResponse
@@ -24,6 +27,8 @@ from mechanisms.refinement.messages import Refine
 from queryable import (
     ZCDP,
     ApproxDP,
+    CanAfford,
+    Halted,
     HandleError,
     InteractiveError,
     Launch,
@@ -35,10 +40,13 @@ from queryable import (
     QueryError,
     SeededCoins,
 )
+from queryable.answers import Remarked
+from queryable.display.nodes import TreeNode
 from queryable.receipts import Receipt
 from queryable.running.log import POLLS, Log, Shape
+from queryable.running.telling import Tells
 from queryable.view import Exchange
-from tests.strategies import Courier, RandomWord, Toy
+from tests.strategies import Courier, Faulty, RandomWord, Toy, raising
 
 COIN = RandomizedResponse(bool, odds="1.1")
 BUDGET = ApproxDP(5, "1e-6")
@@ -86,6 +94,65 @@ def session(q: Queryable) -> None:
         q.launch(Toy(PureDP(100)))
 
 
+class Halting(Toy):
+    """Remarks on its second answer, halts at the third question and fails at the fifth."""
+
+    def step(self, state: Any, query: Any, coins: Any = None) -> Any:
+        count = state + 1 if isinstance(state, int) else 1
+        match count:
+            case 2:
+                return count, Noted("well")
+            case 3 | 4:
+                return count, Halted("enough")
+            case 5:
+                raise ValueError
+        return count, count
+
+
+@attrs.frozen
+class Noted(Remarked):
+    """An answer with a remark."""
+
+    remark: str = ""
+
+
+HALTING = Halting(PureDP("1/100"))
+TEAM, TURNS = FiltCon(PureDP("1/2")), FiltSeq(PureDP("1/2"))
+LAUNCHED: list[Any] = [
+    *(COIN, HALTING, Toy(PureDP("1/100")), TEAM, TURNS, ConComp([TEAM, COIN])),
+    LaplaceNoiseReduction(Count(), epsilons=["1/100", "2/100"]),
+    *(Faulty(raising(ValueError()), at_launch=True), Toy(PureDP(100))),
+    FiltCon(PureDP("1/100"), on_exceed="halt"),
+    Universal(PureDP("1/10")),
+]
+ASKED: list[Any] = ["bits", Refine(), Launch(COIN), CanAfford(COIN), PrivacyLossQuery()]
+
+
+def wander(q: Queryable, seed: int, messages: int) -> None:
+    """Send random messages to random mechanisms of a tree."""
+    random, there = Random(seed), [q]
+    for number in range(messages):
+        under = random.choice(there[:1] + there[-9:])
+        with suppress(InteractiveError):
+            if random.random() < 0.6:
+                again = HALTING if random.random() < 0.4 else random.choice(LAUNCHED)
+                name = f"number {number}" if random.random() < 0.1 else None
+                found = under.launch(again, name=name)
+                there += [found] if isinstance(found, Queryable) else []
+            else:
+                under.ask(random.choice(ASKED))
+
+
+def below(node: TreeNode) -> Any:
+    """All that a node and those below it say."""
+    told = attrs.asdict(node, recurse=False, filter=lambda field, _: field.name != "children")
+    receipt, before = node.receipt, node.before
+    told["receipt"] = receipt and attrs.astuple(receipt, recurse=False)
+    told |= {"before": before and before.total(), "account": node.account and node.spent}
+    told |= {"mechanism": node.mechanism, "share": node.share, "count": node.count()}
+    return told, [below(child) for child in node.children]
+
+
 def shown(q: Queryable) -> list[Any]:
     receipts = [
         attrs.astuple(each.answer.receipt, recurse=False)
@@ -102,6 +169,7 @@ def shown(q: Queryable) -> list[Any]:
         q.explain(),
         q._repr_html_(),
         q.ledger().columns(),
+        below(q.node),
         *(c.tree() for c in q.children.values()),
     ]
 
@@ -123,6 +191,30 @@ def test_packed_launches_are_read_back(case: str, monkeypatch: pytest.MonkeyPatc
     assert not any(isinstance(each, Shape) for each in whole._root.log.entries)
     assert shown(packed) == shown(whole)
     assert packed.ledger()[-1].total == whole.privacy_loss()
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    "mechanism", [FiltCon(PureDP(9)), FiltSeq(PureDP(9)), ExPost(BUDGET), OdomCon(PureDP)], ids=str
+)
+def test_packed_children_are_shown_as_they_were(
+    mechanism: Any, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Trees in which children are retired, fail, halt and remark are those of a plain log."""
+
+    def run(messages: int) -> Queryable:
+        q = Queryable(mechanism, [1] * 10, coins=SeededCoins(3), allow_seeded=True)
+        wander(q, seed, messages)
+        return q
+
+    packed = run(150)
+    assert any(each.tells is Tells.STARTED for each in shapes(packed))
+    monkeypatch.setattr("queryable.running.root.Log", Plain)
+    assert shown(packed) == shown(run(150))
+
+
+def shapes(q: Queryable) -> list[Shape]:
+    return [each for each in q._root.log.entries if isinstance(each, Shape)]  # type: ignore[attr-defined]
 
 
 def test_numbers_count_polls() -> None:
@@ -252,6 +344,18 @@ def test_a_wrong_receipt_is_kept_as_it_is(account: Any) -> None:
     log.add(Exchange((), Launch(COIN), Launched(None, True, receipt=receipt)), 0, 0)
     ((_, exchange),) = log.record(1, 0).numbered()
     assert exchange.answer.receipt is receipt
+
+
+def test_a_launch_that_answers_in_another_way_is_no_child() -> None:
+    """As a person in the middle may answer: of one mechanism, with a child and without."""
+    receipt = Receipt(HALTING, None, 1, PureDP("0.1"), FiltCon(PureDP(1)).account())  # type: ignore[arg-type]
+    given = [(0, None), (None, None), (None, 7), (1, None), (2, "opened")]
+    log, launch = Log(), Launch(HALTING)
+    for place, told in enumerate(given):
+        log.add(Exchange((), launch, Launched(*told, receipt=receipt)), place, 0)
+    answers = [each.answer for _, each in log.record(len(given), 0).numbered()]
+    assert answers == [Launched(*told) for told in given]
+    assert [log.child(place) for place in (0, 3)] == [0, 1]
 
 
 def objects_left_by(act: Callable[[], object], times: int) -> float:
