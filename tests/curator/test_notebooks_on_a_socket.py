@@ -2,8 +2,9 @@
 
 Both are on ledgers with one key and one salt a seed, and with the codec of a curator. What a cell
 prints has to be the same, and at the end each view, tree and ledger are compared with those of
-memory. Notebooks 5 and 7 open no `Queryable`. Notebook 8 feeds one, which no handle over a socket
-can do; its analysis of a curator whose owner feeds files is in `test_feeding`.
+memory. Notebooks 5 and 7 open no `Queryable`. No handle over a socket can feed: the cell of notebook
+6 that does is left out, and notebook 8, whose analysis of a curator whose owner feeds files is in
+`test_feeding`.
 """
 
 import re
@@ -40,6 +41,7 @@ PARTS: dict[str, dict[int, str]] = {
         6: "name 'asked' is not defined",  # what the cell before would have launched
         9: "Bisection has no tag",
         10: "name 'search' is not defined",
+        13: "Vouchers has no tag",
     },
 }
 """The cells that are refused, by notebook and number among its cells of code, with the reason.
@@ -61,6 +63,9 @@ def ran(name: str, way: OnLedger) -> list[str]:
         warnings.simplefilter("ignore")
         for cell in cells:
             if cell.cell_type != "code":
+                continue
+            if ".feed(" in cell.source:
+                printed.append("")
                 continue
             with redirect_stdout(StringIO()) as text:
                 try:
