@@ -23,11 +23,11 @@ from curator.ledgers import Event
 from curator.reading import Reader, entry_of
 from curator.targets import Adaptive, Target, Unit, Where
 from queryable.conversation import Node
+from queryable.conversation.alone import around, only
+from queryable.conversation.recalling import Unplayed
 from queryable.conversation.steps import Child
 from queryable.messages import Launched
 from queryable.randomness.sealed import SealedCoins
-from queryable.recalling import Unplayed
-from queryable.running.alone import around, only
 from queryable.running.folding import other_versions
 from queryable.running.handles import Path
 from queryable.running.log import Stored

@@ -40,15 +40,15 @@ from curator.moorings import Mooring
 from curator.requests import Request, Requests, entries_among
 from curator.story import request_of
 from queryable.conversation import Node
+from queryable.conversation.alone import only
+from queryable.conversation.recalling import Recall
+from queryable.conversation.stepping import DEAD
 from queryable.errors import CodecError, HandleError
 from queryable.messages import Answer, Query, bare, is_many
 from queryable.randomness.sealed import SealedCoins
-from queryable.recalling import Recall
 from queryable.receipts import Receipt
-from queryable.running.alone import only
 from queryable.running.handles import Path
 from queryable.running.journal import Message, Told
-from queryable.running.stepping import DEAD
 
 TTL = 30.0
 """Seconds that a lease is held by default; it is renewed after a third, see `curator.leases`."""

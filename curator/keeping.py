@@ -4,11 +4,12 @@ Responsible for a cache beside the file of the key: it may be deleted at any tim
 messages are run again from the log. A person may compute for seconds what it buys next, such as
 `Frugal`; after a restart all of that would be computed again before the next answer.
 
-Theory of operation. A person and all below it is one unit, see `queryable.recalling`. A file has
-the state of one unit after one of its messages. It is written at most once a second, and takes at
-most a twentieth of the time. It is encrypted and authenticated with coins of that message, which
-follow from the key and from the whole history up to it. So a file of another root, of another
-history or of another key is not read, and nobody can read or change it without the key. Two states
+Theory of operation. A person and all below it is one unit, see
+`queryable.conversation.recalling`. A file has the state of one unit after one of its messages. It
+is written at most once a second, and takes at most a twentieth of the time. It is encrypted and
+authenticated with coins of that message, which follow from the key and from the whole history up to
+it. So a file of another root, of another history or of another key is not read, and nobody can read
+or change it without the key. Two states
 after one message, as of two versions of the code, are encrypted with different streams. The
 versions of the code are authenticated too. Data are not in it: where the state has those of the
 person, the file has a mark. A state with others is not kept, such as the rows that a part or an
@@ -35,12 +36,12 @@ from composition.compositors.state import CompositionState
 from curator.reading import coins_at
 from queryable.contributions import Contributions, Records
 from queryable.conversation import Data, Later, Node, made
+from queryable.conversation.alone import only
+from queryable.conversation.recalling import Asked, Unplayed
 from queryable.data.facts import Facts
 from queryable.data.growing import Growing, Grown, snapshot
 from queryable.postprocessing import MECHANISM, Postprocessed
 from queryable.randomness.sealed import SealedCoins
-from queryable.recalling import Asked, Unplayed
-from queryable.running.alone import only
 from queryable.running.handles import Path as Where
 from queryable.running.journal import Message
 
@@ -102,7 +103,7 @@ class Keeping:
 
 
 class Kept:
-    """The file of one unit: a `queryable.recalling.Kept`."""
+    """The file of one unit: a `queryable.conversation.recalling.Kept`."""
 
     def __init__(self, keeping: Keeping, path: Path) -> None:
         self._keeping, self._path = keeping, path

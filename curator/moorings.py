@@ -18,6 +18,7 @@ from composition.rules.slack import SlackAccount
 from curator.anchors import Amounts, Anchor, AnchorError, Mark, SealedError, anchor_of
 from curator.ledgers import Event, Ledger, LedgerError
 from curator.lost import Lost
+from queryable.conversation.stepping import DEAD
 from queryable.errors import InteractiveError
 from queryable.losses import GDP, AdditiveLoss, ApproxDP, Loss, measure_name
 from queryable.losses.numbers import sqrt_up
@@ -26,7 +27,6 @@ from queryable.messages import Launch, Launched, LaunchMany, addressed, unnested
 from queryable.quoting import quoted
 from queryable.running.journal import Message, Told
 from queryable.running.root import MemoryRoot
-from queryable.running.stepping import DEAD
 
 
 def moored(

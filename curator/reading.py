@@ -20,11 +20,11 @@ from composition.compositors.claims import Claim, claim_of
 from curator.codec import Codec
 from curator.ledgers import Event, Ledger, LedgerError, chained, ledger_of
 from curator.story import message_of, past_of
+from queryable.conversation.recalling import Asked, Place
 from queryable.errors import HandleError
 from queryable.losses import Loss
 from queryable.messages import Launch, addressed
 from queryable.randomness.sealed import SealedCoins
-from queryable.recalling import Asked, Place
 from queryable.running.handles import Path as Where
 from queryable.running.journal import Told
 from queryable.view import Exchange

@@ -26,12 +26,12 @@ from curator.keys import Key
 from curator.ledgers import Event, LedgerError, chained, ledger_of
 from curator.story import message_of, past_of, same_by, story_of
 from mechanisms import Table
+from queryable.conversation.recalling import Recall
 from queryable.datasets import protected, protects
 from queryable.errors import CodecError, InteractiveError, QueryError
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, Failed, Halted, Refused, bare
 from queryable.randomness.sealed import SealedCoins
-from queryable.recalling import Recall
 from queryable.running.folding import fold, fold_update
 from queryable.running.journal import Message
 from queryable.running.root import MemoryRoot

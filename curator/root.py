@@ -46,13 +46,13 @@ from curator.reading import Reader
 from curator.skimming import Skim
 from curator.story import SCHEMA, TRIES, Telling, Tries, message_of, same_by, tries_of
 from mechanisms import Table
+from queryable.conversation.recalling import Recall
 from queryable.datasets import protected, protects, remember, warn
 from queryable.handle import Queryable
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Failed, bare
 from queryable.randomness.entropy import random_bytes
 from queryable.randomness.sealed import SealedCoins
-from queryable.recalling import Recall
 from queryable.running.folding import give_up, tell_again
 from queryable.running.root import MemoryRoot
 

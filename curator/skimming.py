@@ -31,11 +31,11 @@ from curator.several import FAILED, LAUNCHED, OTHER, REFUSED, account_after, out
 from curator.story import past_of, request_of, same_by
 from curator.targets import Where
 from queryable.conversation import Run
+from queryable.conversation.recalling import Recall
 from queryable.errors import QueryError
 from queryable.mechanism import Measurement
 from queryable.messages import Launch, Launched
 from queryable.randomness.sealed import SealedCoins
-from queryable.recalling import Recall
 from queryable.running.folding import fold, fold_update
 from queryable.running.root import MemoryRoot
 from queryable.running.telling import Tells, tells

@@ -13,10 +13,10 @@ import attrs
 from curator.codec import Codec
 from curator.ledgers import Event, LedgerError
 from curator.requests import Request
+from queryable.conversation.recalling import Recall
 from queryable.losses.numbers import at_least_one
 from queryable.messages import Answer, Failed, Halted, Launched, Refused, bare
 from queryable.randomness.sealed import SealedCoins
-from queryable.recalling import Recall
 from queryable.receipts import Receipt
 from queryable.running.journal import Message, Past, Told
 from queryable.running.together import exchanges_of

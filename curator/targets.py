@@ -11,9 +11,9 @@ from composition.compositors.claims import Claim
 from composition.compositors.state import CompositionState
 from curator.reading import Reader
 from queryable.conversation import Node
+from queryable.conversation.recalling import Place, Unplayed
 from queryable.conversation.steps import Child
 from queryable.randomness.coins import ChildId
-from queryable.recalling import Place, Unplayed
 from queryable.running.handles import Path
 from queryable.running.log import Stored
 from queryable.running.telling import Tells

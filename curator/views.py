@@ -15,12 +15,12 @@ from curator.ledgers import Ledger, LedgerError, chained, ledger_of
 from curator.reading import Reader
 from curator.skimming import Skim
 from curator.story import Telling, message_of, same_by
+from queryable.conversation.recalling import Recall
 from queryable.errors import HandleError
 from queryable.handle import Queryable
 from queryable.messages import READS, Answer, Query
 from queryable.protection import RECORD, Protected
 from queryable.randomness.sealed import SealedCoins
-from queryable.recalling import Recall
 from queryable.running.folding import give_up
 from queryable.running.handles import Path as Where
 from queryable.running.journal import Message, Told

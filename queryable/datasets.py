@@ -20,6 +20,7 @@ import numpy as np
 
 from queryable import streams
 from queryable.contributions import Records
+from queryable.conversation.recalling import recalling
 from queryable.data.facts import Facts, base_of
 from queryable.data.frozen import read_only
 from queryable.data.growing import Growing
@@ -45,7 +46,6 @@ from queryable.protection import (
     whom,
 )
 from queryable.quoting import quoted
-from queryable.recalling import recalling
 from queryable.statistics import Checked, Statistic
 
 _FILE = re.compile(r"\.(csv|tsv|parquet)$", re.IGNORECASE)

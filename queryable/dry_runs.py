@@ -16,6 +16,9 @@ from typing import Any
 import attrs
 
 from queryable.conversation import Compositor, Data, Moved, Pass, Run, Start
+from queryable.conversation.alone import Alone
+from queryable.conversation.recalling import making_again
+from queryable.conversation.standing import Standing
 from queryable.effort import (
     STEPS,
     is_out,
@@ -43,8 +46,6 @@ from queryable.messages import (
     not_the_owner,
 )
 from queryable.postprocessing import FromAnalyst, FromMechanism, ToAnalyst, ToMechanism
-from queryable.recalling import making_again
-from queryable.running.alone import Alone
 
 _OUT = (
     "this list takes too long for a curator that others ask too: {}. Ask less in it, repeat it "
@@ -157,7 +158,7 @@ class Astray:
     before: Any
 
 
-class Dry:
+class Dry(Standing):
     """A mechanism that is asked with nothing run; it stands in for all that reads data.
 
     Attributes:
@@ -203,20 +204,6 @@ class Dry:
             raise UnjudgedError
         self._state = moved.state
         return moved.answer
-
-    # What stands in, see `conversation.standing`.
-
-    def holds(self, mechanism: InteractiveMechanism[Any]) -> bool:
-        """Whether it is a compositor."""
-        return mechanism.converses
-
-    def starts(self, mechanism: InteractiveMechanism[Any]) -> bool:
-        """Yes."""
-        return True
-
-    def retires(self, depth: int) -> bool:
-        """No."""
-        return False
 
     def came(self, step: Any, mechanism: Any, held: Any, coins: Any) -> Moved:
         """An answer that is not seen, unless its form alone decides what a person does next.

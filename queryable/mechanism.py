@@ -12,8 +12,6 @@ from typing import Any, ClassVar, Generic, NoReturn, TypeVar, final
 import attrs
 
 from queryable.contributions import Contributions
-from queryable.data.growing import growable, snapshot
-from queryable.data.later import made
 from queryable.effort import Effort
 from queryable.errors import PrivacyClaimError, UnknownQueryError
 from queryable.losses import Loss, Measure
@@ -178,14 +176,6 @@ class InteractiveMechanism(ABC, Generic[State]):
         (Haney et al. 2023, Lemma 2.19).
         """
         return self
-
-
-def launched_on(mechanism: InteractiveMechanism[Any], dataset: Any) -> Any:
-    """What a mechanism that reads data is started with: a continual one gets data that grow.
-
-    All others get what is in them now. It reads data, so it runs inside the fault boundary.
-    """
-    return growable(made(dataset)) if mechanism.continual else snapshot(dataset)
 
 
 HIGHEST = 40

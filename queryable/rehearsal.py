@@ -11,6 +11,7 @@ from typing import Any
 
 import attrs
 
+from queryable.conversation.stepping import advance, begin
 from queryable.datasets import is_private, protected
 from queryable.display.ledger import Ledger, LedgerRow
 from queryable.errors import PrivacyClaimError
@@ -22,7 +23,6 @@ from queryable.messages import Query
 from queryable.optional import public_name
 from queryable.quoting import quoted
 from queryable.randomness.coins import SYSTEM
-from queryable.running.stepping import advance, begin
 from queryable.scales import accuracy
 from queryable.statistics import Bit, IntegerStatistic
 from queryable.view import Exchange, View

@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 
+from queryable.conversation.stepping import advance, advance_with_receipts, begin
 from queryable.faults import (
     collecting,
     raise_interrupt,
@@ -18,7 +19,6 @@ from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, Halted, PrivacyLossQuery, Query, unnested
 from queryable.randomness.coins import SYSTEM, ChildId, Coins
 from queryable.receipts import AskReceipt
-from queryable.running.stepping import advance, advance_with_receipts, begin
 
 Receipts = tuple[AskReceipt, ...]
 

@@ -31,10 +31,10 @@ from curator.story import message_of, story_of
 from mechanisms import Table
 from queryable import InteractiveError, InteractiveMechanism, Queryable, SeededCoins, SystemCoins
 from queryable.conversation import Node
+from queryable.conversation.recalling import Unplayed
 from queryable.messages import bare
 from queryable.randomness.entropy import random_bytes
 from queryable.randomness.sealed import SealedCoins
-from queryable.recalling import Unplayed
 from queryable.running.log import is_poll
 from tests.not_on_ledger import reasons_on
 from tests.stored import KEY, STORED, MemoryLedger

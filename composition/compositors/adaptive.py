@@ -80,7 +80,7 @@ _COARSER = (
 _OPENING = Opening()
 _ZERO = Fraction(0)
 _CHARGES = ("_launch", "_ask_ex_post")
-_CONVERSATIONS = ("open", "understood", "converse", *_CHARGES)
+_CONVERSATIONS = ("open", "understood", "passes", "converse", *_CHARGES)
 
 
 def d_in_field(value: Any) -> int:
@@ -204,8 +204,6 @@ class AdaptiveComposition(Launching, GrowsByProof):
 
     def understood(self, own: CompositionState, query: Query, live: Live) -> Any:  # type: ignore[override]
         """What a launch or an `Ask` is, once it is checked; or the answer to any other query."""
-        if type(query) is Ask and own.halted is None:  # most messages, at every level
-            return self._asked(own, query, live)
         if isinstance(query, PrivacyLossQuery):
             return Reported(self._privacy_loss(own, query.d_in))
         if isinstance(query, MeasureQuery):
@@ -225,6 +223,16 @@ class AdaptiveComposition(Launching, GrowsByProof):
         raise UnknownQueryError(
             f"{correction(query)}, and {type(self).__name__} answers Launch, LaunchMany, Ask, "
             "PrivacyLossQuery, CanAfford and MeasureQuery"
+        )
+
+    def passes(self, own: CompositionState, identity: Any, query: Query, depth: int) -> bool:
+        """Whether its child is charged in full; a report about it may be the compositor's."""
+        fixed: bool = own.claims[identity].fixed
+        return (
+            fixed
+            and own.halted is None
+            and depth <= self.max_depth
+            and not issubclass(type(query), PrivacyLossQuery)
         )
 
     def converse(self, own: CompositionState, understood: Any, live: Live) -> Talk | Moved:
@@ -261,17 +269,11 @@ class AdaptiveComposition(Launching, GrowsByProof):
 
     def _asked(self, own: CompositionState, query: Ask, live: Live) -> Reported | Pass | Charging:
         """What is done about a query to a child: a report, a step, or a charge and a step."""
+        require_depth(query, self.max_depth)
         child, inner = query.child, query.query
-        below, depth = inner, 1
-        while type(below) is Ask or isinstance(below, Ask):
-            below, depth = below.query, depth + 1
-        if depth > self.max_depth:
-            require_depth(query, self.max_depth)
         if type(child) is not int or child not in live:
             self._require_live(own, child, live)
         claim: Any = own.claims[child]
-        if claim.fixed and not issubclass(type(inner), PrivacyLossQuery):
-            return Pass(child, inner)
         if isinstance(inner, PrivacyLossQuery) and not claim.mechanism.reports_loss:
             if claim.fixed:
                 return reported(claim.mechanism, claim.loss, inner, self.d_in)

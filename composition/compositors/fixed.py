@@ -119,6 +119,10 @@ class FixedComposition(Compositor):
             f"{type(self).__name__} answers Ask and PrivacyLossQuery, not {named(query)}"
         )
 
+    def passes(self, own: None, identity: ChildId, query: Query, depth: int) -> bool:
+        """Whether it is no report, which may be the compositor's."""
+        return depth <= self.max_depth and not issubclass(type(query), PrivacyLossQuery)
+
     def _privacy_loss(self, d_in: int, live: Live) -> Any:
         """What is understood of a question for the loss so far: by default the privacy map."""
         return Reported(map_at(self, d_in, None))

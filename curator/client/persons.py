@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from immutables import Map
 
 from queryable.conversation import LOST, Data, Moved, Node, Run, Start
+from queryable.conversation.standing import Standing
 from queryable.errors import CodecError, QueryError, RetiredChildError, UnknownQueryError
 from queryable.faults import called
 from queryable.mechanism import InteractiveMechanism
@@ -32,7 +33,7 @@ from queryable.messages import (
     unnested,
 )
 from queryable.postprocessing import Postprocessed
-from queryable.randomness.coins import SYSTEM, Coins
+from queryable.randomness.coins import SYSTEM
 from queryable.running.handles import Path
 from queryable.running.names import KnownNames, Named, Names, firsts, marked, recalled
 
@@ -45,8 +46,8 @@ Talk: TypeAlias = Callable[[Query], Answer]
 Report: TypeAlias = Callable[[BaseException], object]
 
 
-class _Over:
-    """The persons over one mechanism, whose conversations are held here: a `Standing`.
+class _Over(Standing):
+    """The persons over one mechanism, whose conversations are held here.
 
     Attributes:
         opening: what they made of the mechanism's opening answer.
@@ -98,14 +99,6 @@ class _Over:
         """Whether it is a person here, and not what is in the curator."""
         return mechanism is not self._layers[-1].mechanism
 
-    def starts(self, mechanism: InteractiveMechanism[Any]) -> bool:
-        """Yes."""
-        return True
-
-    def retires(self, depth: int) -> bool:
-        """No."""
-        return False
-
     def came(self, step: Any, mechanism: Any, held: Any, coins: Any) -> Moved:
         """What the curator answers."""
         if type(step) is Start:
@@ -113,10 +106,6 @@ class _Over:
         answer = self._behind(step.query)
         self.lost = True  # until the message is through
         return Moved(None, answer)
-
-    def said(self, person: Any, state: Any, message: Any, coins: Coins) -> Moved:
-        """What a person says."""
-        return Moved(*person.step(state, message, coins))
 
 
 class Persons:

@@ -22,8 +22,8 @@ from curator.ledgers import LeaseError
 from curator.service.frames import Channel, Frame
 from curator.service.isolation import forbid_network
 from curator.service.recipes import Opened, Recipe
+from queryable.conversation.recalling import noticing
 from queryable.errors import InteractiveError
-from queryable.recalling import noticing
 
 _GRACE = 5.0  # seconds that a message under way may take after the front has ended
 _BROKEN = 3

@@ -20,10 +20,10 @@ from flint import fmpq
 from queryable.audit.enumeration import Wrong, every_outcome, every_step
 from queryable.audit.keys import flags, hashable, require_alike, state_key
 from queryable.audit.pairs import sides
+from queryable.conversation.stepping import begin
 from queryable.errors import QueryError
 from queryable.mechanism import InteractiveMechanism
 from queryable.randomness.intervals import Chance, Interval
-from queryable.running.stepping import begin
 
 Weights: TypeAlias = tuple[tuple[int, fmpq], ...]
 """Pairs of a state's number and its probability."""

@@ -21,6 +21,7 @@ import numpy as np
 from queryable.audit.keys import hashable, require_alike, state_key
 from queryable.audit.laws import snapshot
 from queryable.audit.pairs import OneSide
+from queryable.conversation.stepping import advance, begin
 from queryable.errors import QueryError
 from queryable.faults import (
     collecting,
@@ -32,7 +33,6 @@ from queryable.quoting import quoted
 from queryable.randomness.coins import ChildId, Shape
 from queryable.randomness.intervals import Chance, Interval, high, low
 from queryable.randomness.laws import Law
-from queryable.running.stepping import advance, begin
 from queryable.view import Adversary, View
 
 T = TypeVar("T")

@@ -28,11 +28,11 @@ from typing import Any, Protocol, Self, TypeAlias
 
 from queryable.audit.enumeration import CUT, ViewLaw, every_outcome
 from queryable.audit.keys import hashable
+from queryable.conversation.stepping import begin
 from queryable.losses import Loss
 from queryable.losses.numbers import Number, natural, positive
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.randomness.intervals import Chance
-from queryable.running.stepping import begin
 
 Answers: TypeAlias = tuple[Hashable, ...]
 """The answers A_1, ..., A_{i-1}."""

@@ -9,7 +9,7 @@ from queryable.conversation.steps import Moved, Node, Talk
 from queryable.data.facts import Data
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, Query
-from queryable.randomness.coins import SYSTEM, Coins
+from queryable.randomness.coins import SYSTEM, ChildId, Coins
 
 
 class Compositor(InteractiveMechanism[Node]):
@@ -38,6 +38,8 @@ class Compositor(InteractiveMechanism[Node]):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.converses = cls.init is Compositor.init and cls.step is Compositor.step
+        if "understood" in cls.__dict__ and "passes" not in cls.__dict__:
+            cls.passes = Compositor.passes  # type: ignore[method-assign]
 
     @abstractmethod
     def open(self, data: Data) -> Talk | Moved:
@@ -56,6 +58,17 @@ class Compositor(InteractiveMechanism[Node]):
             QueryError: the query is wrong; nothing has changed.
         """
         return query
+
+    def passes(self, own: Any, identity: ChildId, query: Query, depth: int) -> bool:
+        """Whether a query to a live child is passed on as it is. It is not `understood` then.
+
+        By default never. A subclass that overrides `understood` alone passes nothing on.
+
+        Args:
+            query: what is asked in the end, of the child or of one in it.
+            depth: how many children it goes through.
+        """
+        return False
 
     @abstractmethod
     def converse(self, own: Any, understood: Any, live: Live) -> Talk | Moved:

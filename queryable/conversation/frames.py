@@ -1,12 +1,13 @@
 """A conversation that is being held: what it asked for, what it was told, and its children.
 
 Responsible for the children of a compositor: they are set, counted, retired and dropped in
-`Frame.settle` alone. Does not run anything but the conversation itself.
+`Frame.take` alone. Does not run anything but the conversation itself.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from queryable.conversation.recalling import Unplayed
 from queryable.conversation.steps import (
     BROKEN,
     LOST,
@@ -27,7 +28,6 @@ from queryable.faults import called
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import READS, Answer, Ask, Launched, Query
 from queryable.randomness.coins import ChildId, Coins
-from queryable.recalling import Unplayed
 
 MOST_TURNS = 1_000_000
 """How often a conversation about one message may yield."""
@@ -37,10 +37,12 @@ TALKING: Any = object()
 
 NOTHING = Moved(None, None)
 
+_tuple = tuple.__new__
+
 Path = tuple[Any, ...]
 """The ids on the way to a frame, innermost first, as a linked list."""
 
-Receipts = list[tuple[tuple[ChildId, ...], Any]]
+Receipts = Sequence[tuple[tuple[ChildId, ...], Any]]
 """Receipts, each with the ids on the way to the compositor that gave it."""
 
 
@@ -77,27 +79,26 @@ class Frame:
     Attributes:
         talk: the conversation; None if the compositor only passes a query on.
         number: how many conversations began in this message up to it.
-        started: whether it is the one with which its compositor starts.
         ran: whether it was told what came of a leaf.
         spoke: whether a person spoke in it. All that it asks is counted then.
     """
 
-    __slots__ = (
-        *("asked", "children", "coins", "node", "number", "one", "path", "place", "ran"),
-        *("receipts", "spoke", "started", "steps", "talk", "told", "turns"),
-    )
+    steps: Sequence[Any] = ()
+    told: list[Moved | None] | None = None
+    place = turns = 0
+    one = ran = spoke = False
+    receipts: Receipts = ()
 
     def __init__(
         self, talk: Talk | None, coins: Coins, node: Node | None, path: Path, number: int
     ) -> None:
         self.talk, self.coins, self.node, self.path, self.number = talk, coins, node, path, number
         self.children = NO_CHILDREN if node is None else node.children
-        self.started = node is None
-        self.steps: Sequence[Any] = ()
-        self.told: list[Moved | None] | None = None
-        self.place = self.turns = 0
-        self.one = self.ran = self.spoke = False
-        self.receipts: Receipts = []
+
+    @property
+    def started(self) -> bool:
+        """Whether it is the one with which its compositor starts."""
+        return self.node is None
 
     def resumed(self) -> Any:
         """Tell what came of the steps, and take the next ones; or give the result."""
@@ -119,8 +120,13 @@ class Frame:
             return TALKING
         moved = ended(result, self.node, self.children)
         if moved is not LOST and moved.receipts:
-            self.receipts += [((), each) for each in moved.receipts]
+            self.receive([((), each) for each in moved.receipts])
         return moved
+
+    def receive(self, receipts: Receipts) -> None:
+        """Note receipts. Those made under a person are not shown."""
+        if not self.spoke:
+            self.receipts = [*self.receipts, *receipts]
 
     def settle(self, moved: Moved | None, *, atomic: bool) -> None:
         """Set what came of the present step, and tell the conversation.
@@ -152,8 +158,12 @@ class Frame:
                 self.children = self.children.set(step.identity, child)
         elif kind is Pass or kind is Say:
             mechanism, before, messages = self.children[step.identity]
-            if self.spoke or moves(before, state, step.query):
-                child = Child(mechanism, state, messages + 1)
+            if (
+                self.spoke
+                or (state is not before and type(before) is not Unplayed)  # most messages
+                or moves(before, state, step.query)
+            ):
+                child = _tuple(Child, (mechanism, state, messages + 1))
                 self.children = self.children.set(step.identity, child)
         elif kind is Drop:
             self._drop(step)

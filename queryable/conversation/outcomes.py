@@ -23,9 +23,10 @@ from queryable.conversation.steps import (
     Wrong,
     with_records,
 )
+from queryable.data.growing import launched_on
 from queryable.data.later import Later
 from queryable.faults import called
-from queryable.mechanism import InteractiveMechanism, Measurement, launched_on
+from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import Answer
 from queryable.randomness.coins import Coins
 
@@ -187,7 +188,8 @@ class _Again(NamedTuple):
         """The state, from the data or from the state before it."""
         coins = self.coins.spawn(self.step.identity, self.number)
         if type(self.step) is Start:
-            state, answer = self.mechanism.init(launched_on(self.mechanism, held), coins)
+            data = launched_on(held, continual=self.mechanism.continual)
+            state, answer = self.mechanism.init(data, coins)
         else:
             state, answer = self.mechanism.step(held, with_records(self.step.query), coins)
         if not self.same(answer, self.answer):

@@ -1,7 +1,8 @@
 """The runner: it holds the conversation about one message, and runs what it asks for.
 
-Responsible for all that concerns running: coins, faults, interrupts, what stands after a message
-that did not end, and known outcomes. Does no accounting, keeps no log, and knows no handles.
+Responsible for the way through a conversation: which steps are its turn, which children they
+concern, with which coins, and what stands after a message that did not end. How one step runs is in
+`leaves`. Does no accounting, keeps no log, and knows no handles.
 
 Theory of operation: with equal outcomes a conversation does the same again. So what stands when it
 is cut short is the conversation held again with the outcomes so far, and with `LOST` for the rest.
@@ -25,48 +26,40 @@ from queryable.conversation.frames import (
     Receipts,
     ended,
     ids,
-    moves,
     require_no_later,
 )
 from queryable.conversation.late import close, late, missing, unlike_end
-from queryable.conversation.outcomes import NEW, Outcomes
+from queryable.conversation.outcomes import NEW
 from queryable.conversation.standing import GivenUp, Standing
 from queryable.conversation.steps import (
     BROKEN,
     LOST,
     NO_CHILDREN,
     STEPS,
-    Child,
     Drop,
     Moved,
     Node,
     Pass,
     Ready,
     Reported,
-    Say,
     Start,
     Told,
-    UnlikeError,
     Wrong,
 )
 from queryable.data.facts import Data
 from queryable.data.later import Later
-from queryable.effort import LEFT, admit, quickly
-from queryable.errors import MechanismFault, QueryError
-from queryable.faults import called, collecting, interrupted, is_interrupt, raise_interrupt, report
+from queryable.effort import quickly
+from queryable.errors import MechanismFault
+from queryable.faults import called, collecting, raise_interrupt, report
 from queryable.mechanism import InteractiveMechanism
-from queryable.messages import OWNERS, Answer, Failed, Update, not_the_owner
-from queryable.randomness.coins import Coins
-from queryable.recalling import Unplayed
-
-Before = Callable[[Moved | None], object]
-"""Is told what stands from the first leaf on."""
+from queryable.messages import OWNERS, Answer, Failed, Update, addressed, not_the_owner
+from queryable.randomness.coins import ChildId, Coins
 
 _IDS = frozenset({int, str})
 _made, _tuple = object.__new__, tuple.__new__
 
 
-class Run(Outcomes):
+class Run(leaves.Executor):
     """One message to a compositor.
 
     A batch, a message of the data's owner, is atomic: until it is through the old state stands, a
@@ -75,6 +68,7 @@ class Run(Outcomes):
     Args:
         mechanism: a `Compositor`.
         message: a query; or, without a node, the `Data` to start on.
+        way: the children that it is for, one in the other; () for the compositor itself.
         coins: those of this message.
         standing: stands in for the leaves, of which none runs then.
         before: as for `announce`. If it raises, no leaf runs, and nothing has changed.
@@ -82,19 +76,12 @@ class Run(Outcomes):
         same: whether a leaf that runs again gives the answer of the log.
 
     Attributes:
-        faults: what was raised and does not reach the analyst.
         receipts: those of all compositors, each with the ids on the way to it. Those made under a
             person in the middle are not among them.
-        stopped: whether a leaf was interrupted. The message came to its end, with the rest lost.
-        live: whether leaves run in the present pass.
         memo: what was understood, by where it was; `reads` is the place that is being read.
-        unkept: what `before` raised.
     """
 
-    __slots__ = (
-        *("_before", "_begun", "_coins", "_mechanism", "_message", "_says", "_standing", "atomic"),
-        *("faults", "live", "memo", "node", "reads", "receipts", "stopped", "unkept"),
-    )
+    __slots__ = ("_coins", "_mechanism", "_message", "_way", "memo", "node", "reads", "receipts")
 
     def __init__(
         self,
@@ -103,18 +90,20 @@ class Run(Outcomes):
         coins: Coins,
         node: Node | None = None,
         *,
+        way: tuple[ChildId, ...] = (),
         standing: Standing | None = None,
-        before: Before | None = None,
+        before: leaves.Before | None = None,
         known: Sequence[Told] = (),
         same: Callable[[Answer, Answer], bool] = eq,
     ) -> None:
         self._mechanism, self._message, self._coins, self.node = mechanism, message, coins, node
+        self._way = way
         self._standing, self._before, self._known, self._same = standing, before, known, same
         self.entries = []
         self.memo: dict[Any, Any] = {}
         self.reads: Any = None
-        self.unkept: BaseException | None = None
-        self.faults: list[BaseException] = []
+        self.unkept = None
+        self.faults = []
         self.receipts: Receipts = []
         self.stopped = self.lost = self.live = False
         self.atomic = node is not None and issubclass(type(message), OWNERS)
@@ -142,7 +131,7 @@ class Run(Outcomes):
             raise MechanismFault
         return moved.state, moved.answer
 
-    def announce(self, before: Before) -> None:
+    def announce(self, before: leaves.Before) -> None:
         """Call a function once, before the first leaf runs, with what stands from then on."""
         self._before = before
 
@@ -153,12 +142,17 @@ class Run(Outcomes):
 
     def standing(self) -> tuple[Moved | None] | None:
         """What stands if the message ends here, in a tuple; None while the old state stands."""
-        return (self._again(),) if self.has_read and not self.atomic else None
+        return (self.again(),) if self.has_read and not self.atomic else None
+
+    @staticmethod
+    def given_up(mechanism: Any, state: Node, query: Any, coins: Coins) -> tuple[Node, Answer]:
+        """The step of a compositor of which no leaf runs: they have failed."""
+        return Run(mechanism, query, coins, state, standing=GivenUp()).whole()
 
     def withheld(self) -> Moved | None:
         """What stands if the answer cannot be kept: all that read data has failed."""
         self.give_up()
-        return self._again()
+        return self.again()
 
     def replayed(self) -> Moved | None:
         """What the known outcomes come to; what is not known is `LOST`. No leaf runs.
@@ -170,7 +164,7 @@ class Run(Outcomes):
         self.require_all_known()
         return moved
 
-    def _again(self) -> Moved | None:
+    def again(self) -> Moved | None:
         """Hold it again, with what is not known `LOST`."""
         with quickly(False):  # its steps were counted the first time
             return self(live=False, says=False)
@@ -200,8 +194,8 @@ class Run(Outcomes):
             while True:
                 try:
                     if moved is NEW:
-                        mechanism, message, coins = self._mechanism, self._message, self._coins
-                        moved = self._begin(frames, mechanism, self.node, message, coins, ())
+                        given = self._mechanism, self.node, self._message, self._coins
+                        moved = self._begin(frames, *given, (), self._way)
                     elif moved is not TALKING:
                         if not frames:
                             result: Moved | None = moved
@@ -231,7 +225,7 @@ class Run(Outcomes):
             while frames:
                 close(self, frames.pop())
 
-    def _begin(
+    def _begin(  # noqa: PLR0912 (one loop, which every message passes at each level)
         self,
         frames: list[Frame],
         mechanism: Any,
@@ -239,37 +233,58 @@ class Run(Outcomes):
         message: Any,
         coins: Coins,
         path: Path,
+        way: tuple[ChildId, ...] = (),
     ) -> Any:
-        """Begin a conversation, or give its result at once. What is only passed on goes on."""
+        """Begin a conversation, or give its result at once. What is only passed on goes on.
+
+        Args:
+            way: the children that the message is for, one in the other; () for the mechanism.
+        """
+        at, left = 0, len(way)
         while node is not None:
             self._begun = number = self._begun + 1
-            own, children = node
-            live = _made(Live)
-            live._children = children
-            key = number, self.at, self.kept
-            understood = self.memo.get(key, NEW)  # it is read once, however often this is held
-            if understood is NEW:
-                self.reads = key
-                understood = self.memo[key] = mechanism.understood(own, message, live)
-                self.reads = None
-            elif type(understood) is Wrong:
-                raise understood.error
-            if type(understood) is not Pass:
-                if type(understood) is Reported:
-                    require_no_later(understood.answer)
-                    return Moved(node, understood.answer)
-                talk = mechanism.converse(own, understood, live)
-                break
+            children = node.children
+            passed: Any = None
+            if left:
+                identity = way[at]
+                child = children.get(identity) if type(identity) in _IDS else None
+                if child is not None and mechanism.passes(node.own, identity, message, left):
+                    passed = _tuple(Pass, (identity, message))
+                    at, left = at + 1, left - 1
+                else:
+                    message, left = addressed(way[at:], message), 0
+            if passed is None:
+                live = _made(Live)
+                live._children = children
+                key = number, self.at, self.kept
+                passed = self.memo.get(key, NEW)  # it is read once, however often this is held
+                if passed is NEW:
+                    self.reads = key
+                    passed = self.memo[key] = mechanism.understood(node.own, message, live)
+                    self.reads = None
+                elif type(passed) is Wrong:
+                    raise passed.error
+                if type(passed) is not Pass:
+                    if type(passed) is Reported:
+                        require_no_later(passed.answer)
+                        return Moved(node, passed.answer)
+                    talk = mechanism.converse(node.own, passed, live)
+                    break
+                identity, message = passed
+                child = children.get(identity) if type(identity) in _IDS else None
             frame = Frame(None, coins, node, path, number)
-            frame.steps = (understood,)
+            frame.steps = (passed,)
             frames.append(frame)
-            identity, message = understood
-            child = children.get(identity) if type(identity) in _IDS else None
-            if child is None or self._standing is not None or not child.mechanism.converses:
-                return self._asked(frames, frame, understood)
+            if (
+                child is None
+                or self._standing is not None
+                or not child.mechanism.converses
+                or type(child.state) is not Node
+                or issubclass(type(message), OWNERS)
+            ):
+                step = Pass(identity, addressed(way[at:], message)) if left else passed
+                return self._asked(frames, frame, step)
             mechanism, node, messages = child
-            if type(node) is not Node or issubclass(type(message), OWNERS):
-                return self._asked(frames, frame, understood)
             coins = coins.spawn(identity, messages)
             path = (identity, path)
         else:
@@ -287,28 +302,11 @@ class Run(Outcomes):
         """The results of compositors that have passed a query on: what came of it is the answer."""
         while frames and frames[-1].talk is None:
             frame = frames[-1]
+            frame.take(frame.steps[0], moved, atomic=self.atomic)
             node: Any = frame.node
-            if moved is LOST or self.atomic:
-                frame.take(frame.steps[0], moved, atomic=self.atomic)
-                children = frame.children
-            else:
-                identity, query = frame.steps[0]
-                children, state = node.children, moved.state
-                mechanism, before, messages = children[identity]
-                if (state is not before and type(before) is not Unplayed) or moves(
-                    before, state, query
-                ):
-                    child = _tuple(Child, (mechanism, state, messages + 1))
-                    children = children.set(identity, child)
-            if children is not node.children:
-                node = _tuple(Node, (node.own, children))
-            if not self.live and self.left_in(frame.number, self._begun):
-                raise unlike_end()
-            frames.pop()
-            if frames:
-                frames[-1].ran |= frame.ran
-            if frame.receipts:
-                self._receive(frames, [((*frame.path[:1], *on), it) for on, it in frame.receipts])
+            if frame.children is not node.children:
+                node = _tuple(Node, (node.own, frame.children))
+            self._end(frames)
             moved = _tuple(Moved, (node, Failed() if moved is LOST else moved.answer, ()))
         return moved
 
@@ -325,7 +323,7 @@ class Run(Outcomes):
 
     def _receive(self, frames: list[Frame], receipts: Receipts) -> None:
         if frames:
-            frames[-1].receipts += receipts
+            frames[-1].receive(receipts)
         else:
             self.receipts = receipts
 
@@ -342,12 +340,12 @@ class Run(Outcomes):
         if kind is Start:
             return self._start(frames, frame, step)
         if kind is Ready:
-            return self._leaf(frame, step, None, step.later, 0)
+            return self.leaf(frame, step, None, step.later, 0)
         if kind is Pass:
             return self._asked(frames, frame, step)
         if identity not in frame.children:
             raise missing(identity)
-        return self._said(frame, step, *frame.children[identity])
+        return self.said(frame, step, *frame.children[identity])
 
     def _asked(self, frames: list[Frame], frame: Frame, step: Pass) -> Any:
         """Ask a child."""
@@ -364,18 +362,15 @@ class Run(Outcomes):
         if standing is not None and standing.retires(1 + len(ids(frame.path))):
             return LOST
         if not mechanism.converses or (standing is not None and not standing.holds(mechanism)):
-            return self._leaf(frame, step, mechanism, state, messages)
+            return self.leaf(frame, step, mechanism, state, messages)
         if type(state) in leaves.LATE:
-            state, spoilt = leaves.paid_for(state, _given_up)
+            state, spoilt = leaves.paid_for(state, self.given_up)
             if spoilt:
-                self._spoilt(frame, step, spoilt)
+                self.spoilt(frame, step, spoilt)
                 del spoilt  # its traceback has this frame
                 return LOST
         coins = frame.coins.spawn(identity, messages)
         return self._begin(frames, mechanism, state, query, coins, (identity, frame.path))
-
-    def _holds(self, mechanism: Any) -> bool:
-        return mechanism.converses and (self._standing is None or self._standing.holds(mechanism))
 
     def _start(self, frames: list[Frame], frame: Frame, step: Start) -> Any:
         identity, mechanism, data, number = step
@@ -385,147 +380,16 @@ class Run(Outcomes):
             return Moved(mechanism.init(), None)  # a person in the middle: no data and no coins
         if type(data) is not Data or type(data.rows) is not Later:
             raise TypeError("a Start takes Data, the rows of which are a Later")
-        if not self._holds(mechanism):
+        standing = self._standing
+        if not mechanism.converses or (standing is not None and not standing.holds(mechanism)):
             held = data if mechanism.converses else data.rows  # the former stands for a unit
-            return self._leaf(frame, step, mechanism, held, number)
-        if self._standing is not None and not self._standing.starts(mechanism):
+            return self.leaf(frame, step, mechanism, held, number)
+        if standing is not None and not standing.starts(mechanism):
             return LOST
-        self._admit()
+        self.admit()
         try:
             coins = frame.coins.spawn(identity, number)
             return self._begin(frames, mechanism, None, data, coins, (identity, frame.path))
         except Exception as error:
             self.fault(error)
         return LOST
-
-    def _admit(self) -> None:
-        """What follows was paid for, so that no steps are refused any more."""
-        if self._standing is None:
-            admit()
-
-    def _leaf(self, frame: Frame, step: Any, mechanism: Any, held: Any, number: int) -> Any:
-        """Run a leaf. It is marked as lost before `leaves.read` reads data for it."""
-        ran = frame.ran
-        if self._standing is not None:
-            moved: Any = self._standing.came(
-                step, mechanism, held, lambda: frame.coins.spawn(step.identity, number)
-            )
-            frame.ran = True
-            return moved
-        if not self.live:
-            outcome = self.recorded(frame, step)
-            if outcome is NEW:
-                outcome = self.logged(frame, step, mechanism, held, number)
-            if outcome is LOST and type(step) is Ready and self.atomic:
-                raise MechanismFault  # as when it was run
-            frame.ran = True
-            return outcome
-        frame.ran = True
-        if self.stopped:
-            self.mark(step, frame, held)
-            return LOST
-        spoilt = None
-        state = held
-        if type(step) is Pass and type(held) in leaves.LATE:
-            state, spoilt = leaves.paid_for(held, _given_up)  # an interrupt here changes nothing
-        coins = frame.coins.spawn(step.identity, number)
-        self.mark(step, frame, held)  # from here on what stands says that it is lost
-        if self._before is not None and not self.atomic:
-            self._announce()
-        moved, fault = (LOST, spoilt) if spoilt else leaves.read(step, mechanism, state, coins)
-        if LEFT.get() is not None:
-            self._admit()
-        if fault is None:
-            if moved.state is state and state is not held:
-                moved = Moved(held, moved.answer)
-            self.note(moved, step, frame, held)
-            return moved
-        try:
-            passes = spoilt is None and (self.atomic or type(step) is Pass)
-            if passes and isinstance(fault, QueryError):
-                frame.ran = ran
-                self.note(Wrong(leaves.bare(fault)), step, frame, held)
-                raise fault
-            return self._failed(step, fault)
-        finally:
-            del fault, spoilt  # their tracebacks have this frame
-
-    def mark(self, step: Any, frame: Frame, held: Any) -> None:
-        """Note, before a leaf runs, that it is lost."""
-        self.at += 1
-        self.entries.append((LOST, step, frame.path, frame.number, held))
-
-    def note(self, outcome: Any, step: Any, frame: Frame, held: Any) -> None:
-        """Note what came of the step that was marked last."""
-        self.entries[-1] = (outcome, step, frame.path, frame.number, held)
-        self.kept += 1
-
-    def _failed(self, step: Any, fault: BaseException) -> None:
-        """A leaf has failed."""
-        if self.atomic and type(step) is Ready and not is_interrupt(fault):
-            raise fault  # there is no child that it could break
-        self.fault(fault)
-        if is_interrupt(fault) or interrupted():
-            self.stopped = True
-            if self.atomic:
-                raise_interrupt(list(self.faults))
-                raise KeyboardInterrupt
-
-    def _spoilt(self, frame: Frame, step: Any, spoilt: Exception) -> None:
-        """A compositor is lost, because its state cannot be made again."""
-        frame.ran = True
-        if self.live:
-            self.mark(step, frame, None)
-        else:
-            self.recorded(frame, step)
-        self.fault(spoilt)
-
-    def _said(self, frame: Frame, step: Say, person: Any, state: Any, messages: int) -> Any:
-        """Let a person in the middle speak. It is pure, so that a replay hears it again.
-
-        After an interrupt of a leaf, no leaf runs, and the person hears what is lost.
-        """
-        frame.spoke = True
-        if not self.live:
-            known = self.recorded(frame, step)
-            if known is not NEW:
-                return known
-        if self.lost or not self._says:
-            return LOST
-        coins = frame.coins.spawn(step.identity, messages)
-        try:
-            if self._standing is None:
-                after, reply = person.step(state, step.message, coins)
-                word: Any = Moved(after, reply)
-            else:
-                word = self._standing.said(person, state, step.message, coins)
-        except Exception as error:
-            word = Wrong(error)
-        self.heard(word, step, frame, state)
-        if type(word) is Wrong:
-            self.stopped |= interrupted()
-            raise word.error
-        return word
-
-    def _announce(self) -> None:
-        """Tell what stands, before the first leaf runs."""
-        here = self.place, self.live, self._says, self._begun
-        assert self._before is not None
-        try:
-            self._before(self._again())
-        except BaseException as error:
-            self.unkept = error
-            raise
-        place, self.live, self._says, self._begun = here
-        self.back(place)
-        self._before = None
-
-    def fault(self, error: BaseException) -> None:
-        """Note what was raised, for the curator."""
-        if (self.live or type(error) is UnlikeError) and not isinstance(error, MechanismFault):
-            self.faults.append(error)
-
-
-def _given_up(mechanism: Any, state: Node, query: Any, coins: Coins) -> tuple[Node, Answer]:
-    """The step of a compositor of which no leaf runs: they have failed."""
-    return Run(mechanism, query, coins, state, standing=GivenUp()).whole()

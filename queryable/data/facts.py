@@ -5,12 +5,18 @@ records, which they may not. Reads no record.
 """
 
 from collections.abc import Hashable
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, TypeAlias, final
 
 import attrs
+from immutables import Map
 
 from queryable.data.growing import Growing, Grown, growable
 from queryable.data.later import Later
+
+Places: TypeAlias = "Map[Hashable, int]"
+"""The names of blocks, with their number in the order in which they were opened."""
+
+_NO_BLOCKS: Places = Map()
 
 
 @final
@@ -20,14 +26,13 @@ class Facts:
     It gives no record. `queryable.datasets` asks it what fits it.
 
     Attributes:
-        blocks: the names of the blocks, in the order in which they were opened.
         fed: whether batches reach what is launched on these data.
     """
 
-    __slots__ = ("_base", "blocks", "fed")
+    __slots__ = ("_base", "_places", "fed")
 
-    def __init__(self, base: Any, blocks: tuple[Hashable, ...] = (), *, fed: bool = True) -> None:
-        self._base, self.blocks, self.fed = base, blocks, fed
+    def __init__(self, base: Any, places: Places = _NO_BLOCKS, *, fed: bool = True) -> None:
+        self._base, self._places, self.fed = base, places, fed
 
     @classmethod
     def of(cls, dataset: Any) -> "Facts":
@@ -35,13 +40,19 @@ class Facts:
         if type(dataset) is cls:
             return dataset
         blocks = dataset.blocks if isinstance(dataset, Grown | Growing) else ()
-        return cls(dataset.base if type(dataset) is Grown else dataset, blocks)
+        places = Map((name, place) for place, name in enumerate(blocks))
+        return cls(dataset.base if type(dataset) is Grown else dataset, places)
+
+    @property
+    def blocks(self) -> tuple[Hashable, ...]:
+        """The names of the blocks, in the order in which they were opened."""
+        return tuple(sorted(self._places, key=self._places.__getitem__))
 
     def with_block(self, block: Hashable) -> "Facts":
         """The facts after a batch for a block, which it may open; None is no block."""
-        if block is None or block in self.blocks:
+        if block is None or block in self._places:
             return self
-        return Facts(self._base, (*self.blocks, block), fed=self.fed)
+        return Facts(self._base, self._places.set(block, len(self._places)), fed=self.fed)
 
     def closed(self) -> "Facts":
         """The facts about records of these data that no batch reaches any more."""

@@ -13,14 +13,14 @@ from typing import Any
 import attrs
 
 from queryable.conversation import LOST
+from queryable.conversation.recalling import Recall, making_again
+from queryable.conversation.stepping import DEAD, alive
 from queryable.errors import HandleError, QueryError
 from queryable.faults import enter
 from queryable.messages import Answer, Launched, Query
 from queryable.randomness.sealed import SealedCoins
-from queryable.recalling import Recall, making_again
 from queryable.running.journal import Message, Past
 from queryable.running.root import Flight, MemoryRoot, answer_to
-from queryable.running.stepping import DEAD, alive
 from queryable.running.together import exchanges_of
 from queryable.view import Exchange
 

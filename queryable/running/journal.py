@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 import attrs
 
+from queryable.conversation.recalling import Recall
 from queryable.messages import Answer, Query
 from queryable.randomness.sealed import SealedCoins
-from queryable.recalling import Recall
 from queryable.running.handles import Path
 from queryable.view import Exchange
 

@@ -25,6 +25,9 @@ import numpy as np
 from immutables import Map
 
 from queryable.conversation import LOST, Data, Moved, Run
+from queryable.conversation.alone import Alone, Same, coins_of, run_as_root
+from queryable.conversation.recalling import Recall
+from queryable.conversation.stepping import DEAD, ROOT, alive, receipts_of
 from queryable.data.frozen import read_only
 from queryable.data.growing import batch_of, form_of
 from queryable.errors import HandleError, MechanismFault, QueryError, ReentrantQueryError
@@ -51,15 +54,12 @@ from queryable.optional import require_continual
 from queryable.protection import Protected
 from queryable.randomness.coins import Coins
 from queryable.randomness.sealed import SealedCoins
-from queryable.recalling import Recall
-from queryable.running.alone import Alone, Same, coins_of, run_as_root
 from queryable.running.blocks import Named as Blocks
 from queryable.running.blocks import after, at_first
 from queryable.running.handles import Handles, Path
 from queryable.running.journal import Journal, Message
 from queryable.running.log import Log, Record, is_poll
 from queryable.running.names import KnownNames, Named, Names, firsts, marked, recalled
-from queryable.running.stepping import DEAD, ROOT, alive, receipts_of
 from queryable.running.together import exchanges_of
 from queryable.view import Exchange
 
@@ -342,13 +342,10 @@ class MemoryRoot:
             number = 1
         if journal is not None:
             journal.require_ready()
-        message = query
-        for child in reversed(path):
-            message = Ask(child, message)
         tossed: Any = coins.spawn(ROOT, number)
         if self._is_alone:
             tossed = Same(tossed)
-        run = Run(self._runs, message, tossed, before.state)
+        run = Run(self._runs, query, tossed, before.state, way=path)
         run.faults = faults
         FAULTS.set(faults)
         flight = Flight(before, run, path, query, names, coins)

@@ -25,11 +25,11 @@ from queryable import (
     SeededCoins,
     UnknownQueryError,
 )
-from queryable.conversation.steps import Child
-from queryable.running.stepping import (
+from queryable.conversation.stepping import (
     advance,
     begin,
 )
+from queryable.conversation.steps import Child
 from tests.audit.toys import F, nats
 
 QUARTER = Bernoulli(F(1, 4))

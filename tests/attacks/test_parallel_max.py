@@ -13,7 +13,7 @@ import pytest
 from composition import FiltCon, Parallel, Partition
 from queryable import SYSTEM, Launch, PureDP, Refused
 from queryable.audit import hockey_stick, view_law
-from queryable.running.stepping import (
+from queryable.conversation.stepping import (
     advance,
     begin,
 )

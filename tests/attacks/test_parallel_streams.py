@@ -35,11 +35,11 @@ from queryable.audit import (
     zcdp,
 )
 from queryable.audit.concentrated import concentration
-from queryable.randomness.coins import SYSTEM
-from queryable.running.stepping import (
+from queryable.conversation.stepping import (
     advance,
     begin,
 )
+from queryable.randomness.coins import SYSTEM
 from tests.audit.streams import ARRIVES, EMPTY, NOTHING, Flagged, Pads, Rolls
 from tests.audit.toys import F, nats, odds_below
 

@@ -32,7 +32,7 @@ from queryable import (
     QueryError,
     Refused,
 )
-from queryable.running.stepping import (
+from queryable.conversation.stepping import (
     advance,
     begin,
 )

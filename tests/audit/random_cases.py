@@ -30,6 +30,7 @@ from queryable import (
 from queryable.audit import every_outcome, hashable
 from queryable.audit.enumeration import CUT
 from queryable.audit.keys import state_key
+from queryable.conversation.stepping import advance, begin
 from queryable.data.growing import batch_of, form_of
 from queryable.datasets import protects
 from queryable.errors import MechanismFault
@@ -38,7 +39,6 @@ from queryable.losses import ExPostBound, Loss
 from queryable.messages import addressed, is_owners, unnested
 from queryable.protection import whom
 from queryable.randomness.laws import Law as Drawn
-from queryable.running.stepping import advance, begin
 from tests.attacks.hostile_units import Stop
 from tests.audit.random_leaves import COLUMNS, UNIT, Reader, Row, Rows, columns_of
 from tests.audit.random_trees import OURS, Maker, Mechanism, Place, Stream, places

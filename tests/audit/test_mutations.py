@@ -79,16 +79,16 @@ from queryable import (
 from queryable.contributions import RecordsInMemory
 from queryable.conversation import Drop, Moved, Node, Reported, Start, leaves
 from queryable.conversation import running as conversations
+from queryable.conversation.stepping import (
+    advance,
+    begin,
+)
 from queryable.data.growing import over, snapshot
 from queryable.data.later import made
 from queryable.losses.conversions import log_up
 from queryable.losses.numbers import round_down, round_up
 from queryable.randomness.coins import SeededCoins
 from queryable.running import root
-from queryable.running.stepping import (
-    advance,
-    begin,
-)
 from tests.attacks import test_individual_neighbours as persons
 from tests.attacks import test_parallel_streams as streams
 from tests.attacks import test_sparse_vectors as sparse

@@ -22,11 +22,11 @@ from queryable import (
     PureDP,
 )
 from queryable.audit import view_law
-from queryable.losses import curves
-from queryable.running.stepping import (
+from queryable.conversation.stepping import (
     advance,
     begin,
 )
+from queryable.losses import curves
 from tests.audit.toys import (
     F,
     Reader,

@@ -54,7 +54,7 @@ from queryable import (
     truncated_view,
 )
 from queryable.audit import every_outcome, hashable, push_forward, view_law
-from queryable.running.stepping import (
+from queryable.conversation.stepping import (
     advance,
     begin,
 )

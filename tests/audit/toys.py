@@ -38,12 +38,12 @@ from queryable import (
     View,
 )
 from queryable.audit import Pair, every_outcome, hashable
-from queryable.losses.conversions import log_up
-from queryable.losses.numbers import round_down
-from queryable.running.stepping import (
+from queryable.conversation.stepping import (
     advance,
     begin,
 )
+from queryable.losses.conversions import log_up
+from queryable.losses.numbers import round_down
 from queryable.view import Adversary
 
 F = Fraction

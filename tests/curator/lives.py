@@ -23,8 +23,8 @@ from curator.ledgers.groups import Wish
 from curator.story import Story, story_of
 from curator.verify import verify
 from queryable import ZCDP, InteractiveMechanism, MechanismFault, Queryable, QueryError
+from queryable.conversation.recalling import Recall
 from queryable.messages import Failed, Launched, bare, entries_of, is_many
-from queryable.recalling import Recall
 from queryable.running.log import is_poll
 from tests.curator.analyses import DATA, WATCHED, Author, Message, Watched
 from tests.curator.schedules import Schedule

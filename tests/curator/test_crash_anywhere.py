@@ -26,7 +26,7 @@ from mechanisms import (
     SparseVector,
 )
 from queryable import ZCDP, AskMany, Launch, LaunchMany, PrivacyLossQuery, PureDP
-from queryable.recalling import Unplayed
+from queryable.conversation.recalling import Unplayed
 from tests.curator import lives
 from tests.curator.analyses import FAULTY_AT_LAUNCH, SMALL, Message, Watched, parts, roots
 from tests.curator.lives import EACH, Life

@@ -33,8 +33,8 @@ from queryable import (
     RetiredChildError,
     Statistic,
 )
+from queryable.conversation.recalling import noticing
 from queryable.messages import Failed, bare
-from queryable.recalling import noticing
 from queryable.running.log import is_poll
 from tests.stored import KEY, STORED, Crash, MemoryLedger, coins_of
 from tests.strategies import Courier, Faulty, RandomBits, RandomWord

@@ -51,11 +51,11 @@ from queryable import (
     UnknownQueryError,
     Update,
 )
+from queryable.conversation.alone import only
 from queryable.data.growing import grown, snapshot
 from queryable.data.later import made
 from queryable.datasets import protects
 from queryable.messages import bare
-from queryable.running.alone import only
 from queryable.running.log import is_poll
 from queryable.running.root import MemoryRoot
 from tests.curator.processes import FORKED

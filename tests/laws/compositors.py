@@ -33,11 +33,11 @@ from queryable import (
 )
 from queryable.audit import every_outcome, hashable
 from queryable.audit.laws import snapshot
-from queryable.messages import MeasureQuery, Stated
-from queryable.running.stepping import (
+from queryable.conversation.stepping import (
     advance,
     begin,
 )
+from queryable.messages import MeasureQuery, Stated
 from tests.audit.toys import Response, nats, script
 from tests.strategies import SECRET, WORD, Faulty, Recorder, RecordingDataset, Toy, raising
 

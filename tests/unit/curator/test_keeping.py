@@ -31,9 +31,9 @@ from mechanisms import (
     column,
 )
 from queryable import ZCDP, Queryable
+from queryable.conversation.recalling import noticing
 from queryable.data.facts import Facts
 from queryable.messages import Ask, Failed, Launch
-from queryable.recalling import noticing
 from tests.strategies import Courier
 
 AGE, CITY = column("age"), column("city")

@@ -30,8 +30,8 @@ from queryable import (
     Queryable,
 )
 from queryable.conversation import Node
+from queryable.conversation.recalling import Recall, Unplayed
 from queryable.errors import CodecError
-from queryable.recalling import Recall, Unplayed
 from queryable.running.folding import fold
 from queryable.running.log import Stored
 from tests.curator.cases import CASES, TAGGED, Case, visits

@@ -8,12 +8,12 @@ import pytest
 from queryable import SYSTEM, Coins, Failed, MechanismFault, QueryError
 from queryable.conversation import LOST, Pass, Start
 from queryable.conversation.leaves import read
+from queryable.conversation.stepping import DEAD, begin
 from queryable.faults import (
     collecting,
     raise_interrupt,
     touching_data,
 )
-from queryable.running.stepping import DEAD, begin
 from tests.strategies import SECRET, Faulty, Toy, raising
 
 FAULTS = [

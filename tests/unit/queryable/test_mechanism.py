@@ -22,7 +22,7 @@ from queryable import (
     SeededCoins,
     UnknownQueryError,
 )
-from queryable.running.stepping import (
+from queryable.conversation.stepping import (
     Dead,
     advance,
     begin,

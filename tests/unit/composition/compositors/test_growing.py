@@ -57,12 +57,12 @@ from queryable import (
     Update,
     UserLevel,
 )
+from queryable.conversation.stepping import begin
 from queryable.data.growing import grown, snapshot
 from queryable.data.later import made
 from queryable.datasets import Described
 from queryable.losses import group_size
 from queryable.protection import Protected
-from queryable.running.stepping import begin
 from tests.strategies import WORD
 
 LITTLE = PureDP("1/100")

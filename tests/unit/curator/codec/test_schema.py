@@ -26,8 +26,8 @@ from mechanisms.sampling.choices import PermuteAndFlipLaw, Softmax
 from mechanisms.sampling.laplace_path import CoarsestUnchanged
 from mechanisms.synthetic.graphical import Uniform48
 from mechanisms.tables.releases import Worked
+from queryable.conversation.alone import Alone
 from queryable.display.explanation import explain
-from queryable.running.alone import Alone
 from queryable.running.sameness import mark
 from tests.encoded import TESTED, statistics, values
 

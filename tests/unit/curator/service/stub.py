@@ -10,7 +10,7 @@ from typing import Any
 from curator.ledgers import LeaseError
 from curator.service.recipes import Opened
 from queryable import SeededCoins
-from queryable.recalling import Unplayed
+from queryable.conversation.recalling import Unplayed
 from tests.strategies import RandomBits
 
 HEAD = {"seq": 1, "hash": "0" * 64}

@@ -3,13 +3,16 @@
 import gc
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import attrs
 import pytest
 
+from composition import FiltCon
 from queryable import (
     SYSTEM,
+    Ask,
     Coins,
     Failed,
     InteractiveMechanism,
@@ -18,6 +21,7 @@ from queryable import (
     PersonInTheMiddle,
     PrivacyLossQuery,
     PureDP,
+    Queryable,
     QueryError,
     SeededCoins,
     UnknownQueryError,
@@ -164,6 +168,22 @@ def test_dropped_children_are_gone_and_others_stay() -> None:
     assert sorted(made.state.children) == [0, 2]
     made.tell(all_but_new)
     assert sorted(made.state.children) == [7]
+
+
+def test_a_subclass_that_understands_a_query_otherwise_passes_none_on_unread() -> None:
+    """Its `understood` decides, also where the class above it passes queries on as they are."""
+
+    class Deaf(FiltCon):
+        def understood(self, own: Any, query: Any, live: Live) -> Any:
+            if isinstance(query, Ask):
+                raise UnknownQueryError("it is deaf")
+            return super().understood(own, query, live)
+
+    for filter_, heard in ((FiltCon(PureDP(9)), True), (Deaf(PureDP(9)), False)):
+        outer = Queryable(FiltCon(PureDP(9)), None)
+        child = outer.launch(filter_).launch(Toy(PureDP(1)))
+        with nullcontext() if heard else pytest.raises(UnknownQueryError, match="deaf"):
+            child.ask("bits")
 
 
 def test_an_analyst_sends_no_batch_through_a_conversation() -> None:

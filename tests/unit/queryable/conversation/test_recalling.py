@@ -9,10 +9,10 @@ import pytest
 
 from composition import FiltCon, OdomCon
 from queryable import Coins, PureDP, SeededCoins
+from queryable.conversation.recalling import DifferentAnswerError, Recall, Unplayed, noticing
 from queryable.effort import is_quick, quickly
 from queryable.errors import QueryError
 from queryable.messages import Failed, Launched
-from queryable.recalling import DifferentAnswerError, Recall, Unplayed, noticing
 from tests.strategies import RandomBits, RandomWord
 
 

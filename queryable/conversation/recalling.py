@@ -15,9 +15,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple, Protocol
 
+from queryable.conversation.standing import Standing
 from queryable.conversation.steps import LOST, Moved, Pass, Start, with_records
+from queryable.data.growing import launched_on
 from queryable.effort import quickly
-from queryable.mechanism import InteractiveMechanism, Measurement, launched_on
+from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import OWNERS, Answer, Failed, Launched, Query
 from queryable.randomness.coins import Coins
 
@@ -46,7 +48,7 @@ Ahead = Callable[[Any, Sequence[Query]], None]
 _TOGETHER = 64
 """Queries for which the data may read at once."""
 
-GivenUp = Callable[[InteractiveMechanism[Any], Any, Query, Coins], tuple[Any, Answer]]
+GiveUp = Callable[[InteractiveMechanism[Any], Any, Query, Coins], tuple[Any, Answer]]
 """The step of a compositor of which no leaf runs: whatever would read data has failed."""
 
 
@@ -150,7 +152,7 @@ class Unplayed:
         after._kept = self._kept
         return after
 
-    def played(self, ahead: Ahead | None = None, given_up: GivenUp | None = None) -> Any:
+    def played(self, ahead: Ahead | None = None, given_up: GiveUp | None = None) -> Any:
         """The true state: runs everything again once, and reads the data.
 
         A message that failed, because it was interrupted or memory ran out, need not fail again. A
@@ -172,10 +174,12 @@ class Unplayed:
         """Whether a state is the true one, as it was played."""
         return self._played is not None and self._played[0] is state
 
-    def _run(self, ahead: Ahead | None, given_up: GivenUp | None) -> Any:
+    def _run(self, ahead: Ahead | None, given_up: GiveUp | None) -> Any:
         notice = _NOTICE.get()
         converses = self._mechanism.converses
-        data = self._dataset if converses else launched_on(self._mechanism, self._dataset)
+        data = self._dataset
+        if not converses:
+            data = launched_on(data, continual=self._mechanism.continual)
         kept = self._kept
         found = kept and kept.find(data, self._count, self._message)
         if found:
@@ -229,8 +233,8 @@ class Unplayed:
         return f"Unplayed({type(self._mechanism).__name__}, messages={self._count})"
 
 
-class Recall:
-    """The logged answer of the message that is made again: a `Standing`.
+class Recall(Standing):
+    """The logged answer of the message that is made again.
 
     Args:
         answer: without receipts; a tuple for `LaunchMany` and `AskMany`.
@@ -278,10 +282,6 @@ class Recall:
             return LOST
         assert type(held) is Unplayed
         return Moved(held.asked(step.query, coins, answer), answer)
-
-    def said(self, person: Any, state: Any, message: Any, coins: Coins) -> Moved:
-        """What a person says."""
-        return Moved(*person.step(state, message, coins))
 
     def started(
         self, mechanism: InteractiveMechanism[Any], dataset: Any, coins: Toss

@@ -5,12 +5,12 @@ from typing import Any
 import attrs
 
 from queryable.conversation import LOST, Compositor, Data, Live, Moved, Node, Pass, Start, Talk
+from queryable.conversation.stepping import ROOT, spawned
 from queryable.conversation.steps import NO_CHILDREN, Child
 from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Query
 from queryable.randomness.coins import Coins
-from queryable.running.stepping import ROOT, spawned
 
 
 @attrs.frozen
