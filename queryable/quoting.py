@@ -1,8 +1,10 @@
-"""Texts of values for error messages: short, and safe for values of any type."""
+"""Texts of values: short ones for error messages, safe for values of any type, and as code."""
 
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
+
+import attrs
 
 _LONGEST = 60
 
@@ -40,3 +42,19 @@ def one_of(*names: str) -> Callable[[Any, Any, Any], None]:
             raise ValueError(f"{attribute.name} is {quoted(value)}; it should be {wanted}")
 
     return check
+
+
+def as_made(value: Any) -> str:
+    """A value of an attrs class as code that makes it, without what has its default."""
+    fields = [each for each in attrs.fields(type(value)) if each.init and each.repr]
+    given = [each for each in fields if getattr(value, each.name) != _default(each)]
+    given.sort(key=lambda each: each.kw_only)
+    values = [(each.name, getattr(value, each.name)) for each in given]
+    texts = (f"{n}={v.__name__ if isinstance(v, type) else repr(v)}" for n, v in values)
+    return f"{type(value).__name__}({', '.join(texts)})"
+
+
+def _default(field: "attrs.Attribute[Any]") -> Any:
+    """The default value of a field; `attrs.NOTHING` if it has none."""
+    factory = getattr(field.default, "factory", None)
+    return field.default if factory is None else factory()

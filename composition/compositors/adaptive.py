@@ -7,45 +7,31 @@ checked and what is charged. What runs is the runner's concern (`queryable.conve
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from fractions import Fraction
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import attrs
 
 from composition.compositors.children import (
+    d_in_field,
     max_depth_field,
-    reported,
+    max_mechanisms_field,
+    report_about,
     require_depth,
     require_live,
 )
 from composition.compositors.claims import Claim, claim_of, claim_over, correction, parsed
-from composition.compositors.ex_post_claims import ExPostAccount
-from composition.compositors.grows import GrowsByProof
+from composition.compositors.grows import GrowsByProof, grown_by
 from composition.compositors.launching import Due, Launching, Order, Orders
 from composition.compositors.state import CompositionState
 from composition.proofs import Proof, ask
 from composition.rules import Accumulator, Rule, RunningAccount
 from composition.verdicts import Column, Way
-from queryable.conversation import (
-    LOST,
-    Data,
-    Drop,
-    Later,
-    Live,
-    Moved,
-    Pass,
-    Ready,
-    Reported,
-    Talk,
-)
-from queryable.data.growing import grown
+from queryable.conversation import Data, Live, Moved, Pass, Reported, Talk
 from queryable.effort import LEFT
 from queryable.errors import QueryError, UnknownChildError, UnknownQueryError
-from queryable.ex_post import Opening
 from queryable.guarantees import Guarantee, documented
 from queryable.held import cannot_change
 from queryable.losses import Loss, Measure, Report
-from queryable.losses.numbers import at_least_one, natural
 from queryable.mechanism import Measurement
 from queryable.messages import (
     OWNERS,
@@ -56,7 +42,6 @@ from queryable.messages import (
     Failed,
     Halted,
     Launch,
-    Launched,
     LaunchMany,
     MeasureQuery,
     PrivacyLossQuery,
@@ -67,45 +52,14 @@ from queryable.messages import (
     d_in_of,
     entries_of,
 )
-from queryable.receipts import AskReceipt, Receipt
+from queryable.quoting import as_made
+from queryable.receipts import Receipt
 
 _NO_MORE = (
     "nothing was read or charged. Ask the children that run already: they go on answering. "
     "max_mechanisms bounds the number of launches, whatever the budget"
 )
-_COARSER = (
-    "nothing was read or charged. Ask for a step that costs at most what remains on top of what "
-    "this child has cost, such as a coarser release; CanAfford(Ask(child, query)) tells in advance"
-)
-_OPENING = Opening()
-_ZERO = Fraction(0)
-_CHARGES = ("_launch", "_ask_ex_post")
-_CONVERSATIONS = ("open", "understood", "passes", "converse", *_CHARGES)
-
-
-def d_in_field(value: Any) -> int:
-    """Read a `d_in`, the number of records that a budget is stated for: at least 1."""
-    return at_least_one(value, "d_in")
-
-
-def _max_mechanisms(value: Any) -> int | None:
-    return None if value is None else natural(value, "max_mechanisms")
-
-
-class Charging(NamedTuple):
-    """A query to a child that is charged as it answers, and the most that the charge may become."""
-
-    child: int
-    query: Query
-    claim: Any
-    worst: Any
-
-
-@attrs.define(eq=False)  # never changed
-class ExPostOrder(Order):
-    """A launch that is charged as it answers, and the most that its opening may cost."""
-
-    worst: Any
+_CONVERSATIONS = ("open", "understood", "passes", "converse", "_launch")
 
 
 @attrs.frozen(repr=False)
@@ -117,19 +71,16 @@ class AdaptiveComposition(Launching, GrowsByProof):
     """Whether only noninteractive mechanisms may be launched."""
 
     d_in: int = attrs.field(kw_only=True, default=1, converter=d_in_field)
-    max_mechanisms: int | None = attrs.field(kw_only=True, default=None, converter=_max_mechanisms)
+    max_mechanisms: int | None = attrs.field(
+        kw_only=True, default=None, converter=max_mechanisms_field
+    )
     max_depth: int = attrs.field(kw_only=True, default=100, converter=max_depth_field)
     proof: Proof = attrs.field(init=False, repr=False, eq=False)
     """The theorem that covers the compositor; constructing one without a theorem fails."""
 
     def __repr__(self) -> str:
         """The budget or measure first, and what differs from its default."""
-        fields = [each for each in attrs.fields(type(self)) if each.init and each.repr]
-        given = [each for each in fields if getattr(self, each.name) != _default(each)]
-        given.sort(key=lambda each: each.kw_only)
-        values = [(each.name, getattr(self, each.name)) for each in given]
-        texts = (f"{n}={v.__name__ if isinstance(v, type) else repr(v)}" for n, v in values)
-        return f"{type(self).__name__}({', '.join(texts)})"
+        return as_made(self)
 
     def __attrs_post_init__(self) -> None:
         alone = self.noninteractive or not self.interleaves
@@ -186,7 +137,7 @@ class AdaptiveComposition(Launching, GrowsByProof):
 
         The receipts in the answers of such a subclass need not contain all that it charges.
         """
-        return self._opened() if self._is_as_here(_CHARGES) else None
+        return self._opened() if self._is_as_here(["_launch"]) else None
 
     @property
     def recallable(self) -> bool:  # type: ignore[override]
@@ -237,11 +188,8 @@ class AdaptiveComposition(Launching, GrowsByProof):
 
     def converse(self, own: CompositionState, understood: Any, live: Live) -> Talk | Moved:
         """Ask the rule and charge, then run."""
-        kind = type(understood)
-        if kind is Orders:
+        if type(understood) is Orders:
             return self._launch(own, understood)
-        if kind is Charging:
-            return self._ask_ex_post(own, understood)
         return self._grow(own, understood, live)
 
     def _halted(self, own: CompositionState, query: Query) -> Answer:
@@ -257,66 +205,30 @@ class AdaptiveComposition(Launching, GrowsByProof):
 
         Nothing is charged. A child that keeps a snapshot does not learn of it.
         """
-        data = own.data
-        if isinstance(message, Update):
-            rows = Later(grown, data.rows, message.records, message.block)
-            yield Ready("data", rows)
-            data = Data(data.facts.with_block(message.block), rows)
+        data = yield from grown_by(message, own.data)
         known: Any = sorted(live) if own.streams is None else own.streams
         streams = tuple(each for each in known if each in live and live[each].continual)
         yield [Pass(each, message) for each in streams]
         return Moved(CompositionState(data, own.account, own.claims, streams=streams), None)
 
-    def _asked(self, own: CompositionState, query: Ask, live: Live) -> Reported | Pass | Charging:
-        """What is done about a query to a child: a report, a step, or a charge and a step."""
-        require_depth(query, self.max_depth)
-        child, inner = query.child, query.query
-        if type(child) is not int or child not in live:
-            self._require_live(own, child, live)
-        claim: Any = own.claims[child]
-        if isinstance(inner, PrivacyLossQuery) and not claim.mechanism.reports_loss:
-            if claim.fixed:
-                return reported(claim.mechanism, claim.loss, inner, self.d_in)
-            return Reported(claim.realised(d_in_of(inner.d_in, self.d_in)))
-        if claim.fixed:
-            return Pass(child, inner)
-        inner = claim.understood(inner)
-        return Charging(child, inner, claim, claim.at_worst(inner))
+    def _asked(self, own: CompositionState, query: Ask, live: Live) -> Any:
+        child = self._child(own, query, live)
+        return self._step(own.claims[child], child, query.query)
 
-    def _ask_ex_post(self, own: CompositionState, asked: Charging) -> Talk:
-        """Ask a child that is charged as it answers: check the worst case, ask, then charge."""
-        child, query, claim, worst = asked
-        refusal = self._ask_refused(own, claim, worst)
-        if refusal is not None:
-            return Moved(*self._declined(own, refusal))
-        moved = yield Pass(child, query)
-        answer = Failed() if moved is LOST else moved.answer
-        settled, alive = claim.settled(query, answer, worst, alive=moved is not LOST)
-        if not alive:
-            yield Drop((child,))
-            answer = Failed()
-        account = _ex_post(own.account).moved(claim.loss, settled.loss)
-        receipt = AskReceipt(child, _nested(query), settled.realised(self.d_in), account)
-        claims = own.claims.set(child, settled)
-        own = CompositionState(own.data, account, claims, streams=own.streams)
-        return Moved(own, answer, (receipt,))
+    def _step(self, claim: Any, child: int, query: Query) -> Any:
+        """What is done about a query to a live child: a report or a step."""
+        return report_about(claim, query, self.d_in) or Pass(child, query)
 
-    def _ask_refused(self, own: CompositionState, claim: Any, worst: Any) -> Refused | None:
-        """The refusal, if a child's charge may not rise to `worst`; None if it may."""
-        candidate = _ex_post(own.account).moved(claim.loss, worst)
-        if candidate.within:
-            return None
-        more = max(worst.parts[0] - claim.loss.parts[0], _ZERO)
-        requested = worst.of_parts((more, *(_ZERO for _ in worst.parts[1:])))
-        refusal = self._exceeds(own.account, candidate, requested)
-        return None if refusal is None else attrs.evolve(refusal, instead=_COARSER)
-
-    def _require_live(self, own: CompositionState, child: Any, live: Live) -> None:
-        """Raise what is wrong with an id that is none of a live child.
+    def _child(self, own: CompositionState, query: Ask, live: Live) -> int:
+        """The live child that is asked.
 
         Raises:
-            QueryError: always.
+            QueryError: there is none, or the query is nested too deep.
         """
+        require_depth(query, self.max_depth)
+        child = query.child
+        if type(child) is int and child in live:
+            return child
         require_live(live, child, own.launched)
         # a subclass of int, which may compare equal to different ids in turn
         raise UnknownChildError(f"a child's id is an int, not {type(child).__name__}")
@@ -355,9 +267,11 @@ class AdaptiveComposition(Launching, GrowsByProof):
         launch = parsed(query)
         claim = claim_over(own.data.facts, launch, self._claim)
         self._require_proven(claim)
-        if claim.fixed:
-            return Order(launch, claim)
-        return ExPostOrder(launch, claim, claim.at_worst(_OPENING))
+        return self._order(launch, claim)
+
+    def _order(self, launch: Launch, claim: Any) -> Order:
+        """The launch, and what is charged for it."""
+        return Order(launch, claim)
 
     def _charged(self, own: CompositionState, order: Any) -> tuple[CompositionState, Due | Answer]:
         launch = order.launch
@@ -376,7 +290,7 @@ class AdaptiveComposition(Launching, GrowsByProof):
         if refusal is not None:
             return self._declined(own, attrs.evolve(refusal, receipt=receipt))
         identity = len(own.claims)
-        failed = claim if claim.fixed else claim.settled(_OPENING, None, worst, alive=False)[0]
+        failed = claim if claim.fixed else claim.lost(worst)
         claims = own.claims.set(identity, failed)
         streams = own.streams
         if streams is not None and claim.mechanism.continual:
@@ -384,25 +298,6 @@ class AdaptiveComposition(Launching, GrowsByProof):
         due = Due(order, identity, worst, Failed(receipt=receipt), own, data=own.data)
         last = order if claim.fixed else None
         return CompositionState(own.data, account, claims, None, streams, last), due
-
-    def _ran(
-        self, own: CompositionState, due: Any, moved: Moved | None
-    ) -> tuple[CompositionState, Answer]:
-        claim = due.order.claim
-        if moved is LOST:
-            return own, due.failed
-        if claim.fixed:
-            once = isinstance(claim.mechanism, Measurement)
-            child = None if once else due.identity
-            return own, Launched(child, moved.answer, receipt=due.failed.receipt)
-        paid, alive = claim.settled(_OPENING, moved.answer, due.charged, alive=True)
-        if not alive:
-            return own, due.failed
-        account = due.before.account.add(paid.loss)
-        claims = own.claims.set(due.identity, paid)
-        receipt = Receipt(paid.mechanism, due.order.launch.d_out, self.d_in, paid.loss, account)
-        answer = attrs.evolve(super()._ran(own, due, moved)[1], receipt=receipt)
-        return CompositionState(own.data, account, claims, streams=own.streams), answer
 
     def _launch_refused(
         self, own: CompositionState, candidate: RunningAccount, worst: Loss
@@ -432,22 +327,3 @@ class AdaptiveComposition(Launching, GrowsByProof):
         """The report at another `d_in` than the one that the budget is stated for."""
         total: Report = account.total()
         return total
-
-
-def _default(field: "attrs.Attribute[Any]") -> Any:
-    """The default value of a field; `attrs.NOTHING` if it has none."""
-    factory = getattr(field.default, "factory", None)
-    return field.default if factory is None else factory()
-
-
-def _ex_post(account: Any) -> ExPostAccount:
-    assert isinstance(account, ExPostAccount)
-    return account
-
-
-def _nested(query: Query) -> int:
-    """The number of nested `Ask`s in a query."""
-    count = 0
-    while isinstance(query, Ask):
-        query, count = query.query, count + 1
-    return count

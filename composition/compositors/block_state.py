@@ -113,3 +113,16 @@ def parsed_over(query: Any) -> LaunchOver:
     if not isinstance(mechanism, InteractiveMechanism):
         raise QueryError(f"{correction(mechanism)}, and a launch takes an interactive mechanism")
     return LaunchOver(mechanism, query.blocks, query.d_out)
+
+
+def whom(unit: str | None, blocks: int) -> str:
+    """Whom blocks protect whose units, if they have some, count in so many of them."""
+    if unit is None:
+        return (
+            "Here each record is protected in its own block: a person with records in k blocks is "
+            "protected as k records, so read privacy_loss(d_in=k)."
+        )
+    return (
+        f"Here all records of one {unit} are protected together: those in its first {blocks:,} "
+        "blocks count, and later ones are dropped."
+    )

@@ -23,29 +23,20 @@ from composition.compositors.block_state import (
     unit_blocks,
     unit_column,
     unit_rows,
+    whom,
 )
-from composition.compositors.children import reported, require_depth, require_live
+from composition.compositors.children import report_about, require_depth, require_live
 from composition.compositors.claims import claim_of, claim_over, correction, map_at
 from composition.compositors.filters import FiltCon
 from composition.compositors.launching import Due, Launching, Orders
 from composition.compositors.state import CompositionState
-from composition.compositors.units import NO_UNITS, Units, kept_rows
+from composition.compositors.units import Units, kept_rows, restricted
 from composition.proofs import ask
 from composition.rules import Account, Basic
 from composition.verdicts import Column
-from queryable.conversation import (
-    Compositor,
-    Data,
-    Later,
-    Live,
-    Moved,
-    Pass,
-    Ready,
-    Reported,
-    Talk,
-)
+from queryable.conversation import Compositor, Data, Later, Live, Moved, Pass, Ready, Reported, Talk
 from queryable.data.facts import Facts
-from queryable.data.growing import growable, grown, over
+from queryable.data.growing import grown, over
 from queryable.datasets import protects, require_no_batches
 from queryable.errors import UnknownQueryError
 from queryable.guarantees import Guarantee, documented
@@ -172,20 +163,8 @@ class Blocks(Launching, Compositor):
         written = documented(type(self))
         return attrs.evolve(
             written,
-            claim=f"{written.claim} {self._whom}",
+            claim=f"{written.claim} {whom(self.unit, self.unit_blocks)}",
             theorem=f"docs/theory.md, blocks of growing data; {self.filter.proof.theorem}.",
-        )
-
-    @property
-    def _whom(self) -> str:
-        if self.unit is None:
-            return (
-                "Here each record is protected in its own block: a person with records in k blocks "
-                "is protected as k records, so read privacy_loss(d_in=k)."
-            )
-        return (
-            f"Here all records of one {self.unit} are protected together: those in its first "
-            f"{self.unit_blocks:,} blocks count, and later ones are dropped."
         )
 
     def account(self) -> BlockAccounts:
@@ -204,7 +183,7 @@ class Blocks(Launching, Compositor):
         register = BlockRegister.of(self._empty, facts.blocks, closed=facts.blocks_are_closed)
         if self.unit is None or not register.blocks:
             return Moved(BlocksState(data, register), None)
-        kept = Later(self._restricted, facts, data.rows, register)
+        kept = Later(restricted, data.rows, facts.blocks, self.unit, *self._bounds(facts))
         rows, units = (Later(getitem, kept, place) for place in (0, 1))
         return Moved(BlocksState(Data(facts, rows), register, units=units), None)
 
@@ -257,7 +236,7 @@ class Blocks(Launching, Compositor):
         block = register.open
         assert block is not None
         if self.unit is not None:
-            kept = Later(self._kept, facts, records, units, block)
+            kept = Later(kept_rows, records, self.unit, units, block.place, *self._bounds(facts))
             records, units = (Later(getitem, kept, place) for place in (0, 1))
         data = Data(facts.with_block(block.name), Later(_grown, rows, records, block.name, units))
         return BlocksState(data, register, own.claims, units)
@@ -267,31 +246,19 @@ class Blocks(Launching, Compositor):
         yield Ready("data", own.data.rows)
         return Moved(own, None)
 
-    def _kept(self, facts: Facts, records: Any, units: Units, block: Block) -> tuple[Any, Units]:
-        """The rows of a batch that count, and the units after it. Reads data."""
-        assert self.unit is not None
-        rows = None if self._bounds_units(facts) else self.unit_rows
-        return kept_rows(records, self.unit, units, block.place, self.unit_blocks, rows)
+    def _bounds(self, facts: Facts) -> tuple[int, int | None]:
+        """In how many blocks a unit counts, and how many of its rows in each.
 
-    def _restricted(self, facts: Facts, data: Any, register: BlockRegister) -> tuple[Any, Units]:
-        """The data with the rows that count of the blocks that are there already. Reads data."""
-        kept, units = growable(over(data, ())), NO_UNITS
-        for place in range(len(register.blocks)):
-            block = register.blocks[place]
-            records, units = self._kept(facts, over(data, (block.name,)), units, block)
-            kept = grown(kept, records, block.name)
-        return kept, units
-
-    def _bounds_units(self, facts: Facts) -> bool:
-        """Whether the data protect units of their own, and bound their rows."""
-        return protects(facts).whose is not None
+        None for all: data that protect units of their own bound their rows.
+        """
+        return self.unit_blocks, self.unit_rows if protects(facts).whose is None else None
 
     # What `launching` asks about launches.
 
     def _records(self, own: BlocksState, blocks: Sequence[Block] | None) -> int:
         """In how many records the union of these blocks differs; None stands for any blocks."""
         d_in = self.filter.d_in
-        if self.unit is None or self._bounds_units(own.data.facts):
+        if self.unit is None or self._bounds(own.data.facts)[1] is None:
             return d_in
         most = self.unit_blocks if blocks is None else min(len(blocks), self.unit_blocks)
         return d_in * self.unit_rows * most
@@ -346,13 +313,9 @@ class Blocks(Launching, Compositor):
             each.data = unions.setdefault(places, Data(facts, Later(over, own.data.rows, names)))
 
     def _asked(self, own: BlocksState, child: Any, query: Query, live: Live) -> Pass | Reported:
-        identity = require_live(live, child, own.launched)
-        assert isinstance(identity, int)
-        mechanism = live[identity]
-        if isinstance(query, PrivacyLossQuery) and not mechanism.reports_loss:
-            claim = own.claims[identity]
-            return reported(mechanism, claim.loss, query, d_in_of_claim(claim))
-        return Pass(identity, query)
+        identity: Any = require_live(live, child, own.launched)
+        claim = own.claims[identity]
+        return report_about(claim, query, d_in_of_claim(claim)) or Pass(identity, query)
 
     def _privacy_loss(self, own: BlocksState, d_in: Any) -> Report:
         """What the blocks that may differ have lost at most; above `d_in` the privacy map."""

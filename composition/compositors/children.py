@@ -13,7 +13,7 @@ from queryable.conversation import Live, Reported
 from queryable.errors import QueryError, RetiredChildError, UnknownChildError
 from queryable.faults import called
 from queryable.losses import Loss
-from queryable.losses.numbers import natural
+from queryable.losses.numbers import at_least_one, natural
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import Ask, PrivacyLossQuery, Query, d_in_of
 from queryable.randomness.coins import ChildId
@@ -27,6 +27,16 @@ class Asked(NamedTuple):
 
     child: ChildId
     query: Query
+
+
+def d_in_field(value: Any) -> int:
+    """Read a `d_in`, the number of records that a budget is stated for: at least 1."""
+    return at_least_one(value, "d_in")
+
+
+def max_mechanisms_field(value: Any) -> int | None:
+    """Read a `max_mechanisms`; None if the number of launches is not bounded."""
+    return None if value is None else natural(value, "max_mechanisms")
 
 
 def max_depth_field(value: Any) -> int:
@@ -76,6 +86,20 @@ def require_live(
         )
     shown = "of so large an id" if isinstance(known, int) and abs(known) > _LARGE else repr(known)
     raise UnknownChildError(f"there is no interactive child {shown}")
+
+
+def report_about(claim: Any, query: Query, unit: int) -> Reported | None:
+    """The report about a child that does not report itself; None if none is asked for.
+
+    Args:
+        unit: the number of records that the claim is stated for.
+
+    Raises:
+        QueryError: the query is wrong, or the child states no loss at this number of records.
+    """
+    if not isinstance(query, PrivacyLossQuery) or claim.mechanism.reports_loss:
+        return None
+    return reported(claim.mechanism, claim.loss, query, unit)
 
 
 def reported(

@@ -55,6 +55,10 @@ class Claim:
         """The claim with its charge after this answer, and whether the child stays alive."""
         return self, alive
 
+    def lost(self, worst: Any) -> "Claim":
+        """The claim if the launch fails."""
+        return self
+
     def loss_at(self, unit: int, d_in: int) -> Any:
         """The loss at `d_in` records; the charge is stated for `unit` records."""
         return loss_at(self.mechanism, self.loss, unit, d_in)

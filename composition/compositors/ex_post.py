@@ -5,23 +5,57 @@ answer. Before a step, its worst case is checked against the budget; after it, t
 charged. There are no refunds, because unrealised cost is never charged.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import attrs
 
-from composition.compositors.children import require_depth
 from composition.compositors.claims import Claim
-from composition.compositors.ex_post_claims import ExPostAccount, ExPostClaim
+from composition.compositors.ex_post_claims import OPENING, ExPostAccount, ExPostClaim
 from composition.compositors.filters import FiltCon
+from composition.compositors.launching import Order
 from composition.compositors.state import CompositionState
 from composition.rules import Basic, Rule
 from composition.rules.additive import AdditiveAccount
 from composition.verdicts import Way
-from queryable.conversation import Live
+from queryable.conversation import LOST, Drop, Live, Moved, Pass, Reported, Talk
 from queryable.ex_post import ExPostMechanism
 from queryable.losses import ApproxDP, PureDP
-from queryable.messages import Ask, Launch
+from queryable.messages import (
+    Answer,
+    Ask,
+    Failed,
+    Launch,
+    PrivacyLossQuery,
+    Query,
+    Refused,
+    d_in_of,
+)
 from queryable.quoting import quoted
+from queryable.receipts import AskReceipt, Receipt
+
+_COARSER = (
+    "nothing was read or charged. Ask for a step that costs at most what remains on top of what "
+    "this child has cost, such as a coarser release; CanAfford(Ask(child, query)) tells in advance"
+)
+_ZERO = Fraction(0)
+
+
+class Charging(NamedTuple):
+    """A query to a child that is charged as it answers, and the most that the charge may become."""
+
+    child: int
+    query: Query
+    claim: Any
+    worst: Any
+
+
+@attrs.define(eq=False)  # never changed
+class ExPostOrder(Order):
+    """A launch that is charged as it answers, and the most that its opening may cost."""
+
+    worst: Any
 
 
 @attrs.frozen(repr=False)
@@ -74,13 +108,89 @@ class ExPost(FiltCon):
             return super()._claim(launch)
         return ExPostClaim.of(launch.mechanism, self.budget.zero(), self.d_in)
 
+    def _is_as_here(self, names: Sequence[str]) -> bool:
+        kind = type(self)
+        return all(getattr(kind, name) is getattr(ExPost, name) for name in names)
+
     def _affordable(self, own: CompositionState, query: Any, live: Live) -> bool:
         if not isinstance(query, Ask):
             return super()._affordable(own, query, live)
-        require_depth(query, self.max_depth)
-        child = query.child
-        if type(child) is not int or child not in live:
-            self._require_live(own, child, live)
-        claim = own.claims[child]
+        claim: Any = own.claims[self._child(own, query, live)]
         worst = claim.at_worst(claim.understood(query.query))
         return claim.fixed or self._ask_refused(own, claim, worst) is None
+
+    def _order(self, launch: Launch, claim: Any) -> Order:
+        if claim.fixed:
+            return super()._order(launch, claim)
+        return ExPostOrder(launch, claim, claim.at_worst(OPENING))
+
+    def _step(self, claim: Any, child: int, query: Query) -> Any:
+        if claim.fixed:
+            return super()._step(claim, child, query)
+        if isinstance(query, PrivacyLossQuery) and not claim.mechanism.reports_loss:
+            return Reported(claim.realised(d_in_of(query.d_in, self.d_in)))
+        query = claim.understood(query)
+        return Charging(child, query, claim, claim.at_worst(query))
+
+    def converse(self, own: CompositionState, understood: Any, live: Live) -> Talk | Moved:
+        """Also ask a child that is charged as it answers."""
+        if type(understood) is Charging:
+            return self._ask(own, understood)
+        return super().converse(own, understood, live)
+
+    def _ask(self, own: CompositionState, asked: Charging) -> Talk:
+        """Ask a child that is charged as it answers: check the worst case, ask, then charge."""
+        child, query, claim, worst = asked
+        refusal = self._ask_refused(own, claim, worst)
+        if refusal is not None:
+            return Moved(*self._declined(own, refusal))
+        moved = yield Pass(child, query)
+        answer = Failed() if moved is LOST else moved.answer
+        settled, alive = claim.settled(query, answer, worst, alive=moved is not LOST)
+        if not alive:
+            yield Drop((child,))
+            answer = Failed()
+        account = _account(own).moved(claim.loss, settled.loss)
+        receipt = AskReceipt(child, _nested(query), settled.realised(self.d_in), account)
+        claims = own.claims.set(child, settled)
+        own = CompositionState(own.data, account, claims, streams=own.streams)
+        return Moved(own, answer, (receipt,))
+
+    def _ask_refused(self, own: CompositionState, claim: Any, worst: Any) -> Refused | None:
+        """The refusal, if a child's charge may not rise to `worst`; None if it may."""
+        candidate = _account(own).moved(claim.loss, worst)
+        if candidate.within:
+            return None
+        more = max(worst.parts[0] - claim.loss.parts[0], _ZERO)
+        requested = worst.of_parts((more, *(_ZERO for _ in worst.parts[1:])))
+        refusal = self._exceeds(own.account, candidate, requested)
+        return None if refusal is None else attrs.evolve(refusal, instead=_COARSER)
+
+    def _ran(
+        self, own: CompositionState, due: Any, moved: Moved | None
+    ) -> tuple[CompositionState, Answer]:
+        own, answer = super()._ran(own, due, moved)
+        claim = due.order.claim
+        if moved is LOST or claim.fixed:
+            return own, answer
+        paid, alive = claim.settled(OPENING, moved.answer, due.charged, alive=True)
+        if not alive:
+            return own, due.failed
+        account = due.before.account.add(paid.loss)
+        claims = own.claims.set(due.identity, paid)
+        receipt = Receipt(paid.mechanism, due.order.launch.d_out, self.d_in, paid.loss, account)
+        own = CompositionState(own.data, account, claims, streams=own.streams)
+        return own, attrs.evolve(answer, receipt=receipt)
+
+
+def _account(own: CompositionState) -> ExPostAccount:
+    assert isinstance(own.account, ExPostAccount)
+    return own.account
+
+
+def _nested(query: Query) -> int:
+    """The number of nested `Ask`s in a query."""
+    count = 0
+    while isinstance(query, Ask):
+        query, count = query.query, count + 1
+    return count

@@ -14,12 +14,14 @@ import attrs
 from composition.compositors.claims import Claim
 from composition.rules.additive import AdditiveAccount, RunningSum
 from queryable.errors import PrivacyClaimError, QueryError
-from queryable.ex_post import Expense, ExPostMechanism
+from queryable.ex_post import Expense, ExPostMechanism, Opening
 from queryable.losses import AdditiveLoss, ExPostBound, PureDP, add_parts
 from queryable.losses.numbers import exact, probability
 from queryable.messages import Answer, Query
 
 T = TypeVar("T")
+
+OPENING = Opening()
 
 
 @attrs.define(unsafe_hash=True)
@@ -83,6 +85,10 @@ class ExPostClaim(Claim):
         if moved is not None and moved.loss <= worst:
             return moved, True
         return attrs.evolve(self, expense=_Unanswered(self.expense, query), loss=worst), False
+
+    def lost(self, worst: AdditiveLoss) -> "ExPostClaim":
+        """The claim if the launch fails, which is charged the worst case."""
+        return self.settled(OPENING, None, worst, alive=False)[0]
 
     def loss_at(self, unit: int, d_in: int) -> AdditiveLoss:
         """The charge so far, for data that differ in `d_in` records."""

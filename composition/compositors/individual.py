@@ -7,20 +7,26 @@ takes part, except through the answers of mechanisms that have been paid for.
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import partial
 from operator import getitem
 from typing import Any
 
 import attrs
-import numpy as np
 
-from composition.compositors.accounts import Accounts, RecordAccount
-from composition.compositors.children import Asked, reported, require_depth, require_live
+from composition.compositors.accounts import RecordAccount
+from composition.compositors.books import (
+    NO_BOOKS,
+    Priced,
+    paid_for,
+    per_square,
+    read_by,
+    require_records,
+)
+from composition.compositors.children import Asked, report_about, require_depth, require_live
 from composition.compositors.claims import claim_of, claim_over, correction, parsed
-from composition.compositors.launching import Due, Launching, Order, Orders
+from composition.compositors.grows import grown_by
+from composition.compositors.launching import Due, Launching, Orders
 from composition.compositors.logged import Claims
 from composition.compositors.state import NO_CLAIMS, Charged
-from queryable.contributions import Contributions, Records, RecordsInMemory
 from queryable.conversation import (
     LOST,
     Compositor,
@@ -29,19 +35,14 @@ from queryable.conversation import (
     Live,
     Moved,
     Pass,
-    Ready,
     Reported,
     Talk,
 )
-from queryable.data.cells import Array
-from queryable.data.facts import Facts, base_of
-from queryable.data.growing import grown, snapshot
-from queryable.datasets import Described, require_no_batches
-from queryable.errors import PrivacyClaimError, QueryError, UnknownQueryError
-from queryable.faults import called, touching_data
+from queryable.datasets import require_no_batches
+from queryable.errors import QueryError, UnknownQueryError
+from queryable.faults import called
 from queryable.losses import ZCDP, Loss
 from queryable.losses.numbers import positive
-from queryable.mechanism import InteractiveMechanism
 from queryable.messages import (
     Answer,
     Ask,
@@ -62,29 +63,11 @@ from queryable.released import Released
 from queryable.streams import DataLevel
 
 _DEEPEST = 100
-_FRAMES = ("iloc", "to_pylist", "lazy")
-"""What pandas, Arrow and polars frames have, in this order."""
 _OF = ", of the records that could pay for it"
 
 
 def _rho(value: Any) -> Fraction:
     return positive(value, "rho")
-
-
-@attrs.frozen
-class Books:
-    """What nobody sees: who has paid what.
-
-    Attributes:
-        records: of the data as they were at the last launch that ran; None before.
-        accounts: of each of these records.
-    """
-
-    records: Records | None = attrs.field(default=None, repr=False)
-    accounts: Accounts = attrs.field(factory=partial(Accounts.of, 0), repr=False)
-
-
-_NO_BOOKS = Later.of(Books())
 
 
 @attrs.frozen
@@ -101,7 +84,7 @@ class IndividualState(Charged):
     """
 
     data: Data = attrs.field(repr=False)
-    books: Later = attrs.field(default=_NO_BOOKS, repr=False)
+    books: Later = attrs.field(default=NO_BOOKS, repr=False)
     claims: Claims = NO_CLAIMS
     owed: Fraction = Fraction(0)
     arrived: bool = True
@@ -175,10 +158,8 @@ class Individual(Launching, Compositor):
                 return Reported(self._priced(own, launch).least <= 1)
             case MeasureQuery():
                 return Reported(Stated(ZCDP, 1))
-            case Update(records, block):
-                rows = Later(grown, own.data.rows, records, block)
-                data = Data(own.data.facts.with_block(block), rows)
-                return attrs.evolve(own, data=data, arrived=True)
+            case Update():
+                return query
             case CloseBlock():
                 return Reported(None)
         raise UnknownQueryError(
@@ -193,24 +174,24 @@ class Individual(Launching, Compositor):
                 return self._launch(own, understood)
             case Asked():
                 return self._ask(own, understood)
-        return self._fed(understood)
+        return self._grow(own, understood)
 
-    def _priced(self, own: IndividualState, query: Any) -> "_Priced":
+    def _priced(self, own: IndividualState, query: Any) -> Priced:
         """Check a launch, and find what it costs. Depends on public facts only.
 
         Raises:
             QueryError: it is wrong.
         """
         launch = parsed(query)
-        _require_records(own.data.facts)
+        require_records(own.data.facts)
         require_no_batches(launch.mechanism, "Individual")
         claim = claim_over(own.data.facts, launch, lambda each: claim_of(each, ZCDP, 1))
         assert isinstance(claim.loss, ZCDP)
-        square = None if launch.d_out is not None else _per_square(claim.mechanism)
+        square = None if launch.d_out is not None else per_square(claim.mechanism)
         whole = claim.loss.rho / self.rho
-        return _Priced(launch, claim, whole, None if square is None else square / self.rho)
+        return Priced(launch, claim, whole, None if square is None else square / self.rho)
 
-    def _checked(self, own: IndividualState, query: Any) -> "_Priced":
+    def _checked(self, own: IndividualState, query: Any) -> Priced:
         priced = self._priced(own, query)
         if not priced.least <= 1:
             name, least = called(type(priced.claim.mechanism)), ZCDP(priced.least * self.rho)
@@ -220,7 +201,7 @@ class Individual(Launching, Compositor):
             )
         return priced
 
-    def _charged(self, own: IndividualState, order: "_Priced") -> tuple[IndividualState, Due]:
+    def _charged(self, own: IndividualState, order: Priced) -> tuple[IndividualState, Due]:
         """Until the launch has run, every record owes what it costs at most."""
         identity, claim = len(own.claims), order.claim
         owed = min(own.owed + order.whole, Fraction(1))
@@ -234,9 +215,9 @@ class Individual(Launching, Compositor):
         """The records that can pay. They are found, and charged, when the mechanism needs them."""
         for each in due:
             was = each.before
-            paid = Later(_paid, was.books, was.data.rows, each.order, was.owed, was.arrived)
+            paid = Later(paid_for, was.books, was.data.rows, each.order, was.owed, was.arrived)
             each.books = Later(getitem, paid, 0)
-            each.data = Data(own.data.facts.closed(), Later(_read, paid, each.books))
+            each.data = Data(own.data.facts.closed(), Later(read_by, paid, each.books))
 
     def _ran(
         self, own: IndividualState, due: "_Paying", moved: Moved | None
@@ -249,39 +230,16 @@ class Individual(Launching, Compositor):
     def _asked(
         self, own: IndividualState, child: Any, query: Query, live: Live
     ) -> Asked | Reported:
-        identity = require_live(live, child, own.launched)
-        assert isinstance(identity, int)
-        mechanism = live[identity]
-        if isinstance(query, PrivacyLossQuery) and not mechanism.reports_loss:
-            return reported(mechanism, own.claims[identity].loss, query, 1)
-        return Asked(identity, query)
+        identity: Any = require_live(live, child, own.launched)
+        return report_about(own.claims[identity], query, 1) or Asked(identity, query)
 
     def _ask(self, own: IndividualState, asked: Asked) -> Talk:
         moved = yield Pass(*asked)
         return Moved(own, Failed() if moved is LOST else _named(moved.answer))
 
-    def _fed(self, own: IndividualState) -> Talk:
-        """Make the records now, so that a batch that does not fit is refused."""
-        yield Ready("data", own.data.rows)
-        return Moved(own, None)
-
-
-@attrs.define(eq=False)
-class _Priced(Order):
-    """A launch that was checked, and what it costs in shares of the budget.
-
-    Attributes:
-        whole: what it costs a record that pays the whole loss.
-        square: what it costs a record for each unit of its square; None if all pay the whole loss.
-    """
-
-    whole: Fraction
-    square: Fraction | None
-
-    @property
-    def least(self) -> Fraction:
-        """The least that it costs a record that adds anything."""
-        return self.whole if self.square is None else self.square
+    def _grow(self, own: IndividualState, batch: Update) -> Talk:
+        data = yield from grown_by(batch, own.data)
+        return Moved(attrs.evolve(own, data=data, arrived=True), None)
 
 
 @attrs.define(eq=False)
@@ -292,102 +250,7 @@ class _Paying(Due):
         books: a `Later` of the `Books` after these have paid.
     """
 
-    books: Later = attrs.field(default=_NO_BOOKS, kw_only=True, repr=False)
-
-
-def _read(paid: tuple[Books, Any], _: Books) -> Any:
-    """What the mechanism reads; the books are made with it, so that nothing else is kept."""
-    return paid[1]
-
-
-def _paid(
-    books: Books, dataset: Any, priced: _Priced, owed: Fraction, arrived: bool
-) -> tuple[Books, Any]:
-    """The books after the charge, and what the mechanism reads.
-
-    Raises:
-        MechanismFault: the data cannot be read.
-    """
-    records = books.records
-    if records is None or arrived:
-        records = touching_data(lambda: _records_of(dataset, books.records))
-    accounts = books.accounts.among(records.count).without(owed)
-    if priced.square is None:
-        active, accounts = accounts.charged(min(priced.whole, Fraction(1)))
-        data = touching_data(lambda: records.among(active))
-    else:
-        added, squares = touching_data(lambda: _added_by(priced.claim.mechanism, records))
-        active, accounts = accounts.charged(priced.square, squares)
-        data = touching_data(lambda: added.among(active))
-    return Books(records, accounts), data
-
-
-def _per_square(mechanism: InteractiveMechanism[Any]) -> Fraction | None:
-    """What a mechanism says that a record loses for each unit of its square.
-
-    Raises:
-        PrivacyClaimError: it is not an exact number from 0 on.
-    """
-    try:
-        stated = mechanism.loss_per_square
-        valid = stated is None or (type(stated) in (int, Fraction) and stated >= 0)
-    except Exception:
-        valid = False
-    if not valid:
-        raise PrivacyClaimError(
-            f"{called(type(mechanism))} states a loss_per_square that is not a Fraction or None"
-        )
-    return None if stated is None else Fraction(stated)
-
-
-def _added_by(
-    mechanism: InteractiveMechanism[Any], records: Records
-) -> tuple[Contributions, Array]:
-    """What each record adds to a mechanism's answer, and the squares, checked. Reads data.
-
-    Raises:
-        TypeError, ValueError: they are not an integer from 0 on for each record.
-    """
-    added = mechanism.contributions(records.readable)
-    squares = np.asarray(added.squares)
-    integers = squares.dtype.kind in "biu" or (
-        squares.dtype == object and all(isinstance(each, int) for each in squares.tolist())
-    )
-    if not integers or squares.shape != (records.count,):
-        raise TypeError("squares should be an integer for each record")
-    if squares.dtype != bool and (squares < 0).any():
-        raise ValueError("squares should be 0 or more")
-    return added, squares
-
-
-def _records_of(dataset: Any, earlier: Records | None) -> Records:
-    """The records of the data as of now; those that were there earlier keep their numbers."""
-    dataset = snapshot(dataset)
-    if not isinstance(dataset, Described):
-        return RecordsInMemory.of(dataset)
-    return dataset.records() if earlier is None else dataset.records(earlier)
-
-
-def _require_records(facts: Facts) -> None:
-    """Check that records can be told apart.
-
-    Raises:
-        QueryError: the data are not rows in memory.
-    """
-    dataset = base_of(facts)
-    if isinstance(dataset, Described):
-        if not dataset.gives_rows:
-            raise QueryError(
-                "open the rows as a file or a frame: Individual keeps an account of each record, "
-                "and these are in a database or joined. Nothing is charged"
-            )
-        return
-    rows = isinstance(dataset, list | tuple | np.ndarray | dict)
-    if not rows and not any(hasattr(dataset, each) for each in _FRAMES):
-        raise QueryError(
-            "give a list, an array, a dict of columns, a frame or a Table: Individual keeps an "
-            f"account of each record, and the data are {called(type(dataset))}. Nothing is charged"
-        )
+    books: Later = attrs.field(default=NO_BOOKS, kw_only=True, repr=False)
 
 
 def _named(answer: Answer) -> Answer:

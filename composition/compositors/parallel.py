@@ -1,11 +1,11 @@
 """Parallel composition: one mechanism for each part of the data (Haney et al. 2023, sec. 5.2)."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from fractions import Fraction
-from functools import partial, reduce
-from itertools import chain, pairwise, product
+from functools import partial
+from itertools import product
 from operator import getitem
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -16,6 +16,14 @@ from composition.compositors.adaptive import AdaptiveComposition
 from composition.compositors.claims import map_at
 from composition.compositors.fixed import FixedComposition
 from composition.compositors.partition import Partition
+from composition.compositors.spreading import (
+    additive_zero,
+    curve_of,
+    join,
+    parts_of,
+    supremum,
+    worst_curve,
+)
 from composition.proofs import ask, own_measure
 from composition.rules import Basic
 from composition.rules.declared import common_measure, maps_at
@@ -28,15 +36,10 @@ from queryable.errors import PrivacyClaimError
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import (
     FDP,
-    AdditiveLoss,
     Loss,
     Measure,
-    Parts,
     PureDP,
-    measure_name,
-    zero_of,
 )
-from queryable.losses.loss import stated_in
 from queryable.losses.numbers import natural, shown
 from queryable.mechanism import InteractiveMechanism, nested
 from queryable.messages import CloseBlock, PrivacyLossQuery, Update
@@ -47,11 +50,6 @@ from queryable.streams import EventLevel
 _MOST_RECORDS = 10_000  # privacy maps are evaluated at every number of records up to d_in
 _MOST_QUICK = 2000
 """How many privacy maps are evaluated for a query of an analyst."""
-_LARGEST_CONVOLUTION = 100
-"""The largest d_in with an exact convolution of additive losses; the time grows with its square."""
-
-_LARGEST_PRODUCT = 8
-"""The same for trade-off curves, whose tensor products take longer."""
 
 
 def _frozen(mechanisms: Mapping[ChildId, Any]) -> Mapping[ChildId, Any]:
@@ -145,17 +143,17 @@ class Parallel(FixedComposition):
                 proof.cover(each, k)
         if composed is FDP:
             stated = (
-                tuple(_curve(self._map(each, k, FDP)) for k in range(d_in + 1))
+                tuple(curve_of(self._map(each, k, FDP)) for k in range(d_in + 1))
                 for each in mechanisms
             )
-            return _worst_curve(Counter(stated), d_in)
-        zero = _additive_zero(composed)
+            return worst_curve(Counter(stated), d_in)
+        zero = additive_zero(composed)
         curves = Counter(
-            tuple(_parts(self._map(each, k, composed), composed) for k in range(d_in + 1))
+            tuple(parts_of(self._map(each, k, composed), composed) for k in range(d_in + 1))
             for each in mechanisms
         )
         coordinates = range(len(zero.parts))
-        return zero.of_parts(tuple(_supremum(curves, c, d_in) for c in coordinates))
+        return zero.of_parts(tuple(supremum(curves, c, d_in) for c in coordinates))
 
     def _map(self, mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure) -> Loss:
         """A part's privacy map; if it gets batches, one that holds from every agreed history."""
@@ -250,7 +248,7 @@ class Parallel(FixedComposition):
         for name, moved in zip(asked, told, strict=True):
             spent[name] = self._spent(name, moved)
         measure = common_measure(partial(_stated, loss) for loss in spent.values())
-        return Moved(None, _join((loss.to(measure) for loss in spent.values()), measure))
+        return Moved(None, join((loss.to(measure) for loss in spent.values()), measure))
 
     def _spent(self, name: ChildId, moved: Moved | None) -> Loss:
         """The loss that a part reports; its privacy map if what it reports is no loss.
@@ -262,91 +260,5 @@ class Parallel(FixedComposition):
         return spent
 
 
-def _additive_zero(measure: Measure) -> AdditiveLoss:
-    zero = zero_of(measure)
-    if not isinstance(zero, AdditiveLoss):
-        raise ValueError(f"parallel composition is not stated in {measure_name(measure)}")
-    return zero
-
-
-def _parts(loss: Loss, measure: Measure) -> Parts:
-    if not isinstance(loss, AdditiveLoss) or not stated_in(loss, measure):
-        raise PrivacyClaimError(f"a part states {loss}, asked for {measure_name(measure)}")
-    return loss.parts
-
-
 def _stated(loss: Loss, measure: Measure | None) -> Loss:
     return loss if measure is None else loss.to(measure)
-
-
-def _join(losses: Iterable[Loss], measure: Measure) -> Loss:
-    if measure is FDP:
-        return reduce(FDP.join, map(_curve, losses), FDP.of_approx(0))
-    zero = _additive_zero(measure)
-    columns = zip(zero.parts, *(_parts(loss, measure) for loss in losses), strict=True)
-    return zero.of_parts(tuple(max(column) for column in columns))
-
-
-def _supremum(curves: "Counter[tuple[Parts, ...]]", coordinate: int, d_in: int) -> Fraction:
-    """The supremum of the summed losses over all d_1 + d_2 + ... <= d_in.
-
-    If all curves are convex and start at 0, one part with all records attains it. Otherwise it is a
-    max-plus convolution; of parts with equal curves only `d_in` need to be counted. Above
-    `_LARGEST_CONVOLUTION` records the sum of every part's maximum is used as an upper bound.
-    """
-    columns = [([parts[coordinate] for parts in curve], n) for curve, n in curves.items()]
-    if all(_convex(column) for column, _ in columns):
-        return max((column[-1] for column, _ in columns), default=Fraction(0))
-    if d_in > _LARGEST_CONVOLUTION:
-        return sum((n * max(column) for column, n in columns), Fraction(0))
-    best = [Fraction(0)] * (d_in + 1)
-    for column, n in columns:
-        for _ in range(min(n, d_in)):
-            best = [
-                max(best[records - k] + column[k] for k in range(records + 1))
-                for records in range(d_in + 1)
-            ]
-    return best[d_in]
-
-
-def _curve(loss: Loss) -> FDP:
-    if type(loss) is not FDP:
-        raise PrivacyClaimError(f"a part states {loss}, asked for FDP")
-    return loss
-
-
-def _worst_curve(curves: "Counter[tuple[FDP, ...]]", d_in: int) -> FDP:
-    """The join of the composed curves over all ways to spread `d_in` records, or a curve below it.
-
-    The same convolution with joins for maxima and tensor products for sums. A product with a join
-    is below each product that it replaces. Above `_LARGEST_PRODUCT` records every part that may
-    differ counts with the join of all curves.
-    """
-    nothing = FDP.of_approx(0)
-    if d_in > _LARGEST_PRODUCT:
-        most = reduce(FDP.join, chain.from_iterable(curves), nothing)
-        return reduce(FDP.compose, [most] * min(sum(curves.values()), d_in), nothing)
-    best = [nothing] * (d_in + 1)
-    for column, n in curves.items():
-        for _ in range(min(n, d_in)):
-            best = [
-                reduce(
-                    FDP.join,
-                    (_both(best[records - k], column[k]) for k in range(1, records + 1)),
-                    best[records],
-                )
-                for records in range(d_in + 1)
-            ]
-    return best[d_in]
-
-
-def _both(one: FDP, other: FDP) -> FDP:
-    """The tensor product. A factor without any loss is left out, so that the curve stays exact."""
-    if one == one.zero():
-        return other
-    return one if other == other.zero() else one.compose(other)
-
-
-def _convex(column: list[Fraction]) -> bool:
-    steps = [after - before for before, after in pairwise(column)]
-    return column[0] == 0 and all(a <= b for a, b in pairwise(steps))

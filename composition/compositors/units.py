@@ -5,10 +5,12 @@ earlier rows alone, so streams that differ in one unit still differ in one unit.
 the fault boundary.
 """
 
+from collections.abc import Hashable, Sequence
 from typing import Any, TypeAlias
 
 from immutables import Map
 
+from queryable.data.growing import growable, grown, over
 from queryable.data.keys import Key
 from queryable.data.rows import column_keys, column_names, take
 from queryable.errors import QueryError
@@ -62,3 +64,19 @@ def _kept(
         now[unit] = (known, place, count + 1)
         kept.append(row)
     return (records if len(kept) == len(named) else take(records, kept)), now.finish()
+
+
+def restricted(
+    data: Any, names: Sequence[Hashable], column: str, blocks: int, rows: int | None
+) -> tuple[Any, Units]:
+    """Data that have blocks already, with the rows that count of each, and the units in them.
+
+    Args:
+        names: those of the blocks, in the order in which they were opened.
+        column, blocks, rows: as for `kept_rows`.
+    """
+    kept, units = growable(over(data, ())), NO_UNITS
+    for place, name in enumerate(names):
+        records, units = kept_rows(over(data, (name,)), column, units, place, blocks, rows)
+        kept = grown(kept, records, name)
+    return kept, units

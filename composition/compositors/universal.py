@@ -4,15 +4,13 @@ from typing import Any
 
 import attrs
 
-from composition.compositors.adaptive import d_in_field
-from composition.compositors.children import Asked
+from composition.compositors.children import Asked, d_in_field
 from composition.compositors.claims import claim_of, claim_over, parsed
-from composition.compositors.grows import GrowsByProof
+from composition.compositors.grows import GrowsByProof, grown_by
 from composition.compositors.launching import Due, Launching, Order, Orders
 from composition.proofs import Proof, ask, require_known
 from composition.verdicts import Column, Way
-from queryable.conversation import LOST, Data, Later, Live, Moved, Pass, Ready, Reported, Talk
-from queryable.data.growing import grown
+from queryable.conversation import LOST, Data, Live, Moved, Pass, Reported, Talk
 from queryable.errors import PrivacyClaimError, UnknownQueryError
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, group_size
@@ -122,9 +120,7 @@ class Universal(Launching, GrowsByProof):
             if _CHILD in live and live[_CHILD].continual:
                 return (yield from self._pass(own, Pass(_CHILD, message)))
         elif isinstance(message, Update):
-            rows = Later(grown, own.data.rows, message.records, message.block)
-            yield Ready("data", rows)
-            data = Data(own.data.facts.with_block(message.block), rows)
+            data = yield from grown_by(message, own.data)
             own = UniversalState(data, batches=own.batches + 1)
         return Moved(own, None)
 

@@ -27,6 +27,7 @@ from composition import (
 from composition.compositors import (
     adaptive,
     claims,
+    grows,
     parallel,
 )
 from composition.compositors.accounts import Accounts
@@ -181,9 +182,9 @@ def an_update_of_an_analyst_is_obeyed(patch: pytest.MonkeyPatch) -> None:
 
 @caught_by(law(growing.a_batch_arrives_whole_or_not_at_all, filters))
 def half_an_update_after_an_interrupt(patch: pytest.MonkeyPatch) -> None:
-    for module in (conversations, root):
+    for module in (leaves, root):
         patch.setattr(module, "is_interrupt", lambda fault: False)
-    patch.setattr(conversations, "interrupted", lambda: False)
+    patch.setattr(leaves, "interrupted", lambda: False)
 
 
 @caught_by(law(growing.batches_cost_nothing_and_are_not_shown, filters))
@@ -227,7 +228,7 @@ class Together:
 
 @caught_by(law(growing.a_child_that_is_not_continual_keeps_its_snapshot, filters))
 def a_filter_does_not_grow(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(adaptive, "grown", lambda data, *others: data)
+    patch.setattr(grows, "grown", lambda data, *others: data)
 
 
 @caught_by(partial(streams.test_ours_refuses_batches, streams.ONE_RHO))
@@ -668,7 +669,7 @@ def parts_lose_what_the_worst_loses_at_two_records(monkeypatch: pytest.MonkeyPat
     def largest(curves: Any, coordinate: int, d_in: int) -> Any:
         return max(curve[d_in][coordinate] for curve in curves)
 
-    monkeypatch.setattr(parallel, "_supremum", largest)
+    monkeypatch.setattr(parallel, "supremum", largest)
 
 
 @caught_by(CASES["a person"].keeps)

@@ -155,7 +155,7 @@ def test_a_filter_over_closed_blocks_reads_nothing(monkeypatch: pytest.MonkeyPat
 
 def test_a_filter_in_individual_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its records pay for it when something in it, or a later launch, first needs them."""
-    reads = watched(monkeypatch, individual, "_paid")
+    reads = watched(monkeypatch, individual, "paid_for")
     q = Queryable(Individual(1), [1, 2, 3])
     inner = q.launch(FiltCon(ZCDP("1/2")))
     assert reads == []

@@ -414,7 +414,8 @@ def test_they_are_restricted_when_a_launch_or_a_batch_reads_them(
         read.append(records)
         return real(records, *others)
 
-    monkeypatch.setattr(blocks, "kept_rows", seen)
+    for module in (blocks, units):
+        monkeypatch.setattr(module, "kept_rows", seen)
     for name in ("a", "b"):
         q.feed(visits("x", "y"), block=name)
         q.feed.close(name)

@@ -21,7 +21,7 @@ from composition import (
     Partition,
     Universal,
 )
-from composition.compositors import individual
+from composition.compositors import books, individual
 from composition.compositors.accounts import Accounts
 from composition.plot import spending
 from mechanisms import (
@@ -411,7 +411,7 @@ def test_records_that_cannot_be_read_owe_the_launch(monkeypatch: Any) -> None:
     """Data were read for it. It is paid as soon as they can be read."""
     mine = Queryable(Individual(1), DATA, coins=NO_NOISE, on_fault=lambda _: None, **SEEDED)
     with monkeypatch.context() as patch:
-        patch.setattr(individual, "_records_of", lambda *_: 1 / 0)
+        patch.setattr(books, "_records_of", lambda *_: 1 / 0)
         with pytest.raises(MechanismFault):
             mine.launch(Gaussian(Count(YOUNG), rho=1))
     assert mine.privacy_loss() == ZCDP(1)
