@@ -39,7 +39,8 @@ class Root:
         """Send a query. An interrupt that leaves the run settles what stands, and is raised."""
         if self.moved is LOST:
             return Failed()
-        self.run = run = self.begun(query, before=self.intents.append)
+        self.run = run = self.begun(query)
+        run.announce(self.intents.append)
         old = self.moved
         try:
             self.moved = run()
@@ -55,3 +56,14 @@ class Root:
         self.interrupted = run.stopped
         self.told.append(run.log())
         return Failed() if self.moved is LOST else self.moved.answer
+
+
+def replayed(run: Run) -> Any:
+    """What the known outcomes come to; what is not known is `LOST`. No leaf runs.
+
+    Raises:
+        OtherVersionError: they are about other steps.
+    """
+    moved = run(live=False)
+    run.require_all_known()
+    return moved

@@ -5,8 +5,11 @@ from typing import Any, ClassVar
 
 from queryable.conversation.frames import Live
 from queryable.conversation.running import Run
-from queryable.conversation.steps import Moved, Node, Talk
+from queryable.conversation.standing import GivenUp
+from queryable.conversation.steps import LOST, Moved, Node, Talk
 from queryable.data.facts import Data
+from queryable.errors import MechanismFault
+from queryable.faults import collecting, raise_interrupt, report
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, Query
 from queryable.randomness.coins import SYSTEM, ChildId, Coins
@@ -76,8 +79,34 @@ class Compositor(InteractiveMechanism[Node]):
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Node, Answer]:
         """Hold the first conversation; `dataset` may be `Data`."""
-        return Run(self, Data.of(dataset), coins).whole()
+        return _whole(Run(self, Data.of(dataset), coins))
 
     def step(self, state: Node, query: Query, coins: Coins = SYSTEM) -> tuple[Node, Answer]:
         """Hold the conversation about a query."""
-        return Run(self, query, coins, state).whole()
+        return _whole(Run(self, query, coins, state))
+
+    def given_up(self, state: Node, query: Query, coins: Coins) -> tuple[Node, Answer]:
+        """The step of which no leaf runs: whatever would read data has failed."""
+        return _whole(Run(self, query, coins, state, standing=GivenUp()))
+
+
+def _whole(run: Run) -> tuple[Node, Answer]:
+    """The new state and the answer, of a step that is run as a leaf.
+
+    Raises:
+        QueryError: the query is wrong; nothing has changed.
+        MechanismFault: the compositor is lost.
+        KeyboardInterrupt: or another interrupt, of one of its leaves.
+    """
+    try:
+        with collecting(run.faults):
+            moved = run()
+    finally:
+        for fault in run.faults:
+            report(fault)
+    if run.stopped:
+        raise_interrupt(list(run.faults))
+        raise KeyboardInterrupt
+    if moved is LOST:
+        raise MechanismFault
+    return moved.state, moved.answer

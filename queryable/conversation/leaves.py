@@ -13,12 +13,11 @@ import numpy as np
 
 from queryable.conversation.frames import Frame
 from queryable.conversation.outcomes import NEW, Outcomes
-from queryable.conversation.recalling import GiveUp, Unplayed
+from queryable.conversation.recalling import Unplayed
 from queryable.conversation.standing import Standing
 from queryable.conversation.steps import (
     LOST,
     Moved,
-    Node,
     Pass,
     Ready,
     Say,
@@ -33,7 +32,7 @@ from queryable.data.later import Later, made
 from queryable.effort import LEFT, admit
 from queryable.errors import MechanismFault, QueryError
 from queryable.faults import interrupted, is_interrupt, raise_interrupt
-from queryable.messages import Answer, AskMany, Query, Update, entries_of
+from queryable.messages import AskMany, Query, Update, entries_of
 from queryable.randomness.coins import Coins
 from queryable.statistics import IntegerStatistic
 
@@ -67,14 +66,30 @@ class Executor(Outcomes, ABC):
     stopped: bool
     unkept: BaseException | None
 
-    @staticmethod
-    @abstractmethod
-    def given_up(mechanism: Any, state: Node, query: Any, coins: Coins) -> tuple[Node, Answer]:
-        """The step of a compositor of which no leaf runs: they have failed."""
-
     @abstractmethod
     def again(self) -> Moved | None:
         """Hold the conversation again, with what is not known `LOST`."""
+
+    def announce(self, before: Before) -> None:
+        """Call a function once, before the first leaf runs, with what stands from then on.
+
+        If it raises, no leaf runs, and nothing has changed.
+        """
+        self._before = before
+
+    @property
+    def has_read(self) -> bool:
+        """Whether data may have been read."""
+        return self._before is None and self.read
+
+    def standing(self) -> tuple[Moved | None] | None:
+        """What stands if the message ends here, in a tuple; None while the old state stands."""
+        return (self.again(),) if self.has_read and not self.atomic else None
+
+    def withheld(self) -> Moved | None:
+        """What stands if the answer cannot be kept: all that read data has failed."""
+        self.give_up()
+        return self.again()
 
     def admit(self) -> None:
         """What follows was paid for, so that no steps are refused any more."""
@@ -105,7 +120,7 @@ class Executor(Outcomes, ABC):
         spoilt = None
         state = held
         if type(step) is Pass and type(held) in LATE:
-            state, spoilt = paid_for(held, self.given_up)  # an interrupt here changes nothing
+            state, spoilt = paid_for(held)  # an interrupt here changes nothing
         coins = frame.coins.spawn(step.identity, number)
         self.mark(step, frame, held)  # from here on what stands says that it is lost
         if self._before is not None and not self.atomic:
@@ -228,7 +243,7 @@ LATE = frozenset({Later, Unplayed})
 """What stands for a state that a log knows the answers of."""
 
 
-def paid_for(state: Any, given_up: GiveUp) -> tuple[Any, Exception | None]:
+def paid_for(state: Any) -> tuple[Any, Exception | None]:
     """The state of a child that a log knows the answers of, or why it cannot be made.
 
     Raises:
@@ -237,7 +252,7 @@ def paid_for(state: Any, given_up: GiveUp) -> tuple[Any, Exception | None]:
     spoilt = None
     try:
         if type(state) is Unplayed:
-            return state.played(_ahead, given_up), None
+            return state.played(_ahead), None
         return made(state), None
     except Exception as raised:
         spoilt = raised

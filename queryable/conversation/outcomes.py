@@ -6,7 +6,7 @@ of an entry only if it asks for the same step. Runs no leaf, except to make a st
 knows the answer of.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from queryable.conversation.frames import Frame, Path, ids
@@ -52,11 +52,10 @@ class Outcomes:
             apart all that may have come before, as what is lost for want of an entry is last.
     """
 
-    __slots__ = ("_known", "_same", "at", "entries", "kept", "lost")
+    __slots__ = ("_known", "at", "entries", "kept", "lost")
 
     entries: list[Entry]
     _known: Sequence[Told]
-    _same: Callable[[Answer, Answer], bool]
 
     @property
     def place(self) -> tuple[int, int, bool]:
@@ -133,7 +132,7 @@ class Outcomes:
             if told.unmoved:
                 state = held
             elif type(step) is not Ready and not isinstance(mechanism, Measurement):
-                again = _Again(mechanism, step, frame.coins, number, outcome.answer, self._same)
+                again = _Again(mechanism, step, frame.coins, number, outcome.answer)
                 state = Later(again.state, held)
             outcome = Moved(state, outcome.answer)
         self.at += 1
@@ -182,7 +181,6 @@ class _Again(NamedTuple):
     coins: Coins
     number: int
     answer: Answer
-    same: Callable[[Answer, Answer], bool]
 
     def state(self, held: Any) -> Any:
         """The state, from the data or from the state before it."""
@@ -192,7 +190,7 @@ class _Again(NamedTuple):
             state, answer = self.mechanism.init(data, coins)
         else:
             state, answer = self.mechanism.step(held, with_records(self.step.query), coins)
-        if not self.same(answer, self.answer):
+        if not answer == self.answer:
             raise OtherVersionError(
                 f"{called(type(self.mechanism))} answers otherwise than its log says: the data, or "
                 "the code, are not the same"

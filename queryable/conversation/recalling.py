@@ -48,9 +48,6 @@ Ahead = Callable[[Any, Sequence[Query]], None]
 _TOGETHER = 64
 """Queries for which the data may read at once."""
 
-GiveUp = Callable[[InteractiveMechanism[Any], Any, Query, Coins], tuple[Any, Answer]]
-"""The step of a compositor of which no leaf runs: whatever would read data has failed."""
-
 
 class Kept(Protocol):
     """May have the state of a unit after some of its messages, so that only later ones are run."""
@@ -152,7 +149,7 @@ class Unplayed:
         after._kept = self._kept
         return after
 
-    def played(self, ahead: Ahead | None = None, given_up: GiveUp | None = None) -> Any:
+    def played(self, ahead: Ahead | None = None) -> Any:
         """The true state: runs everything again once, and reads the data.
 
         A message that failed, because it was interrupted or memory ran out, need not fail again. A
@@ -160,21 +157,20 @@ class Unplayed:
 
         Args:
             ahead: lets the data read for several queries at once.
-            given_up: runs a step of which all children fail.
 
         Raises:
             DifferentAnswerError: an answer is not the logged one.
         """
         if self._played is None:
             with quickly(False):  # these were admitted, perhaps for somebody who may take the time
-                self._played = (self._run(ahead, given_up),)
+                self._played = (self._run(ahead),)
         return self._played[0]
 
     def stands_for(self, state: Any) -> bool:
         """Whether a state is the true one, as it was played."""
         return self._played is not None and self._played[0] is state
 
-    def _run(self, ahead: Ahead | None, given_up: GiveUp | None) -> Any:
+    def _run(self, ahead: Ahead | None) -> Any:
         notice = _NOTICE.get()
         converses = self._mechanism.converses
         data = self._dataset
@@ -201,8 +197,9 @@ class Unplayed:
                 if not converses:
                     query = with_records(query)
                 state, answer = self._mechanism.step(before, query, coins())
-                if given_up is not None and self._failed(answer, logged):
-                    state, answer = given_up(self._mechanism, before, query, coins())
+                if self._failed(answer, logged):
+                    lost: Any = self._mechanism
+                    state, answer = lost.given_up(before, query, coins())
                 self._compare(place, answer, logged)
                 if kept is not None:
                     kept.note(place, message, state)

@@ -11,8 +11,7 @@ were read and the charge does not stand; no handler of an exception is needed fo
 relied on. docs/theory/objects.md has the proof.
 """
 
-from collections.abc import Callable, Sequence
-from operator import eq
+from collections.abc import Sequence
 from types import GeneratorType
 from typing import Any
 
@@ -30,7 +29,7 @@ from queryable.conversation.frames import (
 )
 from queryable.conversation.late import close, late, missing, unlike_end
 from queryable.conversation.outcomes import NEW
-from queryable.conversation.standing import GivenUp, Standing
+from queryable.conversation.standing import Standing
 from queryable.conversation.steps import (
     BROKEN,
     LOST,
@@ -49,10 +48,9 @@ from queryable.conversation.steps import (
 from queryable.data.facts import Data
 from queryable.data.later import Later
 from queryable.effort import quickly
-from queryable.errors import MechanismFault
-from queryable.faults import called, collecting, raise_interrupt, report
+from queryable.faults import called
 from queryable.mechanism import InteractiveMechanism
-from queryable.messages import OWNERS, Answer, Failed, Update, addressed, not_the_owner
+from queryable.messages import OWNERS, Failed, Update, addressed, not_the_owner
 from queryable.randomness.coins import ChildId, Coins
 
 _IDS = frozenset({int, str})
@@ -71,9 +69,7 @@ class Run(leaves.Executor):
         way: the children that it is for, one in the other; () for the compositor itself.
         coins: those of this message.
         standing: stands in for the leaves, of which none runs then.
-        before: as for `announce`. If it raises, no leaf runs, and nothing has changed.
-        known: what came of leaves, from a log; `replayed` runs none.
-        same: whether a leaf that runs again gives the answer of the log.
+        known: what came of leaves, from a log.
 
     Attributes:
         receipts: those of all compositors, each with the ids on the way to it. Those made under a
@@ -92,14 +88,11 @@ class Run(leaves.Executor):
         *,
         way: tuple[ChildId, ...] = (),
         standing: Standing | None = None,
-        before: leaves.Before | None = None,
         known: Sequence[Told] = (),
-        same: Callable[[Answer, Answer], bool] = eq,
     ) -> None:
         self._mechanism, self._message, self._coins, self.node = mechanism, message, coins, node
-        self._way = way
-        self._standing, self._before, self._known, self._same = standing, before, known, same
-        self.entries = []
+        self._way, self._standing, self._known = way, standing, known
+        self.entries, self._before = [], None
         self.memo: dict[Any, Any] = {}
         self.reads: Any = None
         self.unkept = None
@@ -109,60 +102,6 @@ class Run(leaves.Executor):
         self.atomic = node is not None and issubclass(type(message), OWNERS)
         if self.atomic and isinstance(message, Update):
             self._message = Update(Later.of(message.records), message.block)
-
-    def whole(self) -> tuple[Node, Answer]:
-        """The new state and the answer, of a step that is run as a leaf.
-
-        Raises:
-            QueryError: the query is wrong; nothing has changed.
-            MechanismFault: the compositor is lost.
-            KeyboardInterrupt: or another interrupt, of one of its leaves.
-        """
-        try:
-            with collecting(self.faults):
-                moved = self()
-        finally:
-            for fault in self.faults:
-                report(fault)
-        if self.stopped:
-            raise_interrupt(list(self.faults))
-            raise KeyboardInterrupt
-        if moved is LOST:
-            raise MechanismFault
-        return moved.state, moved.answer
-
-    def announce(self, before: leaves.Before) -> None:
-        """Call a function once, before the first leaf runs, with what stands from then on."""
-        self._before = before
-
-    @property
-    def has_read(self) -> bool:
-        """Whether data may have been read."""
-        return self._before is None and self.read
-
-    def standing(self) -> tuple[Moved | None] | None:
-        """What stands if the message ends here, in a tuple; None while the old state stands."""
-        return (self.again(),) if self.has_read and not self.atomic else None
-
-    @staticmethod
-    def given_up(mechanism: Any, state: Node, query: Any, coins: Coins) -> tuple[Node, Answer]:
-        """The step of a compositor of which no leaf runs: they have failed."""
-        return Run(mechanism, query, coins, state, standing=GivenUp()).whole()
-
-    def withheld(self) -> Moved | None:
-        """What stands if the answer cannot be kept: all that read data has failed."""
-        self.give_up()
-        return self.again()
-
-    def replayed(self) -> Moved | None:
-        """What the known outcomes come to; what is not known is `LOST`. No leaf runs.
-
-        Raises:
-            OtherVersionError: they are about other steps.
-        """
-        moved = self(live=False)
-        self.require_all_known()
-        return moved
 
     def again(self) -> Moved | None:
         """Hold it again, with what is not known `LOST`."""
@@ -174,8 +113,6 @@ class Run(leaves.Executor):
     ) -> Moved | None:
         """Hold the conversation. The result is `LOST` if the compositor is lost.
 
-        Frames are a list, so that nesting takes no stack.
-
         Args:
             live: whether leaves run.
             says: whether persons speak.
@@ -184,7 +121,7 @@ class Run(leaves.Executor):
             QueryError: nothing has changed. What `before` raises, and an interrupt between leaves,
                 is raised too; `standing` says what stands then.
         """
-        frames: list[Frame] = []
+        frames: list[Frame] = []  # so that nesting takes no stack
         self.live, self._says = live, says
         self._begun = self.at = self.kept = 0
         self.lost, self.reads = False, None
@@ -235,11 +172,7 @@ class Run(leaves.Executor):
         path: Path,
         way: tuple[ChildId, ...] = (),
     ) -> Any:
-        """Begin a conversation, or give its result at once. What is only passed on goes on.
-
-        Args:
-            way: the children that the message is for, one in the other; () for the mechanism.
-        """
+        """Begin a conversation, or give its result. What is only passed on goes on, on its way."""
         at, left = 0, len(way)
         while node is not None:
             self._begun = number = self._begun + 1
@@ -364,7 +297,7 @@ class Run(leaves.Executor):
         if not mechanism.converses or (standing is not None and not standing.holds(mechanism)):
             return self.leaf(frame, step, mechanism, state, messages)
         if type(state) in leaves.LATE:
-            state, spoilt = leaves.paid_for(state, self.given_up)
+            state, spoilt = leaves.paid_for(state)
             if spoilt:
                 self.spoilt(frame, step, spoilt)
                 del spoilt  # its traceback has this frame

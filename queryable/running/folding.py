@@ -20,7 +20,8 @@ from queryable.faults import enter
 from queryable.messages import Answer, Launched, Query
 from queryable.randomness.sealed import SealedCoins
 from queryable.running.journal import Message, Past
-from queryable.running.root import Flight, MemoryRoot, answer_to
+from queryable.running.moments import Flight, answer_to
+from queryable.running.root import MemoryRoot
 from queryable.running.together import exchanges_of
 from queryable.view import Exchange
 

@@ -1,34 +1,25 @@
 """The root of a running tree: the only mutable object, behind a lock.
 
-Responsible for folding `step` over an opaque state, for the log, and for the state that stands when
-a message fails. Does no accounting.
+Responsible for sending messages to a mechanism, with an opaque state, and for telling the curator
+of faults. What stands between messages is in `moments`. Does no accounting.
 
-Theory of operation: a `MemoryRoot` owns everything that changes. A query at path (0, 2) is sent as
-`Ask(0, Ask(2, query))`, so every parent sees it and may refuse. State, log and names are replaced
-together, by one assignment. After that, faults are reported to the curator and exceptions are
-raised. Several launches or queries in one message are an exchange each.
+Theory of operation: a query at path (0, 2) goes through child 0 to its child 2, so every parent
+sees it and may refuse. Once the new moment is in place, faults are reported to the curator and
+exceptions are raised. Several launches or queries in one message are an exchange each.
 
 An interrupt may arrive between any two instructions, also inside an exception handler. Therefore
-correctness depends on no handler. While a message runs, the root holds its `Flight`, which has the
-state before the message. If the message does not return, the next access settles it: it computes
-the state that stands from the flight. `folding` makes a root again from a log.
+correctness depends on no handler. `folding` makes a root again from a log.
 """
 
 import os
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from contextvars import copy_context
-from typing import Any, final
+from typing import Any
 
-import attrs
-import numpy as np
-from immutables import Map
-
-from queryable.conversation import LOST, Data, Moved, Run
+from queryable.conversation import LOST, Data, Run
 from queryable.conversation.alone import Alone, Same, coins_of, run_as_root
 from queryable.conversation.recalling import Recall
 from queryable.conversation.stepping import DEAD, ROOT, alive, receipts_of
-from queryable.data.frozen import read_only
 from queryable.data.growing import batch_of, form_of
 from queryable.errors import HandleError, MechanismFault, QueryError, ReentrantQueryError
 from queryable.faults import FAULTS, enter, is_interrupt, raise_interrupt
@@ -38,82 +29,29 @@ from queryable.messages import (
     MANY,
     Answer,
     Ask,
-    Halted,
-    Launched,
     LaunchMany,
     PrivacyLossQuery,
     Query,
-    Refused,
     Update,
     addressed,
     bare,
-    is_many,
     unnested,
 )
 from queryable.optional import require_continual
 from queryable.protection import Protected
 from queryable.randomness.coins import Coins
 from queryable.randomness.sealed import SealedCoins
-from queryable.running.blocks import Named as Blocks
 from queryable.running.blocks import after, at_first
 from queryable.running.handles import Handles, Path
-from queryable.running.journal import Journal, Message
-from queryable.running.log import Log, Record, is_poll
-from queryable.running.names import KnownNames, Named, Names, firsts, marked, recalled
-from queryable.running.together import exchanges_of
+from queryable.running.journal import Message
+from queryable.running.moments import Flight, Moment, Moments, as_read_only
+from queryable.running.names import Names, firsts, marked, recalled
 from queryable.view import Exchange
-
-
-@final
-@attrs.define(eq=False)  # never changed; to freeze it would take most of the time of making it
-class Moment:
-    """The values that a commit replaces together.
-
-    Attributes:
-        state: of the root mechanism.
-        coins: those of the next message, if they depend on the history.
-        exchanges, polls: how many entries and polls of the log are valid.
-        names: the names of launches by the number of their exchange.
-        named: the named launches by path and name.
-        blocks: the blocks of data that grow, if nothing else keeps them.
-    """
-
-    state: Any
-    coins: Coins
-    exchanges: int = 0
-    polls: int = 0
-    names: "Map[int, str]" = Map()
-    named: KnownNames = Map()
-    blocks: Blocks = Map()
-
-
-@attrs.define(eq=False)  # never changed, as `Moment`
-class Flight:
-    """A running message: the moment before it, and the run that tells what stands after it."""
-
-    before: Moment
-    run: Run
-    path: Path
-    query: Query
-    names: Names
-    coins: Coins
-
-    @property
-    def message(self) -> Message:
-        """The message, for a journal."""
-        assert isinstance(self.coins, SealedCoins)
-        names = tuple(None if each is None else each[0] for each in self.names)
-        return Message(self.path, self.query, names, self.coins)
-
-    def told(self, answer: Answer) -> tuple[Exchange, ...]:
-        """The exchanges of the message."""
-        return exchanges_of(self.path, self.query, answer, receipts_of(self.run))
-
 
 _NO_REPORT: Any = (object(), None)
 
 
-class MemoryRoot:
+class MemoryRoot(Moments):
     """State, log and lock of one running tree in this process: a `Root`."""
 
     def __init__(
@@ -138,6 +76,7 @@ class MemoryRoot:
             require_nested((), mechanism)
         except QueryError as error:
             raise ValueError(str(error)) from None
+        super().__init__()
         self.mechanism = mechanism
         self._runs = run_as_root(mechanism)
         self._is_alone = type(self._runs) is Alone
@@ -145,16 +84,9 @@ class MemoryRoot:
         self.on_fault = on_fault
         self.protects = protects
         self._form = form_of(dataset)
-        self.log = Log()
         self.handles: Handles[Any] = Handles()
-        self.journal: Journal | None = None
-        self._reports: dict[Path, tuple[Any, Exchange]] = {}
-        """What `PrivacyLossQuery` was answered at a path, in the state that it is told for."""
         self._messages = 0
         self._process = os.getpid()
-        self._lock = threading.RLock()  # taken once; it knows its owner, whatever is interrupted
-        self._busy = threading.Lock()
-        self._now: Moment | Flight
         tossed = coins_of(self._runs, coins, 0)
         run = Run(self._runs, Data.of(dataset), tossed, standing=opening)
         copy_context().run(self._begin, dataset, run)
@@ -171,7 +103,7 @@ class MemoryRoot:
                 run.faults.append(fault)
                 state, answer = alive(LOST)
                 coins = coins.answered(answer)
-        self.opening = _read_only(answer)
+        self.opening = as_read_only(answer)
         self._now = Moment(state, coins, blocks=at_first(dataset))
 
     def tell(  # noqa: PLR0912 (the way of every message, in few calls)
@@ -366,87 +298,6 @@ class MemoryRoot:
         told = Exchange(path, query, moved.answer, receipts=receipts)
         return self.put(flight, moved.state, (told,), coins)
 
-    def commit(self, flight: Flight, moved: Moved | None) -> Answer:
-        """Put the new state in place with its exchanges and their names, by one assignment.
-
-        Until that assignment, the exchanges are beyond the valid part of the log.
-        """
-        now, (state, answer) = flight.before, alive(moved)
-        told = flight.told(answer)
-        coins = now.coins
-        if type(coins) is SealedCoins:  # there is a journal with these only
-            poll = state is now.state and all(map(is_poll, told))
-            if not poll:
-                state, told, coins = self._answered(flight, state, told)
-            if self.journal is not None:
-                if poll:
-                    self.journal.void()
-                else:
-                    self.journal.answer(flight.message, told, now.state, state)
-                    answer = self.put(flight, state, told, coins)
-                    self.journal.settled(flight.message, now.state, state)
-                    return answer
-        return self.put(flight, state, told, coins)
-
-    def put(self, flight: Flight, state: Any, told: tuple[Exchange, ...], coins: Coins) -> Answer:
-        """Put the new state and the exchanges in place."""
-        now, names, query = flight.before, flight.names, flight.query
-        many = type(query) in MANY
-        if state is not now.state:
-            self._reports = {}
-        elif not many and is_poll(told[0]):
-            told_of_state = type(query) is PrivacyLossQuery and query.d_in is None
-            if told_of_state and self.mechanism.converses and self.journal is None:
-                self._reports[flight.path] = state, told[0]
-            return self._polled(now, told[0])
-        count, polls, called, named = now.exchanges, now.polls, now.names, now.named
-        answer = _read_only(answer_to(query, told) if many else told[0].answer)
-        for place, exchange in enumerate(told):
-            if names and (name := names[place]) is not None:
-                called = called.set(count + polls, name[0])
-                if not isinstance(exchange.answer, Refused | Halted):
-                    named = named.set((exchange.path, name[0]), Named(name[1], exchange.answer))
-            if state is now.state and is_poll(exchange):
-                self.log.add_poll(exchange, count, polls)
-                polls += 1
-            else:
-                self.log.add(exchange, count, polls)
-                count += 1
-        self._now = Moment(state, coins, count, polls, called, named, now.blocks)
-        return answer
-
-    def _polled(self, now: Moment, told: Exchange) -> Answer:
-        """Put a poll in place, which changes nothing else."""
-        count, polls = now.exchanges, now.polls
-        self.log.add_poll(told, count, polls)
-        self._now = Moment(now.state, now.coins, count, polls + 1, now.names, now.named, now.blocks)
-        return told.answer
-
-    def _answered(
-        self, flight: Flight, state: Any, told: tuple[Exchange, ...]
-    ) -> tuple[Any, tuple[Exchange, ...], Coins]:
-        """The state and the exchanges with the coins after them.
-
-        An answer that cannot be written is withheld: what read the data has failed.
-
-        Raises:
-            QueryError: an answer that no data were read for cannot be written.
-        """
-        coins, run = flight.coins, flight.run
-        assert isinstance(coins, SealedCoins)
-        stands: list[Any] = [run.withheld, lambda: LOST] if run.has_read else []
-        while True:
-            try:
-                if self.journal is not None:
-                    self.journal.check(told)
-                return state, told, coins.answered(bare(answer_to(flight.query, told)))
-            except Exception as fault:
-                if not stands:
-                    raise
-                run.faults.append(fault)
-            state, answer = alive(stands.pop(0)())
-            told = flight.told(answer)
-
     def flight(self, message: Message, recall: Recall | None) -> Flight:
         """Begin to make a message again; see `folding`. The recall stands in for the leaves."""
         names = marked(message.query, message.names) if any(message.names) else ()
@@ -462,64 +313,6 @@ class MemoryRoot:
         tossed = coins_of(self._runs, coins, 1)
         return Run(self._runs, self.fitted(message), tossed, state, standing=recall)
 
-    def resume(self, moment: Moment) -> None:
-        """Go on from another moment, which a log has led to; no message runs."""
-        self._now = moment
-
-    def settled(self) -> Moment:
-        """The present moment, after settling a message that did not return. Needs the lock."""
-        now = self._now
-        if type(now) is Moment:
-            return now
-        if self.journal is not None:
-            self.journal.require_unanswered(now.message)
-        stands = now.run.standing()
-        if stands is None:
-            self._now = now.before
-            return now.before
-        self.commit(now, stands[0])
-        settled = self._now
-        assert isinstance(settled, Moment)
-        return settled
-
-    def _present(self) -> Moment:
-        """The moment to read from: while a message runs, the one before it."""
-        now = self._now
-        if isinstance(now, Moment):
-            return now
-        if self._busy.locked():
-            return now.before
-        with self._lock:
-            return self.settled()
-
-    @property
-    def state(self) -> Any:
-        """The state of what the root runs: a `Node`, or `Dead`."""
-        return self._present().state
-
-    def exchanges(self) -> Iterator[Exchange]:
-        """The exchanges that are kept, in order."""
-        return (exchange for _, exchange in self.record()[0].numbered())
-
-    @property
-    def entries(self) -> int:
-        """How many entries of the log are valid."""
-        return self._present().exchanges
-
-    @property
-    def names(self) -> Mapping[int, str]:
-        """The names of launches by the number of their exchange."""
-        return self._present().names
-
-    def answer_under(self, path: Path, name: str) -> Answer:
-        """The answer to the launch that was made under a name at a path."""
-        return self._present().named[path, name].answer
-
-    def record(self) -> tuple[Record, Mapping[int, str]]:
-        """The log as of now, and the names of launches by the number of their exchange."""
-        now = self._present()
-        return self.log.record(now.exchanges, now.polls), now.names
-
     def _tell_curator(self, faults: list[BaseException]) -> None:
         if self.on_fault is not None:
             _report(self.on_fault, faults)
@@ -532,22 +325,3 @@ def _report(on_fault: Callable[[BaseException], object], faults: list[BaseExcept
             on_fault(fault)
         except BaseException as error:  # its text, too, would be about the data
             faults.append(error)
-
-
-def answer_to(query: Query, told: tuple[Exchange, ...]) -> Answer:
-    """The answer to a message with these exchanges."""
-    return tuple(each.answer for each in told) if is_many(query) else told[0].answer
-
-
-def _read_only(answer: Answer) -> Answer:
-    if answer is None or type(answer) in (bool, int, float):
-        return answer
-    if isinstance(answer, np.ndarray):
-        read_only(answer)
-    elif isinstance(answer, Launched):
-        if answer.answer is not None:
-            _read_only(answer.answer)
-    elif isinstance(answer, tuple):
-        for entry in answer:
-            _read_only(entry)
-    return answer

@@ -15,6 +15,7 @@ from queryable.conversation.frames import only_reads
 from queryable.conversation.steps import BROKEN, OtherVersionError
 from queryable.data.facts import Facts
 from queryable.messages import is_owners
+from tests.conversations import replayed
 from tests.laws.conversing import (
     CONVERSATIONS,
     Conversation,
@@ -58,11 +59,11 @@ def test_equal_outcomes_give_equal_results(conversation: Conversation) -> None:
         assert moved is not LOST
         with leaves(plainly) as count:
             again = begun(root, query, known=run.log())
-            replayed = again.replayed()
+            known = replayed(again)
             assert count == [0]
-        assert replayed is not LOST
-        assert replayed.answer == moved.answer
-        assert picture(replayed.state) == picture(moved.state)
+        assert known is not LOST
+        assert known.answer == moved.answer
+        assert picture(known.state) == picture(moved.state)
         assert [each[:1] + each[2:] for each in again.log()] == [
             each[:1] + each[2:] for each in run.log()
         ]
@@ -81,12 +82,12 @@ def test_a_whole_log_is_opened_without_data(conversation: Conversation) -> None:
     coins = SeededCoins(3)
     data = Data(Facts.of(conversation.rows), Later(unread))
     run = Run(conversation.mechanism, data, coins.spawn("root", 0), known=root.told[0])
-    moved = run.replayed()
+    moved = replayed(run)
     for number, query in enumerate(conversation.script, 1):
         assert moved is not LOST
         known, coins_of = root.told[number], coins.spawn("root", number)
         run = Run(conversation.mechanism, query, coins_of, moved.state, known=known)
-        moved = run.replayed()
+        moved = replayed(run)
     assert moved is not LOST
     assert {*moved.state.children} == {*root.state.children}
 
@@ -103,7 +104,8 @@ def test_what_stands_is_told_before_data_are_read(conversation: Conversation) ->
 
         if is_owners(query) or not count:
             continue
-        run = begun(root, query, before=told.append)
+        run = begun(root, query)
+        run.announce(told.append)
         with leaves(read), pytest.raises(KeyboardInterrupt):
             run()
         assert len(told) == 1
@@ -130,10 +132,10 @@ def test_an_interrupt_keeps_what_was_answered_and_all_charges(conversation: Conv
                 moved = inside()
             assert inside.stopped
             assert ran == [place]
-            assert picture(begun(root, query, known=inside.log()).replayed()) == picture(moved)
+            assert picture(replayed(begun(root, query, known=inside.log()))) == picture(moved)
             with leaves(breaking_at(place)), pytest.raises(KeyboardInterrupt):
                 outside()
-            known = begun(root, query, known=whole.log()[: place - 1]).replayed()
+            known = replayed(begun(root, query, known=whole.log()[: place - 1]))
             assert picture((known,)) == picture(outside.standing())
             assert not any(each.outcome is LOST for each in outside.log()[: place - 1])
 
@@ -155,7 +157,7 @@ def test_a_fault_retires_one_child_and_is_replayed(conversation: Conversation) -
                 failed = next(each.path for each in run.log() if each.outcome is LOST)
                 assert at(moved.state, failed) is (BROKEN if is_owners(query) else None)
             again = begun(root, query, known=run.log())
-            assert picture(again.replayed()) == picture(moved)
+            assert picture(replayed(again)) == picture(moved)
 
 
 @EACH
@@ -227,7 +229,7 @@ def test_old_states_and_the_log_of_another_message_are_told_apart(
             theirs = [each.path for each in log]
             if theirs[: len(mine)] != mine[: len(theirs)] or len(theirs) > len(mine):
                 with pytest.raises((OtherVersionError, QueryError)):
-                    begun(root, query, known=log).replayed()
+                    replayed(begun(root, query, known=log))
         logs.append(run.log())
 
 

@@ -46,7 +46,7 @@ from queryable.conversation import frames as frames_module
 from queryable.conversation.steps import Node, OtherVersionError, UnlikeError
 from queryable.faults import collecting
 from queryable.losses import PureDP as Pure
-from tests.conversations import Root
+from tests.conversations import Root, replayed
 from tests.strategies import WORD, Toy
 
 SECRET = "the patient is 47"
@@ -447,7 +447,8 @@ def test_what_a_query_says_is_read_once() -> None:
             return Moved((data, loss), moved is not LOST)
 
     told: list[Any] = []
-    run = Run(Charging(), Shifty(), SYSTEM, Node((NONE, None)), before=told.append)
+    run = Run(Charging(), Shifty(), SYSTEM, Node((NONE, None)))
+    run.announce(told.append)
     moved = run()
     standing = run.standing()
     charges = [told[0].state.own[1], moved.state.own[1], standing[0].state.own[1]]
@@ -472,7 +473,8 @@ def test_outcomes_that_might_have_been_do_not_mix() -> None:
     leaf = Leaf()
     made = root(Leaf(), Noting())
     made.tell(passed((1, started(leaf))))
-    run = made.begun(branch, before=lambda _: None)
+    run = made.begun(branch)
+    run.announce(lambda _: None)
     run()
     assert leaf.runs == ["init", "kept"]
 
@@ -487,7 +489,7 @@ def test_another_answer_than_the_log_s_makes_the_step_lost() -> None:
     run()
     wrong = [each._replace(outcome=Moved(None, 7)) for each in run.log()[:1]]
     again = made.begun(passed((0, "a"), (1, "a")), known=[*wrong, *run.log()[1:]])
-    moved = again.replayed()
+    moved = replayed(again)
     assert moved.answer[0] == 7
     after = Run(Talking(), passed((0, "b"), (1, "b")), SYSTEM, moved.state)
     told = after()
@@ -511,10 +513,11 @@ def test_an_interrupt_while_a_state_is_made_again_changes_nothing() -> None:
     kept = faults.pop()
     run = made.begun(passed((0, "a")))
     run()
-    moved = made.begun(passed((0, "a")), known=run.log()).replayed()
+    moved = replayed(made.begun(passed((0, "a")), known=run.log()))
     faults.append(kept)
     told: list[Any] = []
-    later = Run(Talking(), passed((0, "b")), SYSTEM, moved.state, before=told.append)
+    later = Run(Talking(), passed((0, "b")), SYSTEM, moved.state)
+    later.announce(told.append)
     with pytest.raises(KeyboardInterrupt):
         later()
     assert told == []
@@ -528,7 +531,7 @@ def test_a_log_of_more_or_other_steps_is_of_another_version() -> None:
     run()
     for query in (passed((0, "a")), passed((1, "a"), (0, "a")), passed()):
         with pytest.raises(OtherVersionError):
-            made.begun(query, known=run.log()).replayed()
+            replayed(made.begun(query, known=run.log()))
 
 
 def test_what_a_person_kept_to_itself_is_marked() -> None:
@@ -685,7 +688,8 @@ def test_all_conversations_are_closed_innermost_first() -> None:
     def unkept(_: Any) -> None:
         raise before
 
-    run = made.begun(talk("outer", Pass(0, talk("inner", Pass(0, "a")))), before=unkept)
+    run = made.begun(talk("outer", Pass(0, talk("inner", Pass(0, "a")))))
+    run.announce(unkept)
     with pytest.raises(KeyboardInterrupt):
         run()
     assert closed == ["inner", "outer"] * 2  # what stands was found, and then it was not told

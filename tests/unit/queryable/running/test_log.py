@@ -186,7 +186,7 @@ def test_packed_launches_are_read_back(case: str, monkeypatch: pytest.MonkeyPatc
 
     packed = run()
     assert any(isinstance(each, Shape) for each in packed._root.log.entries)
-    monkeypatch.setattr("queryable.running.root.Log", Plain)
+    monkeypatch.setattr("queryable.running.moments.Log", Plain)
     whole = run()
     assert not any(isinstance(each, Shape) for each in whole._root.log.entries)
     assert shown(packed) == shown(whole)
@@ -209,7 +209,7 @@ def test_packed_children_are_shown_as_they_were(
 
     packed = run(150)
     assert any(each.tells is Tells.STARTED for each in shapes(packed))
-    monkeypatch.setattr("queryable.running.root.Log", Plain)
+    monkeypatch.setattr("queryable.running.moments.Log", Plain)
     assert shown(packed) == shown(run(150))
 
 
