@@ -55,8 +55,8 @@ PIECE = 64
 class Shape:
     """The common part of launches of one mechanism at one path.
 
-    `receipt` is the receipt of the first launch; the others differ in the account only. Instead of
-    an answer, the log has the child's id if the launch has started one.
+    `receipt` is that of each launch, but for the account: it has one that the others are packed
+    beside. Instead of an answer, the log has the child's id if the launch has started one.
     """
 
     path: Path
@@ -134,6 +134,8 @@ class Log:
         self.answers: list[Answer] = []
         self.accounts: list[Any] = []
         self._shapes: dict[tuple[Path, int], Shape] = {}
+        self._bases: dict[Path, Account] = {}
+        """By path, an account that those of other shapes are packed beside."""
         self._polls: deque[_Poll] = deque()
         self._reports: dict[Path, _Poll] = {}
         self._polled_after = array("q")
@@ -184,12 +186,17 @@ class Log:
                 return exchange, None, None
             if not isinstance(charged, Account):
                 return exchange, None, None
-            tells = Tells.MEASURED if told.child is None else Tells.STARTED
-            shape = Shape(exchange.path, launch, receipt, tells)
-            account = charged.packed(charged)
             if len(self._shapes) >= _SHAPES:
                 self._shapes.clear()
-            self._shapes[key] = shape
+                self._bases.clear()
+            base = self._bases.setdefault(exchange.path, charged)
+            account = charged.packed(base)
+            if account is charged:  # it is of another kind
+                self._bases[exchange.path] = base = charged
+                account = charged.packed(base)
+            receipt = Receipt(receipt.mechanism, receipt.d_out, receipt.d_in, receipt.charged, base)
+            tells = Tells.MEASURED if told.child is None else Tells.STARTED
+            shape = self._shapes[key] = Shape(exchange.path, launch, receipt, tells)
         if (shape.tells is Tells.STARTED) is (told.child is None):
             return exchange, None, None
         return shape, answer, account
