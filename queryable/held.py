@@ -114,7 +114,7 @@ def require_nested(path: tuple[Any, ...], query: Any) -> None:
         if alive() is query.mechanism:
             levels = 1 + known[_levels]
     levels = levels or nesting(query)
-    if not len(path) + 2 * levels <= _MOST_LEVELS:
+    if not (levels <= MOST_NESTED and len(path) + 2 * levels <= _MOST_LEVELS):
         raise QueryError(_NESTED)
     require_room(len(path), levels)
 

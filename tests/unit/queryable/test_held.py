@@ -11,7 +11,7 @@ from composition import FiltCon
 from mechanisms import Count, Laplace, column
 from queryable import InteractiveMechanism, Launch, Measurement, PureDP, Queryable, QueryError
 from queryable import held as module
-from queryable.held import held, nesting
+from queryable.held import MOST_NESTED, held, nesting
 from tests.laws.subjects import SUBJECTS, Subject
 
 
@@ -98,3 +98,21 @@ def test_what_is_remembered_keeps_no_value() -> None:
     del Mine, mine
     gc.collect()
     assert [each() for each in gone] == [None] * 3
+
+
+def test_a_launch_that_is_nested_too_deep_is_refused_again() -> None:
+    """Its mechanism has as many levels as a message may have, and is remembered."""
+    nested: Any = ()
+    for _ in range(MOST_NESTED - 2):
+        nested = (nested,)
+    q, mine, refusals = Queryable(FiltCon(PureDP(1)), [1]), Own(nested), set[str]()
+    for _ in range(2):
+        with pytest.raises(QueryError, match="nested too deep") as refused:
+            q.launch(mine)
+        refusals.add(str(refused.value))
+        assert module._known(mine) is not None
+    assert len(refusals) == 1
+    assert nesting(mine) == MOST_NESTED
+    assert q.privacy_loss() == PureDP(0)
+    less = Own(nested[0])
+    assert [q.launch(less), q.launch(less)] == [1, 1]
