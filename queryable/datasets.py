@@ -28,7 +28,8 @@ from queryable.data.rows import column_names
 from queryable.dry_runs import require_script
 from queryable.effort import is_quick
 from queryable.errors import PrivacyWarning, QueryError
-from queryable.held import held, kind_of, times_of
+from queryable.held import held, times_of
+from queryable.kinds import kind_of
 from queryable.mechanism import InteractiveMechanism
 from queryable.optional import (
     counts_batches,

@@ -6,26 +6,16 @@ through. What is found about a value that cannot change is remembered while that
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from fractions import Fraction
-from operator import attrgetter
-from types import BuiltinFunctionType, FunctionType, MemberDescriptorType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from weakref import ref
-
-import attrs
-import numpy as np
-from immutables import Map
 
 from queryable.errors import QueryError
 from queryable.faults import require_room
-from queryable.losses import Loss
-from queryable.mechanism import InteractiveMechanism, Measurement
+from queryable.kinds import KINDS, holds_nothing, kind_of_class
+from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Launch, PrivacyLossQuery
-from queryable.optional import NO_RUN
-from queryable.postprocessing import PersonInTheMiddle
-from queryable.randomness.laws import Law
-from queryable.statistics import Checked, Statistic
 
 MOST_NESTED = 50
 """The largest number of values of a message that hold each other, such as mechanisms, queries and
@@ -33,12 +23,6 @@ lists. A statistic is one; expressions have a limit of their own. Whatever walks
 on the stack of any usual caller. A message that is sent through more than twenty children may have
 one less for every two of them."""
 _MOST_LEVELS = 120  # a child that a message is sent through counts once, and a value twice
-
-_FOUND = (InteractiveMechanism, PersonInTheMiddle, Checked)
-_HOLDS_NOTHING = (
-    *(int, float, complex, str, bytes, Fraction, type(None), type, np.ndarray, np.generic),
-    *(FunctionType, BuiltinFunctionType, Loss, Law),
-)
 
 
 def held(holder: Any) -> list[Any]:
@@ -66,7 +50,7 @@ def _held(holder: Any) -> list[Any]:
         if id(each) in seen:
             continue
         try:
-            kind = _KINDS.get(id(type(each))) or _kind_of(type(each))
+            kind = KINDS.get(id(type(each))) or kind_of_class(type(each))
             if kind.empty:
                 continue
             seen[id(each)] = each  # kept, so that no other value gets its id
@@ -90,7 +74,7 @@ def times_of(holder: Any, inner: Any) -> Fraction:
         each, times = waiting.pop()
         total += times if each is inner else 0
         times *= getattr(each, "repeats", 1) if isinstance(each, InteractiveMechanism) else 1
-        kind = _KINDS.get(id(type(each))) or _kind_of(type(each))
+        kind = KINDS.get(id(type(each))) or kind_of_class(type(each))
         waiting += [(one, times) for one in kind.run(each)]
     return total
 
@@ -142,7 +126,7 @@ def nesting(value: Any) -> int:
         if not levels <= MOST_NESTED:
             raise QueryError(_NESTED)
         return levels
-    return 1 if _holds_nothing(type(value)) else once(value, _levels)
+    return 1 if holds_nothing(type(value)) else once(value, _levels)
 
 
 def _levels(value: Any) -> int:
@@ -158,12 +142,12 @@ def _levels(value: Any) -> int:
             known = id(each) in seen
             seen[id(each)] = each  # kept, so that no other value gets its id
             try:
-                kind = _KINDS.get(id(type(each))) or _kind_of(type(each))
+                kind = KINDS.get(id(type(each))) or kind_of_class(type(each))
                 fixed, all_run = fixed and kind.fixed, all_run and kind.every is kind.run
                 if kind.found and not known:
                     found.append(each)
                 for one in kind.every(each):
-                    if not (_KINDS.get(id(type(one))) or _kind_of(type(one))).empty:
+                    if not (KINDS.get(id(type(one))) or kind_of_class(type(one))).empty:
                         inner[id(one)] = one
             except Exception:  # a class of the analyst's own cannot be read
                 fixed = False
@@ -173,82 +157,6 @@ def _levels(value: Any) -> int:
     if fixed and found and found[0] is value:
         _remember(value, levels, found[::-1] if all_run else None)
     return levels
-
-
-class _Kind(NamedTuple):
-    """What is known of the values of a class."""
-
-    empty: bool
-    """They hold nothing."""
-
-    found: bool
-    mechanism: bool
-    measurement: bool
-    checked: bool
-    """They are statistics with a `check` that may fail."""
-
-    fixed: bool
-    """What a value holds cannot change."""
-
-    run: Callable[[Any], Iterable[Any]]
-    """What a value holds, without the fields of what is never run and the keys of mappings."""
-
-    every: Callable[[Any], Iterable[Any]]
-    """All that a value holds."""
-
-    alive: ref[type]
-
-
-_KINDS: dict[int, _Kind] = {}
-"""By the number of a class, which leaves when the class ends: a class of an analyst's own holds the
-variables of where it was written, and so data."""
-
-
-def kind_of(value: Any) -> _Kind:
-    """What is known of the class of a value."""
-    return _KINDS.get(id(type(value))) or _kind_of(type(value))
-
-
-def _kind_of(kind: Any) -> _Kind:
-    number, found = id(kind), issubclass(kind, _FOUND)
-    run: Callable[[Any], Iterable[Any]] = _nothing
-    every, fixed = run, kind in (tuple, frozenset, Map)
-    if issubclass(kind, Checked) and kind.checks_all:
-        run = every = _nothing
-    elif issubclass(kind, list | tuple | set | frozenset):
-        run = every = _items
-    elif issubclass(kind, Mapping | Map):
-        run, every = _values, _keys_and_values
-    elif attrs.has(kind):
-        fields = attrs.fields(kind)
-        run = every = _fields([each.name for each in fields])
-        if any(each.metadata.get(NO_RUN) for each in fields):
-            run = _fields([each.name for each in fields if not each.metadata.get(NO_RUN)])
-        fixed = _is_frozen(kind, [each.name for each in fields])
-    elif found:
-        run = every = _attributes
-    alive = ref(kind, lambda _: _KINDS.pop(number, None))
-    checked = issubclass(kind, Checked) and not issubclass(kind, Statistic)
-    known = _Kind(
-        issubclass(kind, _HOLDS_NOTHING),
-        found,
-        issubclass(kind, InteractiveMechanism),
-        issubclass(kind, Measurement),
-        checked,
-        fixed or every is _nothing,
-        run,
-        every,
-        alive,
-    )
-    return _KINDS.setdefault(number, known)
-
-
-def _is_frozen(kind: Any, names: list[str]) -> bool:
-    """Whether a class of attrs is frozen, and reads these fields plainly from slots."""
-    frozen = kind.__setattr__ is Launch.__setattr__ and kind.__delattr__ is Launch.__delattr__
-    plain = kind.__getattribute__ is object.__getattribute__ and "__getattr__" not in dir(kind)
-    fields = (type(getattr(kind, name, None)) for name in names)
-    return frozen and plain and all(each is MemberDescriptorType for each in fields)
 
 
 T = TypeVar("T")
@@ -305,43 +213,3 @@ def _weakly(found: list[Any]) -> list[Any] | None:
         return [*map(ref, found)]
     except TypeError:
         return None
-
-
-def _nothing(_: Any) -> Iterable[Any]:
-    return ()
-
-
-def _items(value: Any) -> Iterable[Any]:
-    kinds: set[Any] = set(map(type, value))
-    return () if all(map(_holds_nothing, kinds)) else tuple(value)
-
-
-def _values(value: Any) -> Iterable[Any]:
-    return tuple(value.values())
-
-
-def _keys_and_values(value: Any) -> Iterable[Any]:
-    return (*value.keys(), *value.values())
-
-
-def _attributes(value: Any) -> Iterable[Any]:
-    return tuple(vars(value).values())
-
-
-def _fields(names: list[str]) -> Callable[[Any], Iterable[Any]]:
-    if not names:
-        return _nothing
-    read = attrgetter(*names, *names[:1])  # two at least, so that it gives a tuple
-
-    def inside(value: Any) -> Iterable[Any]:
-        try:
-            found: tuple[Any, ...] = read(value)
-            return found
-        except Exception:  # a field is not set, or is a property of an analyst's own
-            return [getattr(value, name, None) for name in names]
-
-    return inside
-
-
-def _holds_nothing(kind: type) -> bool:
-    return (_KINDS.get(id(kind)) or _kind_of(kind)).empty

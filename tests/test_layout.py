@@ -76,7 +76,7 @@ FLOORS = {
             "statistics",
         ),
         *("conversation.steps", "recalling", "conversation", "running.stepping", "running.alone"),
-        *("scales", "postprocessing", "dry_runs", "held", "protection"),
+        *("scales", "postprocessing", "dry_runs", "kinds", "held", "protection"),
         *("releasing", "view", "datasets", "running"),
         *("display", "several", "feeding", "over_blocks", "handle", "rehearsal", "audit"),
     ),
