@@ -7,6 +7,7 @@ from queryable.installed import warn_of_strangers
 from queryable.lazily import lazily
 
 if TYPE_CHECKING:
+    from queryable.block_messages import BlockLossQuery, BlocksQuery, BlockStated, Last, LaunchOver
     from queryable.display.explanation import explain
     from queryable.errors import (
         HandleError,
@@ -42,18 +43,13 @@ if TYPE_CHECKING:
     from queryable.messages import (
         Ask,
         AskMany,
-        BlockLossQuery,
-        BlocksQuery,
-        BlockStated,
         CanAfford,
         CloseBlock,
         Failed,
         Halted,
-        Last,
         Launch,
         Launched,
         LaunchMany,
-        LaunchOver,
         PrivacyLossQuery,
         Refused,
         Update,
@@ -77,7 +73,7 @@ else:
     __getattr__, __dir__ = lazily(
         __name__,
         {
-            "queryable.scales": "accuracy scale_for",
+            "queryable.block_messages": "BlockLossQuery BlocksQuery BlockStated Last LaunchOver",
             "queryable.display.explanation": "explain",
             "queryable.errors": (
                 "HandleError InteractiveError MechanismFault MisreadWarning PrivacyClaimError "
@@ -92,9 +88,8 @@ else:
             ),
             "queryable.mechanism": "InteractiveMechanism Measurement",
             "queryable.messages": (
-                "Ask AskMany BlockLossQuery BlocksQuery BlockStated CanAfford CloseBlock Failed "
-                "Halted Last Launch Launched LaunchMany LaunchOver PrivacyLossQuery Refused "
-                "Update"
+                "Ask AskMany CanAfford CloseBlock Failed Halted Launch Launched LaunchMany "
+                "PrivacyLossQuery Refused Update"
             ),
             "queryable.postprocessing": (
                 "FromAnalyst FromMechanism PersonInTheMiddle Postprocessed ToAnalyst ToMechanism"
@@ -102,6 +97,7 @@ else:
             "queryable.randomness.coins": "SYSTEM Coins SeededCoins SystemCoins",
             "queryable.randomness.laws": "Bernoulli",
             "queryable.rehearsal": "rehearse",
+            "queryable.scales": "accuracy scale_for",
             "queryable.statistics": "Bit Statistic",
             "queryable.streams": "BlockLevel DataLevel EventLevel UserLevel",
             "queryable.view": "View interact truncated_view",

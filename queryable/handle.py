@@ -8,6 +8,7 @@ and a path in that tree. It does no accounting.
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 
+from queryable.block_messages import BlockName, Last, LaunchOver
 from queryable.datasets import (
     protected,
     protects,
@@ -32,14 +33,11 @@ from queryable.messages import (
     OWNERS,
     Answer,
     Ask,
-    BlockName,
     CanAfford,
     Failed,
     Halted,
-    Last,
     Launch,
     Launched,
-    LaunchOver,
     MeasureQuery,
     PrivacyLossQuery,
     Query,

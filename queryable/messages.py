@@ -1,4 +1,4 @@
-"""Queries and answers of compositors, as data.
+"""Queries and answers of compositors, as data. Those about blocks are in `block_messages`.
 
 Each query is a frozen class, and `step` distinguishes them by `match`. Construction checks nothing:
 the step that receives a query validates it and raises `QueryError` for a wrong one.
@@ -6,14 +6,14 @@ the step that receives a query validates it and raises `QueryError` for a wrong 
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import date
 from itertools import islice
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, TypeGuard
 
 import attrs
 
+from queryable.block_messages import BlockLossQuery, BlocksQuery
 from queryable.errors import PrivacyClaimError, QueryError, UnprovenCompositionError
-from queryable.losses import Loss, Measure, Report
+from queryable.losses import Measure
 from queryable.losses.numbers import natural
 from queryable.mechanism import Answer as Answer  # noqa: PLC0414 (modules that know no mechanism)
 from queryable.mechanism import Query as Query  # noqa: PLC0414 (import both from here)
@@ -37,30 +37,6 @@ class Ask:
 
     child: Any
     query: Any
-
-
-@attrs.frozen
-class LaunchOver:
-    """Start a mechanism on the union of closed blocks of the data; `composition.Blocks` answers it.
-
-    `blocks` is a list or tuple of the names of blocks, each once, or `Last(count)`. Each of these
-    blocks is charged, or none. `d_out` is that of a `Launch`.
-    """
-
-    mechanism: Any
-    blocks: Any
-    d_out: Any = None
-
-
-BlockName: TypeAlias = str | int | date
-"""The name of a block of the data."""
-
-
-@attrs.frozen
-class Last:
-    """The last `count` closed blocks, as the `blocks` of a `LaunchOver`."""
-
-    count: Any
 
 
 @attrs.frozen
@@ -248,28 +224,6 @@ def d_in_of(d_in: Any, default: int) -> int:
         return natural(d_in, "d_in")
     except (TypeError, ValueError) as error:
         raise QueryError(str(error)) from None
-
-
-@attrs.frozen
-class BlockLossQuery:
-    """Ask for the loss so far of one block of the data, for the unit of the budget."""
-
-    block: Any
-
-
-@attrs.frozen
-class BlocksQuery:
-    """Ask for all blocks of the data: the answer is a tuple with a `BlockStated` for each."""
-
-
-@attrs.frozen
-class BlockStated:
-    """What is public about a block: its name, whether it is closed, its loss, and what remains."""
-
-    block: BlockName
-    closed: bool
-    spent: Report
-    remaining: Loss | None
 
 
 @attrs.frozen

@@ -4,9 +4,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, TypeVar, overload
 
+from queryable.block_messages import BlockName, Last, LaunchOver
 from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism, Measurement
-from queryable.messages import BlockName, Last, Launch, LaunchOver
+from queryable.messages import Launch
 
 A = TypeVar("A")
 

@@ -8,19 +8,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from queryable.block_messages import BlockName, Last, LaunchOver
 from queryable.losses import Loss
 from queryable.losses.numbers import Number
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import (
     Answer,
     AskMany,
-    BlockName,
     Failed,
     Halted,
-    Last,
     Launch,
     LaunchMany,
-    LaunchOver,
     Query,
     Refused,
     entries_in,

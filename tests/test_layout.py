@@ -70,6 +70,7 @@ FLOORS = {
             "answer_values",
             "released",
             "receipts",
+            "block_messages",
             "messages",
             "optional",
             "ex_post",

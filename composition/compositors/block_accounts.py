@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, TypeAlias
 import attrs
 
 from composition.rules import Account
+from queryable.block_messages import BlockName
 from queryable.losses import AdditiveLoss, Loss
 from queryable.losses.numbers import at_least_one, natural
-from queryable.messages import BlockName
 from queryable.quoting import an_instance, quoted
 from queryable.receipts import Account as Shown
 

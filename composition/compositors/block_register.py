@@ -14,12 +14,12 @@ from immutables import Map
 
 from composition.compositors.block_accounts import Block, Groups, Memory, Step, grouped
 from composition.rules import Account
+from queryable.block_messages import BlockName, BlockStated, Last
 from queryable.data.constants import plain
 from queryable.errors import QueryError
 from queryable.faults import named
 from queryable.losses import Loss
 from queryable.losses.numbers import natural
-from queryable.messages import BlockName, BlockStated, Last
 from queryable.quoting import quoted
 
 

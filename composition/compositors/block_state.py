@@ -12,12 +12,12 @@ from composition.compositors.launching import Order
 from composition.compositors.logged import Claims
 from composition.compositors.state import NO_CLAIMS, Charged
 from composition.compositors.units import NO_UNITS
+from queryable.block_messages import LaunchOver
 from queryable.conversation import Data, Later
 from queryable.errors import QueryError
 from queryable.losses import AdditiveLoss
 from queryable.losses.numbers import at_least_one
 from queryable.mechanism import InteractiveMechanism
-from queryable.messages import LaunchOver
 from queryable.quoting import quoted
 
 

@@ -34,6 +34,7 @@ from composition.compositors.units import Units, kept_rows, restricted
 from composition.proofs import ask
 from composition.rules import Account, Basic
 from composition.verdicts import Column
+from queryable.block_messages import BlockLossQuery, BlockName, BlocksQuery, LaunchOver
 from queryable.conversation import Compositor, Data, Later, Live, Moved, Pass, Ready, Reported, Talk
 from queryable.data.facts import Facts
 from queryable.data.growing import grown, over
@@ -43,15 +44,11 @@ from queryable.guarantees import Guarantee, documented
 from queryable.losses import AdditiveLoss, Loss, Report, group_size
 from queryable.messages import (
     Ask,
-    BlockLossQuery,
-    BlockName,
-    BlocksQuery,
     CanAfford,
     CloseBlock,
     Failed,
     Launch,
     LaunchMany,
-    LaunchOver,
     MeasureQuery,
     PrivacyLossQuery,
     Query,

@@ -10,13 +10,14 @@ from typing import Any, ClassVar
 import attrs
 
 from composition.proofs import advice
+from queryable.block_messages import BlockLossQuery, BlocksQuery, LaunchOver
 from queryable.datasets import require_launchable
 from queryable.errors import PrivacyClaimError, QueryError
 from queryable.faults import called, named
 from queryable.losses import AdditiveLoss, ApproxDP, Loss, Measure, PureDP, group_size, measure_name
 from queryable.losses.loss import genuine, stated_in
 from queryable.mechanism import InteractiveMechanism
-from queryable.messages import BlockLossQuery, BlocksQuery, Launch, LaunchOver, Query
+from queryable.messages import Launch, Query
 from queryable.postprocessing import PersonInTheMiddle
 from queryable.statistics import Bit, IntegerStatistic
 

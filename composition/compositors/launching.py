@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import attrs
 
 from composition.compositors.claims import Claim
+from queryable.block_messages import LaunchOver
 from queryable.conversation import LOST, Drop, Later, Moved, Ready, Start
 from queryable.data.ahead import read_ahead
 from queryable.data.facts import Data
@@ -29,7 +30,6 @@ from queryable.messages import (
     Launch,
     Launched,
     LaunchMany,
-    LaunchOver,
     Query,
     entries_of,
     entry,

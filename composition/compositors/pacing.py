@@ -11,21 +11,17 @@ from immutables import Map
 
 from composition.compositors.claims import claim_of
 from composition.rules import Account, Basic, Rule
+from queryable.block_messages import BlockName, BlocksQuery, BlockStated, Last, LaunchOver
 from queryable.errors import PrivacyClaimError, QueryError, UnknownQueryError
 from queryable.losses import Loss
 from queryable.losses.numbers import natural
 from queryable.messages import (
     Answer,
-    BlockName,
-    BlocksQuery,
-    BlockStated,
     CanAfford,
     Failed,
-    Last,
     Launch,
     Launched,
     LaunchMany,
-    LaunchOver,
     MeasureQuery,
     Refused,
     Stated,

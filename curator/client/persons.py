@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from immutables import Map
 
+from queryable.block_messages import LaunchOver
 from queryable.conversation import LOST, Data, Moved, Node, Run, Start
 from queryable.conversation.standing import Standing
 from queryable.errors import CodecError, QueryError, RetiredChildError, UnknownQueryError
@@ -26,7 +27,6 @@ from queryable.messages import (
     Launch,
     Launched,
     LaunchMany,
-    LaunchOver,
     Query,
     addressed,
     entries_of,

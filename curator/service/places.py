@@ -10,8 +10,9 @@ from typing import TypeAlias
 
 import attrs
 
+from queryable.block_messages import LaunchOver
 from queryable.errors import QueryError
-from queryable.messages import Launch, LaunchMany, LaunchOver, Query, entries_of
+from queryable.messages import Launch, LaunchMany, Query, entries_of
 from queryable.running.handles import Path
 from queryable.running.log import Log
 from queryable.running.names import checked_names

@@ -10,10 +10,11 @@ from typing import Any
 import attrs
 
 from queryable.answers import Paid
+from queryable.block_messages import LaunchOver
 from queryable.display.siblings import Siblings
 from queryable.losses import AdditiveLoss, Loss, Report
 from queryable.mechanism import InteractiveMechanism
-from queryable.messages import Answer, Failed, Halted, Launch, Launched, LaunchOver, Refused
+from queryable.messages import Answer, Failed, Halted, Launch, Launched, Refused
 from queryable.optional import END_OF_NAME, LONGEST_NAME, one_line, public_name
 from queryable.receipts import Account, Receipt
 from queryable.running.log import Path

@@ -20,12 +20,11 @@ from typing import Any
 
 import attrs
 
+from queryable.block_messages import BlockLossQuery, BlocksQuery
 from queryable.losses import Report
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import (
     Answer,
-    BlockLossQuery,
-    BlocksQuery,
     CanAfford,
     Launch,
     Launched,
