@@ -17,7 +17,7 @@ from curator.journal import written
 from curator.keys import Key, make_key, read_key
 from curator.ledgers import Ledger, LedgerError
 from curator.story import Telling
-from queryable.datasets import require_opening
+from queryable.fit import require_opening
 from queryable.mechanism import InteractiveMechanism
 
 Place = Ledger | str | os.PathLike[str]

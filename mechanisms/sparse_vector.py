@@ -12,8 +12,8 @@ from mechanisms.tables.signed import signed
 from mechanisms.tables.statistics import Sum
 from queryable.data.ahead import read_ahead
 from queryable.data.growing import grown, snapshot
-from queryable.datasets import require_answerable
 from queryable.errors import MechanismFault, QueryError, UnknownQueryError
+from queryable.fit import require_answerable
 from queryable.losses import Loss, Measure, PureDP
 from queryable.losses.conversions import pure_to_zcdp
 from queryable.losses.fields import read_positive_epsilon

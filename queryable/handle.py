@@ -9,13 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 
 from queryable.block_messages import BlockName, Last, LaunchOver
-from queryable.datasets import (
-    protected,
-    protects,
-    remember,
-    require_opening,
-    warn,
-)
+from queryable.datasets import protected, protects, remember, warn
 from queryable.errors import (
     HandleError,
     MechanismFault,
@@ -25,6 +19,7 @@ from queryable.errors import (
 )
 from queryable.faults import called, named
 from queryable.feeding import Feed
+from queryable.fit import require_opening
 from queryable.losses import Loss, Report
 from queryable.losses.numbers import Number
 from queryable.mechanism import InteractiveMechanism, Measurement

@@ -11,11 +11,14 @@ from fractions import Fraction
 from typing import Any, TypeVar
 from weakref import ref
 
+import attrs
+
 from queryable.errors import QueryError
 from queryable.faults import require_room
 from queryable.kinds import KINDS, holds_nothing, kind_of_class
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Launch, PrivacyLossQuery
+from queryable.statistics import Checked, Statistic
 
 MOST_NESTED = 50
 """The largest number of values of a message that hold each other, such as mechanisms, queries and
@@ -77,6 +80,14 @@ def times_of(holder: Any, inner: Any) -> Fraction:
         kind = KINDS.get(id(type(each))) or kind_of_class(type(each))
         waiting += [(one, times) for one in kind.run(each)]
     return total
+
+
+def statistics_of(mechanism: Any) -> list[Checked]:
+    """The statistics among the fields of a mechanism, which a measurement evaluates itself."""
+    kind = type(mechanism)
+    names = [field.name for field in attrs.fields(kind)] if attrs.has(kind) else []
+    found = (getattr(mechanism, name, None) for name in names)
+    return [each for each in found if isinstance(each, Checked) and not isinstance(each, Statistic)]
 
 
 def require_nested(path: tuple[Any, ...], query: Any) -> None:

@@ -78,7 +78,7 @@ FLOORS = {
         ),
         *("conversation.steps", "recalling", "conversation", "running.stepping", "running.alone"),
         *("scales", "postprocessing", "dry_runs", "kinds", "held", "protection"),
-        *("releasing", "view", "datasets", "running"),
+        *("releasing", "view", "datasets", "fit", "running"),
         *("display", "several", "feeding", "over_blocks", "handle", "rehearsal", "audit"),
     ),
     "mechanisms": (

@@ -38,8 +38,9 @@ from queryable.block_messages import BlockLossQuery, BlockName, BlocksQuery, Lau
 from queryable.conversation import Compositor, Data, Later, Live, Moved, Pass, Ready, Reported, Talk
 from queryable.data.facts import Facts
 from queryable.data.growing import grown, over
-from queryable.datasets import protects, require_no_batches
+from queryable.datasets import protects
 from queryable.errors import UnknownQueryError
+from queryable.fit import require_no_batches
 from queryable.guarantees import Guarantee, documented
 from queryable.losses import AdditiveLoss, Loss, Report, group_size
 from queryable.messages import (

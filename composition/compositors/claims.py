@@ -11,9 +11,9 @@ import attrs
 
 from composition.proofs import advice
 from queryable.block_messages import BlockLossQuery, BlocksQuery, LaunchOver
-from queryable.datasets import require_launchable
 from queryable.errors import PrivacyClaimError, QueryError
 from queryable.faults import called, named
+from queryable.fit import require_launchable
 from queryable.losses import AdditiveLoss, ApproxDP, Loss, Measure, PureDP, group_size, measure_name
 from queryable.losses.loss import genuine, stated_in
 from queryable.mechanism import InteractiveMechanism

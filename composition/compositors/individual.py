@@ -38,9 +38,9 @@ from queryable.conversation import (
     Reported,
     Talk,
 )
-from queryable.datasets import require_no_batches
 from queryable.errors import QueryError, UnknownQueryError
 from queryable.faults import called
+from queryable.fit import require_no_batches
 from queryable.losses import ZCDP, Loss
 from queryable.losses.numbers import positive
 from queryable.messages import (

@@ -20,9 +20,9 @@ from queryable.conversation import LOST, Drop, Later, Moved, Ready, Start
 from queryable.data.ahead import read_ahead
 from queryable.data.facts import Data
 from queryable.data.growing import snapshot
-from queryable.datasets import statistics_of
 from queryable.effort import LEFT, require_short_receipts
 from queryable.errors import UnknownQueryError
+from queryable.held import statistics_of
 from queryable.mechanism import Measurement
 from queryable.messages import (
     Answer,

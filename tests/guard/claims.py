@@ -22,8 +22,8 @@ from mechanisms.sampling.choices import PermuteAndFlipLaw, Softmax
 from mechanisms.tables.choices import PrivateQuantiles
 from mechanisms.tables.releases import Release
 from mechanisms.tables.top import PrivateTop
-from queryable.datasets import require_answerable
 from queryable.errors import MechanismFault, QueryError
+from queryable.fit import require_answerable
 from queryable.losses.numbers import BeyondReachError
 from queryable.messages import Update
 from queryable.randomness.laws import Law
