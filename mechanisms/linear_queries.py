@@ -21,8 +21,8 @@ from mechanisms.tables.statistics import Count, Histogram
 from mechanisms.tables.units import CountUnits
 from queryable.data.cells import Array, cells
 from queryable.data.frozen import read_only
+from queryable.estimates import Bin
 from queryable.quoting import an_instance, quoted
-from queryable.released import Bin
 from queryable.statistics import IntegerStatistic, Monotone
 
 LATTICE = 1 << 20

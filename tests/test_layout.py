@@ -68,6 +68,7 @@ FLOORS = {
             "mechanism",
             "answers",
             "answer_values",
+            "estimates",
             "released",
             "receipts",
             "block_messages",

@@ -19,7 +19,8 @@ from mechanisms.tables.keys import ReleasedKeys
 from mechanisms.tables.releases import Noisy
 from mechanisms.tables.shown_keys import Shown
 from mechanisms.tables.units import ReleasedSizes, Share
-from queryable.released import Axis, Bin, Combination, Evidence, Released
+from queryable.estimates import Axis, Bin, Evidence
+from queryable.released import Combination, Released
 
 Shape = tuple[int, ...]
 

@@ -64,7 +64,7 @@ from mechanisms.tables import (
 from mechanisms.tables.aggregates import Aggregate
 from mechanisms.tables.lattice import Lattice
 from mechanisms.tables.releases import Noisy, Release
-from queryable import answers, losses, messages, receipts, released, view
+from queryable import answers, estimates, losses, messages, receipts, released, view
 from queryable.losses import ApproxDP, Loss, Measure
 from queryable.mechanism import InteractiveMechanism
 from queryable.randomness.coins import ChildId
@@ -233,8 +233,8 @@ _CLASSES: dict[str, type] = {
     "truncated/1": expressions.Truncated,
     "when/1": expressions.When,
     # released answers and their evidence
-    "axis/1": released.Axis,
-    "bin/1": released.Bin,
+    "axis/1": estimates.Axis,
+    "bin/1": estimates.Bin,
     "chosen/1": top.Chosen,
     "combination/1": released.Combination,
     "enclosed/1": choices.Enclosed,

@@ -20,8 +20,8 @@ from mechanisms.tables.request import Request, Tabular
 from mechanisms.tables.wording import in_full
 from queryable.contributions import Contributions
 from queryable.data.cells import Array
+from queryable.estimates import Axis
 from queryable.quoting import quoted
-from queryable.released import Axis
 
 
 def per_field(value: Any) -> PrivacyUnit | None:

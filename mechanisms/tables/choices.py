@@ -24,12 +24,10 @@ from mechanisms.tables.predicates import Where, where_field
 from mechanisms.tables.privacy_unit import Contribution, PrivacyUnit
 from mechanisms.tables.request import Groups, Request, Term
 from mechanisms.tables.scalars import Scalar, alike
-from queryable.answer_values import (
-    Value,
-    array_of,
-)
+from queryable.answer_values import Value, array_of
 from queryable.data.cells import Array
 from queryable.effort import Effort
+from queryable.estimates import Axis, Evidence
 from queryable.half_widths import confidence_of
 from queryable.losses import Loss, Measure, PureDP, total
 from queryable.losses.fields import read_positive_epsilon
@@ -37,11 +35,7 @@ from queryable.losses.numbers import Number, natural, shown
 from queryable.mechanism import Measurement
 from queryable.quoting import quoted
 from queryable.randomness.coins import Coins
-from queryable.released import (
-    Axis,
-    Evidence,
-    Released,
-)
+from queryable.released import Released
 
 
 def _by(value: Any) -> tuple[Groups, ...]:

@@ -25,30 +25,16 @@ from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Tabular
 from mechanisms.tables.shown_keys import Shown, noise_field, threshold_field
 from mechanisms.tables.wording import number
-from mechanisms.thresholds import (
-    MOST_THRESHOLD,
-    KeyNoise,
-    least_threshold,
-    places_shown,
-    shown_by,
-)
+from mechanisms.thresholds import MOST_THRESHOLD, KeyNoise, least_threshold, places_shown, shown_by
+from queryable.estimates import Axis
 from queryable.faults import touching_data
-from queryable.losses import (
-    ZCDP,
-    ApproxDP,
-    ApproxZCDP,
-    Dominated,
-    Loss,
-    Measure,
-    measure_name,
-)
+from queryable.losses import ZCDP, ApproxDP, ApproxZCDP, Dominated, Loss, Measure, measure_name
 from queryable.losses.conversions import discrete_laplace_to_zcdp
 from queryable.losses.loss import genuine
 from queryable.losses.numbers import Number, natural, positive, probability, several
 from queryable.mechanism import Measurement
 from queryable.quoting import quoted
 from queryable.randomness.coins import Coins
-from queryable.released import Axis
 from queryable.statistics import Checked, Releasable
 
 MOST_KEYS = 10**6

@@ -10,8 +10,9 @@ from mechanisms.tables.aggregates import Aggregate, sums
 from mechanisms.tables.keys import groups_of
 from mechanisms.tables.request import Groups, Request
 from queryable.data.cells import Array
+from queryable.estimates import Axis
 from queryable.quoting import quoted
-from queryable.released import Axis, Released
+from queryable.released import Released
 from queryable.statistics import Monotone
 
 MOST_ENTRIES = 10**7

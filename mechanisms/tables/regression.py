@@ -21,7 +21,7 @@ from mechanisms.tables.products import RADIUS, Bounds, Products, bounds_of
 from mechanisms.tables.ranges import Range
 from mechanisms.tables.request import Request
 from queryable.data.cells import Array
-from queryable.released import Axis
+from queryable.estimates import Axis
 
 
 def _point(value: Fraction) -> Range:

@@ -19,6 +19,7 @@ from queryable.answers import Noise, NoisyArray, NoisyInt
 from queryable.contributions import Contributions
 from queryable.data.cells import Array
 from queryable.errors import QueryError
+from queryable.estimates import Axis, Evidence
 from queryable.guarantees import Guarantee, documented
 from queryable.half_widths import coordinates, half_width
 from queryable.losses import (
@@ -38,7 +39,7 @@ from queryable.mechanism import Measurement
 from queryable.optional import guarantee as guarantee_of
 from queryable.quoting import quoted
 from queryable.randomness.coins import Coins
-from queryable.released import Axis, Evidence, Released
+from queryable.released import Released
 from queryable.scales import scale_for
 from queryable.statistics import IntegerStatistic
 

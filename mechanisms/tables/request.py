@@ -23,8 +23,8 @@ from mechanisms.tables.privacy_unit import Contribution, PrivacyUnit, contributi
 from mechanisms.tables.scalars import EQUAL, WRITTEN, Scalar, alike, scalars
 from queryable.contributions import Contributions
 from queryable.data.cells import Array
+from queryable.estimates import Axis, Bin
 from queryable.quoting import an_instance, quoted
-from queryable.released import Axis, Bin
 
 
 def _operand(value: Any) -> Operand | None:

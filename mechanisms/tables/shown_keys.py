@@ -11,9 +11,9 @@ from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
 from mechanisms.thresholds import MOST_THRESHOLD, KeyNoise, half_line, least_counts
 from queryable.answer_values import Value
 from queryable.data.cells import Array
+from queryable.estimates import Evidence
 from queryable.losses.numbers import natural, shown
 from queryable.quoting import quoted
-from queryable.released import Evidence
 
 _NOISES = (DiscreteLaplace, DiscreteGaussian)
 

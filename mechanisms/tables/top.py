@@ -16,22 +16,16 @@ from mechanisms.tables.request import Request
 from mechanisms.tables.scalars import Scalar, alike
 from mechanisms.tables.statistics import Histogram
 from mechanisms.tables.wording import in_full
-from queryable.answer_values import (
-    Value,
-    array_of,
-)
+from queryable.answer_values import Value, array_of
 from queryable.effort import Effort
+from queryable.estimates import Axis, Evidence
 from queryable.losses import Loss, Measure
 from queryable.losses.fields import read_positive_epsilon
 from queryable.losses.numbers import Number, natural
 from queryable.mechanism import Measurement
 from queryable.quoting import quoted
 from queryable.randomness.coins import Coins
-from queryable.released import (
-    Axis,
-    Evidence,
-    Released,
-)
+from queryable.released import Released
 from queryable.statistics import Releasable
 
 

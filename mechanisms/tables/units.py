@@ -18,12 +18,10 @@ from mechanisms.tables.privacy_unit import PrivacyUnit
 from mechanisms.tables.request import Request, Term
 from queryable.answer_values import Value
 from queryable.data.cells import Array
+from queryable.estimates import Evidence
 from queryable.losses.numbers import natural, several
 from queryable.quoting import quoted
-from queryable.released import (
-    Evidence,
-    Released,
-)
+from queryable.released import Released
 
 
 def _per(value: Any) -> PrivacyUnit:

@@ -9,7 +9,8 @@ import pytest
 
 from mechanisms import SparseVector
 from queryable.answer_values import frame_numbers
-from queryable.released import Axis, Bin, Evidence, Released
+from queryable.estimates import Axis, Bin, Evidence
+from queryable.released import Released
 from queryable.running.sameness import difference, mark
 
 

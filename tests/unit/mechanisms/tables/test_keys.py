@@ -23,7 +23,7 @@ from mechanisms import (
 )
 from mechanisms.tables.request import Bins, Categories, Combinations
 from queryable import ZCDP, Queryable, QueryError
-from queryable.released import Bin
+from queryable.estimates import Bin
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.errors.PrivacyWarning")
 
