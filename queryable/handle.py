@@ -6,22 +6,16 @@ and a path in that tree. It does no accounting.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
+from typing import Any, Never, TypeVar, overload
 
 from queryable.block_messages import BlockName, Last, LaunchOver
 from queryable.datasets import protected, protects, remember, warn
-from queryable.errors import (
-    HandleError,
-    MechanismFault,
-    QueryError,
-    QueryRefusedError,
-    UnknownQueryError,
-)
+from queryable.displayed import Displayed
+from queryable.errors import HandleError, MechanismFault, QueryError, QueryRefusedError
 from queryable.faults import called, named
 from queryable.feeding import Feed
 from queryable.fit import require_opening
 from queryable.losses import Loss, Report
-from queryable.losses.numbers import Number
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import (
     MANY,
@@ -33,7 +27,6 @@ from queryable.messages import (
     Halted,
     Launch,
     Launched,
-    MeasureQuery,
     PrivacyLossQuery,
     Query,
     Refused,
@@ -41,30 +34,21 @@ from queryable.messages import (
     not_the_owner,
     unnested,
 )
-from queryable.over_blocks import OverBlocks
 from queryable.postprocessing import PersonInTheMiddle
 from queryable.quoting import quoted
 from queryable.randomness.coins import SYSTEM, ChildId, Coins, SystemCoins
-from queryable.released import Released
-from queryable.releasing import chosen, require_one_aim, require_releasable
 from queryable.running.handles import Children, Path
 from queryable.running.names import checked_name
 from queryable.running.root import MemoryRoot
 from queryable.running.roots import Root
 from queryable.several import Several
-from queryable.statistics import Releasable
-from queryable.view import View
-
-if TYPE_CHECKING:
-    from queryable.display.ledger import Ledger
-    from queryable.display.nodes import TreeNode
 
 A = TypeVar("A")
 
 _AFTER_HALT = "launch in another filter: this one has halted for good and answers only privacy_loss"
 
 
-class Queryable(Several, OverBlocks):
+class Queryable(Several, Displayed):
     """A running interactive mechanism.
 
     Args:
@@ -204,58 +188,6 @@ class Queryable(Several, OverBlocks):
         told = self._root.tell(self._path, launch, names)
         return self._delivered(self._path, told)
 
-    def release(
-        self,
-        statistic: Releasable,
-        *,
-        within: Number | None = None,
-        confidence: Number | None = "0.95",
-        loss: Loss | None = None,
-        name: str | None = None,
-        blocks: Sequence[BlockName] | Last | None = None,
-    ) -> Released:
-        """Release a statistic of a table, with the noise that fits the budget's measure.
-
-        The answer has the estimate, its keys and its confidence intervals. State either how
-        accurate it should be or what it may cost; the charge is stated for the budget's own `d_in`.
-
-        Args:
-            statistic: a statistic of a table, such as `Count()` or `table.mean("age", 0, 100)`.
-            within: the half-width of the confidence interval of each number, in the estimate's own
-                units. The cheapest noise that reaches it is added.
-            confidence: the confidence of `within`. For quantiles it is that of their intervals,
-                and None leaves them out.
-            loss: what the release may lose at most, in the budget's measure, or in another one from
-                which a theorem leads there. `ZCDP(..)` stands for Gaussian noise, `PureDP(..)` for
-                Laplace noise.
-            name: as for `launch`: under a name that was used before, the same answer is returned.
-            blocks: the blocks of the data to read, as for `launch_over`.
-
-        Raises: as `launch`, and
-            QueryError: an argument is wrong; nothing has been read or charged.
-
-        Examples:
-            >>> from composition import budget
-            >>> from mechanisms import Count, column
-            >>> table = Queryable(budget(epsilon=1, delta="1e-6"), {"age": [31, 47, 62] * 100})
-            >>> old = table.release(Count(column("age") >= 40), within=20)
-            >>> low, high = old.interval(0.95)
-            >>> high - low
-            40
-        """
-        require_one_aim(within, loss)
-        require_releasable(statistic)
-        measurement = chosen(statistic, self._stated(), within, confidence, loss)
-        if blocks is not None:
-            return self.launch_over(measurement, blocks, name=name)
-        return self.launch(measurement, name=name)
-
-    def _stated(self) -> Any:
-        try:
-            return self.ask(MeasureQuery())
-        except UnknownQueryError:
-            return None
-
     @overload
     def __call__(
         self, query: Measurement[A], d_out: Loss | None = None, *, name: str | None = None
@@ -323,53 +255,6 @@ class Queryable(Several, OverBlocks):
             self._root.handles.openings(self._path),
             lambda child, opening: Queryable._at(self._root, (*self._path, child), opening),
         )
-
-    @property
-    def view(self) -> View:
-        """The exchanges at or below this queryable, in order.
-
-        The view keeps every exchange that was charged, changed a state or was random. Answers of
-        `can_afford` and of a compositor's `privacy_loss` follow from these, so only the last
-        thousand of such polls are kept, and the last report of each mechanism. Queries that a
-        person in the middle answers are not polls.
-        """
-        depth = len(self._path)
-        below = (each for each in self._root.exchanges() if each.path[:depth] == self._path)
-        return View(self.opening, tuple(below))
-
-    @property
-    def node(self) -> "TreeNode":
-        """The tree of mechanisms from here down, as the data that `tree` prints."""
-        from queryable.display.history import History
-
-        root = self._root
-        return History.of(root.mechanism, root.opening, *root.record()).at(self._path)
-
-    def ledger(self) -> "Ledger":
-        """Every launch at or below this queryable, with its claim, its charge and the total."""
-        from queryable.display.ledger import ledger_of
-
-        return ledger_of(*self._root.record(), self._path)
-
-    def tree(self) -> str:
-        """The tree of mechanisms from here down, as text to print.
-
-        Like `ledger`, it is a function of the view: nothing is asked and nothing is charged.
-        """
-        from queryable.display.text import as_text
-
-        return as_text(self.node, self._root.protects)
-
-    def explain(self) -> str:
-        """The guarantee in plain words, with its theorem and its assumptions."""
-        from queryable.display.explanation import explained
-
-        return explained(self.node, self._root.protects, nested=self._path != ())
-
-    def _repr_html_(self) -> str:
-        from queryable.display.html import as_html
-
-        return as_html(self.node, self._root.protects)
 
     def _delivered(self, path: Path, answer: Answer) -> Any:
         match answer:

@@ -4,7 +4,7 @@ Responsible for the methods. How a message with several entries is sent is in
 `queryable.running.together`.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -24,7 +24,7 @@ from queryable.messages import (
     entries_in,
     entry,
 )
-from queryable.releasing import chosen, require_one_aim, require_releasable
+from queryable.releasing import Releasing, chosen, require_one_aim, require_releasable
 from queryable.running.handles import Path
 from queryable.running.names import checked_names
 from queryable.running.roots import Root
@@ -32,7 +32,7 @@ from queryable.running.together import tell_many
 from queryable.statistics import Releasable
 
 
-class Several(ABC):
+class Several(Releasing):
     """The methods of `Queryable` that take several launches, queries or statistics."""
 
     __slots__ = ()
@@ -43,10 +43,6 @@ class Several(ABC):
     @abstractmethod
     def _delivered(self, path: Path, answer: Answer) -> Any:
         """What the analyst gets for an answer; raises for a refusal or failure."""
-
-    @abstractmethod
-    def _stated(self) -> Any:
-        """The answer to `MeasureQuery`, or None."""
 
     def launch_many(
         self,

@@ -79,8 +79,17 @@ FLOORS = {
         ),
         *("conversation.steps", "recalling", "conversation", "running.stepping", "running.alone"),
         *("scales", "postprocessing", "dry_runs", "kinds", "held", "protection"),
-        *("releasing", "view", "datasets", "fit", "running"),
-        *("display", "several", "feeding", "over_blocks", "handle", "rehearsal", "audit"),
+        *("over_blocks", "releasing", "view", "datasets", "fit", "running"),
+        *(
+            "display",
+            "displayed",
+            "several",
+            "feeding",
+            "over_blocks",
+            "handle",
+            "rehearsal",
+            "audit",
+        ),
     ),
     "mechanisms": (
         *(
