@@ -5,8 +5,9 @@
 - `validity`: the table of theorems `VALIDITY`; `verdicts` has the classes of its rows and cells,
   and `proofs` looks a composition up in it.
 - `budgets`: a filter for a budget that is stated as epsilon and delta.
-- `planning`: `admitted` and `recommend`, to choose a rule; `candidates`: the rules it compares;
-  `hints`: what pays beyond them. `plot`: pictures (extra `plot`).
+- `admission`: `admitted`, how many launches a rule admits. `planning`: `recommend`, to choose a
+  rule; `candidates`: the rules it compares; `hints`: what pays beyond them. `plot`: pictures
+  (extra `plot`).
 """
 
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ else:
 from queryable.lazily import lazily
 
 if TYPE_CHECKING:
+    from composition.admission import admitted
     from composition.budgets import budget
     from composition.compositors.blocks import Blocks
     from composition.compositors.concurrent import ConComp
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from composition.compositors.parallel import Parallel
     from composition.compositors.partition import Partition
     from composition.compositors.universal import Universal
-    from composition.planning import Candidate, Recommendation, admitted, recommend
+    from composition.planning import Candidate, Recommendation, recommend
     from composition.rules import (
         Account,
         Accumulator,
@@ -53,13 +55,13 @@ if TYPE_CHECKING:
         LinearOdometer,
         MixtureOdometer,
         OneSidedMixtureOdometer,
-        RenyiOdometer,
         Rogers2016Odometer,
         RogersLemma64Odometer,
         StitchedOdometer,
     )
     from composition.rules.duality import accumulator_of, filter_of
     from composition.rules.optimal import optimal_delta, optimal_epsilon
+    from composition.rules.renyi_odometer import RenyiOdometer
     from composition.rules.time_uniform import TimeUniform
     from composition.validity import VALIDITY
     from queryable.postprocessing import PersonInTheMiddle, Postprocessed
@@ -67,6 +69,7 @@ else:
     __getattr__, __dir__ = lazily(
         __name__,
         {
+            "composition.admission": "admitted",
             "composition.budgets": "budget",
             "composition.compositors.blocks": "Blocks",
             "composition.compositors.concurrent": "ConComp",
@@ -78,17 +81,18 @@ else:
             "composition.compositors.parallel": "Parallel",
             "composition.compositors.partition": "Partition",
             "composition.compositors.universal": "Universal",
-            "composition.planning": "Candidate Recommendation admitted recommend",
+            "composition.planning": "Candidate Recommendation recommend",
             "composition.rules": (
                 "Account Accumulator Basic Fitted GDPResidue Menu Rogers2016 Rogers2023 Rule "
                 "ViaGDP ViaRenyi ViaZCDP Whitehouse2023 fitted"
             ),
             "composition.rules.boundaries": (
-                "LinearOdometer MixtureOdometer OneSidedMixtureOdometer RenyiOdometer "
-                "Rogers2016Odometer RogersLemma64Odometer StitchedOdometer"
+                "LinearOdometer MixtureOdometer OneSidedMixtureOdometer Rogers2016Odometer "
+                "RogersLemma64Odometer StitchedOdometer"
             ),
             "composition.rules.duality": "accumulator_of filter_of",
             "composition.rules.optimal": "optimal_delta optimal_epsilon",
+            "composition.rules.renyi_odometer": "RenyiOdometer",
             "composition.rules.time_uniform": "TimeUniform",
             "composition.validity": "VALIDITY",
             "queryable.postprocessing": "PersonInTheMiddle Postprocessed",

@@ -1,10 +1,10 @@
-"""Choosing a rule: how many launches of a plan each rule admits.
+"""Choosing a rule: a comparison of how many launches of a plan each rule admits.
 
 A filter's rule is fixed before the analysis, so it is chosen from the launches that are planned.
 Everything here is computed from privacy losses; no data are needed.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import partial
 from itertools import groupby
@@ -13,110 +13,18 @@ from typing import Any, TypeVar
 import attrs
 
 from composition import hints
+from composition.admission import before_refusal, greatest, require_instance, whole_plans
 from composition.candidates import Plan, rules_for
 from composition.hints import Planned, stated
-from composition.rules import Account, Basic, Rule
+from composition.rules import Basic, Rule
 from composition.rules.declared import least_at
-from queryable.losses import (
-    ZCDP,
-    AdditiveLoss,
-    ApproxDP,
-    ApproxZCDP,
-    Loss,
-    Measure,
-    PureDP,
-    total,
-)
+from queryable.losses import ZCDP, AdditiveLoss, ApproxDP, ApproxZCDP, Loss, Measure, PureDP, total
 from queryable.losses.numbers import BeyondReachError
 from queryable.mechanism import InteractiveMechanism
 from queryable.postprocessing import PersonInTheMiddle
 from queryable.quoting import quoted
 
 Item = TypeVar("Item")
-
-_MOST_TIMES = 2**20  # an upper bound for the search
-_MOST_STEPPED = 2_000  # launches, if an account has no add_many of its own
-
-
-def admitted(budget: Loss, rule: Rule, loss: Loss) -> int:
-    """The exact number of equal launches that a fresh filter admits.
-
-    Args:
-        loss: the loss of one launch; converted to the measure that the rule takes.
-
-    Raises:
-        ValueError: the rule does not take the budget or the loss, or admits any number of launches.
-
-    Examples:
-        >>> from composition import Basic, Menu
-        >>> from queryable import ApproxDP, PureDP
-        >>> admitted(ApproxDP(1, "1e-6"), Basic(), PureDP("0.01"))
-        100
-        >>> admitted(ApproxDP(1, "1e-6"), Menu("0.01", [1]), PureDP("0.01"))
-        562
-    """
-    _require(budget, Loss, "budget", "a privacy loss, such as ApproxDP(1, '1e-6')")
-    _require(rule, Rule, "rule", "a rule, such as Basic()")
-    _require(loss, Loss, "loss", "a privacy loss, such as PureDP('1/10')")
-    account, stated = rule.open(budget), loss.to(rule.child_measure(budget))
-    once = account.add(stated)
-    if once.within and once.add(stated) == once:
-        raise ValueError(f"{loss} costs nothing under {type(rule).__name__}: any number fits")
-    return _more(account, stated)[1]
-
-
-def _require(value: object, kind: type, name: str, wanted: str) -> None:
-    if not isinstance(value, kind):
-        raise TypeError(f"{name} is {quoted(value)}; it should be {wanted}")
-
-
-def taken(budget: Loss, rule: Rule, losses: Iterable[Loss]) -> int:
-    """How many of these launches a fresh filter admits in this order; refused ones are skipped.
-
-    Raises:
-        ValueError: the rule does not take the budget or one of the losses.
-    """
-    account, measure, count = rule.open(budget), rule.child_measure(budget), 0
-    for loss in losses:
-        further = account.add(loss.to(measure))
-        if further.within:
-            account, count = further, count + 1
-    return count
-
-
-def _more(account: Account, loss: Loss, most: int | None = None) -> tuple[Account, int]:
-    """The account after as many equal launches as fit, up to `most`, and their number."""
-    if type(account).add_many is Account.add_many:
-        return _one_by_one(account, loss, most)
-
-    def fits(count: int) -> bool:
-        return account.add_many(loss, count).within
-
-    fit = _greatest(fits, most)
-    return account.add_many(loss, fit) if fit else account, fit
-
-
-def _greatest(fits: Callable[[int], bool], most: int | None) -> int:
-    """The largest count up to `most` that fits. `fits` is true up to some count, then false."""
-    low, high = 0, 1
-    while (most is None or high <= most) and fits(high):
-        low, high = high, 2 * high
-    if most is not None:
-        high = min(high, most + 1)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
-
-
-def _one_by_one(account: Account, loss: Loss, most: int | None) -> tuple[Account, int]:
-    count = 0
-    while most is None or count < most:
-        further = account.add(loss)
-        if not further.within:
-            break
-        account, count = further, count + 1
-    return account, count
 
 
 @attrs.frozen
@@ -214,7 +122,7 @@ def recommend(
         >>> print(found.admitted, found.hints[1])
         5 through Frugal they cost ...
     """
-    _require(budget, Loss, "budget", "a privacy loss, such as ApproxDP(1, '1e-6')")
+    require_instance(budget, Loss, "budget", "a privacy loss, such as ApproxDP(1, '1e-6')")
     if isinstance(losses, Loss | InteractiveMechanism):
         raise TypeError(f"losses is {quoted(losses)}; it should be a list, also of one launch")
     listed = list(losses)
@@ -280,7 +188,7 @@ def _fixed(budget: Loss, listed: list[Planned]) -> int | None:
         except ValueError:  # the deltas come to more
             return False
 
-    return _greatest(fits, len(listed))
+    return greatest(fits, len(listed))
 
 
 def _tried(rule: Rule, budget: Loss, launches: list[tuple[Planned, int]]) -> Candidate:
@@ -290,8 +198,8 @@ def _tried(rule: Rule, budget: Loss, launches: list[tuple[Planned, int]]) -> Can
     except ValueError as error:
         return Candidate(rule, why=str(error))
     try:
-        fewest = min(_in_order(account, order) for order in _orders_of(plan))
-        return Candidate(rule, fewest, _times(account, plan))
+        fewest = min(before_refusal(account, order) for order in _orders_of(plan))
+        return Candidate(rule, fewest, whole_plans(account, plan))
     except BeyondReachError as error:
         return Candidate(rule, why=str(error))
 
@@ -300,16 +208,6 @@ def _merged(plan: Plan) -> Plan:
     """Runs of equal losses as one, where different mechanisms have the same loss."""
     runs = groupby(plan, key=lambda one: one[0])
     return [(loss, sum(count for _, count in run)) for loss, run in runs]
-
-
-def _in_order(account: Account, plan: Plan) -> int:
-    total = 0
-    for loss, count in plan:
-        account, fits = _more(account, loss, count)
-        total += fits
-        if fits < count:
-            break
-    return total
 
 
 def _orders_of(plan: Plan) -> list[Plan]:
@@ -327,28 +225,3 @@ def _orders_of(plan: Plan) -> list[Plan]:
             if order not in orders:
                 orders.append(order)
     return orders
-
-
-def _times(account: Account, plan: Plan) -> int:
-    """How many times the whole plan fits, in the order listed."""
-    if type(account).add_many is Account.add_many:
-        return _times_in_turn(account, plan)
-
-    def fits(times: int) -> bool:
-        filled = account
-        for loss, count in plan:
-            filled = filled.add_many(loss, times * count)
-        return filled.within
-
-    return _greatest(fits, _MOST_TIMES)
-
-
-def _times_in_turn(account: Account, plan: Plan) -> int:
-    """The same for accounts without an `add_many` of their own."""
-    most = max(1, _MOST_STEPPED // sum(count for _, count in plan))
-    for times in range(most):
-        for loss, count in plan:
-            account = account.add_many(loss, count)
-        if not account.within:
-            return times
-    return most

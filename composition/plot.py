@@ -9,7 +9,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from composition.planning import Candidate, recommend, taken
+from composition.admission import taken
+from composition.planning import Candidate, recommend
 from queryable.audit.picture import picture_of_claim
 from queryable.display.drawing import INK, SERIES, make_plain, new_figure, saved
 from queryable.display.nodes import TreeNode

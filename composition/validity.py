@@ -19,11 +19,11 @@ from composition.rules.boundaries import (
     LinearOdometer,
     MixtureOdometer,
     OneSidedMixtureOdometer,
-    RenyiOdometer,
     Rogers2016Odometer,
     RogersLemma64Odometer,
     StitchedOdometer,
 )
+from composition.rules.renyi_odometer import RenyiOdometer
 from composition.verdicts import (
     Column,
     Condition,

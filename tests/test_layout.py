@@ -117,6 +117,7 @@ FLOORS = {
             "budgets",
             "hints",
             "candidates",
+            "admission",
             "planning",
             "plot",
         ),

@@ -2,7 +2,8 @@
 
 There are two kinds, and the type of their report tells which. A `Loss`, from additive and other
 accumulators, holds for thresholds fixed in advance. A `TimeUniformBound`, from the accumulators of
-`composition.rules.boundaries`, bounds the realised loss at every moment at once.
+`composition.rules.boundaries` or of `renyi_odometer`, bounds the realised loss at every moment at
+once.
 """
 
 from typing import ClassVar

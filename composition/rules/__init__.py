@@ -2,11 +2,12 @@
 
 - `base`: the base classes `Rule`, `Account`, `Accumulator`, `RunningAccount`.
 - `additive`: `Basic`, losses add coordinate by coordinate.
-- `slack`: `Whitehouse2023`, `ViaZCDP`, `Rogers2023`, `ViaGDP`, which split delta into a slack and
-  room for the launches' own deltas.
+- `slack`: the base of rules that split delta into a slack and room for the launches' own deltas;
+  `weights`: `Whitehouse2023`, `ViaZCDP`, `Rogers2023`, `ViaGDP`, which add up a weight.
 - `rogers`: `Rogers2016`. `renyi`: `ViaRenyi`. `residue`: `GDPResidue`.
 - `menu`: `Menu`, with its worst case in `worst_case` and a search for costs in `costs`.
-- `time_uniform`: the base of time-uniform odometers, with the proof; `boundaries`: their formulas.
+- `time_uniform`: the base of time-uniform odometers, with the proof; `boundaries`,
+  `renyi_odometer`: their formulas.
 - `duality`: filters from accumulators and back (Lemma 2.19).
 - `optimal`, `declared`: losses fixed in advance. These are valid for `ConComp`, not for filters.
 """
@@ -18,14 +19,8 @@ from composition.rules.menu import Menu, MenuAccount, Units
 from composition.rules.renyi import RenyiAccount, ViaRenyi
 from composition.rules.residue import GDPResidue, ResidueAccount
 from composition.rules.rogers import Rogers2016
-from composition.rules.slack import (
-    Rogers2023,
-    SlackAccount,
-    SlackRule,
-    ViaGDP,
-    ViaZCDP,
-    Whitehouse2023,
-)
+from composition.rules.slack import SlackAccount, SlackRule
+from composition.rules.weights import Rogers2023, ViaGDP, ViaZCDP, Whitehouse2023
 
 __all__ = [
     "Account",

@@ -26,7 +26,7 @@ from composition import (
     TimeUniform,
 )
 from mechanisms import BrownianNoiseReduction, Count, Open, Refine
-from queryable import GDP, RDP, ZCDP, PureDP, Queryable
+from queryable import GDP, ZCDP, PureDP, Queryable
 from queryable.losses import TimeUniformBound
 from tests.reference import linear, mp, one_sided, real
 
@@ -241,21 +241,6 @@ def test_the_stitched_bound_below_its_start() -> None:
     odometer = StitchedOdometer(DELTA, 1)
     assert at(odometer, F(1)) - at(odometer, F(1, 2)) == pytest.approx(F(1, 4))
     assert at(odometer, F(1, 10**9)) < at(odometer, F(1))
-
-
-def test_renyi_of_one_order_is_a_line() -> None:
-    """With zCDP children the bound is alpha*rho + log(1/delta)/(alpha - 1)."""
-    odometer = RenyiOdometer("0.01", [3])
-    rise = odometer.bound([ZCDP("0.2")]) - odometer.bound([ZCDP("0.1")])
-    assert rise == 3 * F(1, 10)
-    assert float(odometer.bound([ZCDP("0.1")])) == pytest.approx(0.3 + float(mp.log(100)) / 2)
-
-
-def test_renyi_accepts_children_known_at_one_order() -> None:
-    """The child is charged at that order."""
-    odometer = RenyiOdometer("0.01", [8])
-    assert odometer.measure == RDP.at(8)
-    assert float(odometer.bound([RDP(8, "0.5")])) == pytest.approx(0.5 + float(mp.log(100)) / 7)
 
 
 BAD = (
