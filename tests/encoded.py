@@ -31,7 +31,7 @@ from mechanisms.tables.lattice import Lattice
 from mechanisms.tables.releases import Release
 from queryable import Ask, Launch, PureDP, SeededCoins
 from queryable.answers import Noise
-from queryable.audit.laws import Script
+from queryable.audit.scripts import Script
 from queryable.losses import RenyiCurve, RenyiOrder, RenyiOrders, TimeUniformBound
 from queryable.messages import MeasureQuery, Stated, is_owners
 from queryable.randomness.laws import UniformBelow

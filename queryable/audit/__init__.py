@@ -10,15 +10,7 @@ from queryable.audit.divergences import (
     renyi_divergence,
     trade_off,
 )
-from queryable.audit.enumeration import (
-    EnumeratedCoins,
-    NotEnumerable,
-    ViewLaw,
-    Wrong,
-    every_outcome,
-    push_forward,
-    view_law,
-)
+from queryable.audit.enumeration import EnumeratedCoins, NotEnumerable, every_outcome
 from queryable.audit.histories import audit_histories
 from queryable.audit.keys import hashable
 from queryable.audit.laws import LAWS, Broken, broken_laws
@@ -26,6 +18,7 @@ from queryable.audit.objectives import Divergence, HockeyStick, MaxDivergence, R
 from queryable.audit.pairs import Pair
 from queryable.audit.strategies import Strategy
 from queryable.audit.verdict import Finding, Outcome, Verdict
+from queryable.audit.view_laws import ViewLaw, Wrong, push_forward, view_law
 from queryable.audit.worst_case import WorstCase, worst_case
 
 __all__ = [

@@ -18,8 +18,8 @@ import attrs
 
 from queryable.audit.auditing import audit
 from queryable.audit.beliefs import Belief, Machine
-from queryable.audit.laws import require_mechanism
 from queryable.audit.pairs import Around, Pair
+from queryable.audit.scripts import require_mechanism
 from queryable.audit.verdict import Finding, Verdict
 from queryable.losses import Loss
 from queryable.losses.numbers import natural, shown

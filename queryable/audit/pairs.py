@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 
-from queryable.audit.laws import snapshot
+from queryable.audit.scripts import snapshot
 from queryable.losses import Loss, Measure
 from queryable.mechanism import Answer, InteractiveMechanism, Query
 from queryable.randomness.coins import SYSTEM, Coins

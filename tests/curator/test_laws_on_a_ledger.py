@@ -10,7 +10,8 @@ import curator
 from curator.journal import LedgerJournal
 from curator.ledgers import Event
 from queryable import SYSTEM, Coins, InteractiveMechanism, Loss, Update
-from queryable.audit.laws import LAWS, Law, Script
+from queryable.audit.laws import LAWS, Law
+from queryable.audit.scripts import Script
 from queryable.messages import is_owners
 from queryable.optional import passes_batches
 from tests.laws.subjects import DATA, SUBJECTS, Subject

@@ -32,11 +32,8 @@ from queryable import (
     view,
 )
 from queryable.audit import every_outcome, hashable
-from queryable.audit.laws import snapshot
-from queryable.conversation.stepping import (
-    advance,
-    begin,
-)
+from queryable.audit.scripts import snapshot
+from queryable.conversation.stepping import advance, begin
 from queryable.messages import MeasureQuery, Stated
 from tests.audit.toys import Response, nats, script
 from tests.strategies import SECRET, WORD, Faulty, Recorder, RecordingDataset, Toy, raising

@@ -24,7 +24,8 @@ from queryable import (
     SeededCoins,
     interact,
 )
-from queryable.audit.laws import LAWS, Law, Script
+from queryable.audit.laws import LAWS, Law
+from queryable.audit.scripts import Script
 from tests.laws.subjects import COMPOSITORS, DATA, MECHANISMS, SUBJECTS, Subject
 from tests.strategies import ILLEGAL, ILLEGAL_LAUNCHES, WORD, Courier, Masker, RandomBits
 

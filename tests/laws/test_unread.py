@@ -38,7 +38,7 @@ from queryable import (
     QueryError,
     SeededCoins,
 )
-from queryable.audit.laws import snapshot
+from queryable.audit.scripts import snapshot
 from queryable.conversation import LOST, Moved, Ready, leaves
 from queryable.data.growing import Grown
 from queryable.messages import Answer, MeasureQuery, Query

@@ -40,7 +40,7 @@ from queryable import (
     UnprovenCompositionError,
     explain,
 )
-from queryable.audit.laws import snapshot
+from queryable.audit.scripts import snapshot
 from queryable.data.growing import Grown, grown
 from queryable.datasets import Described
 from queryable.errors import HandleError
