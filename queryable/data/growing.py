@@ -17,10 +17,11 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from immutables import Map
 
-from queryable.data import stores
+from queryable.data import forms
 from queryable.data.cells import count_records
+from queryable.data.forms import store_of
 from queryable.data.later import made
-from queryable.data.stores import Store, store_of
+from queryable.data.stores import Store
 from queryable.errors import QueryError
 from queryable.quoting import quoted
 
@@ -264,7 +265,7 @@ def form_of(dataset: Any) -> "Growing | Store | None":
     """
     if isinstance(dataset, Growing):
         return dataset
-    return stores.form_of(dataset.base if type(dataset) is Grown else dataset)
+    return forms.form_of(dataset.base if type(dataset) is Grown else dataset)
 
 
 def batch_of(form: "Growing | Store | None", records: Any) -> Any:

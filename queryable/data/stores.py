@@ -1,22 +1,18 @@
-"""Stores of records that only grow, one class for each form of data.
+"""Stores of records that only grow: of lists, of arrays and of dicts of columns.
 
 A store has the first `count` records for good. `put` writes a batch behind them. If it is
 interrupted, what it has written is behind `count`, and the next `put` replaces it. Does not know
-which values share the store: `growing` does. All functions but `store_of` and `fitted` touch data.
+which values share the store: `growing` does. Stores of frames are in `pieces`, and `forms` chooses
+one. All functions but `fitted` touch data.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from queryable.data.cells import count_records, masked_arrays
 from queryable.data.frozen import read_only
-
-_CANNOT = (
-    "these data cannot grow: give a list, a tuple, an array, a dict of columns, a frame or a table"
-)
 
 
 class Store(ABC):
@@ -205,67 +201,6 @@ class Columns(Store):
         return Columns(columns, count)
 
 
-_MOST_PIECES = 256
-
-
-class Pieces(Store):
-    """Frames, or columns of frames, that their library joins when they are read."""
-
-    __slots__ = ("held", "joined", "kind", "same", "slice")
-
-    def __init__(
-        self,
-        first: Any,
-        joined: Callable[[list[Any]], Any],
-        cut: Callable[[Any, int, int], Any],
-        same: Callable[[Any], Any],
-    ) -> None:
-        super().__init__(len(first))
-        self.held = [first], len(first)  # the pieces, and the records in them
-        self.joined, self.slice, self.same = joined, cut, same
-        self.kind = same(first)
-
-    def fitted(self, records: Any) -> tuple[Any, int]:
-        """The same class, with the same columns and types."""
-        first, kind = self.held[0][0], self.same
-        if type(records) is not type(first):
-            raise TypeError(f"give a {type(first).__name__}, as the data are, not {_kind(records)}")
-        if kind(records) != self.kind:
-            theirs, ours = _told_apart(kind(records), self.kind)
-            raise TypeError(
-                f"give the same columns, with the same types: the batch has {theirs}, and the data "
-                f"have {ours}"
-            )
-        return records, len(records)
-
-    def write(self, start: int, fitted: Any, size: int) -> None:
-        """Add a piece; many small pieces are joined."""
-        pieces, count = self.held
-        if count > start:  # an interrupted batch is behind the records
-            pieces = [self.part(0, start)]
-        pieces = [*pieces, fitted]
-        if len(pieces) > _MOST_PIECES:
-            pieces = [self.joined(pieces)]
-        self.held = pieces, start + size
-
-    def part(self, start: int, stop: int) -> Any:
-        """The joined pieces, cut."""
-        pieces, count = self.held
-        if len(pieces) > 1:
-            pieces = [self.joined(pieces)]
-            self.held = pieces, count
-        return self.slice(pieces[0], start, stop)
-
-    def parts(self, spans: Sequence[tuple[int, int]]) -> Any:
-        """The parts, joined."""
-        cut = [self.part(*span) for span in spans]
-        return self.joined(cut) if len(cut) > 1 else (cut or [self.part(0, 0)])[0]
-
-    def fork(self, count: int) -> "Pieces":
-        """The first records, in one piece."""
-        return Pieces(self.part(0, count), self.joined, self.slice, self.same)
-
-
 _NUMBERS = "biufc"
 
 
@@ -275,155 +210,6 @@ def _converts(given: Any, wanted: Any) -> bool:
         return True
     numbers = given.kind in _NUMBERS and wanted.kind in _NUMBERS
     return numbers and bool(np.can_cast(given, wanted, "safe"))
-
-
-def form_of(dataset: Any) -> Store | None:
-    """An empty store, which says what a batch for these data looks like; None if they cannot grow.
-
-    The public form of data: that they are a list (or a tuple, which is the same); the type of an
-    array, but not the width of its texts, and its dimensions beyond the length; the names of
-    columns, and the form of each; the class of a frame, and the names and types of its columns. How
-    many records there are is no part of it, nor what is in a list or in a cell of type object.
-    """
-    try:
-        return store_of(_emptied(dataset))
-    except TypeError:
-        return None
-
-
-def _emptied(dataset: Any) -> Any:
-    """Data of the same form without records; itself if it has no form that grows."""
-    kind = type(dataset)
-    if kind in (list, tuple):
-        return kind()
-    if kind is dict:
-        return {name: _emptied(column) for name, column in dataset.items()}
-    if kind is np.ndarray and not dataset.ndim:
-        return dataset
-    library = kind.__module__.partition(".")[0]
-    if library == "pyarrow" and kind.__name__ == "Table":
-        return dataset.slice(0, 0)
-    grows = kind in (np.ndarray, *masked_arrays()) or library in ("pandas", "polars")
-    return dataset[:0] if grows and kind.__name__ in _SLICED else dataset
-
-
-_SLICED = ("ndarray", "MaskedArray", "DataFrame", "Series")
-
-
-def store_of(dataset: Any) -> Store:
-    """A store with a data set's records.
-
-    Raises:
-        TypeError: it has no form that grows.
-    """
-    kind = type(dataset)
-    if kind in (list, tuple):
-        return Listed(kind, list(dataset))
-    if kind is np.ndarray and dataset.ndim:
-        return Arrayed(dataset)
-    if kind is dict:
-        columns = {name: store_of(column) for name, column in dataset.items()}
-        if any(isinstance(each, Columns) for each in columns.values()):
-            raise TypeError(_CANNOT)
-        return Columns(columns, count_records(dataset))
-    if kind in masked_arrays():
-        return Pieces(dataset, np.ma.concatenate, _sliced, _masked_type)
-    library = kind.__module__.partition(".")[0]
-    if library == "pandas" and kind.__name__ in ("DataFrame", "Series"):
-        return _of_pandas(dataset)
-    if library == "polars" and kind.__name__ in ("DataFrame", "Series"):
-        return _of_polars(dataset)
-    if library == "pyarrow" and kind.__name__ == "Table":
-        return _of_arrow(dataset)
-    raise TypeError(_CANNOT)
-
-
-def _of_pandas(dataset: Any) -> Store:
-    import pandas as pd
-
-    def joined(pieces: list[Any]) -> Any:
-        return pd.concat([_without_categories(each) for each in pieces], ignore_index=True)
-
-    def same(frame: Any) -> Any:
-        if frame.ndim == 1:
-            return _public_type(frame.dtype)
-        return [*zip(frame.columns, map(_public_type, frame.dtypes), strict=True)]
-
-    return Pieces(dataset, joined, lambda frame, start, stop: frame.iloc[start:stop], same)
-
-
-def _public_type(dtype: Any) -> Any:
-    """The type of a column of pandas; of a categorical, whose categories are cells, of objects."""
-    return np.dtype(object) if _is_categorical(dtype) else dtype
-
-
-def _is_categorical(dtype: Any) -> bool:
-    return type(dtype).__name__ == "CategoricalDtype"
-
-
-def _without_categories(frame: Any) -> Any:
-    """Categoricals as objects. Joined with others they would get a type that depends on cells."""
-    if frame.ndim == 1:
-        return frame.astype(object) if _is_categorical(frame.dtype) else frame
-    coded = [name for name, dtype in frame.dtypes.items() if _is_categorical(dtype)]
-    return frame.astype(dict.fromkeys(coded, object)) if coded else frame
-
-
-def _of_polars(dataset: Any) -> Store:
-    import polars as pl
-
-    def same(frame: Any) -> Any:
-        return [*frame.schema.items()] if isinstance(frame, pl.DataFrame) else frame.dtype
-
-    return Pieces(dataset, pl.concat, _sliced, same)
-
-
-def _of_arrow(dataset: Any) -> Store:
-    import pyarrow as pa
-
-    def cut(table: Any, start: int, stop: int) -> Any:
-        return table.slice(start, stop - start)
-
-    def same(table: Any) -> Any:
-        return [(each.name, each.type, each.nullable) for each in table.schema]
-
-    return Pieces(dataset, pa.concat_tables, cut, same)
-
-
-def _masked_type(values: Any) -> str:
-    """The type of a masked array, without the width of texts, and its dimensions."""
-    kind = {"U": "text", "S": "bytes"}.get(values.dtype.kind, values.dtype)
-    return f"{kind} {values.shape[1:]}" if values.ndim > 1 else str(kind)
-
-
-def _told_apart(theirs: Any, ours: Any) -> tuple[str, str]:
-    """Two schemas that differ, as texts that differ."""
-    for written in (str, repr, _in_full):
-        found = _described(theirs, written), _described(ours, written)
-        if found[0] != found[1]:
-            break
-    return found
-
-
-def _in_full(value: Any) -> str:
-    """A name or a type with its class, and with all that it holds."""
-    held = getattr(value, "__dict__", {})
-    return f"{type(value).__module__}.{type(value).__name__} {value!r} {held}"
-
-
-def _described(schema: Any, written: Callable[[Any], str]) -> str:
-    """The columns of a frame with their types, or the type of one column."""
-    if not isinstance(schema, list):
-        return written(schema)
-    columns = (
-        f"{written(name)}: {written(kind)}{'' if all(nullable) else ' not null'}"
-        for name, kind, *nullable in schema
-    )
-    return ", ".join(columns) or "no column"
-
-
-def _sliced(values: Any, start: int, stop: int) -> Any:
-    return values[start:stop]
 
 
 def _kind(value: object) -> str:
