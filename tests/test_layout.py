@@ -157,6 +157,17 @@ FLOORS = {
 """The rooms and single modules of each package, lowest first: each may import those before it. A
 module of a room that lies lower than the room is named with it."""
 
+MOST_LINES = 330
+SHORT = ("queryable", "composition")
+"""Packages in which no module has more lines than that: one idea is in one module."""
+
+LONG = {
+    "composition/compositors/blocks.py",
+    "queryable/conversation/running.py",
+    "queryable/running/root.py",
+}
+"""Modules of them that are longer still. None is added."""
+
 Check = Callable[[ast.Module, str], Iterator[str]]
 
 
@@ -394,6 +405,25 @@ def test_scipy_in_a_function_is_not_eager() -> None:
         "def f(x):\n    import scipy\nclass A:\n    def g(self):\n        import scipy"
     )
     assert list(eager(tree, "queryable")) == []
+
+
+def too_long(lines: Mapping[str, int], most: int = MOST_LINES) -> list[str]:
+    """The modules with more lines than that."""
+    return sorted(name for name, count in lines.items() if count > most)
+
+
+def test_modules_are_short() -> None:
+    lines = {
+        path.as_posix(): (ROOT / path).read_text(encoding="utf-8").count("\n")
+        for path in modules()
+        if path.parts[0] in SHORT
+    }
+    assert lines
+    assert set(too_long(lines)) <= LONG
+
+
+def test_a_module_that_is_too_long_is_found() -> None:
+    assert too_long({"a.py": MOST_LINES, "b.py": MOST_LINES + 1}) == ["b.py"]
 
 
 def test_errors_import_nothing() -> None:
