@@ -9,14 +9,13 @@ mechanism. The root opens a list for each message, and passes what was reported 
 the new state is in place. Without a list, reports are dropped.
 """
 
-import sys
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TypeVar
 
 import numpy as np
 
-from queryable.errors import MechanismFault, QueryError
+from queryable.errors import MechanismFault
 
 T = TypeVar("T")
 
@@ -72,46 +71,6 @@ def touching_data(run: Callable[[], T]) -> T:
     except BaseException as fault:
         report(fault)
     raise MechanismFault  # outside the handler, so that it has no __context__
-
-
-_ROOM = 150
-_FOR_CHILD = 5  # frames for a child on the path, at most
-_FOR_VALUE = 13  # frames for a value of a message in which there are others, at most
-
-
-def require_room(path: int, nested: int) -> None:
-    """Check, before a message is sent, that the stack can hold all that it runs.
-
-    Args:
-        path: how many children it is sent through.
-        nested: how deep its values are nested.
-
-    Raises:
-        QueryError: Python's recursion limit is closer than that.
-    """
-    room = _ROOM + _FOR_CHILD * path + _FOR_VALUE * nested
-    try:
-        sys._getframe(max(sys.getrecursionlimit() - room, 0))
-    except ValueError:  # the stack is not as deep as that
-        return
-    require_stack(room)
-
-
-def require_stack(room: int = _ROOM) -> None:
-    """Check, before anything is charged, that enough stack is left to run a mechanism.
-
-    Raises:
-        QueryError: Python's recursion limit is closer than `room` frames.
-    """
-    try:
-        sys._getframe(max(sys.getrecursionlimit() - room, 0))
-    except ValueError:  # the stack is not as deep as that
-        return
-    raise QueryError(
-        f"Python's recursion limit of {sys.getrecursionlimit()} is closer than {room} frames, too "
-        "close to run a mechanism; nothing is charged. Ask from a shallower call, or raise the "
-        "limit with sys.setrecursionlimit"
-    )
 
 
 def is_interrupt(fault: BaseException) -> bool:

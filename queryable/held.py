@@ -5,6 +5,7 @@ that a class with a new field, or a mechanism in another one, needs no code of i
 through. What is found about a value that cannot change is remembered while that value is alive.
 """
 
+import sys
 from collections import deque
 from collections.abc import Callable
 from fractions import Fraction
@@ -14,7 +15,6 @@ from weakref import ref
 import attrs
 
 from queryable.errors import QueryError
-from queryable.faults import require_room
 from queryable.kinds import KINDS, holds_nothing, kind_of_class
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Launch, PrivacyLossQuery
@@ -25,6 +25,9 @@ MOST_NESTED = 50
 lists. A statistic is one; expressions have a limit of their own. Whatever walks over so many fits
 on the stack of any usual caller. A message that is sent through more than twenty children may have
 one less for every two of them."""
+_ROOM = 150  # frames of Python's stack for what a message runs, at most
+_FOR_CHILD = 5  # for each child on its path
+_FOR_VALUE = 13  # for each value of it in which there are others
 _MOST_LEVELS = 120  # a child that a message is sent through counts once, and a value twice
 
 
@@ -111,7 +114,16 @@ def require_nested(path: tuple[Any, ...], query: Any) -> None:
     levels = levels or nesting(query)
     if not (levels <= MOST_NESTED and len(path) + 2 * levels <= _MOST_LEVELS):
         raise QueryError(_NESTED)
-    require_room(len(path), levels)
+    room = _ROOM + _FOR_CHILD * len(path) + _FOR_VALUE * levels
+    try:
+        sys._getframe(max(sys.getrecursionlimit() - room, 0))
+    except ValueError:  # the stack is not as deep as that
+        return
+    raise QueryError(
+        f"Python's recursion limit of {sys.getrecursionlimit()} is closer than {room} frames, too "
+        "close to run a mechanism; nothing is charged. Ask from a shallower call, or raise the "
+        "limit with sys.setrecursionlimit"
+    )
 
 
 _FLAT = frozenset({str, int, PrivacyLossQuery})

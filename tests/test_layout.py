@@ -161,13 +161,6 @@ MOST_LINES = 330
 SHORT = ("queryable", "composition")
 """Packages in which no module has more lines than that: one idea is in one module."""
 
-LONG = {
-    "composition/compositors/blocks.py",
-    "queryable/conversation/running.py",
-    "queryable/running/root.py",
-}
-"""Modules of them that are longer still. None is added."""
-
 Check = Callable[[ast.Module, str], Iterator[str]]
 
 
@@ -419,7 +412,7 @@ def test_modules_are_short() -> None:
         if path.parts[0] in SHORT
     }
     assert lines
-    assert set(too_long(lines)) <= LONG
+    assert too_long(lines) == []
 
 
 def test_a_module_that_is_too_long_is_found() -> None:

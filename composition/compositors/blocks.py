@@ -251,8 +251,6 @@ class Blocks(Launching, Compositor):
         """
         return self.unit_blocks, self.unit_rows if protects(facts).whose is None else None
 
-    # What `launching` asks about launches.
-
     def _records(self, own: BlocksState, blocks: Sequence[Block] | None) -> int:
         """In how many records the union of these blocks differs; None stands for any blocks."""
         d_in = self.filter.d_in

@@ -181,9 +181,8 @@ class Log:
         if shape is None or account is None:
             charged: Any = receipt.account  # a person in the middle may have put any value here
             started = launch.mechanism
-            if not isinstance(started, InteractiveMechanism) or started.retires_others:
-                return exchange, None, None
-            if not isinstance(charged, Account):
+            ours = isinstance(charged, Account) and isinstance(started, InteractiveMechanism)
+            if not ours or started.retires_others:
                 return exchange, None, None
             if len(self._shapes) >= _SHAPES:
                 self._shapes.clear()

@@ -322,7 +322,8 @@ def test_a_worst_case_is_read_once(at_launch: bool) -> None:
         state, _ = mechanism.step(state, query)
         query = Ask(0, "bits")
     told: list[Any] = []
-    run = Run(mechanism, query, SYSTEM, state, before=told.append)
+    run = Run(mechanism, query, SYSTEM, state)
+    run.announce(told.append)
     moved = run()
     standing = run.standing()
     assert standing is not None
