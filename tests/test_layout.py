@@ -77,7 +77,7 @@ FLOORS = {
             "ex_post",
             "statistics",
         ),
-        *("conversation.steps", "recalling", "conversation", "running.stepping", "running.alone"),
+        "conversation",
         *("scales", "postprocessing", "dry_runs", "kinds", "held", "protection"),
         *("over_blocks", "releasing", "view", "datasets", "fit", "running"),
         *(
