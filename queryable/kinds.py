@@ -17,7 +17,7 @@ import numpy as np
 from immutables import Map
 
 from queryable.losses import Loss
-from queryable.mechanism import InteractiveMechanism, Measurement
+from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Launch
 from queryable.optional import NO_RUN
 from queryable.postprocessing import PersonInTheMiddle
@@ -39,7 +39,6 @@ class Kind(NamedTuple):
 
     found: bool
     mechanism: bool
-    measurement: bool
     checked: bool
     """They are statistics with a `check` that may fail."""
 
@@ -90,7 +89,6 @@ def kind_of_class(kind: Any) -> Kind:
         issubclass(kind, _HOLDS_NOTHING),
         found,
         issubclass(kind, InteractiveMechanism),
-        issubclass(kind, Measurement),
         checked,
         fixed or every is _nothing,
         run,
