@@ -86,7 +86,7 @@ def _frozen(value: Value) -> Value:
 
 
 @attrs.frozen(eq=False, repr=False)
-class Estimated:
+class LabelledEstimate:
     """An estimate, one number or an array, with what is needed to read it; see `Released`."""
 
     estimate: Value = attrs.field(converter=_frozen)

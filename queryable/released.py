@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 
 from queryable.answer_values import Value, joined
-from queryable.estimates import Estimated, Evidence
+from queryable.estimates import Evidence, LabelledEstimate
 from queryable.quoting import quoted
 
 
@@ -24,7 +24,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 @attrs.frozen(eq=False, repr=False)
-class Released(Estimated):
+class Released(LabelledEstimate):
     """An estimate that was released with noise, and its confidence intervals.
 
     `estimate` is a number, or an array with one dimension per entry of `axes`. A single number
