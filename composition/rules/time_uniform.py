@@ -1,7 +1,7 @@
 """Time-uniform odometers: bounds on the realised loss that hold at every moment at once.
 
 This file has what all of them share: the account, the report, and the filter that stops where the
-report would exceed an epsilon. The formulas of the bounds are in `boundaries`.
+report would exceed an epsilon. The formulas are in `boundaries` and `renyi_odometer`.
 
 Theory of operation: fix neighbouring data x, x' and an adversary. Let L_n be the log-likelihood
 ratio of the view after n messages, and R_n(alpha) the sum of the Renyi losses r_i at order alpha of
@@ -11,7 +11,7 @@ most exp((alpha - 1)*r_i) at the start. So exp((alpha - 1)(L_n - R_n)) times the
 is a nonnegative supermartingale under every interleaving: a launch multiplies it by at most 1, an
 ask keeps its expectation or lowers it. It starts at 1 and dominates exp((alpha - 1)(L_n - R_n)); by
 Ville's inequality L_n > R_n + log(1/delta)/(alpha - 1) at *some* n with probability at most delta.
-Every bound in `boundaries` is a mixture or a weighted union of these over alpha, or above one. With
+Each bound in those modules is a mixture or a weighted union of these over alpha, or above one. With
 zCDP children R_n(alpha) = alpha*rho, and V = 2*rho is the variance that the literature speaks of:
 epsilon_i^2 for an epsilon_i-DP child there, 2*epsilon_i*tanh(epsilon_i/2), which is less, here.
 """

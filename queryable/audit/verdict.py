@@ -1,4 +1,4 @@
-"""The verdict of an audit: its findings, and their text. `auditing` computes them."""
+"""The verdict of an audit: its findings, and their text. `methods` computes them."""
 
 from collections.abc import Iterator
 from enum import Enum
