@@ -9,6 +9,7 @@
 #                one group: ONLY=rules; about many rows: ONLY=tables, large_tables
 #   make figure2 how many counts a budget returns; takes hours, continues if interrupted;
 #                a shorter run: TRIALS=20
+#   make house   how many lines, modules, names and words there are
 #   make notebooks  run the notebooks and save their outputs; one of them: ONLY=3_choosing_a_rule
 #   make docs    build the site in build/site; to read it: python -m http.server -d build/site
 #   make readme  bring the generated parts of README.md up to date
@@ -26,7 +27,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-spark test test-slow test-all check format bench figure2 notebooks docs readme recipes clean
+.PHONY: help demo demo-spark test test-slow test-all check format bench figure2 house notebooks docs readme recipes clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -60,6 +61,9 @@ bench: $(VENV)/.installed-bench
 
 figure2: $(VENV)/.installed-figure2
 	@$(BIN)/python -m benchmarks.figure2 $(if $(TRIALS),--trials $(TRIALS))
+
+house: $(VENV)/.installed-test
+	@$(BIN)/python -m benchmarks.house
 
 notebooks: $(VENV)/.installed-test
 	@$(BIN)/python tests/test_notebooks.py $(ONLY)
