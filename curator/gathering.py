@@ -4,7 +4,6 @@ Responsible for the tree of what messages reach, and for putting the new account
 entries and names in place together. Reads no bodies.
 """
 
-import json
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -19,8 +18,8 @@ from composition.compositors.state import CompositionState
 from composition.rules import RunningAccount
 from curator.codec import Codec
 from curator.keeping import Keeping
-from curator.ledgers import Event
 from curator.reading import Reader, entry_of
+from curator.story import Written, coins_of
 from curator.targets import Adaptive, Target, Unit, Where
 from queryable.conversation import Node
 from queryable.conversation.alone import around, only
@@ -61,7 +60,7 @@ class Gathered:
     ) -> None:
         self._keeping = keeping
         self._root, self._reader, self._coins, self._codec = root, reader, coins, codec
-        self._where: dict[str, Where] = {}
+        self._where: dict[Path, Where] = {}
         self._nodes: dict[Path, Target | None] = {}
         self._entries: list[Stored] = []
         self._places: list[int] = []
@@ -95,12 +94,11 @@ class Gathered:
 
     # What they reach
 
-    def at(self, text: str) -> Where:
-        """What a message to the path with this text reaches."""
-        where = self._where.get(text)
+    def at(self, path: Path) -> Where:
+        """What a message to a path reaches."""
+        where = self._where.get(path)
         if where is None:
-            path = tuple(json.loads(text))
-            where = self._where[text] = Where(self._reached(path), path, self._reader)
+            where = self._where[path] = Where(self._reached(path), path, self._reader)
         return where
 
     def _reached(self, path: Path) -> Target | None:
@@ -122,8 +120,11 @@ class Gathered:
 
     # Putting in place
 
-    def settle(self, asked: Event, answered: Event) -> None:
-        """Put in place what was gathered, up to this message.
+    def settle(self, last: Written) -> None:
+        """Put in place what was gathered.
+
+        Args:
+            last: the last message of it.
 
         Raises:
             HandleError: an account is none of its compositor.
@@ -150,13 +151,12 @@ class Gathered:
             if place is not None:
                 named[at, name] = StoredName(partial(self._reader.exchange, place))
         root.log.add_stored(self._entries, self._places, now.exchanges)
-        first, last = json.loads(asked.body), json.loads(answered.body)
-        coins = self._coins.resumed(bytes.fromhex(first["history"]), first["n"])
+        coins = coins_of(last.asked, self._coins)
         root.resume(
             attrs.evolve(
                 now,
                 state=state,
-                coins=coins.answered_with(last["answer"].encode()),
+                coins=coins.answered_with(last.answered["answer"].encode()),
                 exchanges=now.exchanges + len(self._places),
                 names=called.finish(),
                 named=named.finish(),
@@ -198,7 +198,7 @@ class Gathered:
         Raises:
             HandleError: it is none of this compositor.
         """
-        account = self._codec.decode(json.loads(f'"{node.account}"'))
+        account = self._codec.decode(node.account)
         before: Any = node.own.account
         if type(account) is not type(before) or account.budget != before.budget:
             raise other_versions()

@@ -11,10 +11,11 @@ Responsible for the bodies of events. They are JSON objects whose fields are:
   depends on when the analysts asked and on how long the messages before took, which they see
   anyway. It is rounded down to seconds, which are longer than ticks usually are.
 - `again`, `answer`: of, the number of the event that they belong to. An `again` says that data are
-  about to be read for it once more, after a crash. An answer has the answer, or
+  about to be read for it once more, after a crash. An answer has the answer and its `effect`, or
   `void`: the message was wrong, or a poll, and is no part of the history. It has `charges` if they
   are not those of the intent, and `retired`: how many `Ask`s deep the child was that failed, 0 for
-  the root mechanism.
+  the root mechanism. The `effect` is a word of `curator.effects`, or a list with one for each of
+  several launches or questions. It tells an opening what to do with the message.
 - `exchange`: the fields of an intent and of an answer. `still`: no state has changed.
 - `update`: a message of the data's owner, see `curator.batches`. The fields of an exchange; n and
   history count it like the messages of analysts, path is that of the root, the answer None. It is
@@ -34,10 +35,11 @@ from typing import Any
 
 from curator.batches import Batches
 from curator.codec import Codec
+from curator.effects import effects_of, entries_in
 from curator.keeping import Keeping
 from curator.ledgers import Event, Ledger, LedgerError, UnknownOutcomeError, following
 from curator.moorings import Mooring
-from curator.requests import Request, Requests, entries_among
+from curator.requests import Request, Requests
 from curator.story import request_of
 from queryable.conversation import Node
 from queryable.conversation.alone import only
@@ -225,7 +227,9 @@ class LedgerJournal:
             body["still"] = True
         elif (depth := _retired(before, after, message.path)) is not None:
             body["retired"] = depth
-        count = entries_among(told, still=after is before)
+        effects = effects_of(message, told, still=after is before)
+        body["effect"] = effects
+        count = entries_in(effects)
         if self.pending is None:
             on = self._second()
             self.append("exchange", self._body(message, on) | _charged(charges) | body)

@@ -7,7 +7,6 @@ place of its own, see `entry_of`. Events are read a few at a time, and by the th
 follows the other; each is checked against the one before it.
 """
 
-import json
 import os
 from collections.abc import Sequence
 from functools import partial
@@ -19,7 +18,7 @@ from composition.compositors.adaptive import AdaptiveComposition
 from composition.compositors.claims import Claim, claim_of
 from curator.codec import Codec
 from curator.ledgers import Event, Ledger, LedgerError, chained, ledger_of
-from curator.story import message_of, past_of
+from curator.story import body_of, charges_of, message_of, past_of
 from queryable.conversation.recalling import Asked, Place
 from queryable.errors import HandleError
 from queryable.losses import Loss
@@ -31,7 +30,6 @@ from queryable.view import Exchange
 
 _FEW, _PAGE = 3, 1000  # events that are read at once, if they follow on those before
 _EVENTS = 2**36  # more than a root has; so that a place with an entry is one number of 64 bits
-_MANY = '{"@":"launch-many/'
 Location = Ledger | str | os.PathLike[str]
 
 
@@ -72,18 +70,19 @@ class Reader:
     def kind(self, place: int) -> object:
         """What launches of equal mechanisms with equal charges have in common."""
         if self._told[0] != place % _EVENTS:
-            asked, _ = self._bodies(place % _EVENTS)
-            if not asked["query"].startswith(_MANY):
-                return asked["query"], asked["charges"][0]["charged"]
+            asked, answered = self._bodies(place % _EVENTS)
+            if type(answered.get("effect")) is str:  # it is no message of several launches
+                return asked["query"], charges_of(asked, answered)[0]["charged"]
         return tuple(str(self._codec.encode(each), "ascii") for each in self._charged(place))
 
     def _charged(self, place: int) -> tuple[Launch, Loss]:
         """A launch, and its charge."""
         if self._told[0] != place % _EVENTS:
-            asked, _ = self._bodies(place % _EVENTS)
+            asked, answered = self._bodies(place % _EVENTS)
             launch = self._codec.decode(asked["query"])
             if isinstance(launch, Launch):
-                return launch, self._codec.decode(asked["charges"][0]["charged"])
+                charged = charges_of(asked, answered)[0]["charged"]
+                return launch, self._codec.decode(charged)
         exchange = self.exchange(place)  # which keeps the other entries of the message, too
         launch, receipt = exchange.query, exchange.answer.receipt
         assert isinstance(launch, Launch)
@@ -104,8 +103,8 @@ class Reader:
 
     def _bodies(self, place: int) -> tuple[dict[str, Any], dict[str, Any]]:
         asked = self._event(place)
-        body = json.loads(asked.body)
-        return body, body if asked.kind == "exchange" else json.loads(self._event(place + 1).body)
+        body = body_of(asked)
+        return body, body if asked.kind == "exchange" else body_of(self._event(place + 1))
 
     def _event(self, place: int) -> Event:
         page = self._page

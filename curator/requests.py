@@ -7,15 +7,8 @@ after a restart.
 
 from array import array
 from bisect import bisect_right
-from typing import Any
 
 import attrs
-
-from curator.codec import Codec
-from queryable.messages import is_many
-from queryable.running.log import is_poll
-from queryable.running.together import exchanges_of
-from queryable.view import Exchange
 
 _DIGEST = 32
 _UNKNOWN = -(2**63)
@@ -81,26 +74,3 @@ class Requests:
             return None
         body = self._bodies[place * _DIGEST : (place + 1) * _DIGEST].hex()
         return Answered(body, self._firsts[place], self._counts[place])
-
-
-def entries_among(told: tuple[Exchange, ...], *, still: bool) -> int:
-    """How many exchanges of a message are entries of the log, and no polls.
-
-    Args:
-        still: whether the message changed no state.
-    """
-    return len(told) - sum(map(is_poll, told)) if still else len(told)
-
-
-def entries_in(asked: dict[str, Any], answered: dict[str, Any], codec: Codec) -> int:
-    """As `entries_among`, of a message that is read back from a ledger."""
-    if not asked["query"].startswith(_MANY):
-        return 1  # a poll on its own is not stored
-    query = codec.decode(asked["query"])
-    if not is_many(query):
-        return 1
-    told = exchanges_of(tuple(asked["path"]), query, codec.decode(answered["answer"]))
-    return entries_among(told, still="still" in answered)
-
-
-_MANY = ('{"@":"ask-many/', '{"@":"launch-many/')

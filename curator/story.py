@@ -6,7 +6,7 @@ Responsible for the order of events, and for reading their bodies, which `journa
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 
@@ -59,6 +59,24 @@ class Story:
     closed: bool = False
 
 
+class Written(NamedTuple):
+    """A message that is part of the history, as its events have it.
+
+    Attributes:
+        place: the number of its first event.
+        asked, answered: the bodies with the query and with the answer; one body for both, if the
+            message is one event.
+        fed: whether the data's owner has sent it.
+        interrupted: whether it was run again after a crash, with an event for each try.
+    """
+
+    place: int
+    asked: dict[str, Any]
+    answered: dict[str, Any]
+    fed: bool = False
+    interrupted: bool = False
+
+
 class Telling:
     """Tells the events of a root apart while they are read, which keeps none of them.
 
@@ -97,7 +115,7 @@ class Telling:
     def _begin(self) -> None:
         """Read the first event and the opening answer."""
         for event in self._events:
-            body = json.loads(event.body)
+            body = body_of(event)
             if self.closed:
                 raise _out_of_order(event)
             match event.kind:
@@ -109,18 +127,15 @@ class Telling:
                     self.opened, self.pending, self.tries = body, event, 1
                 case "again" if self._belongs(body):
                     self.tries += 1
-                case "answer" if self._belongs(body):
+                case "answer" if self._belongs(body) and "answer" in body:
                     self.opening, self.pending, self.head = body["answer"], None, event
                     return
                 case _:
                     raise _out_of_order(event)
             self.head = event
 
-    def messages(self) -> Iterator[tuple[Event, Event]]:
-        """The messages that are part of the history: the query's event, and the answer's.
-
-        Those of the data's owner are among them; their event is an `update`.
-        """
+    def messages(self) -> Iterator[Written]:
+        """The messages that are part of the history, those of the data's owner among them."""
         for event in self._events:
             kind, pending, self.head = event.kind, self.pending, event
             if self.closed:
@@ -128,18 +143,20 @@ class Telling:
             if kind == "intent" and pending is None:
                 self.pending, self.tries = event, 1
             elif kind == "answer" and pending is not None:
-                if not event.body.endswith(f'","of":{pending.seq}}}'):
-                    body = json.loads(event.body)
-                    if not self._belongs(body):
-                        raise _out_of_order(event)
-                    if body.get("void"):
-                        self.pending = None
-                        continue
+                body = body_of(event)
+                if not self._belongs(body):
+                    raise _out_of_order(event)
                 self.pending = None
-                yield pending, event
+                if not body.get("void"):
+                    if "answer" not in body:
+                        raise _foreign(event)
+                    asked = body_of(pending, _ASKED)
+                    interrupted = event.seq != pending.seq + 1
+                    yield Written(pending.seq, asked, body, interrupted=interrupted)
             elif kind in ("exchange", "update") and pending is None:
-                yield event, event
-            elif kind == "again" and self._belongs(json.loads(event.body)):
+                body = body_of(event, _BOTH)
+                yield Written(event.seq, body, body, fed=kind == "update")
+            elif kind == "again" and self._belongs(body_of(event)):
                 self.tries += 1
             elif kind == "closed":
                 self.closed = True
@@ -147,7 +164,31 @@ class Telling:
                 raise _out_of_order(event)
 
     def _belongs(self, body: dict[str, Any]) -> bool:
-        return self.pending is not None and body["of"] == self.pending.seq
+        return self.pending is not None and body.get("of") == self.pending.seq
+
+
+_ASKED = frozenset({"history", "n", "path", "query"})
+_BOTH = _ASKED | {"answer"}
+_decoded = json.JSONDecoder().raw_decode
+
+
+def body_of(event: Event, fields: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """The body of an event.
+
+    Raises:
+        LedgerError: it is no JSON object with these fields.
+    """
+    try:
+        body, end = _decoded(event.body)
+    except ValueError:
+        body, end = None, 0
+    if type(body) is not dict or end != len(event.body) or not fields <= body.keys():
+        raise _foreign(event)
+    return body
+
+
+def _foreign(event: Event) -> LedgerError:
+    return LedgerError(f"root {event.root!r}: event {event.seq} is not what a curator writes")
 
 
 def _out_of_order(event: Event) -> LedgerError:
@@ -161,11 +202,7 @@ def story_of(events: Iterable[Event]) -> Story:
         LedgerError: they do not make sense.
     """
     telling = Telling(events)
-    told = [
-        (json.loads(asked.body), json.loads(answered.body))
-        for asked, answered in telling.messages()
-        if asked.kind != "update"
-    ]
+    told = [(each.asked, each.answered) for each in telling.messages() if not each.fed]
     return Story(
         telling.opened,
         telling.opening,
@@ -182,11 +219,22 @@ def request_of(asked: dict[str, Any]) -> Request | None:
     return Request(asked["key"], asked["body"]) if "key" in asked else None
 
 
+def charges_of(asked: dict[str, Any], answered: dict[str, Any]) -> list[dict[str, Any]]:
+    """The charges of a message that stand at last."""
+    charges: list[dict[str, Any]] = answered.get("charges", asked.get("charges", []))
+    return charges
+
+
+def coins_of(body: dict[str, Any], coins: SealedCoins) -> SealedCoins:
+    """The coins of a message, from those of its root at any history."""
+    return coins.resumed(bytes.fromhex(body["history"]), body["n"])
+
+
 def message_of(body: dict[str, Any], coins: SealedCoins, codec: Codec) -> Message:
     """The message of an intent or an exchange, with its coins."""
-    own = coins.resumed(bytes.fromhex(body["history"]), body["n"])
     names = tuple(body.get("names", ()))
-    return Message(tuple(body["path"]), codec.decode(body["query"]), names, own)
+    query = codec.decode(body["query"])
+    return Message(tuple(body["path"]), query, names, coins_of(body, coins))
 
 
 def past_of(
@@ -195,7 +243,7 @@ def past_of(
     """A message and its answer, from the bodies of their events."""
     message = message_of(asked, coins, codec)
     answer = codec.decode(answered["answer"])
-    charges = answered.get("charges", asked.get("charges", []))
+    charges = charges_of(asked, answered)
     retired = answered.get("retired")
     recall = None if answered.get("still") else Recall(answer, same_by(codec), retired)
     receipted = partial(_receipted, message, answer, charges, codec)

@@ -52,7 +52,7 @@ class Adaptive(Target):
 
     Attributes:
         launched: the places of the launches that were charged.
-        account: the text of the account after the last of them, as it stands in a body.
+        account: the text of the account after the last of them.
         children: those that were launched or asked, when they are put in place.
         claims: those of the launched children.
     """

@@ -130,6 +130,7 @@ FLOORS = {
             "batch_files",
             "batches",
             "requests",
+            "effects",
             "story",
             "reading",
             "keeping",
@@ -137,7 +138,6 @@ FLOORS = {
             "targets",
         ),
         *(
-            "several",
             "gathering",
             "skimming",
             "leases",

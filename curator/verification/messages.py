@@ -16,6 +16,7 @@ from curator.verification.charges import (
     asked_below,
     is_spender,
 )
+from curator.verification.effects import require_effect
 from curator.verification.terms import OF_RECORDS
 from curator.verification.tree import Node, Path, Tree
 from queryable.losses import AdditiveLoss
@@ -25,6 +26,7 @@ _DECLINED = frozenset({"refused/1", "halted/1"})
 _REFUSED = {"@": "refused/1"}
 _FULL = "at mechanism count limit"
 _LAUNCHES = frozenset({"launch/1", LAUNCH})
+_MANY = {"launch-many/1": "launches", "ask-many/1": "queries"}
 
 
 class Messages:
@@ -43,7 +45,7 @@ class Messages:
         self.tree = Tree(course)
         self.charges = self.claims = self.uncompared = self.refusals = self.persons = 0
         self.unchecked: dict[str, int] = {}
-        self._claims = Claims(codec)
+        self._codec, self._claims = codec, Claims(codec)
         self._names: set[tuple[Path, str]] = set()
         self._keys: set[str] = set()
 
@@ -76,6 +78,14 @@ class Messages:
             self._entry(path, node, launch, _REFUSED if stands else outcome, charge)
         if charged:
             raise WrongAccountError("has a charge for a launch that is not in the message")
+        if "standing" not in answered:
+            require_effect(
+                answered["effect"],
+                entries,
+                self._codec,
+                many=tag_of(query) in _MANY,
+                still="still" in answered,
+            )
         if not charges and tag_of(answer) == "refused/1":
             self._declined_ask(path, query)
         self._named(path, asked.get("names", ()), entries)
@@ -372,7 +382,7 @@ def _mechanism_of(launch: Json, charge: Json) -> str:
 
 def _entries(query: Json, answer: Any) -> Iterator[tuple[Json, Json]]:
     """The entries of a message, each with its answer; one answer may be that of all."""
-    field = {"launch-many/1": "launches", "ask-many/1": "queries"}.get(tag_of(query))
+    field = _MANY.get(tag_of(query))
     if field is None:
         yield query, answer
         return

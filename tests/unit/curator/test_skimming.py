@@ -15,6 +15,7 @@ from benchmarks import durable_log
 from composition import ExPost, FiltCon, FiltSeq, OdomCon
 from composition.compositors.state import CompositionState
 from curator import skimming
+from curator.codec import Codec
 from curator.ledgers import BrokenChainError, Event, following
 from curator.reading import Reader
 from curator.requests import Request
@@ -49,24 +50,25 @@ def opened(ledger: MemoryLedger, case: Case) -> Queryable:
     return curator.open(ledger, case.mechanism, case.data(), name="a", key=KEY, codec=TAGGED)
 
 
-def made_of(state: Any, *, units: bool = True) -> Any:
+def made_of(state: Any, *, units: bool = True, codec: Codec = TAGGED) -> Any:
     """A state as plain values. Without units, their states are left out."""
+    encode = codec.encode
     if isinstance(state, Node):
         own, children = state.own, {}
         for identity, (mechanism, inner, messages) in state.children.items():
             left_out = not (units or Recall.holds(mechanism))
-            below = None if left_out else made_of(inner, units=units)
-            children[identity] = messages, TAGGED.encode(mechanism), below
+            below = None if left_out else made_of(inner, units=units, codec=codec)
+            children[identity] = messages, encode(mechanism), below
         if not isinstance(own, CompositionState):
             return type(own), children
         claims = [own.claims[place] for place in range(len(own.claims))]
         facts = [(each.mechanism, each.loss, each.coined) for each in claims]
-        account = TAGGED.encode(own.account)
-        return account, TAGGED.encode(tuple(facts)), children, own.halted
+        account = encode(own.account)
+        return account, encode(tuple(facts)), children, own.halted
     if isinstance(state, Unplayed):
         asked = map(state._asked, state._messages[: state._count])
-        told = [(TAGGED.encode((each.query, each.answer)), each.coins().history) for each in asked]
-        return TAGGED.encode(state._opening), state._coins().history, told  # type: ignore[attr-defined]
+        told = [(encode((each.query, each.answer)), each.coins().history) for each in asked]
+        return encode(state._opening), state._coins().history, told  # type: ignore[attr-defined]
     return type(state)
 
 

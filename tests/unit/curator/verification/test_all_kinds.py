@@ -261,7 +261,8 @@ def test_a_launch_above_the_budget_is_found(mechanism: Any) -> None:
 def test_a_refusal_of_what_fits_is_found(mechanism: Any) -> None:
     events = events_of(mechanism, (WORD, WORD), (1, 2, 3))
     before = json.loads(events[2].body)["charges"][0]["account"]
-    last = edited(events[-1], lambda body: body.update(answer='{"@":"refused/1","reason":"no"}'))
+    refused = {"answer": '{"@":"refused/1","reason":"no"}', "effect": "refused"}
+    last = edited(events[-1], lambda body: body.update(refused))
     intent = edited(events[-2], lambda body: body["charges"][0].update(account=before))
     changed = [*events[:-2], intent, last]
     if "accumulator-account/1" in before:  # the account that it would have is not in the ledger
