@@ -99,7 +99,7 @@ class Run(leaves.Executor):
         self.faults = []
         self.receipts: Receipts = []
         self.stopped = self.lost = self.live = False
-        self.atomic = node is not None and issubclass(type(message), OWNERS)
+        self.atomic = node is not None and not way and issubclass(type(message), OWNERS)
         if self.atomic and isinstance(message, Update):
             self._message = Update(Later.of(message.records), message.block)
 

@@ -13,6 +13,7 @@ from composition import FiltCon
 from queryable import (
     SYSTEM,
     Ask,
+    CloseBlock,
     Coins,
     Failed,
     InteractiveMechanism,
@@ -190,6 +191,18 @@ def test_an_analyst_sends_no_batch_through_a_conversation() -> None:
     made = root(Leaf())
     with pytest.raises(QueryError, match="owner"):
         made.tell(passed((0, Update([1]))))
+
+
+@pytest.mark.parametrize("message", [Update([1]), CloseBlock("day")])
+def test_an_owners_message_goes_to_the_root_alone(message: Any) -> None:
+    """What is sent on a way to a child is no batch, however deep the child is."""
+    q = Queryable(FiltCon(PureDP(9)), [31, 47])
+    q.launch(FiltCon(PureDP(1))).launch(Toy(PureDP(1)))
+    before = q._root.state  # type: ignore[attr-defined]
+    for way in ((0,), (0, 0)):
+        with pytest.raises(QueryError, match="owner"):
+            q._root.tell(way, message)
+    assert q._root.state is before  # type: ignore[attr-defined]
 
 
 # Late errors.
