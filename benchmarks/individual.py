@@ -45,7 +45,7 @@ def windows(share: float) -> Iterator[Count]:
 def lasting(share: float, data: Any) -> int:
     """How many windows are counted before one is more than 1% too small."""
     accounts = Accounts.of(ROWS)
-    cost = Gaussian(Count(), scale=SCALE).loss_per_square
+    cost = Gaussian(Count(), scale=SCALE).per_record.loss_per_square
     assert cost is not None
     for launches, statistic in zip(range(MOST), windows(share), strict=False):
         counted = statistic.contributions(data).squares

@@ -208,4 +208,4 @@ def _left(plan: Sequence[Planned], fit: Fit) -> Iterator[str]:
 def _charged_by_record(planned: Planned) -> bool:
     if isinstance(planned, Loss):
         return isinstance(planned, ZCDP)
-    return planned.loss_per_square is not None
+    return planned.per_record is not None

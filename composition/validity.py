@@ -63,7 +63,7 @@ COIN = Condition(
 AGREED = Condition(
     "the claim holds from every history",
     "a part's mechanism that gets batches is pure, or its claim holds from every history on which "
-    "the messages agreed (`from_any_history`), as with additive noise "
+    "the messages agreed (`Growth.from_any_history`), as with additive noise "
     "(docs/theory.md, data that grow)",
     keeps_its_claim,
     Unproven(

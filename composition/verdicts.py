@@ -125,9 +125,10 @@ def keeps_its_claim(mechanism: InteractiveMechanism[Any], d_in: int) -> bool:
     """Whether a mechanism's claim holds from every history on which the messages agreed.
 
     It does if the mechanism says so, and if its loss is pure: then what agreed has ratio 1. One
-    that is not continual gets no messages that could differ.
+    that takes no batches gets no messages that could differ.
     """
-    if mechanism.from_any_history or not mechanism.continual:
+    growth = mechanism.growth
+    if growth is None or growth.from_any_history:
         return True
     try:
         return type(mechanism.privacy_map(d_in)) is PureDP

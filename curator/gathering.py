@@ -188,8 +188,9 @@ class Gathered:
         if target.children:
             children = children.update(target.children)
         if streams is not None:
-            started = (each for each in sorted(target.claims) if each in target.children)
-            streams += tuple(each for each in started if target.children[each].mechanism.continual)
+            below = target.children
+            started = (each for each in sorted(target.claims) if each in below)
+            streams += tuple(each for each in started if below[each].mechanism.growth is not None)
         return Node(CompositionState(own.data, account, claims, streams=streams), children)
 
     def _account(self, node: Adaptive) -> RunningAccount:

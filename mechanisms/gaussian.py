@@ -10,7 +10,7 @@ from flint import arb
 from mechanisms.additive import drawing, integer_statistic, is_entry, noisy
 from mechanisms.sampling.laws import DiscreteGaussian
 from queryable.answers import Noise, NoisyArray, NoisyInt
-from queryable.contributions import Contributions
+from queryable.contributions import PerRecord
 from queryable.effort import Effort
 from queryable.losses import ZCDP, Dominated, Loss, Measure
 from queryable.losses.numbers import Number, natural, positive, round_up, sqrt_up
@@ -74,14 +74,12 @@ class Gaussian(Measurement[NoisyInt | NoisyArray]):
         return smoothed(moved**2, self.variance, prod(self.statistic.shape or ()))
 
     @property
-    def loss_per_square(self) -> Fraction | None:
-        """1 / (2 variance), if the statistic says what each record adds."""
-        known = type(self) is Gaussian and self.statistic.by_record
-        return 1 / (2 * self.variance) if known else None
-
-    def contributions(self, dataset: Any) -> Contributions:
-        """What each record adds to the statistic."""
-        return self.statistic.contributions(dataset)
+    def per_record(self) -> PerRecord | None:  # type: ignore[override]
+        """1 / (2 variance) for what a record adds, if the statistic says what that is."""
+        statistic = self.statistic
+        if not statistic.by_record:
+            return None
+        return PerRecord(1 / (2 * self.variance), statistic.contributions)
 
     @property
     def effort(self) -> Effort:

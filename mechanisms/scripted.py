@@ -25,7 +25,7 @@ from queryable.messages import (
     is_owners,
     not_the_owner,
 )
-from queryable.optional import counts_batches, in_blocks, public_name
+from queryable.optional import public_name
 from queryable.quoting import an_instance, quoted
 from queryable.randomness.coins import Coins
 from queryable.view import View, conversation
@@ -101,7 +101,8 @@ class Scripted(Measurement[View]):
         except PrivacyClaimError as error:
             raise ValueError(f"mechanism should have a privacy loss: {error}") from None
         for each in held(self.mechanism):
-            if counts_batches(each) or in_blocks(each):
+            growth = each.growth if isinstance(each, InteractiveMechanism) else None
+            if growth is not None and growth.about_batches:
                 raise ValueError(
                     f"{type(each).__name__} answers about data that grow, and these stand still; "
                     "launch it in a filter beside this analysis"

@@ -34,7 +34,7 @@ from queryable.messages import (
 from queryable.quoting import an_instance
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.statistics import IntegerStatistic, Monotone
-from queryable.streams import DataLevel
+from queryable.streams import DataLevel, Growth
 
 
 def _threshold(value: Any) -> Fraction:
@@ -171,7 +171,7 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
         threshold = among * _THOUSANDTHS / (_THOUSANDTHS + thousandths)
         return threshold, (among - threshold) / answers
 
-    continual = True
+    growth = Growth()
     neighbours = DataLevel()
 
     def loss(self, d_in: int) -> PureDP:

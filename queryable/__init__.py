@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from queryable.rehearsal import rehearse
     from queryable.scales import accuracy, scale_for
     from queryable.statistics import Bit, Statistic
-    from queryable.streams import BlockLevel, DataLevel, EventLevel, UserLevel
+    from queryable.streams import BlockLevel, DataLevel, EventLevel, Growth, UserLevel
     from queryable.view import View, interact, truncated_view
 else:
     __getattr__, __dir__ = lazily(
@@ -99,7 +99,7 @@ else:
             "queryable.rehearsal": "rehearse",
             "queryable.scales": "accuracy scale_for",
             "queryable.statistics": "Bit Statistic",
-            "queryable.streams": "BlockLevel DataLevel EventLevel UserLevel",
+            "queryable.streams": "BlockLevel DataLevel EventLevel Growth UserLevel",
             "queryable.view": "View interact truncated_view",
         },
     )
@@ -137,6 +137,7 @@ __all__ = [
     "Failed",
     "FromAnalyst",
     "FromMechanism",
+    "Growth",
     "Halted",
     "HandleError",
     "InteractiveError",

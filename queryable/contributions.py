@@ -5,6 +5,8 @@ a mechanism that knows what each of them adds.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import attrs
@@ -27,6 +29,29 @@ class Contributions(ABC):
     @abstractmethod
     def among(self, active: Mask) -> Any:
         """What the mechanism reads instead of the data set, so that only active records count."""
+
+
+def _per_square(value: Any) -> Fraction:
+    if type(value) not in (int, Fraction) or not value >= 0:
+        raise ValueError("loss_per_square should be a Fraction or an int from 0 on")
+    return Fraction(value)
+
+
+@attrs.frozen
+class PerRecord:
+    """What single records lose to a mechanism in zCDP, where losses go by the square of a norm.
+
+    If a record adds a vector whose L2 norm has the square s, its loss is at most s times
+    `loss_per_square`.
+
+    Args:
+        loss_per_square: the zCDP loss of a record that adds a vector of norm 1. Public.
+        contributions: from a data set to what each of its records adds. It reads data, so it runs
+            inside the fault boundary.
+    """
+
+    loss_per_square: Fraction = attrs.field(converter=_per_square)
+    contributions: Callable[[Any], Contributions] = attrs.field(repr=False)
 
 
 class Records(ABC):

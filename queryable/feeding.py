@@ -14,8 +14,8 @@ from queryable.data.frozen import read_only
 from queryable.datasets import protected, remember
 from queryable.errors import HandleError, QueryError
 from queryable.faults import named
+from queryable.mechanism import InteractiveMechanism
 from queryable.messages import CloseBlock, Update
-from queryable.optional import in_blocks
 from queryable.postprocessing import Postprocessed
 from queryable.running.root import MemoryRoot
 
@@ -59,7 +59,7 @@ class Feed:
             records, block = records.records, records.block if block is None else block
         if block is not None:
             self._require_blocks(block)
-        elif in_blocks(self._root.mechanism):
+        elif _in_blocks(self._root.mechanism):
             raise QueryError("name the block, as in feed(records, block='monday'); nothing changed")
         own = owned(records)
         self._root.feed(Update(own, block))
@@ -82,7 +82,7 @@ class Feed:
         behind = mechanism
         while isinstance(behind, Postprocessed):
             behind = behind.mechanism
-        if not behind.converses and not in_blocks(mechanism):
+        if not behind.converses and not _in_blocks(mechanism):
             raise QueryError(
                 f"{type(mechanism).__name__} has no blocks: feed records without a block, or open "
                 "the data with Blocks(..), or with a filter in which one is launched; nothing has "
@@ -96,6 +96,11 @@ class Feed:
         raise HandleError("the owner's handle cannot be copied or pickled")
 
     __copy__ = __deepcopy__ = __reduce_ex__ = __reduce__ = __getstate__ = _uncopyable
+
+
+def _in_blocks(mechanism: InteractiveMechanism[Any]) -> bool:
+    growth = mechanism.growth
+    return growth is not None and growth.in_blocks
 
 
 def require_name(block: Any) -> None:

@@ -20,9 +20,7 @@ from queryable.held import held, times_of
 from queryable.kinds import kind_of
 from queryable.mechanism import InteractiveMechanism
 from queryable.optional import (
-    counts_batches,
     divides_by,
-    in_blocks,
     one_line,
     public_name,
 )
@@ -133,7 +131,8 @@ def require_no_batches(mechanism: Any, name: str) -> None:
 
 
 def _require_no_batches(mechanism: Any, name: str) -> None:
-    if in_blocks(mechanism) or counts_batches(mechanism):
+    growth = mechanism.growth if isinstance(mechanism, InteractiveMechanism) else None
+    if growth is not None and growth.about_batches:
         raise QueryError(
             f"{type(mechanism).__name__} answers about batches that arrive, and {name} passes none "
             f"on: launch it beside it, in a FiltCon for both. Nothing is charged"

@@ -6,19 +6,17 @@ that only displays read are optional and are listed in `queryable.optional`.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from fractions import Fraction
 from typing import Any, ClassVar, Generic, NoReturn, TypeVar, final
 
 import attrs
 
-from queryable.contributions import Contributions
-from queryable.effort import Effort
+from queryable.contributions import PerRecord
 from queryable.errors import PrivacyClaimError, UnknownQueryError
 from queryable.losses import Loss, Measure
 from queryable.losses.loss import genuine
 from queryable.losses.numbers import natural
 from queryable.randomness.coins import SYSTEM, Coins
-from queryable.streams import DataLevel, EventLevel, Neighbours
+from queryable.streams import DataLevel, EventLevel, Growth, Neighbours
 
 Query = Any
 """A query is any value that the mechanism understands; `messages` has those of compositors."""
@@ -63,62 +61,34 @@ class InteractiveMechanism(ABC, Generic[State]):
     """Whether it reads data through others alone, by conversations: see `queryable.conversation`.
     All others are leaves: their `init` and `step` read data."""
 
-    continual = False
-    """Whether `step` takes the messages of the data's owner, `Update` and `CloseBlock`, and answers
-    None. The claim is then about streams that are `neighbours`. All other mechanisms keep the data
-    that they were launched on."""
+    growth: Growth | None = None
+    """What it does with the batches of data that grow; None: it keeps those of its launch.
+
+    A class that overrides `step` states it anew, and otherwise has None. If it is not None, the
+    claim is about streams that are `neighbours`."""
+
+    per_record: PerRecord | None = None
+    """What single records lose; None where only the privacy map is known. Each class states its
+    own: a subclass that does not has None, because it may answer something else."""
 
     @property
     def neighbours(self) -> Neighbours | None:
         """In what neighbouring data or streams differ, for its claim; None: as for those in it.
 
-        By default single records if it is continual, and otherwise what the data protect. That it
+        By default single records if it takes batches, and otherwise what the data protect. That it
         runs other mechanisms needs no word here: `protection.levels_of` looks through it.
         """
-        return _EVENTS if self.continual else _DATA
-
-    from_any_history = False
-    """Whether the claim holds from every history on which the messages agreed.
-
-    Take any state that messages with equal batches lead to with positive probability. Whatever
-    differs later loses at most the privacy map, given that state. Additive noise on the differing
-    batches satisfies this. `Parallel` needs it if its data grow, unless all is pure."""
-
-    same_records = True
-    """Whether all that is launched in it reads the same records, unless the data grow."""
-
-    @property
-    def loss_per_square(self) -> Fraction | None:
-        """The zCDP loss of a record that adds a vector of norm 1, where losses go by its square.
-
-        If a record adds a vector whose L2 norm has the square s, its loss is at most s times this,
-        and `contributions` says what each record adds. None where only the privacy map is known.
-        Public.
-        """
-        return None
-
-    def contributions(self, dataset: Any) -> Contributions:
-        """What each record adds. It reads data, so it runs inside the fault boundary.
-
-        Raises:
-            PrivacyClaimError: it is not known; `loss_per_square` is None then.
-        """
-        raise PrivacyClaimError(f"{type(self).__name__} does not say what a record adds")
-
-    @property
-    def height(self) -> int:
-        """The largest number of mechanisms that are nested in this one, one in another."""
-        return 0
-
-    @property
-    def effort(self) -> Effort:
-        """What its start takes, or its release, without that of mechanisms in it. Public."""
-        return Effort()
+        return _DATA if self.growth is None else _EVENTS
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "step" in cls.__dict__ and "continual" not in cls.__dict__:
-            cls.continual = False  # its `step` may not know the owner's messages
+        first = next(each for each in cls.__mro__ if vars(each).keys() & {"step", "growth"})
+        if "growth" not in vars(first):
+            cls.growth = None  # its `step` may not know the owner's messages
+        if "per_record" not in vars(cls):
+            cls.per_record = None
+        if isinstance(cls.growth, bool | type):
+            raise TypeError(f"growth of {cls.__name__} should be a Growth, such as Growth()")
 
     def loss(self, d_in: int) -> Loss:
         """The loss at `d_in` >= 1 records in the mechanism's own measure.
@@ -169,14 +139,6 @@ class InteractiveMechanism(ABC, Generic[State]):
         """
         return query
 
-    def as_filter(self, d_out: Loss, d_in: int) -> "InteractiveMechanism[Any]":
-        """The mechanism that runs when this one is launched with `d_out`, stated at `d_in`.
-
-        By default the mechanism itself. An odometer returns a filter with the budget `d_out`
-        (Haney et al. 2023, Lemma 2.19).
-        """
-        return self
-
 
 HIGHEST = 40
 
@@ -187,7 +149,7 @@ def nested(mechanisms: Iterable[InteractiveMechanism[Any]]) -> int:
     Raises:
         ValueError: they are nested so deeply that Python's stack might overflow.
     """
-    height = 1 + max((each.height for each in mechanisms), default=0)
+    height = 1 + max((getattr(each, "height", 0) for each in mechanisms), default=0)
     if not height <= HIGHEST:
         raise ValueError(f"mechanisms are nested {height} deep; it should be at most {HIGHEST}")
     return height

@@ -93,7 +93,7 @@ class _ByClass(type):
 class Update(metaclass=_ByClass):
     """The next batch of records, a message of the data's owner. The answer is always None.
 
-    A mechanism that is `continual` takes it. An analyst's messages never contain it: handles,
+    A mechanism with a `growth` takes it. An analyst's messages never contain it: handles,
     compositors and persons in the middle refuse it, and nothing has changed then.
 
     Attributes:

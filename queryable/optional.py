@@ -1,8 +1,7 @@
-"""What a mechanism may define beyond the interface, for displays and for `accuracy`.
+"""What a mechanism may define beyond the interface: for displays, `accuracy` and checks.
 
-No theorem needs these members, so `InteractiveMechanism` does not have them. A class that defines
-one is shown accordingly; otherwise the default below holds. All of them depend on public facts
-alone.
+Few mechanisms define one of these members, so `InteractiveMechanism` does not have them. Where a
+class does not, the default below holds. All of them depend on public facts alone.
 
 * `public_name`, a property: the name in trees and ledgers. Default: the name of the class.
 * `guarantee()`: a `Guarantee`, the texts of `explain`. Default: the docstring's Privacy section.
@@ -12,16 +11,19 @@ alone.
   Default: none.
 * `started_with()`: the children that the opening answer is about, by id and in its order.
   Default: no children.
-* `require_growing()`: raises if no theorem covers data that grow, and says why. Default: nothing.
+* `require_growing()`: raises if it keeps the data of its launch, and says why. Default: it raises
+  if `growth` is None, and gives no reason.
+* `as_filter(d_out, d_in)`: the mechanism that runs when this one is launched with `d_out`, stated
+  at `d_in`. Default: itself. An odometer returns a filter with the budget `d_out`.
 * `interleaves`, a bool: whether a launch leaves earlier children alive. Default: True.
-* `counts_batches`, a bool: whether it answers about batches since its launch alone. Default:
-  False.
+* `same_records`, a bool: whether all that is launched in it reads the same records, unless the data
+  grow. Default: True.
+* `height`, a number: how many mechanisms are nested in it at most, one in another; `nested` checks
+  it. Default: 0.
+* `effort`, an `Effort`: what its start takes, or its release, without that of mechanisms in it.
+  Default: `Effort()`.
 * `divides_by`: the column by whose cells it divides the rows among mechanisms, or the function of a
   row; None if it does not. Data whose rows it cannot divide are refused, and nothing is charged.
-* `in_blocks`, a bool: whether it reads named blocks only, so that a batch needs a block's name.
-  Default: False.
-* `passes_batches`, a bool: whether continual mechanisms that it launches get its batches. Default:
-  True.
 * `asks()`: a mechanism, and the list of queries that it will be asked, which is checked before a
   launch is charged (`dry_runs`). Default: nothing.
 * `imagined()`: an answer of the form that its answers have, where a person who launches it does the
@@ -36,8 +38,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from queryable.answers import Noise
+from queryable.effort import Effort
 from queryable.errors import QueryError
 from queryable.guarantees import Guarantee, documented
+from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism
 from queryable.randomness.coins import ChildId
 from queryable.receipts import Account
@@ -45,6 +49,7 @@ from queryable.receipts import Account
 NO_RUN = "no run"
 """In the metadata of a field: a mechanism in it is a description, and is never run."""
 
+_EFFORT = Effort()
 _LONGEST_LABEL = 60
 LONGEST_NAME, END_OF_NAME = 100, 45
 _LONGEST_FULL_NAME = 2000
@@ -128,36 +133,42 @@ def divides_by(mechanism: Any) -> Any:
     return getattr(mechanism, "divides_by", None)
 
 
-def counts_batches(mechanism: Any) -> bool:
-    """Whether it answers about the batches since its launch, and not about the data before."""
-    return bool(getattr(mechanism, "counts_batches", False))
-
-
 def interleaves(mechanism: Any) -> bool:
     """Whether a launch leaves earlier children alive."""
     return bool(getattr(mechanism, "interleaves", True))
 
 
-def require_continual(mechanism: InteractiveMechanism[Any]) -> None:
+def same_records(mechanism: Any) -> bool:
+    """Whether all that is launched in it reads the same records, unless the data grow."""
+    return bool(getattr(mechanism, "same_records", True))
+
+
+def effort(mechanism: InteractiveMechanism[Any]) -> Effort:
+    """What its start takes, or its release, without that of mechanisms in it."""
+    stated: Effort = getattr(mechanism, "effort", _EFFORT)
+    return stated
+
+
+def as_filter(
+    mechanism: InteractiveMechanism[Any], d_out: Loss, d_in: int
+) -> InteractiveMechanism[Any]:
+    """The mechanism that runs when this one is launched with `d_out` (Haney et al., Lemma 2.19)."""
+    method = getattr(mechanism, "as_filter", None)
+    within: InteractiveMechanism[Any] = mechanism if method is None else method(d_out, d_in)
+    return within
+
+
+def require_growing(mechanism: InteractiveMechanism[Any]) -> None:
     """Check that a mechanism takes batches of records.
 
     Raises:
-        QueryError: it keeps the data that it was launched on. Its `require_growing` may say why.
+        QueryError: it keeps the data that it was launched on. Its own `require_growing` may say
+            why.
     """
-    if not mechanism.continual:
+    if mechanism.growth is None:
         _called(mechanism, "require_growing", None)
         name = type(mechanism).__name__
         raise QueryError(f"{name} keeps the data that it was launched on; nothing has changed")
-
-
-def passes_batches(mechanism: Any) -> bool:
-    """Whether continual mechanisms that it launches get the batches that it gets."""
-    return bool(getattr(mechanism, "passes_batches", True))
-
-
-def in_blocks(mechanism: Any) -> bool:
-    """Whether it reads named blocks of the data only, so that a batch needs the name of one."""
-    return bool(getattr(mechanism, "in_blocks", False))
 
 
 def _called(mechanism: InteractiveMechanism[Any], name: str, default: Any) -> Any:

@@ -28,16 +28,18 @@ from queryable.losses.numbers import at_least_one
 from queryable.mechanism import InteractiveMechanism, Measurement, nested
 from queryable.messages import OWNERS, READS, Launch, Query, unnested
 from queryable.optional import (
+    as_filter,
+    effort,
     empty_account,
     guarantee,
-    in_blocks,
     public_name,
-    require_continual,
+    require_growing,
+    same_records,
 )
 from queryable.quoting import an_instance
 from queryable.randomness.coins import Coins
 from queryable.receipts import Account
-from queryable.streams import Neighbours
+from queryable.streams import Growth, Neighbours
 
 PersonState = TypeVar("PersonState")
 
@@ -147,7 +149,7 @@ class Postprocessed(Compositor, Generic[PersonState]):
                 nested too deeply.
         """
         nested([self.mechanism])
-        if not self.person.continual and not self.mechanism.same_records:
+        if not self.person.continual and not same_records(self.mechanism):
             name = type(self.person).__name__
             raise ValueError(
                 f"{name} combines answers about the same records, and each launch of "
@@ -156,9 +158,9 @@ class Postprocessed(Compositor, Generic[PersonState]):
             )
 
     @property
-    def same_records(self) -> bool:  # type: ignore[override]
+    def same_records(self) -> bool:
         """The mechanism's `same_records`."""
-        return self.mechanism.same_records
+        return same_records(self.mechanism)
 
     @property
     def height(self) -> int:
@@ -176,9 +178,9 @@ class Postprocessed(Compositor, Generic[PersonState]):
         return self.mechanism.coin_at_launch
 
     @property
-    def continual(self) -> bool:  # type: ignore[override]
-        """Whether both are continual. The person never sees batches."""
-        return self.mechanism.continual and self.person.continual
+    def growth(self) -> Growth | None:  # type: ignore[override]
+        """The mechanism's, if the person is continual. The person never sees batches."""
+        return self.mechanism.growth if self.person.continual else None
 
     def require_growing(self) -> None:
         """Check that the data may grow under both.
@@ -186,22 +188,12 @@ class Postprocessed(Compositor, Generic[PersonState]):
         Raises:
             QueryError: they may not.
         """
-        require_continual(self.mechanism)
+        require_growing(self.mechanism)
         if not self.person.continual:
             name = type(self.person).__name__
             raise QueryError(f"{name} combines answers about one data set; nothing has changed")
 
     neighbours: ClassVar[Neighbours | None] = None  # as its mechanism
-
-    @property
-    def in_blocks(self) -> bool:
-        """The mechanism's `in_blocks`."""
-        return in_blocks(self.mechanism)
-
-    @property
-    def from_any_history(self) -> bool:  # type: ignore[override]
-        """The mechanism's `from_any_history`."""
-        return self.mechanism.from_any_history
 
     @property
     def public_name(self) -> str:
@@ -238,7 +230,7 @@ class Postprocessed(Compositor, Generic[PersonState]):
 
     def as_filter(self, d_out: Loss, d_in: int) -> "Postprocessed[PersonState]":
         """The person over the mechanism's `as_filter`."""
-        return attrs.evolve(self, mechanism=self.mechanism.as_filter(d_out, d_in))
+        return attrs.evolve(self, mechanism=as_filter(self.mechanism, d_out, d_in))
 
     def open(self, data: Data) -> Talk:
         """Start both; the person translates the mechanism's opening answer."""
@@ -301,4 +293,4 @@ def _require_short(query: Query) -> None:
     """
     mechanism = query.mechanism if isinstance(query, Launch) else None
     if isinstance(mechanism, InteractiveMechanism):
-        require_short(mechanism.effort)
+        require_short(effort(mechanism))

@@ -1,9 +1,10 @@
-"""Streams: what neighbours are if the data grow.
+"""Streams: what neighbours are if the data grow, and what a mechanism does with their batches.
 
 A stream is the initial data and a sequence of batches. How many batches there are, and when each
-arrives, is public. Streams are neighbours only if they have as many batches. The classes here say
-in which records they may differ. A mechanism states one of them as its `neighbours`; what a whole
-tree of mechanisms protects is derived in `queryable.protection`.
+arrives, is public. Streams are neighbours only if they have as many batches. The levels here say in
+which records they may differ. A mechanism states one of them as its `neighbours`; what a whole tree
+of mechanisms protects is derived in `queryable.protection`. A mechanism that takes batches states a
+`Growth`.
 """
 
 from typing import Any
@@ -112,6 +113,40 @@ class BlockLevel:
 
 
 Neighbours = DataLevel | EventLevel | UserLevel | BlockLevel
+
+
+def _is_bool(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"a fact about a growth is True or False, not a {type(value).__name__}")
+    return value
+
+
+@attrs.frozen(kw_only=True)
+class Growth:
+    """What a mechanism does whose `step` takes the messages of the data's owner.
+
+    These are `Update` and `CloseBlock`, and it answers None to each. Its claim is then about
+    streams.
+
+    Args:
+        from_any_history: whether the claim holds from every history on which the messages agreed.
+            Take any state that messages with equal batches lead to with positive probability.
+            Whatever differs later loses at most the privacy map, given that state. Additive noise
+            on the differing batches satisfies this. `Parallel` needs it, unless all is pure.
+        counts_batches: whether it answers about batches since its launch alone.
+        passes_batches: whether those that it launches get its batches, if they take batches.
+        in_blocks: whether it reads named blocks only, so that a batch needs a block's name.
+    """
+
+    from_any_history: bool = attrs.field(default=False, converter=_is_bool)
+    counts_batches: bool = attrs.field(default=False, converter=_is_bool)
+    passes_batches: bool = attrs.field(default=True, converter=_is_bool)
+    in_blocks: bool = attrs.field(default=False, converter=_is_bool)
+
+    @property
+    def about_batches(self) -> bool:
+        """Whether it answers about batches that arrive, so that it needs some."""
+        return self.counts_batches or self.in_blocks
 
 
 def _units(column: str) -> str:

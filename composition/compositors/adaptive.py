@@ -201,13 +201,13 @@ class AdaptiveComposition(Launching, GrowsByProof):
         return False if isinstance(query, CanAfford) else self._still_halted(own, query)
 
     def _grow(self, own: CompositionState, message: Update | CloseBlock, live: Live) -> Talk:
-        """Grow the own data, then pass the message to the continual children in launch order.
+        """Grow the own data, then pass the message to the children that take it, in launch order.
 
         Nothing is charged. A child that keeps a snapshot does not learn of it.
         """
         data = yield from grown_by(message, own.data)
         known: Any = sorted(live) if own.streams is None else own.streams
-        streams = tuple(each for each in known if each in live and live[each].continual)
+        streams = tuple(each for each in known if each in live and live[each].growth is not None)
         yield [Pass(each, message) for each in streams]
         return Moved(CompositionState(data, own.account, own.claims, streams=streams), None)
 
@@ -293,7 +293,7 @@ class AdaptiveComposition(Launching, GrowsByProof):
         failed = claim if claim.fixed else claim.lost(worst)
         claims = own.claims.set(identity, failed)
         streams = own.streams
-        if streams is not None and claim.mechanism.continual:
+        if streams is not None and claim.mechanism.growth is not None:
             streams = (*streams, identity)
         due = Due(order, identity, worst, Failed(receipt=receipt), own, data=own.data)
         last = order if claim.fixed else None

@@ -60,7 +60,7 @@ from queryable.messages import (
 )
 from queryable.optional import NO_RUN
 from queryable.receipts import Receipt
-from queryable.streams import BlockLevel, EventLevel, Neighbours
+from queryable.streams import BlockLevel, EventLevel, Growth, Neighbours
 
 _LEAVE_OUT = ". Or launch over blocks that can pay: BlocksQuery lists what each has left"
 
@@ -108,10 +108,9 @@ class Blocks(Launching, Compositor):
         ZCDP(rho='1/25')
     """
 
-    continual = True
+    growth = Growth(in_blocks=True)
     recallable = True
     reports_loss = True
-    in_blocks = True
 
     filter: FiltCon = attrs.field(validator=plain_filter, metadata={NO_RUN: True})
     unit: str | None = attrs.field(default=None, converter=unit_column)

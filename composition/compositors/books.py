@@ -4,6 +4,7 @@ Responsible for all that reads the records for it. It runs inside the fault boun
 mechanism that was launched needs its rows. What a record has lost is in `accounts`.
 """
 
+from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 
 from composition.compositors.accounts import Accounts
 from composition.compositors.launching import Order
-from queryable.contributions import Contributions, Records, RecordsInMemory
+from queryable.contributions import Contributions, PerRecord, Records, RecordsInMemory
 from queryable.conversation import Later
 from queryable.data.cells import Array
 from queryable.data.facts import Facts, base_of
@@ -50,10 +51,12 @@ class Priced(Order):
     Attributes:
         whole: what it costs a record that pays the whole loss.
         square: what it costs a record for each unit of its square; None if all pay the whole loss.
+        known: what the mechanism says that single records lose; None likewise.
     """
 
     whole: Fraction
     square: Fraction | None
+    known: PerRecord | None
 
     @property
     def least(self) -> Fraction:
@@ -78,43 +81,40 @@ def paid_for(
     if records is None or arrived:
         records = touching_data(lambda: _records_of(dataset, books.records))
     accounts = books.accounts.among(records.count).without(owed)
-    if priced.square is None:
+    known = priced.known
+    if priced.square is None or known is None:
         active, accounts = accounts.charged(min(priced.whole, Fraction(1)))
         data = touching_data(lambda: records.among(active))
     else:
-        added, squares = touching_data(lambda: _added_by(priced.claim.mechanism, records))
+        added, squares = touching_data(lambda: _added_by(known, records))
         active, accounts = accounts.charged(priced.square, squares)
         data = touching_data(lambda: added.among(active))
     return Books(records, accounts), data
 
 
-def per_square(mechanism: InteractiveMechanism[Any]) -> Fraction | None:
-    """What a mechanism says that a record loses for each unit of its square.
+def per_record(mechanism: InteractiveMechanism[Any]) -> PerRecord | None:
+    """What a mechanism says that single records lose. It is asked once for each launch.
 
     Raises:
-        PrivacyClaimError: it is not an exact number from 0 on.
+        PrivacyClaimError: it is no `PerRecord`, or has no number from 0 on.
     """
-    try:
-        stated = mechanism.loss_per_square
-        valid = stated is None or (type(stated) in (int, Fraction) and stated >= 0)
-    except Exception:
-        valid = False
-    if not valid:
-        raise PrivacyClaimError(
-            f"{called(type(mechanism))} states a loss_per_square that is not a Fraction or None"
-        )
-    return None if stated is None else Fraction(stated)
+    with suppress(Exception):
+        stated = mechanism.per_record
+        if stated is None or type(stated) is PerRecord:
+            return stated
+    raise PrivacyClaimError(
+        f"{called(type(mechanism))} states a per_record that is not None or a PerRecord with a "
+        "loss_per_square from 0 on"
+    )
 
 
-def _added_by(
-    mechanism: InteractiveMechanism[Any], records: Records
-) -> tuple[Contributions, Array]:
+def _added_by(known: PerRecord, records: Records) -> tuple[Contributions, Array]:
     """What each record adds to a mechanism's answer, and the squares, checked. Reads data.
 
     Raises:
         TypeError, ValueError: they are not an integer from 0 on for each record.
     """
-    added = mechanism.contributions(records.readable)
+    added = known.contributions(records.readable)
     squares = np.asarray(added.squares)
     integers = squares.dtype.kind in "biu" or (
         squares.dtype == object and all(isinstance(each, int) for each in squares.tolist())

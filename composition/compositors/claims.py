@@ -18,6 +18,7 @@ from queryable.losses import AdditiveLoss, ApproxDP, Loss, Measure, PureDP, grou
 from queryable.losses.loss import genuine, stated_in
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Launch, Query
+from queryable.optional import as_filter
 from queryable.postprocessing import PersonInTheMiddle
 from queryable.statistics import Bit, IntegerStatistic
 
@@ -202,7 +203,7 @@ def _run_within(
     mechanism: InteractiveMechanism[Any], d_out: Loss, d_in: int
 ) -> InteractiveMechanism[Any]:
     try:
-        return mechanism.as_filter(d_out, d_in)
+        return as_filter(mechanism, d_out, d_in)
     except QueryError:
         raise
     except Exception as error:

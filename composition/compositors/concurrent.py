@@ -67,7 +67,7 @@ class ConComp(FixedComposition):
             if own is not None:
                 proofs[own] = proof = proofs.get(own) or self._proof(own)
                 proof.cover(mechanism, 1)
-        grows = any(each.continual for each in self.mechanisms)
+        grows = any(each.growth is not None for each in self.mechanisms)
         grows = grows and all(proof.grows for proof in proofs.values())
         object.__setattr__(self, "_grows", grows)
 

@@ -35,7 +35,9 @@ from queryable.messages import (
     d_in_of,
 )
 from queryable.randomness.coins import ChildId
-from queryable.streams import Neighbours
+from queryable.streams import Growth, Neighbours
+
+_GROWTH = Growth()
 
 
 @attrs.frozen
@@ -49,9 +51,9 @@ class FixedComposition(Compositor):
     _grows: bool = attrs.field(init=False, eq=False, repr=False, default=False)
 
     @property
-    def continual(self) -> bool:  # type: ignore[override]
-        """Whether a mechanism gets batches, and a theorem covers data that grow."""
-        return self._grows
+    def growth(self) -> Growth | None:  # type: ignore[override]
+        """None if no mechanism gets batches, or no theorem covers data that grow."""
+        return _GROWTH if self._grows else None
 
     neighbours: ClassVar[Neighbours | None] = None  # as its mechanisms
 
@@ -113,7 +115,7 @@ class FixedComposition(Compositor):
                 return self._privacy_loss(d_in_of(d_in, 1), live)
             case Update() | CloseBlock():
                 self.require_growing()
-                if self.continual:
+                if self.growth is not None:
                     return query
         raise UnknownQueryError(
             f"{type(self).__name__} answers Ask and PrivacyLossQuery, not {named(query)}"
@@ -132,11 +134,11 @@ class FixedComposition(Compositor):
         return self._grow(understood, live)
 
     def _grow(self, message: Update | CloseBlock, live: Live) -> Talk:
-        """Pass a message of the data's owner to the continual children, in their order."""
+        """Pass a message of the data's owner to the children that take it, in their order."""
         return self._pass_on(dict.fromkeys(self._named, message), live)
 
     def _pass_on(self, passed: Mapping[ChildId, Update | CloseBlock], live: Live) -> Talk:
-        streams = (each for each in self._named if each in live and live[each].continual)
+        streams = (each for each in self._named if each in live and live[each].growth is not None)
         yield [Pass(each, passed[each]) for each in streams]
         return Moved(None, None)
 

@@ -7,7 +7,9 @@ from composition.proofs import Proof
 from queryable.conversation import Compositor, Data, Later, Ready
 from queryable.data.growing import grown
 from queryable.messages import CloseBlock, Update
-from queryable.streams import DataLevel, Neighbours
+from queryable.streams import DataLevel, Growth, Neighbours
+
+_GROWTH = Growth()
 
 
 class GrowsByProof(Compositor):
@@ -17,9 +19,9 @@ class GrowsByProof(Compositor):
     neighbours: Neighbours = DataLevel()
 
     @property
-    def continual(self) -> bool:  # type: ignore[override]
-        """Whether a theorem covers data that grow."""
-        return self.proof.grows
+    def growth(self) -> Growth | None:  # type: ignore[override]
+        """None if no theorem covers data that grow."""
+        return _GROWTH if self.proof.grows else None
 
     def require_growing(self) -> None:
         """Check that a theorem covers data that grow.

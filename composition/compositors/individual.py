@@ -17,7 +17,7 @@ from composition.compositors.books import (
     NO_BOOKS,
     Priced,
     paid_for,
-    per_square,
+    per_record,
     read_by,
     require_records,
 )
@@ -60,7 +60,7 @@ from queryable.messages import (
 )
 from queryable.receipts import Receipt
 from queryable.released import Released
-from queryable.streams import DataLevel
+from queryable.streams import DataLevel, Growth
 
 _DEEPEST = 100
 _OF = ", of the records that could pay for it"
@@ -124,10 +124,8 @@ class Individual(Launching, Compositor):
 
     rho: Fraction = attrs.field(converter=_rho)
 
-    continual = True
-    from_any_history = True
+    growth = Growth(from_any_history=True, passes_batches=False)
     neighbours = DataLevel()
-    passes_batches = False
     reports_loss = True
     same_records = False
 
@@ -187,9 +185,10 @@ class Individual(Launching, Compositor):
         require_no_batches(launch.mechanism, "Individual")
         claim = claim_over(own.data.facts, launch, lambda each: claim_of(each, ZCDP, 1))
         assert isinstance(claim.loss, ZCDP)
-        square = None if launch.d_out is not None else per_square(claim.mechanism)
+        known = None if launch.d_out is not None else per_record(claim.mechanism)
         whole = claim.loss.rho / self.rho
-        return Priced(launch, claim, whole, None if square is None else square / self.rho)
+        square = None if known is None else known.loss_per_square / self.rho
+        return Priced(launch, claim, whole, square, known)
 
     def _checked(self, own: IndividualState, query: Any) -> Priced:
         priced = self._priced(own, query)

@@ -105,7 +105,7 @@ class Parallel(FixedComposition):
             if own is not None:
                 proofs.append(ask(Way.PARTS, own, Column.FIXED))
         nested(self.mechanisms.values())
-        growing = [each for each in self.mechanisms.values() if each.continual]
+        growing = [each for each in self.mechanisms.values() if each.growth is not None]
         grows = bool(growing) and all(keeps_its_claim(each, 1) for each in growing)
         grows = grows and all(proof.grows for proof in proofs)
         object.__setattr__(self, "_grows", grows)
@@ -157,7 +157,8 @@ class Parallel(FixedComposition):
 
     def _map(self, mechanism: InteractiveMechanism[Any], d_in: int, measure: Measure) -> Loss:
         """A part's privacy map; if it gets batches, one that holds from every agreed history."""
-        if self._grows and mechanism.continual and not mechanism.from_any_history:
+        growth = mechanism.growth if self._grows else None
+        if growth is not None and not growth.from_any_history:
             return mechanism.privacy_map(d_in, PureDP).to(measure)
         return mechanism.privacy_map(d_in, measure)
 
@@ -213,7 +214,7 @@ class Parallel(FixedComposition):
         return Later(lambda known: self.partition.split(snapshot(known), wanted), rows)
 
     def _grow(self, message: Update | CloseBlock, live: Live) -> Talk:
-        """Pass the part of a batch to each continual mechanism, in their order."""
+        """Pass the part of a batch to each mechanism that takes batches, in their order."""
         if isinstance(message, CloseBlock):
             return (yield from super()._grow(message, live))
         parts, block = self._parts(message.records), message.block

@@ -50,8 +50,8 @@ class CompositionState(Charged):
         account: what all charges come to.
         claims: one claim for each launch that was charged, by child id.
         halted: the reason, once the compositor has halted.
-        streams: the continual children in launch order, and perhaps some that have ended; None
-            until the first batch has arrived.
+        streams: the children that take batches in launch order, and perhaps some that have ended;
+            None until the first batch has arrived.
         last: the checked launch that was charged last, if no batch has arrived since.
     """
 

@@ -117,7 +117,7 @@ class Universal(Launching, GrowsByProof):
     def _grow(self, own: UniversalState, message: Update | CloseBlock, live: Live) -> Talk:
         """Grow the data that a mechanism will be launched on, or pass the message to it."""
         if own.data is None:
-            if _CHILD in live and live[_CHILD].continual:
+            if _CHILD in live and live[_CHILD].growth is not None:
                 return (yield from self._pass(own, Pass(_CHILD, message)))
         elif isinstance(message, Update):
             data = yield from grown_by(message, own.data)

@@ -10,6 +10,7 @@ from mechanisms.tables.expressions import Node
 from queryable import (
     Bit,
     CloseBlock,
+    Growth,
     InteractiveMechanism,
     Loss,
     PersonInTheMiddle,
@@ -29,6 +30,7 @@ _OWNERS = "ask the owner to feed the data: an analyst sends no batches"
 REFUSALS: dict[type, str] = {
     Bit: "count the rows that satisfy a predicate: a Bit holds a Python function",
     CloseBlock: _OWNERS,
+    Growth: "leave it to the class of the mechanism, which states its growth",
     Queryable: "send the mechanism: a Queryable is a handle, and stays in its process",
     RandomizedResponse: (
         "count the rows that satisfy a predicate with Laplace or Gaussian noise: "

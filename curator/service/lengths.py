@@ -16,6 +16,7 @@ from queryable.effort import Effort, take, write
 from queryable.errors import QueryError
 from queryable.losses.numbers import shown
 from queryable.mechanism import InteractiveMechanism, Measurement
+from queryable.optional import effort
 from queryable.statistics import IntegerStatistic
 
 MOST_RUNS = 5_000
@@ -99,9 +100,9 @@ def expected(query: Any) -> Expected:
         value, times = waiting.pop()
         often = times if times == 1 else _UNUSUAL * times
         if isinstance(value, InteractiveMechanism):
-            effort = value.effort
-            steps += often * effort.steps
-            characters += effort.characters
+            takes = effort(value)
+            steps += often * takes.steps
+            characters += takes.characters
             runs += times if isinstance(value, Measurement) else 0
         elif isinstance(value, IntegerStatistic):
             count = prod(value.shape or ())

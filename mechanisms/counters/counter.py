@@ -23,7 +23,7 @@ from queryable.quoting import quoted
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.randomness.laws import Law
 from queryable.statistics import IntegerStatistic
-from queryable.streams import EventLevel, UserLevel
+from queryable.streams import EventLevel, Growth, UserLevel
 
 LONGEST = 1 << 40
 """The largest horizon of any counter."""
@@ -58,9 +58,7 @@ class Counter(InteractiveMechanism[State]):
         neighbours: in what neighbouring streams differ.
     """
 
-    continual = True
-    counts_batches = True
-    from_any_history = True
+    growth = Growth(from_any_history=True, counts_batches=True)
 
     statistic: IntegerStatistic
     horizon: int | None

@@ -44,6 +44,7 @@ from queryable.messages import (
     Refused,
     d_in_of,
 )
+from queryable.optional import effort
 from queryable.postprocessing import (
     FromAnalyst,
     FromMechanism,
@@ -215,7 +216,7 @@ class Estimating(PersonInTheMiddle[Estimates]):
                 f"bool: condition is {type(query.condition).__name__}"
             )
         targets = self._targets(opened, query)
-        require_short(self._measurement(opened, targets[-1]).effort, len(targets))
+        require_short(effort(self._measurement(opened, targets[-1])), len(targets))
         if opened.estimate is not None and holds(query.condition, opened.estimate):
             return state, ToAnalyst(stopped(opened.estimate, met=True))
         pending = Pending(name, opened, targets, 0, query.condition, value_dependent=True)

@@ -16,7 +16,7 @@ from mechanisms.gaussian import Gaussian
 from mechanisms.laplace import Laplace
 from mechanisms.tables.ranges import multiples
 from queryable.answers import Noise, NoisyArray, NoisyInt
-from queryable.contributions import Contributions
+from queryable.contributions import PerRecord
 from queryable.data.cells import Array
 from queryable.errors import QueryError
 from queryable.estimates import Axis, Evidence
@@ -184,13 +184,9 @@ class Release(Measurement[Released]):
         return self.mechanism.privacy_map(d_in, measure)
 
     @property
-    def loss_per_square(self) -> Fraction | None:
+    def per_record(self) -> PerRecord | None:  # type: ignore[override]
         """As for the mechanism."""
-        return self.mechanism.loss_per_square if type(self) is Release else None
-
-    def contributions(self, dataset: Any) -> Contributions:
-        """As for the mechanism."""
-        return self.mechanism.contributions(dataset)
+        return self.mechanism.per_record
 
     def guarantee(self) -> Guarantee:
         """The mechanism's claim, theorem and assumptions, which also cover the estimate."""

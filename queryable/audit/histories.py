@@ -1,9 +1,9 @@
 """Check a claim from every history on which the messages agreed.
 
-A mechanism that states `from_any_history` claims more than other continual mechanisms: whatever
-has been answered while the streams were equal, what follows still loses at most its privacy map. It
-is what lets the parts of `Parallel` get batches (docs/theory.md, data that grow). This module lists
-the histories. `auditing` audits what follows each of them.
+A mechanism whose `growth` states `from_any_history` claims more than other continual mechanisms:
+whatever has been answered while the streams were equal, what follows still loses at most its
+privacy map. It is what lets the parts of `Parallel` get batches (docs/theory.md, data that grow).
+This module lists the histories. `auditing` audits what follows each of them.
 
 A history is the opening and the answers to messages that are the same under x and x'. Given a
 history, the hidden state has the same law under both. A `FromHistory` starts from that law, so its

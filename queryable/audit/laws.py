@@ -30,9 +30,9 @@ from queryable.messages import (
     is_owners,
     unnested,
 )
-from queryable.optional import passes_batches
 from queryable.quoting import quoted
 from queryable.randomness.coins import SYSTEM, Coins, SeededCoins
+from queryable.streams import Growth
 
 _SEEDS = 40  # fair coins agree under all seeds with probability 2^-40
 _SHORT = 8  # a shorter text occurs in other texts by coincidence
@@ -168,7 +168,7 @@ def batches_are_answered_with_none(script: Script) -> Iterator[str]:
 
 
 def only_the_owner_sends_batches(script: Script) -> Iterator[str]:
-    """A batch in an analyst's message is wrong; one that is not continual takes none at all."""
+    """A batch in an analyst's message is wrong; one without a `growth` takes none at all."""
     mechanism = script.mechanism
     paths = {(), (0,), *(unnested(query)[0] for query in script.queries)}
     batches = [each for each in script.queries if is_owners(each)] or [Update(script.dataset)]
@@ -179,7 +179,7 @@ def only_the_owner_sends_batches(script: Script) -> Iterator[str]:
             for batch in batches[:1] + batches[-1:]
             for path in paths
             for wrapped in (batch, AskMany([batch]), Launch(batch))
-            if path or wrapped is not batch or not mechanism.continual
+            if path or wrapped is not batch or mechanism.growth is None
         ]
         for wrong in tried:
             with suppress(Exception):  # that it is a QueryError is another law
@@ -190,22 +190,22 @@ def only_the_owner_sends_batches(script: Script) -> Iterator[str]:
 
 @attrs.frozen
 class _Probe(InteractiveMechanism[Any]):
-    """Tells what it was launched on, or the batches that it got if it is continual.
+    """Tells what it was launched on, or the batches that it got if it takes them.
 
     It claims no loss, so it runs on made-up data only.
     """
 
-    continual: bool
+    growth: Growth | None
 
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
         return PureDP(0) if measure is None else zero_of(measure)
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
-        return () if self.continual else dataset, None
+        return dataset if self.growth is None else (), None
 
     def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
         if isinstance(query, Update):
-            records = [*state, query.records] if self.continual else query.records
+            records = query.records if self.growth is None else [*state, query.records]
             return records, None
         if query != "told":
             raise QueryError("ask what it was told")
@@ -213,16 +213,16 @@ class _Probe(InteractiveMechanism[Any]):
 
 
 def children_get_what_they_should(script: Script) -> Iterator[str]:
-    """A child gets each batch once if it is continual; others keep the data of their launch.
+    """A child gets each batch once if it takes batches; others keep the data of their launch.
 
     If the mechanism does not pass batches on, all do.
     """
     mechanism, coins = script.mechanism, SeededCoins(17)
-    passes = passes_batches(mechanism)
+    passes = mechanism.growth is not None and mechanism.growth.passes_batches
     for state, batch in script.states():
-        for continual in (False, True) if isinstance(batch, Update) else ():
+        for growth in (None, Growth()) if isinstance(batch, Update) else ():
             try:
-                launched, answer = mechanism.step(state, Launch(_Probe(continual)), coins)
+                launched, answer = mechanism.step(state, Launch(_Probe(growth)), coins)
             except QueryError:  # it launches nothing
                 continue
             child = getattr(answer, "child", None)
@@ -231,10 +231,10 @@ def children_get_what_they_should(script: Script) -> Iterator[str]:
             told = Ask(child, "told")
             before = mechanism.step(launched, told, coins)[1]
             after = mechanism.step(mechanism.step(launched, batch, coins)[0], told, coins)[1]
-            gets = continual and passes
+            gets = growth is not None and passes
             wanted = snapshot([batch.records]) if gets else before
             if after != wanted:
-                kind = "that is continual gets something other than the batch, once"
+                kind = "that takes batches gets something other than the batch, once"
                 yield f"a child {kind if gets else 'that keeps its data sees a batch'}"
 
 
@@ -291,7 +291,7 @@ def broken_laws(
     Args:
         dataset: a small, made-up dataset.
         queries: a sequence of legal queries. They should reach as much of the mechanism's
-            behaviour as possible. For a mechanism that is `continual`, put an `Update` between
+            behaviour as possible. For a mechanism with a `growth`, put an `Update` between
             others.
         wrong: queries that the mechanism should reject.
         random: whether the answers are random.

@@ -223,7 +223,7 @@ def read(step: Any, mechanism: Any, state: Any, coins: Coins) -> Any:
     """Run a leaf, and return what came of it or what it raised: the only place that reads data."""
     try:
         if type(step) is Start:
-            data = launched_on(state, continual=mechanism.continual)
+            data = launched_on(state, grows=mechanism.growth is not None)
             after, answer = mechanism.init(data, coins)
         elif type(step) is Pass:
             query = step.query

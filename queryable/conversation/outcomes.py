@@ -186,7 +186,7 @@ class _Again(NamedTuple):
         """The state, from the data or from the state before it."""
         coins = self.coins.spawn(self.step.identity, self.number)
         if type(self.step) is Start:
-            data = launched_on(held, continual=self.mechanism.continual)
+            data = launched_on(held, grows=self.mechanism.growth is not None)
             state, answer = self.mechanism.init(data, coins)
         else:
             state, answer = self.mechanism.step(held, with_records(self.step.query), coins)

@@ -175,7 +175,7 @@ class Unplayed:
         converses = self._mechanism.converses
         data = self._dataset
         if not converses:
-            data = launched_on(data, continual=self._mechanism.continual)
+            data = launched_on(data, grows=self._mechanism.growth is not None)
         kept = self._kept
         found = kept and kept.find(data, self._count, self._message)
         if found:

@@ -300,13 +300,13 @@ def snapshot(dataset: Any) -> Any:
     return dataset.whole if type(dataset) is Grown else dataset
 
 
-def launched_on(dataset: Any, *, continual: bool) -> Any:
-    """What a mechanism is started with: a continual one gets data that grow.
+def launched_on(dataset: Any, *, grows: bool) -> Any:
+    """What a mechanism is started with: one that takes batches gets data that grow.
 
     All others get what is in them now. It reads data, so it runs inside the fault boundary.
     """
     rows = made(dataset)
-    if continual:
+    if grows:
         return growable(rows)
     return rows.whole if type(rows) is Grown else rows
 

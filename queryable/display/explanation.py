@@ -77,8 +77,8 @@ def explained(node: TreeNode, protects: Protected | None, *, nested: bool) -> st
     if guarantee.claim:
         lines.append(f"From the documentation: {guarantee.claim}")
     lines.append(f"Theorem: {guarantee.theorem or _UNNAMED}")
-    continual = node.runs is not None and node.runs.continual
-    if continual:
+    grows = node.runs is not None and node.runs.growth is not None
+    if grows:
         theorem = guarantee.growing or guarantee.theorem or _UNNAMED
         lines.append(f"{_streams(levels)} Theorem: {theorem}")
     advice = None if nested else too_few_for_rows(levels)
@@ -88,7 +88,7 @@ def explained(node: TreeNode, protects: Protected | None, *, nested: bool) -> st
             f"more may take the place of another one, and then two differ: {advice}."
         )
     assumes = guarantee.assumes or "the stated privacy map is true."
-    always = _GROWING if continual else _STATIC
+    always = _GROWING if grows else _STATIC
     lines.append(f"Assumes: {assumes} {always} {whom.assumes}")
     if nested:
         lines.append(

@@ -37,7 +37,7 @@ from queryable.messages import (
     bare,
     unnested,
 )
-from queryable.optional import require_continual
+from queryable.optional import require_growing
 from queryable.protection import Protected
 from queryable.randomness.coins import Coins
 from queryable.randomness.sealed import SealedCoins
@@ -198,7 +198,7 @@ class MemoryRoot(Moments):
 
     def _grow(self, message: Query, faults: list[BaseException]) -> None:
         before, journal = self.settled(), self.journal
-        require_continual(self.mechanism)
+        require_growing(self.mechanism)
         self._messages += 1
         coins, number = before.coins, self._messages
         if journal is not None:  # there is one with sealed coins only

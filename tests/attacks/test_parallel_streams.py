@@ -19,6 +19,7 @@ from queryable import (
     ZCDP,
     ApproxDP,
     Ask,
+    Growth,
     Launch,
     PureDP,
     UnprovenCompositionError,
@@ -65,7 +66,7 @@ def parallel(parts: int, *careless: Any) -> Parallel:
 class Naive(Parallel):
     """Passes every batch to its parts, whatever they claim, and claims the largest loss."""
 
-    continual = True
+    growth = Growth()
 
     def require_growing(self) -> None:
         """No theorem is asked for."""
@@ -186,7 +187,7 @@ def test_ours_takes_batches_for_pure_parts() -> None:
 class Pure(Flagged):
     """A careless part is 1-DP, and knows a zCDP of its own that is smaller."""
 
-    continual = True
+    growth = Growth()
 
     def step(self, state: Any, query: Any, coins: Any = SYSTEM) -> tuple[Any, Any]:
         return super().step(state, query, coins)
@@ -226,5 +227,5 @@ def test_a_believed_liar_breaks_parallel() -> None:
 
 def test_honest_declarations_hold() -> None:
     for mechanism, moves in ((Rolls(3), MOVES), (Pads(3), (ARRIVES, EMPTY, "key", "sum"))):
-        assert mechanism.from_any_history
+        assert mechanism.growth.from_any_history
         assert audit_histories(mechanism, (), queries=moves, history=3, horizon=3).holds

@@ -235,7 +235,7 @@ class Louder(Count):
 def test_a_class_that_derives_from_a_sum_is_none(statistic: Any) -> None:
     """Each row was said to add 1, and paid a ten-thousandth of what it lost."""
     assert not statistic.by_record
-    assert Gaussian(statistic, variance=50).loss_per_square is None
+    assert Gaussian(statistic, variance=50).per_record is None
     table = Queryable(Individual("1/10"), DATA, coins=SeededCoins(1), allow_seeded=True)
     with pytest.raises(QueryError, match="would count nobody"):
         table.launch(Gaussian(statistic, variance=50))

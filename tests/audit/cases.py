@@ -69,7 +69,7 @@ from queryable import (
     View,
 )
 from queryable.audit import Verdict, audit
-from queryable.contributions import Contributions
+from queryable.contributions import Contributions, PerRecord
 from tests.audit.toys import PadReveal, Reader, Response, TwoRounds, nats, reader, yes
 from tests.proofs.reductions import NoninteractiveLaunches
 
@@ -203,14 +203,12 @@ class Tally(Measurement):
     largest: int = 1
 
     @property
-    def loss_per_square(self) -> Fraction:
-        return Response(self.odds).privacy_map(1, ZCDP).rho  # type: ignore[attr-defined, no-any-return]
-
-    def contributions(self, dataset: Any) -> Contributions:
-        return Column(dataset, self.of)
+    def per_record(self) -> PerRecord:  # type: ignore[override]
+        rho = Response(self.odds).privacy_map(1, ZCDP).rho  # type: ignore[attr-defined]
+        return PerRecord(rho, lambda dataset: Column(dataset, self.of))
 
     def loss(self, d_in: int) -> Loss:
-        return ZCDP(self.loss_per_square * (self.largest * d_in) ** 2)
+        return ZCDP(self.per_record.loss_per_square * (self.largest * d_in) ** 2)
 
     def release(self, dataset: Any, coins: Coins) -> Any:
         total, p, rest = sum(record[self.of] for record in dataset), 1 / self.odds, F(1)

@@ -21,6 +21,7 @@ from queryable import (
     Bernoulli,
     Coins,
     DataLevel,
+    Growth,
     InteractiveMechanism,
     Loss,
     Measurement,
@@ -30,7 +31,7 @@ from queryable import (
     Update,
     UserLevel,
 )
-from queryable.contributions import Contributions, Records
+from queryable.contributions import Contributions, PerRecord, Records
 from queryable.data.growing import snapshot
 from queryable.data.rows import column_values
 from queryable.datasets import Described, protects
@@ -204,11 +205,8 @@ class Sum(Measurement[bool]):
         return PureDP(d_in * nats(self.odds))
 
     @property
-    def loss_per_square(self) -> Fraction:  # type: ignore[override]
-        return PureDP(nats(self.odds)).to(ZCDP).rho  # type: ignore[attr-defined, no-any-return]
-
-    def contributions(self, dataset: Any) -> Sums:
-        return Sums(dataset)
+    def per_record(self) -> PerRecord:  # type: ignore[override]
+        return PerRecord(PureDP(nats(self.odds)).to(ZCDP).rho, Sums)  # type: ignore[attr-defined]
 
     def release(self, dataset: Any, coins: Coins) -> bool:
         data = snapshot(dataset)
@@ -225,10 +223,12 @@ class Reader(InteractiveMechanism[tuple[bool, tuple[Row, ...], bool]]):
     """
 
     level: Any = DataLevel()
-    continual: bool = True
+    grows: bool = True
     odds: Fraction = F(3)
 
-    from_any_history = True
+    @property
+    def growth(self) -> Growth | None:  # type: ignore[override]
+        return Growth(from_any_history=True) if self.grows else None
 
     @property
     def neighbours(self) -> Any:  # type: ignore[override]

@@ -49,6 +49,7 @@ LARGE = (PureDP(50), ApproxDP(50, "1/2"), ZCDP(50), ApproxZCDP(50, "1/10"), RDP(
 SMALL = (PureDP(nats(3)), PureDP(nats(6)), PureDP(nats(9)), ApproxDP(nats(6), "1/8"))
 _SAME_HASH = [*[(2**100, np.float64(2**100))] * 3, *((each, each) for each in SAME_HASH[1:8])]
 """A number, and integers that equal it."""
+OF_SUM = Sum().per_record.loss_per_square
 
 
 @attrs.frozen
@@ -100,13 +101,13 @@ class Maker:
         odds = self.random.choice(ODDS)
         levels = (EventLevel(), UserLevel(UNIT, 1), UserLevel(UNIT, 2))
         level = self.random.choice(levels)
-        continual = self.chance(0.6)
+        grows = self.chance(0.6)
         horizon = self.random.choice((1, 1, 2))
         return self.random.choice(
             (
                 *(Once(odds), Once(odds), Once(odds, F(1, 8)), Sum(odds), Pad(odds)),
-                *(Reader(level, continual, odds), Reader(level, continual, odds)),
-                Reader(DataLevel(), continual, odds),
+                *(Reader(level, grows, odds), Reader(level, grows, odds)),
+                Reader(DataLevel(), grows, odds),
                 TreeCounter(Count(), epsilon=horizon * nats(3), horizon=horizon, neighbours=level),
             )
         )
@@ -178,7 +179,7 @@ INNER: dict[str, Make] = {
     "FiltSeq": lambda make, depth: c.FiltSeq(make.budget(depth), d_in=make.pick(1, 1, 2)),
     "ExPost": lambda make, depth: c.ExPost(make.pick(*LARGE[:depth], *SMALL)),
     "OdomCon": lambda make, depth: c.OdomCon(make.pick(PureDP, PureDP, ApproxDP, ZCDP)),
-    "Individual": lambda make, depth: c.Individual(make.pick(1, 1, 2) * Sum().loss_per_square),
+    "Individual": lambda make, depth: c.Individual(make.pick(1, 1, 2) * OF_SUM),
     "Blocks": lambda make, depth: c.Blocks(_plain(make, depth)),
     "Blocks of units": _of_units,
     "Universal": lambda make, depth: c.Universal(make.pick(*LARGE[:depth], *SMALL)),

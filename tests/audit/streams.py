@@ -40,6 +40,7 @@ from queryable import (
     Ask,
     Bernoulli,
     Coins,
+    Growth,
     InteractiveMechanism,
     Launch,
     Loss,
@@ -78,8 +79,7 @@ class Rolls(InteractiveMechanism[tuple[bool, bool]]):
     `stated` odds it claims less than its loss.
     """
 
-    continual = True
-    from_any_history = True
+    growth = Growth(from_any_history=True)
 
     odds: Fraction = attrs.field(default=F(3), converter=F)
     delta: Fraction = attrs.field(default=F(0), converter=F, kw_only=True)
@@ -112,8 +112,7 @@ class Rolls(InteractiveMechanism[tuple[bool, bool]]):
 class Pads(PadReveal):
     """A `PadReveal` about the latest batch: response and key are drawn when it arrives."""
 
-    continual = True
-    from_any_history = True
+    growth = Growth(from_any_history=True)
 
     def loss(self, d_in: int) -> Loss:
         return PureDP(d_in * nats(self.odds if self.stated is None else self.stated))
@@ -136,7 +135,7 @@ class Limited(Around):
     Every other message is wrong. What is counted is public.
     """
 
-    continual = True
+    growth = Growth()
 
     updates: int = 4
     questions: int = 4
@@ -166,12 +165,14 @@ class Flagged(InteractiveMechanism[tuple[bool, bool]]):
     A flagged one responds at `odds`, or tells the parity if `odds` is None. Others answer None.
     """
 
-    continual = True
-
     chance: Fraction = attrs.field(converter=F)
     odds: Any = None
     claimed: Any = None
     from_any_history: bool = attrs.field(default=False, kw_only=True)
+
+    @property
+    def growth(self) -> Growth:  # type: ignore[override]
+        return Growth(from_any_history=self.from_any_history)
 
     def loss(self, d_in: int) -> Loss:
         return self.claimed  # type: ignore[no-any-return]

@@ -162,7 +162,7 @@ def grown_otherwise(edit: Callable[..., Any]) -> Patch:
 
 @caught_by(law(growing.a_child_that_is_not_continual_keeps_its_snapshot, filters))
 def a_snapshot_child_sees_an_update(patch: pytest.MonkeyPatch) -> None:
-    everybody = Taking(continual=True)
+    everybody = Taking(grows=True)
     grown_otherwise(
         lambda real, self, own, message, live: real(
             self, attrs.evolve(own, streams=None), message, dict.fromkeys(live, everybody)

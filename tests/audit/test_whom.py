@@ -44,6 +44,7 @@ from queryable import (
     DataLevel,
     EventLevel,
     ExPostBound,
+    Growth,
     InteractiveMechanism,
     Launch,
     LaunchOver,
@@ -104,7 +105,11 @@ class Seen(InteractiveMechanism[Any]):
     """The records that count so far, at a level of its own, or of the class of its data."""
 
     level: Any
-    continual: bool = True
+    grows: bool = True
+
+    @property
+    def growth(self) -> Growth | None:  # type: ignore[override]
+        return Growth() if self.grows else None
 
     @property
     def neighbours(self) -> Any:
@@ -151,7 +156,11 @@ class Box(InteractiveMechanism[Any]):
     """A mechanism of a site that runs the one in its field, however that is stored."""
 
     held: Any
-    continual: bool = False
+    grows: bool = False
+
+    @property
+    def growth(self) -> Growth | None:  # type: ignore[override]
+        return Growth() if self.grows else None
 
     @property
     def _inner(self) -> InteractiveMechanism[Any]:
@@ -162,7 +171,7 @@ class Box(InteractiveMechanism[Any]):
         return self._inner.privacy_map(d_in, measure)
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
-        return self._inner.init(dataset if self.continual else snapshot(dataset), coins)
+        return self._inner.init(dataset if self.grows else snapshot(dataset), coins)
 
     def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
         return self._inner.step(state, query, coins)

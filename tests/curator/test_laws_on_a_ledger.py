@@ -9,11 +9,10 @@ import pytest
 import curator
 from curator.journal import LedgerJournal
 from curator.ledgers import Event
-from queryable import SYSTEM, Coins, InteractiveMechanism, Loss, Update
+from queryable import SYSTEM, Coins, Growth, InteractiveMechanism, Loss, Update
 from queryable.audit.laws import LAWS, Law
 from queryable.audit.scripts import Script
 from queryable.messages import is_owners
-from queryable.optional import passes_batches
 from tests.laws.subjects import DATA, SUBJECTS, Subject
 from tests.on_ledger import LENIENT
 from tests.stored import MemoryLedger
@@ -54,12 +53,8 @@ class Logged(InteractiveMechanism[Log]):
         return self.mechanism.reports_loss
 
     @property
-    def continual(self) -> bool:  # type: ignore[override]
-        return self.mechanism.continual
-
-    @property
-    def passes_batches(self) -> bool:
-        return passes_batches(self.mechanism)
+    def growth(self) -> Growth | None:  # type: ignore[override]
+        return self.mechanism.growth
 
     def privacy_map(self, d_in: int, measure: Any = None) -> Loss:
         return self.mechanism.privacy_map(d_in, measure)

@@ -40,6 +40,7 @@ from queryable import (
     Ask,
     CloseBlock,
     Coins,
+    Growth,
     HandleError,
     InteractiveError,
     Launch,
@@ -73,8 +74,12 @@ class Exact(Toy):
     """Answers the ages that it has; "bits" at a batch of more than three it raises, if it fails."""
 
     charged: PureDP = SMALL
-    continual: bool = False
+    grows: bool = False
     fails: bool = False
+
+    @property
+    def growth(self) -> Growth | None:  # type: ignore[override]
+        return Growth() if self.grows else None
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> Any:
         return dataset, None
@@ -112,7 +117,7 @@ OF_RECORDS = tuple(
         Launch(Exact()),
         batch(64, 65),
         COUNTED,
-        Launch(Exact(continual=True)),
+        Launch(Exact(grows=True)),
         COUNTED,
         batch(66),
         Ask(1, BITS),
@@ -126,7 +131,7 @@ SCRIPT: tuple[Any, ...] = (
     NOISY,
     Launch(Exact()),  # 1
     batch(70, 71, block=DAY),
-    Launch(Exact(continual=True)),  # 2
+    Launch(Exact(grows=True)),  # 2
     Launch(TreeCounter(OLD, horizon=16, rho="1/10")),  # 3
     Launch(SparseVector(3, epsilon="1/10", cutoff=3)),  # 4
     Launch(FiltCon(ZCDP("1/2"))),  # 5
@@ -135,7 +140,7 @@ SCRIPT: tuple[Any, ...] = (
     batch(block=DAY),
     CloseBlock(DAY),
     Ask(5, Launch(ToeplitzCounter(OLD, horizon=16, rho="1/10"))),  # 5/0
-    Ask(5, Launch(Exact(continual=True, fails=True))),  # 5/1
+    Ask(5, Launch(Exact(grows=True, fails=True))),  # 5/1
     Ask(5, Launch(Exact())),  # 5/2
     NOISY,
     Launch(Courier() @ FiltCon(ZCDP("1/10"))),  # 7
@@ -146,7 +151,7 @@ SCRIPT: tuple[Any, ...] = (
     Ask(5, Ask(0, Total())),
     Ask(4, OLD),
     LaunchMany((NOISY, Launch(RandomBits(SMALL)), NOISY)),  # 9
-    Ask(5, Launch(Exact(continual=True))),  # 5/3
+    Ask(5, Launch(Exact(grows=True))),  # 5/3
     NONSENSE,
     Ask(7, Launch(RandomBits(SMALL))),
     batch(20),
@@ -514,7 +519,7 @@ def test_two_handles() -> None:
 def test_a_full_disk_refuses_a_batch() -> None:
     ledger = MemoryLedger()
     handle = opened(ledger)
-    child = handle.launch(Exact(continual=True))
+    child = handle.launch(Exact(grows=True))
     ledger.crash_at, ledger.stored, ledger.crash = ledger.appends, False, LedgerFullError("full")
     with pytest.raises(LedgerFullError):
         handle.feed({"age": [70]})
@@ -528,7 +533,7 @@ def test_an_interrupt_after_the_event_stops_the_handle(where: str) -> None:
     """The log is ahead of the state then: nothing more is told until it was opened again."""
     ledger = MemoryLedger()
     handle = opened(ledger)
-    child = handle.launch(Exact(continual=True))
+    child = handle.launch(Exact(grows=True))
     if where == "after it":
         journal: Any = handle._root.journal  # type: ignore[attr-defined]
         interrupt = raising(KeyboardInterrupt())

@@ -16,6 +16,7 @@ from queryable import (
     Ask,
     CloseBlock,
     Coins,
+    Growth,
     Launch,
     Queryable,
     QueryError,
@@ -31,11 +32,15 @@ from tests.strategies import WORD, Toy
 
 @attrs.frozen
 class Taking(Toy):
-    """Answers the records it has; takes batches if it is continual, or is given them by mistake."""
+    """Answers the records it has; takes batches if it grows, or is given them by mistake."""
 
     charged: Any = LITTLE
-    continual: bool = False
+    grows: bool = False
     stops: list[bool] = attrs.field(factory=list, eq=False, repr=False)
+
+    @property
+    def growth(self) -> Growth | None:  # type: ignore[override]
+        return Growth() if self.grows else None
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> Any:
         return dataset, None
@@ -55,7 +60,7 @@ class Taking(Toy):
 def a_child_that_is_not_continual_keeps_its_snapshot(build: Callable[[], Compositor]) -> None:
     """Batches reach continual children, and mechanisms that are launched later."""
     run = Run(build())
-    run.all([Launch(Taking()), Launch(Taking(continual=True)), Update([4])])
+    run.all([Launch(Taking()), Launch(Taking(grows=True)), Update([4])])
     answers = run.all([Launch(Taking()), *(Ask(child, "bits") for child in range(3))])
     assert answers[1:] == [(1, 2, 3), (1, 2, 3, 4), (1, 2, 3, 4)]
 
@@ -63,8 +68,8 @@ def a_child_that_is_not_continual_keeps_its_snapshot(build: Callable[[], Composi
 def an_analyst_sends_no_batch(build: Callable[[], Compositor]) -> None:
     """An owner's message in an `Ask` is a `QueryError`, at every depth, and changes nothing."""
     run = Run(build())
-    run.all([Launch(Taking(continual=True)), Launch(FiltCon(LITTLE))])
-    run(Ask(1, Launch(Taking(continual=True))))
+    run.all([Launch(Taking(grows=True)), Launch(FiltCon(LITTLE))])
+    run(Ask(1, Launch(Taking(grows=True))))
     before = snapshot_of(run.state)
     for path in ((0,), (1,), (1, 0)):
         for message in (Update([4]), CloseBlock("a")):
@@ -77,7 +82,7 @@ def a_batch_arrives_whole_or_not_at_all(build: Callable[[], Compositor]) -> None
     """After an interrupt in one child no child, and no later launch, has the batch."""
     stops: list[Any] = [KeyboardInterrupt()]
     q = Queryable(build(), [1, 2, 3])
-    first, *_, last = [q.launch(Taking(continual=True, stops=each)) for each in ([], stops, [])]
+    first, *_, last = [q.launch(Taking(grows=True, stops=each)) for each in ([], stops, [])]
     with suppress(KeyboardInterrupt):
         q.feed([4])
     assert first.ask("bits") == last.ask("bits") == (1, 2, 3)
@@ -90,7 +95,7 @@ def batches_cost_nothing_and_are_not_shown(build: Callable[[], Compositor]) -> N
     """The account and the ids are those without batches, and the answer is None."""
     run, without = Run(build()), Run(build())
     for each in (run, without):
-        each(Launch(Taking(continual=True)))
+        each(Launch(Taking(grows=True)))
     assert run(Update([4])) is None
     assert run(CloseBlock("a")) is None
     assert run.loss == without.loss
@@ -103,7 +108,11 @@ class Drawing(Toy):
     """Draws 64 random bits for each batch; "bits" gives all of them."""
 
     charged: Any = LITTLE
-    continual: bool = True
+    grows: bool = True
+
+    @property
+    def growth(self) -> Growth | None:  # type: ignore[override]
+        return Growth() if self.grows else None
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> Any:
         return (), None

@@ -126,6 +126,12 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
         "Failed": {},
         "FromAnalyst": {"query": None},
         "FromMechanism": {"answer": None},
+        "Growth": {
+            "from_any_history": True,
+            "counts_batches": False,
+            "passes_batches": True,
+            "in_blocks": False,
+        },
         "Halted": {"reason": ""},
         "Last": {"count": 1},
         "Launch": {"mechanism": Toy(), "d_out": None},

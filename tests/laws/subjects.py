@@ -399,7 +399,7 @@ def growing(subject: Subject) -> Subject:
 GROWING = tuple(
     growing(each)
     for each in (*COMPOSITORS, *MECHANISMS)
-    if each.mechanism.continual and not any(map(is_owners, each.script))  # counters have batches
+    if each.mechanism.growth and not any(map(is_owners, each.script))  # counters have batches
 )
 SUBJECTS = (*TOYS, *COMPOSITORS, *MECHANISMS, *GROWING)
 

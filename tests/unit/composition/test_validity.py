@@ -59,6 +59,7 @@ from queryable import (
     ApproxZCDP,
     Ask,
     Dominated,
+    Growth,
     InteractiveMechanism,
     Launch,
     Launched,
@@ -125,9 +126,8 @@ def shares(kind: Kind) -> dict[str, Any]:
 class Growing(Toy):
     """A continual child with a coin at its launch, whose claim holds from every history."""
 
-    continual = True
+    growth = Growth(from_any_history=True)
     coin_at_launch = True
-    from_any_history = True
 
     def step(self, state: int, query: Any, coins: Any = SYSTEM) -> tuple[int, Any]:
         return (state + 100, None) if isinstance(query, Update) else super().step(state, query)
@@ -272,13 +272,13 @@ def test_a_batch_is_passed_on_exactly_if_the_last_column_names_a_theorem(
     """Without it nothing changes, and a compositor made then keeps the data as a child."""
     place, kind, rule, column = entry
     before = composed(kind, rule, column)
-    assert before.continual
+    assert before.growth is not None
     assert grows(before, kind)
     monkeypatch.setattr(validity, "VALIDITY", with_cell(place, column, NO))
     with pytest.raises(UnprovenCompositionError, match="is open; do something else"):
         grows(before, kind)
     after = composed(kind, rule, column)
-    assert not after.continual
+    assert after.growth is None
     with pytest.raises(UnprovenCompositionError, match="is open; do something else"):
         grows(after, kind)
 
@@ -291,7 +291,7 @@ def test_a_vouched_rule_is_for_data_that_do_not_change() -> None:
         vouched_for = "Somebody 2025"
 
     own = FiltCon(PureDP(1), Mine())
-    assert not own.continual
+    assert own.growth is None
     q = Queryable(own, [1])
     with pytest.raises(UnprovenCompositionError, match="its author vouches"):
         q.feed([2])

@@ -17,6 +17,7 @@ from queryable import (
     BlocksQuery,
     CloseBlock,
     Coins,
+    Growth,
     HandleError,
     InteractiveMechanism,
     Launch,
@@ -46,7 +47,7 @@ class Watcher(InteractiveMechanism[Any]):
     """A continual toy: "now" gives the records it has, "messages" how many messages it got."""
 
     fault: Any = attrs.field(default=None, eq=False, repr=False)
-    continual = True
+    growth = Growth()
 
     def loss(self, d_in: int) -> PureDP:
         return SMALL.group(d_in)
@@ -477,7 +478,7 @@ def test_a_subclass_with_its_own_step_gets_no_batches() -> None:
         def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> Any:
             return super().step(state, query, coins)
 
-    assert not Own.continual
+    assert Own.growth is None
     q = table()
     child = q(Own(PureDP(1)))
     q.feed([3])

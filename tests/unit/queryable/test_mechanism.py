@@ -1,32 +1,39 @@
 """The interface of mechanisms: maps, measurements, and the root's failure."""
 
+from fractions import Fraction
 from typing import Any
 
 import attrs
 import pytest
 
 from composition import FiltCon
+from mechanisms import Count, Gaussian
 from queryable import (
     SYSTEM,
     ZCDP,
     ApproxDP,
     Coins,
     Failed,
+    Growth,
     InteractiveMechanism,
     Launch,
     Loss,
     Measurement,
+    MechanismFault,
     PrivacyClaimError,
     PureDP,
     Queryable,
     SeededCoins,
     UnknownQueryError,
 )
+from queryable.contributions import PerRecord
 from queryable.conversation.stepping import (
     Dead,
     advance,
     begin,
 )
+from queryable.messages import is_owners
+from queryable.optional import as_filter
 from tests.strategies import Faulty, RandomBits, RandomWord, Toy, raising
 
 
@@ -96,7 +103,92 @@ def test_a_root_that_fails_at_the_start_is_dead() -> None:
 def test_as_filter_returns_the_mechanism_itself_by_default() -> None:
     """Only an odometer changes when it is launched at a given loss."""
     bits = RandomBits()
-    assert bits.as_filter(PureDP(1), 1) is bits
+    assert as_filter(bits, PureDP(1), 1) is bits
+
+
+def test_the_interface_stays_small() -> None:
+    """A member that few mechanisms define is optional, or a field of `growth` or `per_record`."""
+    assert [name for name in dir(InteractiveMechanism) if not name.startswith("_")] == [
+        *("coin_at_launch", "converses", "growth", "init", "loss", "neighbours", "per_record"),
+        *("privacy_map", "reports_loss", "retires_others", "step", "understood"),
+    ]
+
+
+@attrs.frozen
+class Watching(RandomBits):
+    """Takes batches, and says what records lose."""
+
+    growth = Growth(from_any_history=True)
+    per_record = PerRecord(Fraction(1, 2), raising(MechanismFault()))
+
+    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> Any:
+        return (state, None) if is_owners(query) else super().step(state, query, coins)
+
+
+class Stepping:
+    """Answers queries, and nothing is known of it."""
+
+    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> Any:
+        return state, query
+
+
+def test_a_step_of_its_own_takes_no_batches() -> None:
+    """Unless its class says so; also where the step comes from another base class."""
+
+    class Overriding(Watching):
+        def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> Any:
+            return state, query
+
+    class Mixed(Stepping, Watching):
+        pass
+
+    class Stated(Stepping, Watching):
+        growth = Growth()
+
+    class Named(Watching):
+        public_name = "named"
+
+    class Later(Overriding):
+        pass
+
+    assert Overriding.growth is Mixed.growth is Later.growth is None
+    assert Stated.growth == Growth()
+    assert Named.growth == Growth(from_any_history=True)
+
+
+def test_what_records_lose_is_not_inherited() -> None:
+    """A subclass may answer something else, whatever it overrides."""
+
+    @attrs.frozen
+    class Named(Watching):
+        name: str = "named"
+
+    class Louder(Gaussian):
+        def release(self, dataset: Any, coins: Coins) -> Any:
+            return 100 * super().release(dataset, coins)
+
+    assert Watching().per_record is not None
+    assert Named().per_record is None
+    assert Gaussian(Count(), scale=9).per_record is not None
+    assert Louder(Count(), scale=9).per_record is None
+
+
+@pytest.mark.parametrize("wrong", [True, False, Growth])
+def test_a_growth_is_a_value(wrong: Any) -> None:
+    with pytest.raises(TypeError, match=r"growth of Wrong should be a Growth"):
+        type("Wrong", (RandomBits,), {"growth": wrong})
+
+
+@pytest.mark.parametrize("field", [each.name for each in attrs.fields(Growth)])
+def test_what_a_growth_says_is_true_or_false(field: str) -> None:
+    with pytest.raises(TypeError, match="True or False, not a"):
+        Growth(**{field: 1})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", [True, 0.05, -1, Fraction(-1, 2), "1/20", None])
+def test_what_a_record_loses_is_exact(wrong: Any) -> None:
+    with pytest.raises(ValueError, match="loss_per_square should be a Fraction"):
+        PerRecord(wrong, raising(MechanismFault()))
 
 
 def test_a_measurement_states_the_type_of_its_answer() -> None:

@@ -40,6 +40,7 @@ from queryable import (
     AskMany,
     Coins,
     EventLevel,
+    Growth,
     InteractiveMechanism,
     Launch,
     LaunchMany,
@@ -78,7 +79,10 @@ class Taking(InteractiveMechanism[Any]):
     name: str = ""
     neighbours: Any = EventLevel()
     from_any_history: bool = False
-    continual = True
+
+    @property
+    def growth(self) -> Growth:  # type: ignore[override]
+        return Growth(from_any_history=self.from_any_history)
 
     def loss(self, d_in: int) -> Loss:
         return self.charged.group(d_in)
@@ -157,7 +161,7 @@ def test_whether_a_child_failed_at_a_batch_is_seen_when_it_is_asked() -> None:
     """Until then no answer depends on it, and its next answer is a failure like others."""
 
     class Fails(Taking):
-        continual = True
+        growth = Growth()
 
         def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> Any:
             if len(query.records) == 2:
@@ -276,7 +280,7 @@ def test_a_universal_mechanism_waits_with_all_records() -> None:
 
 def test_a_universal_child_that_fails_is_retired() -> None:
     class Fails(Taking):
-        continual = True
+        growth = Growth()
 
         def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> Any:
             raise ValueError
@@ -319,7 +323,7 @@ def test_pure_parts_get_their_own_records() -> None:
 def test_parts_that_are_not_pure_keep_the_data_and_say_why() -> None:
     """As a child they keep a snapshot; as the root they refuse batches, with the reason."""
     parts = split(ZCDP(1))
-    assert not parts.continual
+    assert parts.growth is None
     q = Queryable(FiltCon(ZCDP(2)), rows("a", "b"))
     child = q(parts)
     q.feed(rows("a"))
@@ -333,20 +337,20 @@ def test_parts_that_are_not_pure_keep_the_data_and_say_why() -> None:
 def test_parts_that_keep_their_claim_may_be_zcdp() -> None:
     """At several records the loss is that of a group: answers may tell where to put the next."""
     parts = split(Taking(ZCDP("1/10"), from_any_history=True))
-    assert parts.continual
+    assert parts.growth is not None
     q = Queryable(parts, rows("a", "b"))
     q.feed(rows("a"))
     assert len(records(q.children["a"](BITS))) == 2
     assert parts.privacy_map(1, ZCDP) == ZCDP("1/10")
     assert parts.privacy_map(3, ZCDP) == ZCDP("9/10")
-    assert not split(Taking(ZCDP("1/10"))).continual
+    assert split(Taking(ZCDP("1/10"))).growth is None
 
 
 @attrs.frozen
 class Flat(Taking):
     """Pure with a better zCDP that does not hold from every history; flat in the records."""
 
-    continual = True
+    growth = Growth()
 
     def privacy_map(self, d_in: int, measure: Any = None) -> Loss:
         return ZCDP("1/1000") if measure is ZCDP else PureDP(1)

@@ -65,10 +65,11 @@ from queryable import (
     UnknownQueryError,
     Update,
 )
+from queryable.contributions import PerRecord
 from queryable.data.later import made
 from queryable.faults import collecting
 from tests.attacks.test_cascading_accounts import Silent
-from tests.strategies import Courier, Toy
+from tests.strategies import Courier, Toy, raising
 
 DATA = {"age": np.arange(100), "cost": np.arange(100) % 10}
 OLD, YOUNG = column("age") >= 60, column("age") < 60
@@ -285,13 +286,12 @@ def test_data_without_records_are_refused_publicly(data: Any) -> None:
 class Unreadable(Measurement[int]):
     """A mechanism of which it cannot be found out what records add."""
 
-    loss_per_square = Fraction(1, 20)
+    @property
+    def per_record(self) -> PerRecord:  # type: ignore[override]
+        return PerRecord(Fraction(1, 20), raising(MechanismFault()))
 
     def loss(self, d_in: int) -> ZCDP:
         return ZCDP(Fraction(d_in**2, 20))
-
-    def contributions(self, dataset: Any) -> Any:
-        raise MechanismFault
 
     def release(self, dataset: Any, coins: Any) -> int:
         return 1
@@ -312,14 +312,13 @@ class Stating(Measurement[int]):
     squares: Any = True
 
     @property
-    def loss_per_square(self) -> Any:
-        return 1 / 0 if self.stated == "raises" else self.stated
+    def per_record(self) -> Any:
+        if self.stated == "bare":
+            return Fraction(1, 20)
+        return PerRecord(1 / 0 if self.stated == "raises" else self.stated, lambda dataset: self)
 
     def loss(self, d_in: int) -> ZCDP:
         return ZCDP(Fraction(d_in**2, 20))
-
-    def contributions(self, dataset: Any) -> Any:
-        return self
 
     def among(self, active: Any) -> Any:
         return DATA
@@ -329,7 +328,7 @@ class Stating(Measurement[int]):
 
 
 @pytest.mark.parametrize(
-    "stated", ["raises", 0.05, -1, Fraction(-1, 2), float("nan"), "1/20", True]
+    "stated", ["raises", "bare", 0.05, -1, Fraction(-1, 2), float("nan"), "1/20", True]
 )
 def test_a_wrong_loss_per_square_changes_nothing(stated: Any) -> None:
     mine = Queryable(Individual("1/10"), DATA)

@@ -163,7 +163,7 @@ def test_data_that_protect_units_refuse_a_composition_with_weaker_parts(mechanis
 def test_parts_of_data_that_protect_units_are_not_made() -> None:
     """Also where the parts keep the data: rows of a table without its unit are unbounded."""
     mechanism = Parallel(PARTS, {"a": FiltCon(ApproxDP(1, "1e-9"))})
-    assert not mechanism.continual
+    assert mechanism.growth is None
     with pytest.raises(TypeError, match="may be in several parts"):
         PARTS.split(units(), ["a"])
 

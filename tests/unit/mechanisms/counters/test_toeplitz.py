@@ -12,7 +12,7 @@ from mechanisms import Count, DiscreteGaussian, ToeplitzCounter, Total, Window
 from mechanisms.counters import coefficients, toeplitz, toeplitz_noise
 from mechanisms.counters.coefficients import LATTICE, rounded_root, running_sum, sum_of_squares
 from mechanisms.counters.steps import Steps
-from queryable import ZCDP, SeededCoins, Statistic, Update
+from queryable import ZCDP, Growth, SeededCoins, Statistic, Update
 from queryable.audit import Pair, ViewLaw, view_law
 from queryable.audit.enumeration import CUT
 
@@ -279,7 +279,7 @@ def test_noise_drawn_again_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         return real(self, state, query, coins)
 
     monkeypatch.setattr(ToeplitzCounter, "step", step)
-    monkeypatch.setattr(ToeplitzCounter, "continual", True)
+    monkeypatch.setattr(ToeplitzCounter, "growth", Growth())
     script = (ARRIVES, Total(), Total())
     found = [
         view_law(

@@ -29,6 +29,7 @@ from queryable import (
     ZCDP,
     Ask,
     EventLevel,
+    Growth,
     InteractiveMechanism,
     MechanismFault,
     PureDP,
@@ -481,7 +482,7 @@ def drawn_at_each_question(monkeypatch: pytest.MonkeyPatch) -> None:
         return real(self, state, query, coins)
 
     monkeypatch.setattr(TreeCounter, "step", step)
-    monkeypatch.setattr(TreeCounter, "continual", True)
+    monkeypatch.setattr(TreeCounter, "growth", Growth())
 
 
 def a_unit_is_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -568,7 +569,7 @@ class Onwards(InteractiveMechanism[Any]):
     mechanism: Any
     state: Any
 
-    continual = True
+    growth = Growth()
 
     def init(self, dataset: Any, coins: Any = None) -> tuple[Any, None]:
         return self.state, None
@@ -599,7 +600,7 @@ def states_after(mechanism: Any, updates: int) -> set[Any]:
 def test_the_claim_holds_from_any_history(updates: int) -> None:
     """Given any state that equal batches lead to, whatever differs later loses no more."""
     mechanism = TreeCounter(Count(), epsilon=1, horizon=4)
-    assert mechanism.from_any_history
+    assert mechanism.growth.from_any_history
     pattern = "uq" * (4 - updates)
     losses = {
         largest(Onwards(mechanism, state), (NOTHING, ARRIVES), pattern)

@@ -23,7 +23,7 @@ from mechanisms import (
     column,
 )
 from mechanisms.tables.releases import Release
-from queryable import PrivacyClaimError, Statistic
+from queryable import Statistic
 from queryable.data.rows import take
 from queryable.statistics import IntegerStatistic
 
@@ -113,7 +113,7 @@ def test_statistics_of_which_records_pay_the_whole_loss(statistic: Any) -> None:
     """Own functions and subclasses may look at all records; means have several sums."""
     if isinstance(statistic, IntegerStatistic):
         assert not statistic.by_record
-        assert Gaussian(statistic, scale=3).loss_per_square is None
+        assert Gaussian(statistic, scale=3).per_record is None
 
 
 @attrs.frozen(init=False)
@@ -122,13 +122,13 @@ class Quieter(Gaussian):
 
 
 def test_who_knows_the_loss_of_a_record() -> None:
-    assert Gaussian(Count(), variance=50).loss_per_square == Fraction(1, 100)
-    assert Release(Gaussian(Count(), variance=50)).loss_per_square == Fraction(1, 100)
-    assert Release(Laplace(Count(), scale=50)).loss_per_square is None
-    assert Quieter(Count(), variance=50).loss_per_square is None
-    assert Laplace(Count(), scale=50).loss_per_square is None
-    with pytest.raises(PrivacyClaimError, match="what a record adds"):
-        Laplace(Count(), scale=50).contributions([1])
+    gaussian = Gaussian(Count(), variance=50)
+    for each in (gaussian, Release(gaussian)):
+        assert each.per_record is not None
+        assert each.per_record.loss_per_square == Fraction(1, 100)
+    assert Release(Laplace(Count(), scale=50)).per_record is None
+    assert Quieter(Count(), variance=50).per_record is None
+    assert Laplace(Count(), scale=50).per_record is None
     with pytest.raises(TypeError, match="what a record adds"):
         Statistic(len, l1=1, l2=1).contributions([1])
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from queryable import SYSTEM, ZCDP, ApproxDP, Bernoulli, Coins, PureDP, SeededCoins
+from queryable import SYSTEM, ZCDP, ApproxDP, Bernoulli, Coins, Growth, PureDP, SeededCoins
 from queryable.audit import Outcome, audit, audit_histories
 from queryable.audit.histories import Hidden
 from tests.audit.streams import ARRIVES, EMPTY, NOTHING, Flagged, Pads, Rolls
@@ -62,7 +62,7 @@ def test_numbers_of_messages_are_integers(wrong: str) -> None:
 class Warms(Rolls):
     """The third batch and all later ones are answered at odds 9; the flag is tossed at a read."""
 
-    continual = True
+    growth = Growth()
 
     def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> Any:
         (bit, asked), told = state if isinstance(state[0], tuple) else (state, False)

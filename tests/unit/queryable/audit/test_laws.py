@@ -12,6 +12,7 @@ from queryable import (
     Ask,
     Bernoulli,
     Coins,
+    Growth,
     InteractiveMechanism,
     Launch,
     Loss,
@@ -134,7 +135,7 @@ class Late(RandomWord):
 class Growing(RandomBits):
     """Takes batches; its state is how many messages it got."""
 
-    continual = True
+    growth = Growth()
 
     def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> Any:
         if isinstance(query, Update):
@@ -145,7 +146,7 @@ class Growing(RandomBits):
 class Talking(Growing):
     """Answers a batch with the number of its records."""
 
-    continual = True
+    growth = Growth()
 
     def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> Any:
         after, answer = super().step(state, query, coins)
@@ -155,7 +156,7 @@ class Talking(Growing):
 class Hoarding(Growing):
     """Its state is the last batch."""
 
-    continual = True
+    growth = Growth()
 
     def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> Any:
         if isinstance(query, Update):
@@ -168,7 +169,7 @@ class Deaf(FiltCon):
     """A filter that keeps batches from its children."""
 
     budget: Any = PureDP(1)
-    continual = True
+    growth = Growth()
 
     def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> Any:
         if isinstance(query, Update):
@@ -182,7 +183,7 @@ class Deaf(FiltCon):
 class Gossiping(Deaf):
     """A filter that passes batches to all children."""
 
-    continual = True
+    growth = Growth()
 
     def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> Any:
         after, answer = super().step(state, query, coins)
@@ -197,7 +198,7 @@ class Gossiping(Deaf):
 class Trusting(Deaf):
     """A filter that obeys an analyst's batch for a child."""
 
-    continual = True
+    growth = Growth()
 
     def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> Any:
         if isinstance(query, Ask) and isinstance(query.query, Update):
