@@ -15,6 +15,7 @@ from typing import Any
 _NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000
 _REMOTE = {socket.AF_INET, socket.AF_INET6}
 _ADDRESSED = {"socket.connect", "socket.sendto", "socket.sendmsg", "socket.bind"}
+_WATCHED = _ADDRESSED | {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}
 
 
 def forbid_network() -> bool:
@@ -28,11 +29,9 @@ def forbid_network() -> bool:
 
 
 def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
-    if event in _ADDRESSED:
-        refused = arguments[0].family in _REMOTE
-    else:
-        refused = event in {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}
-    if refused:
+    if event not in _WATCHED:
+        return
+    if event not in _ADDRESSED or arguments[0].family in _REMOTE:
         raise PermissionError("a worker of a curator has no network")
 
 

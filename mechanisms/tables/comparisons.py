@@ -7,7 +7,9 @@ compute modulo 2**64.
 
 import operator
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import date, datetime, timedelta
+from itertools import repeat
 from types import MappingProxyType
 from typing import Any
 
@@ -19,7 +21,7 @@ from mechanisms.tables.scalars import Scalar
 from mechanisms.tables.values import comparable, nearest, times
 from queryable.data.cells import Array, Mask, python_values
 from queryable.data.guarded import pass_on, safely
-from queryable.data.keys import plain_cells
+from queryable.data.keys import common_type, plain_cells
 
 OPERATORS: MappingProxyType[str, Callable[[Any, Any], Any]] = MappingProxyType(
     {
@@ -46,8 +48,7 @@ def compared(values: Array, operator: str, constant: Scalar) -> Mask:
     """
     compare = OPERATORS[operator]
     if values.dtype == object:
-        outcomes = (_compares(compare, cell, constant) for cell in plain_cells(values))
-        return np.fromiter(outcomes, dtype=bool, count=len(values))
+        return _compared_objects(plain_cells(values), compare, constant)
     kind = _kind(values.dtype)
     if kind is not None:
         return _compared_exactly(values, kind, operator, constant)
@@ -146,6 +147,17 @@ def _as_numpy(constant: Scalar) -> Scalar:
     if isinstance(constant, date):
         return np.datetime64(constant)
     return np.timedelta64(constant) if isinstance(constant, timedelta) else constant
+
+
+def _compared_objects(
+    cells: list[Any], compare: Callable[[Any, Any], Any], constant: Scalar
+) -> Mask:
+    kind, count = common_type(cells), len(cells)
+    if kind is int or kind is str or kind is float:  # of which none has methods of its own
+        with suppress(Exception):  # then the cells are compared one by one
+            return np.fromiter(map(compare, cells, repeat(constant)), dtype=bool, count=count)
+    outcomes = (_compares(compare, cell, constant) for cell in cells)
+    return np.fromiter(outcomes, dtype=bool, count=count)
 
 
 def _compares(compare: Callable[[Any, Any], Any], cell: Any, constant: Scalar) -> bool:

@@ -22,16 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryable.data.guarded import pass_on, safely
-from queryable.data.keys import plain_cell
+from queryable.data.keys import common_type, plain_cell
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 
 _TYPED = "biufcSUMm"  # kinds of numpy types whose operations do not fail for any value
-
-
-_PRESENT = frozenset(map(id, (bool, int, str, bytes)))
-"""Cells of exactly these types are never missing. A metaclass may define its own hash."""
 
 
 class Cells(NamedTuple):
@@ -199,10 +195,18 @@ def _text(cell: bytes | None) -> str | None:
 
 def _not_missing(values: Array) -> Mask:
     if values.dtype == object:
-        there = (id(type(cell)) in _PRESENT or _is_value(cell) for cell in values)
+        listed = values.tolist()
+        if _is_never_missing(common_type(listed)):
+            return np.ones(len(values), dtype=bool)
+        there = (_is_never_missing(type(cell)) or _is_value(cell) for cell in listed)
         return np.fromiter(there, dtype=bool, count=len(values))
     equal: Mask = values == values  # noqa: PLR0124 (NaN and NaT differ from themselves)
     return equal
+
+
+def _is_never_missing(kind: type | None) -> bool:
+    """Whether every cell of exactly this type has a value."""
+    return kind is int or kind is str or kind is bool or kind is bytes
 
 
 def _is_value(cell: Any) -> bool:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Hashable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from itertools import repeat
+from operator import is_
 from types import NoneType
 from typing import Any, TypeAlias
 
@@ -38,6 +40,9 @@ _LARGEST = 5000
 
 def keys_of(cells: Sequence[Any]) -> Sequence[Key | None]:
     """The key of each cell."""
+    kind = common_type(cells)
+    if kind is str or kind is int:
+        return cells
     if _THEMSELVES.issuperset(map(id, map(type, cells))):
         return cells
     return [key_of(cell) for cell in cells]
@@ -58,9 +63,21 @@ def key_of(cell: Any) -> Key | None:
         return None
 
 
+def common_type(cells: Sequence[Any]) -> type | None:
+    """The type of all cells; None if they have several, or if there are no cells.
+
+    Types are compared by `is`: a metaclass may define its own `==` and `hash`.
+    """
+    kind = type(cells[0]) if len(cells) else None
+    return kind if all(map(is_, map(type, cells), repeat(kind))) else None
+
+
 def plain_cells(cells: Any) -> list[Any]:
     """Each cell of an array of objects as `plain_cell` has it; itself if it holds no such value."""
     listed: list[Any] = cells.tolist()
+    kind = common_type(listed)
+    if kind is int or kind is str or kind is float:
+        return listed
     if _USUAL.issuperset(map(id, map(type, listed))):
         return listed
     found = map(plain_cell, listed)

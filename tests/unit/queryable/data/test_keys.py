@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queryable.data.cells import objects
-from queryable.data.keys import key_of, keys_of, plain_cell, plain_cells
+from queryable.data.keys import common_type, key_of, keys_of, plain_cell, plain_cells
 from queryable.data.rows import column_keys
 from tests.attacks.hostile_units import POOL, SAME_HASH
 
@@ -23,6 +23,26 @@ def test_cells_have_one_key_if_they_name_one_unit() -> None:
         if key is not None and another is not None:
             assert (key == another) == (label == other), (label, other)
             assert key != another or hash(key) == hash(another), (label, other)
+
+
+def test_the_common_type_of_cells() -> None:
+    """Without code of a metaclass, which may call all types equal."""
+
+    class Meta(type):
+        def __eq__(cls, other: object) -> bool:
+            return True
+
+        def __hash__(cls) -> int:
+            raise ZeroDivisionError
+
+    class Odd(metaclass=Meta):
+        pass
+
+    assert common_type([1, 2]) is int
+    assert common_type([True, False]) is bool
+    assert common_type([Odd(), Odd()]) is Odd
+    for several in ([], [1, True], [1, None], [1, Odd()], [Odd(), 1]):
+        assert common_type(several) is None
 
 
 def test_a_key_is_made_of_the_cell_alone() -> None:
