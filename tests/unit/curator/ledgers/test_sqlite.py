@@ -14,6 +14,7 @@ from curator.ledgers import (
     SQLiteLedger,
     chained,
     following,
+    sqlite,
 )
 
 
@@ -226,6 +227,21 @@ def test_an_index_that_differs_from_its_table_is_found(tmp_path: Path) -> None:
         with pytest.raises(BrokenChainError, match="is damaged"):
             ledger.check()
         ledger.close()
+
+
+def test_the_log_is_written_from_its_beginning_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After it was copied, so that it does not grow with the ledger."""
+    monkeypatch.setattr(sqlite, "_CHECKPOINT", 10)
+    ledger = SQLiteLedger(tmp_path / "ledger.db")
+    epoch, event, sizes = ledger.lease("visits", "one", 60), None, list[int]()
+    for _ in range(100):
+        event = following(event, "visits", epoch, "intent", "x" * 600)
+        ledger.append("visits", [event])
+        sizes.append((tmp_path / "ledger.db-wal").stat().st_size)
+    ledger.close()
+    assert max(sizes[20:]) <= max(sizes[:20]) * 1.5
 
 
 @pytest.mark.parametrize("lost", ["ledger.db", "ledger.db-wal"])
