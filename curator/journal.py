@@ -41,6 +41,7 @@ from curator.ledgers import Event, Ledger, LedgerError, UnknownOutcomeError, fol
 from curator.moorings import Mooring
 from curator.requests import Request, Requests
 from curator.story import request_of
+from curator.written import Written
 from queryable.conversation import Node
 from queryable.conversation.alone import only
 from queryable.conversation.recalling import Recall
@@ -65,6 +66,7 @@ _INTERRUPTED = (
 )
 
 
+_NOTHING: tuple[Told, list[Any]] = ((), [])
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 
@@ -87,6 +89,7 @@ class LedgerJournal:
         request: that of the message that is sent next; None if it has none.
         feeding: the id of the owner's message that is sent next; None if it has none.
         requests: those that have been answered.
+        written: writes what coins are made from.
         lost: whether another writer was found to have the lease.
     """
 
@@ -104,6 +107,7 @@ class LedgerJournal:
         batches: Batches | None = None,
     ) -> None:
         self.ledger, self.root, self.epoch, self.codec = ledger, root, epoch, codec
+        self.written = Written(codec)
         self.released = self.lost = False
         self.owns = False  # whether the ledger is closed with the root
         self.mooring: Mooring | None = None  # where the root has an anchor
@@ -117,6 +121,7 @@ class LedgerJournal:
         self._now = now
         self.go_on(head, pending)
         self._texts: dict[int, tuple[Any, str]] = {}  # of the message that is under way
+        self._checked = _NOTHING  # the exchanges that can be written, with their receipts
         self._answered = b""  # the history of the last message that was answered
         self._unsure = self._unmoved = False
         self.batches, self._batch = batches or Batches(codec), ""
@@ -213,12 +218,15 @@ class LedgerJournal:
 
     def check(self, told: Told) -> None:
         """Check that exchanges can be written; see `Journal.check`."""
-        self._receipts(told)
+        self._checked = told, self._receipts(told)
 
     def answer(self, message: Message, told: Told, before: Any, after: Any) -> None:
         """Append an answer, or an exchange if no data were touched; see `Journal.answer`."""
         self.require_unanswered(message)
-        charges = self._receipts(told)  # what cannot be written raises before anything is marked
+        checked, charges = self._checked
+        if checked is not told:
+            charges = self._receipts(told)  # what cannot be written raises; nothing is marked yet
+        self._checked = _NOTHING
         answers = tuple(bare(each.answer) for each in told)
         body: dict[str, Any] = {"answer": self._text(_whole(message.query, answers))}
         self._texts.clear()
@@ -314,7 +322,7 @@ class LedgerJournal:
             "n": coins.count,
             "on": on,
             "path": message.path,
-            "query": self._text(message.query),
+            "query": self.written.query(message.query),
         }
         if any(message.names):
             body["names"] = message.names

@@ -243,7 +243,7 @@ def _running(
     journal.batches = Batches(codec, Marks(secret, opened["salt"]), updates)
     if isinstance(dataset, Table):
         dataset = dataset.with_seed(int(opened["seed"]))
-    coins = SealedCoins(secret, root_id(journal.root, opened), canonical=codec.encode)
+    coins = SealedCoins(secret, root_id(journal.root, opened), canonical=journal.written.canonical)
     opening = None
     if telling.opening is not None:
         opening = Recall.of_opening(codec.decode(telling.opening), same_by(codec))

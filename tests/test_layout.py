@@ -132,6 +132,7 @@ FLOORS = {
             "requests",
             "effects",
             "story",
+            "written",
             "reading",
             "keeping",
             "journal",

@@ -199,7 +199,11 @@ class Codec:
     # Reading
 
     def decode(self, body: Any) -> Any:
-        """The value of a text.
+        """The value of a text; see `read`."""
+        return self.read(body)[0]
+
+    def read(self, body: Any) -> tuple[Any, str]:
+        """The value of a text, and the text that it is written as: another one for an old tag.
 
         Args:
             body: bytes, or a str of ASCII.
@@ -218,7 +222,7 @@ class Codec:
             return self._remembered(text)
         return self._read(text)
 
-    def _read(self, text: str) -> Any:
+    def _read(self, text: str) -> tuple[Any, str]:
         self.limits.check(text)
         decoder = self._careful if has_long_numbers(text) else self._decoder
         try:
@@ -234,7 +238,7 @@ class Codec:
             raise CodecError(f"the text cannot be read: {type(error).__name__}") from None
         if again != text and not (self._old is not None and self._reads_old(text)):
             raise CodecError("the text is not canonical: its value has another text")
-        return value
+        return value, again
 
     def _reads_old(self, text: str) -> bool:
         """Whether a text with an old tag is spelled as JSON should be."""

@@ -219,6 +219,7 @@ def _checked(options: list[Any], plain: Plain, *, optional: bool) -> Kind:
         return Kind(plain.write, plain.read, optional=True)
     classes += (int,) * (float in classes)
     wanted = " or ".join(dict.fromkeys(each.__name__ for each in classes)) or "left out"
+    known: set[type] = set()  # classes of the schema whose values conform
 
     def conforms(value: Any) -> bool:
         kind = type(value)
@@ -227,12 +228,18 @@ def _checked(options: list[Any], plain: Plain, *, optional: bool) -> Kind:
         return isinstance(value, classes) and (measures or not isinstance(value, type))
 
     def write(value: Any) -> str:
+        if type(value) in known:
+            return plain.write(value)
         if not conforms(value):
             raise _misfit(value, wanted)
-        return plain.write(value)
+        text = plain.write(value)  # so its class is of the schema
+        known.add(type(value))
+        return text
 
     def read(raw: Any) -> Any:
         value = plain.read(raw)
+        if type(value) in known:
+            return value
         if not conforms(value):
             raise UnreadableError(f"should be {wanted}")
         return value

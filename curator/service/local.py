@@ -96,12 +96,14 @@ class _Sent:
     Attributes:
         token: the path of the token.
         path: where the query goes, from the root.
+        text: that of the query; None if it was sent within others.
     """
 
     token: Path
     path: Path
     query: Query
     names: tuple[str | None, ...]
+    text: str | None
 
 
 class LocalService:
@@ -235,7 +237,8 @@ class LocalService:
         """
         try:
             codec = self._queries if token else self._owners
-            asked, query = unnested(codec.decode(message.query))
+            value, text = codec.read(message.query)
+            asked, query = unnested(value)
         except CodecError:
             require_json(message.query)
             raise
@@ -245,12 +248,13 @@ class LocalService:
             raise UnknownChildError("a child has an integer or a text as its id")
         if message.names:
             require_names(query, message.names)
-        return _Sent(token, (*path, *asked), query, message.names)
+        return _Sent(token, (*path, *asked), query, message.names, None if asked else text)
 
     def _ask(self, sent: _Sent, request: Request) -> bytes:
         """Send a message to the root."""
         first = self._root.entries
         self._journal.request = request
+        self._journal.written.send(sent.query, sent.text)
         try:
             answer = self._root.tell(sent.path, sent.query, sent.names)
         except QueryError as error:
@@ -262,6 +266,7 @@ class LocalService:
             return self._asked(sent, known)
         finally:
             self._journal.request = None
+            self._journal.written.send(None, None)
             if self._journal.pending is None:  # nothing is under way
                 self._heads.go_on()
         kept = self._reader.kept(sent.token, first, self._root.entries)

@@ -250,6 +250,8 @@ def test_old_tags_are_read_and_written_as_new_ones() -> None:
     )
     codec = CODEC.joined([old, entry_of("tests.noise/2", Noise)])
     assert codec.decode('{"@":"tests.noise/1","deviation":"3"}') == Noise(Fraction(9))
+    new = '{"@":"tests.noise/2","variance":"9"}'
+    assert codec.read('{"@":"tests.noise/1","deviation":"3"}') == (Noise(Fraction(9)), new)
     assert codec.encode(Noise(Fraction(9))) == b'{"@":"tests.noise/2","variance":"9"}'
     assert codec.tag_of(Noise) == "tests.noise/2"
     for body in ('{"@":"tests.noise/1", "deviation":"3"}', '{"deviation":"3","@":"tests.noise/1"}'):
