@@ -6,7 +6,6 @@ does not exist are the same here.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from typing import Protocol
 
 import attrs
@@ -105,38 +104,40 @@ class Turns:
         self._counts: Counter[str] = Counter()
         self._unread: Counter[str] = Counter()
 
-    @contextmanager
-    def holding(self, caller: Caller, size: int) -> Iterator[None]:
+    def holding(self, caller: Caller, size: int) -> "Counted":
         """Count a reply while it is being sent.
 
         Raises:
             Problem: the caller has not read others.
         """
-        name = caller.name
-        if self._unread[name] and not self._unread[name] + size <= self._bytes:
+        others = self._unread[caller.name]
+        if others and not others + size <= self._bytes:
             raise unread()
-        self._unread[name] += size
-        try:
-            yield
-        finally:
-            self._unread[name] -= size
-            if not self._unread[name]:
-                del self._unread[name]
+        return Counted(self._unread, caller.name, size)
 
-    @contextmanager
-    def turn(self, caller: Caller) -> Iterator[None]:
+    def turn(self, caller: Caller) -> "Counted":
         """Count a request while it is under way.
 
         Raises:
             Problem: there are too many of this caller.
         """
-        name = caller.name
-        if self._counts[name] >= self._most:
+        if self._counts[caller.name] >= self._most:
             raise too_many(self._most)
-        self._counts[name] += 1
-        try:
-            yield
-        finally:
-            self._counts[name] -= 1
-            if not self._counts[name]:
-                del self._counts[name]
+        return Counted(self._counts, caller.name, 1)
+
+
+class Counted:
+    """A block during which so much is added to the count of a name."""
+
+    __slots__ = ("_amount", "_counts", "_name")
+
+    def __init__(self, counts: Counter[str], name: str, amount: int) -> None:
+        self._counts, self._name, self._amount = counts, name, amount
+
+    def __enter__(self) -> None:
+        self._counts[self._name] += self._amount
+
+    def __exit__(self, *_: object) -> None:
+        self._counts[self._name] -= self._amount
+        if not self._counts[self._name]:
+            del self._counts[self._name]

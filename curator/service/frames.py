@@ -58,7 +58,7 @@ class Frames:
         held = self._held
         held += data
         while len(held) >= _LENGTH:
-            length = int.from_bytes(held[:_LENGTH], "big")
+            length = int.from_bytes(held[:_LENGTH])
             if not length <= LIMIT:
                 raise FrameError(f"a frame has {length} bytes; {LIMIT} is the most")
             end = _LENGTH + length
@@ -100,7 +100,7 @@ class Channel:
 def _read(whole: bytes) -> Frame:
     line, newline, body = whole.partition(b"\n")
     try:
-        header = json.loads(line)
+        header = json.loads(str(line, "utf-8"))
     except ValueError:
         header = None
     if not newline or not isinstance(header, dict):

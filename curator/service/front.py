@@ -30,7 +30,7 @@ from curator.service.problems import (
     too_large,
     unavailable,
 )
-from curator.service.sending import until_sent
+from curator.service.sending import WHOLE, UntilSent
 from curator.service.services import Reply
 from curator.service.ticks import Ticks
 from curator.service.workers import NoWorkerError, WorkerDiedError
@@ -43,6 +43,10 @@ MOST_BYTES = TELL_LIMITS.bytes
 MOST_AT_ONCE = 64
 _BODY_SECONDS = 30.0  # for a client to send a body
 _JSON = "application/json"
+_RAW = [
+    (name.lower().encode("latin-1"), value.encode("latin-1"))
+    for name, value in {**HEADERS, "Content-Type": _JSON}.items()
+]
 
 
 class Remote(Protocol):
@@ -119,9 +123,20 @@ Raises:
 Endpoint = Callable[[Front, Caller, Request], Awaitable[Response]]
 
 
+class _Usual(Response):
+    """A reply of JSON with no headers of its own; those of all replies are written once."""
+
+    def init_headers(self, headers: Mapping[str, str] | None = None) -> None:
+        """Take the headers of every reply."""
+        assert headers is None
+        self.raw_headers = [*_RAW, (b"content-length", b"%d" % len(self.body))]
+
+
 def response(body: bytes, status: int = 200, **headers: str) -> Response:
     """A reply of JSON."""
-    return Response(body, status, {**HEADERS, **headers}, _JSON)
+    if headers:
+        return Response(body, status, {**HEADERS, **headers}, _JSON)
+    return _Usual(body, status)
 
 
 @contextmanager
@@ -152,9 +167,9 @@ def answered(
                 if versioned:
                     _require_version(request)
                 caller = identify(request)
-                with until_sent(request.scope, front.turns.turn(caller)):
+                with UntilSent(request.scope, front.turns.turn(caller)):
                     reply = await endpoint(front, caller, request)
-                with until_sent(request.scope, front.turns.holding(caller, len(reply.body))):
+                with UntilSent(request.scope, front.turns.holding(caller, len(reply.body))):
                     return reply
         except Problem as problem:
             front.metrics.error(problem.status)
@@ -179,16 +194,27 @@ async def body_of(request: Request, limit: int = MOST_BYTES) -> bytes:
     length = request.headers.get("content-length", "")
     if length.isdecimal() and not int(length[:20]) <= limit:
         raise too_large(limit)
-    parts, size = [], 0
+    if WHOLE in request.scope:
+        return await _body_of(request, limit)
     try:
         async with asyncio.timeout(_BODY_SECONDS):
-            async for part in request.stream():
-                size += len(part)
-                if not size <= limit:
-                    raise too_large(limit)
-                parts.append(part)
+            return await _body_of(request, limit)
     except TimeoutError:
         raise malformed(f"the body did not arrive within {_BODY_SECONDS:g} seconds") from None
+
+
+async def _body_of(request: Request, limit: int) -> bytes:
+    """The body of a request, however long it takes."""
+    parts, size, more = [], 0, True
+    while more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        part, more = message.get("body", b""), message.get("more_body", False)
+        size += len(part)
+        if not size <= limit:
+            raise too_large(limit)
+        parts.append(part)
     return b"".join(parts)
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from curator.service.problems import HEADERS, malformed
-from curator.service.sending import CONNECTION
+from curator.service.sending import CONNECTION, WHOLE
 from curator.service.sockets import is_ours
 
 MOST_HEADERS = 1 << 16
@@ -111,6 +111,7 @@ class AnalystProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """What follows is the next request."""
         self._in_headers, self._size = True, 0
+        self.scope[WHOLE] = True  # type: ignore[literal-required]
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:

@@ -7,14 +7,16 @@ gets its answer.
 """
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 CONNECTION = "curator.connection"
 """In the scope of a request: the connection, which has `flow` and `transport`."""
+
+WHOLE = "curator.whole"
+"""In the scope of a request whose body has arrived."""
 
 _HELD = "curator.held"
 _PIECE = 1 << 16
@@ -47,10 +49,14 @@ class Sending:
                 await _room(connection)
                 await send({**message, "body": piece, "more_body": follows})
 
-        with ExitStack() as held:
-            scope[_HELD] = held
+        held: list[AbstractContextManager[object]] = []
+        scope[_HELD] = held
+        try:
             await self._application(scope, receive, sent)
             await _room(connection)
+        finally:
+            for turn in held:
+                turn.__exit__(None, None, None)
 
 
 async def _room(connection: Any) -> None:
@@ -63,15 +69,26 @@ async def _room(connection: Any) -> None:
             connection.transport.abort()
 
 
-@contextmanager
-def until_sent(scope: Scope, turn: AbstractContextManager[object]) -> Iterator[None]:
-    """Enter a turn that lasts until the reply is sent; where nobody sends it, until the block ends.
+class UntilSent:
+    """A block with a turn that lasts until the reply is sent; where nobody sends it, as the block.
 
     If the block raises, the turn ends with it.
+
+    Args:
+        turn: what ends raises nothing.
     """
-    with ExitStack() as own:
-        own.enter_context(turn)
-        yield
-        held = scope.get(_HELD)
+
+    __slots__ = ("_scope", "_turn")
+
+    def __init__(self, scope: Scope, turn: AbstractContextManager[object]) -> None:
+        self._scope, self._turn = scope, turn
+
+    def __enter__(self) -> None:
+        self._turn.__enter__()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        held = None if kind is not None else self._scope.get(_HELD)
         if held is not None:
-            held.push(own.pop_all())
+            held.append(self._turn)
+        else:
+            self._turn.__exit__(None, None, None)

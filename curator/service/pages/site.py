@@ -31,7 +31,7 @@ from curator.service.pages.models import (
 )
 from curator.service.pages.rendering import HEADERS, assets, rendered
 from curator.service.problems import Problem, fault, malformed, not_there
-from curator.service.sending import until_sent
+from curator.service.sending import UntilSent
 from curator.service.workers import NoWorkerError, WorkerDiedError
 
 _LOGIN_BYTES = 4096
@@ -104,10 +104,10 @@ def _seen(front: Front, endpoint: Endpoint, *, part: bool) -> Callable[[Request]
             if part:
                 return html(b"", 401)
             return html(b"", 303, Location="/login")
-        with until_sent(request.scope, front.turns.turn(caller)):
+        with UntilSent(request.scope, front.turns.turn(caller)):
             reply = await endpoint(front, caller, request)
         size = len(getattr(reply, "body", b""))  # none if it is sent while it is made
-        with until_sent(request.scope, front.turns.holding(caller, size)):
+        with UntilSent(request.scope, front.turns.holding(caller, size)):
             return reply
 
     return _filled(front, answer)
