@@ -105,14 +105,18 @@ class StreamCoins(_DrawingCoins):
     def bits(self, count: int) -> int:
         """Return an integer uniform on [0, 2**count)."""
         while self._left < count:
-            block = shake_256(self._key + b"/%d" % self._blocks).digest(self._BLOCK)
-            self._pool |= int.from_bytes(block, "little") << self._left
-            self._left += 8 * self._BLOCK
-            self._blocks += 1
+            self._expand()
         taken = self._pool & ((1 << count) - 1)
         self._pool >>= count
         self._left -= count
         return taken
+
+    def _expand(self) -> None:
+        """Add a block of the stream to the pool."""
+        block = shake_256(self._key + b"/%d" % self._blocks).digest(self._BLOCK)
+        self._pool |= int.from_bytes(block, "little") << self._left
+        self._left += 8 * self._BLOCK
+        self._blocks += 1
 
     def bytes(self, count: int) -> bytes:
         """Return `count` uniform bytes, from a stream separate from that of `bits`."""

@@ -57,11 +57,11 @@ class SealedCoins(StreamCoins):
     ) -> None:
         self._seal, self._canonical = seal, canonical
         self._history, self._count = history, count
-        self._key = b""  # until something is drawn: most coins only lead to others
+        self._stream(b"")  # until something is drawn: most coins only lead to others
 
-    def _draws(self) -> None:
+    def _begin(self) -> None:
         if not self._key:
-            self._stream(_hash(b"coins", self._seal, self._history))
+            self._key = _hash(b"coins", self._seal, self._history)
 
     def _at(self, history: bytes, count: int) -> "SealedCoins":
         coins = SealedCoins.__new__(SealedCoins)
@@ -108,14 +108,13 @@ class SealedCoins(StreamCoins):
         spawned = _hash(b"spawn", self._history, repr((child, message)).encode())
         return self._at(spawned, self._count)
 
-    def bits(self, count: int) -> int:
-        """Return an integer uniform on [0, 2**count)."""
-        self._draws()
-        return super().bits(count)
+    def _expand(self) -> None:
+        self._begin()
+        super()._expand()
 
     def bytes(self, count: int) -> bytes:
         """Return `count` uniform bytes, from a stream separate from that of `bits`."""
-        self._draws()
+        self._begin()
         return super().bytes(count)
 
     def __repr__(self) -> str:
