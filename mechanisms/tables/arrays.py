@@ -188,8 +188,9 @@ def require_fitting(dataset: Any, request: Request) -> None:
             kind = kind_of_cells(operand_cells(empty, by.column).values)
             if kind is not None:
                 require_keys(kind, operand_name(by.column), by.values)
-    where = request.where if isinstance(request.where, Predicate) else None
-    totals_of_arrays(empty, attrs.evolve(request, where=where))
+    if request.where is not None and not isinstance(request.where, Predicate):
+        request = attrs.evolve(request, where=None)
+    totals_of_arrays(empty, request)
 
 
 def empty_columns(dataset: Any, columns: Iterable[str]) -> dict[str, Array]:

@@ -341,11 +341,16 @@ def selected(where: Where | None, dataset: Any) -> Mask:
     records = count_records(dataset)
     if where is None:
         return np.ones(records, dtype=bool)
-    result = where.holds(dataset) if isinstance(where, Predicate) else where(dataset)
+    if isinstance(where, Predicate):
+        result = where.holds(dataset)
+        if result.shape == (records,):
+            return result  # new, and of booleans
+    else:
+        result = where(dataset)
     given, entries = read(result)
     if given.shape != (records,) or entries.ndim != 1:
         raise ValueError(f"where gave shape {given.shape}; it should return one boolean per record")
-    return _scattered(given, _true(entries))
+    return _scattered(given, _true(entries).copy())  # which may be the data's own
 
 
 def _true(entries: Array) -> Mask:
@@ -358,6 +363,8 @@ def _true(entries: Array) -> Mask:
 
 
 def _scattered(present: Mask, outcomes: Mask) -> Mask:
+    if len(outcomes) == len(present):
+        return outcomes
     everywhere = np.zeros(len(present), dtype=bool)
     everywhere[present] = outcomes
     return everywhere

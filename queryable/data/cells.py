@@ -69,6 +69,8 @@ def cells(dataset: Any, name: str) -> Cells:
     if values.dtype.kind not in f"O{_TYPED}":
         raise TypeError(f"column {name!r} holds {values.dtype}, not one value for each cell")
     there = _not_missing(values)
+    if len(values) == len(given):  # no nulls
+        return Cells(there, values[there])
     present = given.copy()
     present[given] = there
     return Cells(present, values[there])
@@ -98,6 +100,10 @@ def read(column: Any) -> tuple[Mask, Array]:
     Raises:
         TypeError: it is none of these.
     """
+    if type(column) is list:
+        return np.ones(len(column), dtype=bool), objects(column, len(column))
+    if type(column) is np.ndarray:
+        return np.ones(len(column), dtype=bool), column
     if hasattr(column, "drop_nulls"):
         return _of_polars(column)
     if hasattr(column, "notna"):

@@ -352,3 +352,11 @@ def test_a_column_that_cannot_be_added_up_fails_without_rows() -> None:
         table = {"x": np.zeros(1, dtype=complex), "k": np.array([1])}
         with pytest.raises(MechanismFault):
             GroupBy({"k": keys}, Sum("x", 0, 1))(table)
+
+
+def test_the_rows_that_a_function_selects_are_a_copy() -> None:
+    """The function may return the data's own array, which may change."""
+    data = {"chosen": np.array([True, False, True])}
+    there = selected(lambda table: table["chosen"], data)
+    data["chosen"][:] = False
+    assert there.tolist() == [True, False, True]
