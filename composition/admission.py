@@ -74,11 +74,11 @@ def _more(account: Account, loss: Loss, most: int | None = None) -> tuple[Accoun
     def fits(count: int) -> bool:
         return account.add_many(loss, count).within
 
-    fit = greatest(fits, most)
+    fit = greatest_count(fits, most)
     return account.add_many(loss, fit) if fit else account, fit
 
 
-def greatest(fits: Callable[[int], bool], most: int | None) -> int:
+def greatest_count(fits: Callable[[int], bool], most: int | None) -> int:
     """The largest count up to `most` that fits. `fits` is true up to some count, then false."""
     low, high = 0, 1
     while (most is None or high <= most) and fits(high):
@@ -123,7 +123,7 @@ def whole_plans(account: Account, plan: Plan) -> int:
             filled = filled.add_many(loss, times * count)
         return filled.within
 
-    return greatest(fits, _MOST_TIMES)
+    return greatest_count(fits, _MOST_TIMES)
 
 
 def _times_in_turn(account: Account, plan: Plan) -> int:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import attrs
 
 from composition import hints
-from composition.admission import before_refusal, greatest, require_instance, whole_plans
+from composition.admission import before_refusal, greatest_count, require_instance, whole_plans
 from composition.candidates import Plan, rules_for
 from composition.hints import Planned, stated
 from composition.rules import Basic, Rule
@@ -188,7 +188,7 @@ def _fixed(budget: Loss, listed: list[Planned]) -> int | None:
         except ValueError:  # the deltas come to more
             return False
 
-    return greatest(fits, len(listed))
+    return greatest_count(fits, len(listed))
 
 
 def _tried(rule: Rule, budget: Loss, launches: list[tuple[Planned, int]]) -> Candidate:

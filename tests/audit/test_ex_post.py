@@ -415,8 +415,8 @@ class ChargesAfterwards(ExPost):
 class Forgets(ExPost):
     """Mutation: charges nothing for the steps of ex-post children."""
 
-    def _ask_ex_post(self, own: Any, asked: Any) -> Any:
-        moved = yield from super()._ask_ex_post(own, asked)
+    def _ask(self, own: Any, asked: Any) -> Any:
+        moved = yield from super()._ask(own, asked)
         return Moved(attrs.evolve(moved.state, account=own.account), moved.answer)
 
 
